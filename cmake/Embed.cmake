@@ -1,0 +1,44 @@
+# ingot_embed(TARGET NAMESPACE ns FILES file...)
+#
+# Compiles each file's text into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The symbol
+# is the file's path below the folder, with everything but letters and digits made `_`:
+#
+#   frontend/library.py         ingot::frontend::library_py
+#   codegen/prelude/cuda.cuh    ingot::codegen::prelude_cuda_cuh
+#
+# Whoever uses one declares it: `extern const std::string_view library_py;`. It is initialised before any code runs.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  # As a script (-DFILE -DSYMBOL -DNAMESPACE -DOUTPUT): writes one file's C++.
+  file(READ ${FILE} text)
+  file(WRITE ${OUTPUT} "#include <string_view>
+
+namespace ${NAMESPACE} {
+namespace {
+constexpr char kText[] = R\"ingot(${text})ingot\";
+}  // namespace
+
+extern const std::string_view ${SYMBOL};
+constinit const std::string_view ${SYMBOL}{kText, sizeof(kText) - 1};
+}  // namespace ${NAMESPACE}
+")
+  return()
+endif()
+
+set(INGOT_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
+
+function(ingot_embed target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" NAMESPACE FILES)
+  foreach(file IN LISTS arg_FILES)
+    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${file})
+    string(MAKE_C_IDENTIFIER ${path} symbol)
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.cpp)
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND ${CMAKE_COMMAND} -DFILE=${file} -DSYMBOL=${symbol} -DNAMESPACE=${arg_NAMESPACE}
+              -DOUTPUT=${output} -P ${INGOT_EMBED_SCRIPT}
+      DEPENDS ${file} ${INGOT_EMBED_SCRIPT}
+      VERBATIM)
+    target_sources(${target} PRIVATE ${output})
+  endforeach()
+endfunction()

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# install.sh SOURCE BINARY PYTHON: installs the build and uses it as a stranger would, from a copy of examples/cpp
+# outside the tree.
+set -euo pipefail
+source=$1 binary=$2 python=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$binary" --prefix "$work/prefix" >"$work/log"
+if grep -rn -e "$source" -e site-packages "$work"/prefix/lib*/cmake; then
+  echo "install: the package names paths of the machine that it was built on"
+  exit 1
+fi
+
+cp -r "$source/examples/cpp" "$work/source"
+configure=(cmake -G Ninja -S "$work/source" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release)
+"${configure[@]}" -B "$work/build" -DINGOT_PYTHON="$python"
+cmake --build "$work/build"
+find "$work/build" -maxdepth 1 -type f -executable -print0 | sort -z >"$work/programs"
+[ -s "$work/programs" ]
+xargs -0 -n1 env <"$work/programs"
+
+# Without a PyTorch it says so and what to do, while it configures.
+if "${configure[@]}" -B "$work/without" -DINGOT_PYTHON=/bin/false >"$work/log" 2>&1; then
+  echo "install: configured without a PyTorch"
+  exit 1
+fi
+grep -q "has no PyTorch: install torch" "$work/log"

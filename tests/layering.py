@@ -1,0 +1,60 @@
+"""Checks the arrows between the rooms: who includes whom, and who may know of torch and CUDA."""
+
+import pathlib
+import re
+import sys
+
+# What a room may include, beside itself. The longest path that leads to a file names its room.
+BELOW = ["base", "ir", "frontend", "codegen"]
+ROOMS = {
+    "base": [],
+    "ir": ["base"],
+    "frontend": ["ir", "base"],
+    "codegen": ["ir", "base"],
+    "runtime/cache": ["base"],
+    "runtime": [*BELOW, "runtime/cache"],
+    "runtime/cuda": [*BELOW, "runtime", "runtime/cache"],
+    "ingot.h": [*BELOW, "runtime"],
+    "tools": [*BELOW, "runtime", "ingot.h"],
+    "python": [*BELOW, "runtime", "ingot.h"],
+}
+TORCH_FREE = [*BELOW, "runtime/cache"]
+TORCH = re.compile(r"(torch|ATen|c10|caffe2|pybind11)/")
+CUDA = re.compile(r"(c10|ATen)/cuda/|cuda|nvrtc|nvJitLink|driver_types")
+CUDA_API = re.compile(r"cuda(_runtime(_api)?)?\.h")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def room_of(path):
+    rooms = [room for room in ROOMS if path == room or path.startswith(room + "/")]
+    return max(rooms, key=len, default=None)
+
+
+def violations(root):
+    cuda_api = set()
+    for file in sorted({file for room in ROOMS for file in [root / room, *(root / room).rglob("*")]}):
+        path = file.relative_to(root).as_posix()
+        room = room_of(path)
+        if "/prelude/" in path or file.suffix not in (".h", ".cpp", ".def"):
+            continue
+        for quote, included in INCLUDE.findall(file.read_text()):
+            if quote == '"':
+                other = room_of(included)
+                if other is None or not (root / included).is_file():
+                    yield f'{path}: "{included}" is no path from the root to a header of a room'
+                elif other != room and other not in ROOMS[room]:
+                    yield f'{path}: {room} must not include {other} ("{included}")'
+            elif TORCH.match(included) and room in TORCH_FREE:
+                yield f"{path}: {room} must not know torch (<{included}>)"
+            elif CUDA.match(included) and room != "runtime/cuda":
+                yield f"{path}: only runtime/cuda knows CUDA (<{included}>)"
+            if CUDA_API.fullmatch(included):
+                cuda_api.add(file.with_suffix("").relative_to(root).as_posix())
+    if len(cuda_api) > 1:
+        yield f"CUDA's API belongs in one file, not in {', '.join(sorted(cuda_api))}"
+
+
+if __name__ == "__main__":
+    found = list(violations(pathlib.Path(sys.argv[1])))
+    print("\n".join(found))
+    sys.exit(bool(found))
