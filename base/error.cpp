@@ -1,0 +1,127 @@
+#include "base/error.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr uint32_t kExcerptWidth = 120;  ///< characters of a line that an excerpt shows at most
+constexpr uint32_t kExcerptLead = 40;    ///< of which stand before the place, where the line is longer
+
+/// The character as an excerpt shows it: what would disturb a terminal or a decoder is replaced, one for one.
+void append_printable(std::string& text, Character character) {
+  bool control = (character.code < 0x20 && character.code != '\t') || character.code == 0x7F;
+  append_utf8(text, control ? 0xFFFD : character.code);
+}
+
+/// The line of the place and the carets under it, each behind a gutter of `width`.
+std::string excerpt(Span span, size_t width) {
+  const Source& source = *span.source;
+  Source::Position at = source.position(span.begin);
+  std::string_view line = source.line(at.line);
+  uint32_t line_begin = static_cast<uint32_t>(line.data() - source.text().data());
+  uint32_t length = 0;
+  for (size_t i = 0; i < line.size(); ++length) i += decode_utf8(line, i).bytes;
+
+  uint32_t first = 1;  // the column that the excerpt begins with
+  if (length > kExcerptWidth && at.column > kExcerptLead) first = at.column - kExcerptLead;
+  uint32_t past = std::min(length + 1, first + kExcerptWidth);
+  bool cut_before = first > 1, cut_after = past < length + 1;
+
+  std::string shown = cut_before ? "…" : "", carets = cut_before ? " " : "";
+  uint32_t column = 1;
+  bool marked = false;
+  for (size_t i = 0; i < line.size(); ++column) {
+    Character character = decode_utf8(line, i);
+    uint32_t offset = line_begin + static_cast<uint32_t>(i);
+    i += character.bytes;
+    if (column < first || column >= past) continue;
+    append_printable(shown, character);
+    bool inside = column >= at.column && (offset < span.end || column == at.column);
+    if (inside) carets += '^', marked = true;
+    if (column < at.column) carets += character.code == '\t' ? '\t' : ' ';
+  }
+  if (!marked) carets += '^';  // the place is the end of the line
+  if (cut_after) shown += "…";
+
+  std::string number = std::to_string(source.place(span.begin).line);
+  std::string blank(width, ' ');
+  std::string text = blank + " |\n";
+  text += std::string(width - number.size(), ' ') + number + " | " + shown + "\n";
+  text += blank + " | " + carets + "\n";
+  return text;
+}
+
+std::string place(Span span) {
+  Source::Place at = span.source->place(span.begin);
+  return std::string(at.name) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
+size_t gutter(Span span) {
+  return span ? std::to_string(span.source->place(span.begin).line).size() : 1;
+}
+
+}  // namespace
+
+Error::Error(Fault fault, std::string message, std::string rendered)
+    : std::runtime_error(std::move(rendered)), fault_(fault), message_(std::move(message)) {}
+
+std::string Diagnostic::render() const {
+  size_t width = gutter(span);
+  for (const Note& note : notes) width = std::max(width, gutter(note.span));
+  std::string blank(width, ' ');
+
+  std::string text = "error: " + message + "\n";
+  if (span) text += blank + "--> " + place(span) + "\n" + excerpt(span, width);
+  if (!hint.empty()) text += blank + " = help: " + hint + "\n";
+  for (const Note& note : notes) {
+    text += "note: " + note.message + "\n";
+    if (note.span) text += blank + "--> " + place(note.span) + "\n" + excerpt(note.span, width);
+  }
+  text.pop_back();
+  return text;
+}
+
+void throw_author(Diagnostic diagnostic) {
+  std::string rendered = diagnostic.render();
+  throw Error(Fault::Author, std::move(diagnostic.message), std::move(rendered));
+}
+
+void throw_author(Span span, std::string message, std::string hint) {
+  throw_author(Diagnostic{std::move(message), span, std::move(hint), {}});
+}
+
+void throw_environment(std::string message, std::string_view log) {
+  std::string rendered = "error: " + message;
+  if (!log.empty()) rendered += "\n" + std::string(log);
+  throw Error(Fault::Environment, std::move(message), std::move(rendered));
+}
+
+void throw_internal(std::string message, std::string_view dump) {
+  std::string rendered = "internal error: " + message +
+                         "\nThis is a defect of Ingot, not of the op; please report it with this text.";
+  if (!dump.empty()) rendered += "\n" + std::string(dump);
+  throw Error(Fault::Internal, std::move(message), std::move(rendered));
+}
+
+std::string numbered(std::string_view text) {
+  auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (!text.empty() && text.back() != '\n') ++lines;
+  size_t width = std::to_string(lines).size();
+  std::string result;
+  for (size_t number = 1; number <= lines; ++number) {
+    std::string digits = std::to_string(number);
+    size_t end = std::min(text.find('\n'), text.size());
+    result += std::string(width - digits.size(), ' ') + digits + " | ";
+    result += text.substr(0, end);
+    result += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+}  // namespace ingot
