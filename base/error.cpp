@@ -61,9 +61,7 @@ std::string place(Span span) {
   return std::string(at.name) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
-size_t gutter(Span span) {
-  return span ? std::to_string(span.source->place(span.begin).line).size() : 1;
-}
+size_t gutter(Span span) { return span ? std::to_string(span.source->place(span.begin).line).size() : 1; }
 
 }  // namespace
 
@@ -102,8 +100,8 @@ void throw_environment(std::string message, std::string_view log) {
 }
 
 void throw_internal(std::string message, std::string_view dump) {
-  std::string rendered = "internal error: " + message +
-                         "\nThis is a defect of Ingot, not of the op; please report it with this text.";
+  std::string rendered =
+      "internal error: " + message + "\nThis is a defect of Ingot, not of the op; please report it with this text.";
   if (!dump.empty()) rendered += "\n" + std::string(dump);
   throw Error(Fault::Internal, std::move(message), std::move(rendered));
 }

@@ -26,8 +26,7 @@ Source::Position Source::position(uint32_t offset) const {
   auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
   auto line = static_cast<uint32_t>(after - line_starts_.begin());
   uint32_t column = 1;
-  for (uint32_t at = line_starts_[line - 1]; at < offset; ++column)
-    at += decode_utf8(text_, at).bytes;
+  for (uint32_t at = line_starts_[line - 1]; at < offset; ++column) at += decode_utf8(text_, at).bytes;
   return {line, column};
 }
 

@@ -81,8 +81,7 @@ void append_utf8(std::string& text, char32_t code) {
   put(0x80 | (code & 0x3F));
 }
 
-std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates,
-                                 size_t limit) {
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates, size_t limit) {
   if (word.empty() || word.size() > kLongestWord) return {};
   size_t farthest = std::max<size_t>(1, word.size() / 3);
   std::vector<std::pair<size_t, std::string_view>> found;

@@ -1,0 +1,300 @@
+#include "ir/eager_layout.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace ingot::ir {
+namespace {
+
+using View = std::span<const int64_t>;
+
+int64_t element_count(View sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
+
+/// Whether the strides are those of a tensor without gaps whose dims are laid out in `order`, the innermost first; dims of
+/// size 1 do not count.
+bool is_dense_in_order(View sizes, View strides, View order) {
+  int64_t expected = 1;
+  for (const int64_t d : order) {
+    const auto i = static_cast<size_t>(d);
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+constexpr int64_t kChannelsLast2d[] = {1, 3, 2, 0};
+constexpr int64_t kChannelsLast3d[] = {1, 4, 3, 2, 0};
+
+bool is_channels_last(View sizes, View strides) {
+  return sizes.size() == 4 && is_dense_in_order(sizes, strides, kChannelsLast2d);
+}
+
+/// Strides of a new tensor laid out in `order`, the innermost dim first.
+Sizes dense_strides(View sizes, View order) {
+  Sizes strides(sizes.size());
+  int64_t next = 1;
+  for (const int64_t d : order) {
+    const auto i = static_cast<size_t>(d);
+    strides[i] = next;
+    next *= sizes[i];
+  }
+  return strides;
+}
+
+/// The dims from the innermost to the outermost by an insertion sort that leaves what compares as 0, ambiguous, where
+/// it is and goes on past it: not a strict order, so no other sort will do.
+template <typename Compare>
+std::vector<int64_t> order_dims(size_t rank, const Compare& compare) {
+  std::vector<int64_t> order(rank);
+  std::iota(order.rbegin(), order.rend(), 0);
+  for (size_t i = 1; i < rank; ++i) {
+    size_t at = i;
+    for (size_t before = i; before-- > 0;) {
+      const int comparison = compare(order[before], order[at]);
+      if (comparison > 0) {
+        std::swap(order[before], order[at]);
+        at = before;
+      } else if (comparison < 0) {
+        break;
+      }
+    }
+  }
+  return order;
+}
+
+/// 1 where dim `a` should lie outside dim `b` by the strides of one tensor, -1 where inside, 0 where it does not tell.
+int compare_dims(View sizes, View strides, int64_t a, int64_t b) {
+  const int64_t stride_a = strides[static_cast<size_t>(a)], stride_b = strides[static_cast<size_t>(b)];
+  if (stride_a == 0 || stride_b == 0) return 0;  // broadcast
+  if (stride_a != stride_b) return stride_a < stride_b ? -1 : 1;
+  return sizes[static_cast<size_t>(a)] > sizes[static_cast<size_t>(b)] ? 1 : 0;
+}
+
+/// The strides of an input as a tensor of the result's sizes.
+Sizes broadcast_strides(View sizes, const Extents& input) {
+  Sizes strides(sizes.size());
+  const size_t missing = sizes.size() - input.sizes.size();
+  for (size_t d = 0; d < input.sizes.size(); ++d) {
+    const bool repeated = input.sizes[d] == 1 && sizes[missing + d] != 1;
+    strides[missing + d] = repeated ? 0 : input.strides[d];
+  }
+  return strides;
+}
+
+/// TensorIterator's fast set-up, for inputs that need neither broadcasting nor reordering.
+std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> inputs) {
+  const auto all = [&](const auto& holds) { return std::ranges::all_of(inputs, holds); };
+  if (inputs.empty()) return contiguous_strides(sizes);
+  if (!all([&](const Extents& x) { return x.sizes == inputs[0].sizes; })) return std::nullopt;
+  if (all([](const Extents& x) { return is_contiguous(x.sizes, x.strides); })) {
+    return contiguous_strides(sizes);
+  }
+  if (all([](const Extents& x) { return is_channels_last(x.sizes, x.strides); })) {
+    return dense_strides(sizes, kChannelsLast2d);
+  }
+  const bool dense = all([&](const Extents& x) {
+    return x.strides == inputs[0].strides && is_non_overlapping_and_dense(x.sizes, x.strides);
+  });
+  return dense ? std::optional(inputs[0].strides) : std::nullopt;
+}
+
+/// The strides of a view of the input, if there is one: each run of the input's dims that lie in one piece is cut anew.
+std::optional<Sizes> view_strides(const Extents& input, View sizes) {
+  if (input.sizes.empty()) return Sizes(sizes.size(), 1);
+  if (element_count(input.sizes) == 0) {
+    return std::ranges::equal(input.sizes, sizes) ? input.strides : contiguous_strides(sizes);
+  }
+  Sizes strides(sizes.size());
+  size_t done = sizes.size();  // dims of the view before this one are yet to be found
+  int64_t base = input.strides.back(), piece = 1;
+  for (size_t d = input.sizes.size(); d-- > 0;) {
+    piece *= input.sizes[d];
+    const bool ends =
+        d == 0 || (input.sizes[d - 1] != 1 && input.strides[d - 1] != piece * base);
+    if (!ends) continue;
+    int64_t covered = 1;
+    while (done > 0 && (covered < piece || sizes[done - 1] == 1)) {
+      --done;
+      strides[done] = covered * base;
+      covered *= sizes[done];
+    }
+    if (covered != piece) return std::nullopt;
+    if (d > 0) base = input.strides[d - 1];
+    piece = 1;
+  }
+  if (done != 0) return std::nullopt;
+  return strides;
+}
+
+/// Whether PyTorch would suggest channels_last for a tensor: strides that look like it, nothing ambiguous.
+bool suggests_channels_last(const Extents& input) {
+  const size_t rank = input.sizes.size();
+  if (rank != 4 && rank != 5) return false;
+  if (input.strides[1] == 0) return false;
+  int64_t least = 0;
+  for (const int64_t d : rank == 4 ? View(kChannelsLast2d) : View(kChannelsLast3d)) {
+    const int64_t size = input.sizes[static_cast<size_t>(d)];
+    const int64_t stride = input.strides[static_cast<size_t>(d)];
+    if (size == 0 || stride < least) return false;
+    if (d == 0 && least == input.strides[1]) return false;  // only the batch has more than one element
+    least = size > 1 ? stride * size : stride;
+  }
+  return true;
+}
+
+}  // namespace
+
+Sizes contiguous_strides(View sizes) {
+  Sizes strides(sizes.size());
+  int64_t next = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = next;
+    next *= std::max<int64_t>(sizes[d], 1);
+  }
+  return strides;
+}
+
+bool is_contiguous(View sizes, View strides) {
+  if (element_count(sizes) == 0) return true;
+  std::vector<int64_t> order(sizes.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return is_dense_in_order(sizes, strides, order);
+}
+
+bool is_non_overlapping_and_dense(View sizes, View strides) {
+  if (is_contiguous(sizes, strides)) return true;
+  std::vector<int64_t> order;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] != 1) order.push_back(static_cast<int64_t>(d));
+  }
+  std::ranges::sort(order, {}, [&](int64_t d) { return strides[static_cast<size_t>(d)]; });
+  return is_dense_in_order(sizes, strides, order);
+}
+
+Sizes pointwise_strides(View sizes, std::span<const Extents> inputs) {
+  if (auto strides = same_layout_strides(sizes, inputs)) return *strides;
+  std::vector<Sizes> broadcast;
+  for (const Extents& input : inputs) broadcast.push_back(broadcast_strides(sizes, input));
+  const auto order = order_dims(sizes.size(), [&](int64_t a, int64_t b) {
+    for (const Sizes& strides : broadcast) {
+      if (const int comparison = compare_dims(sizes, strides, a, b)) return comparison;
+    }
+    return 0;
+  });
+  // Only in PyTorch's contiguous layout does an empty dim count as one element.
+  const bool contiguous = std::ranges::is_sorted(order, std::greater<>());
+  return contiguous ? contiguous_strides(sizes) : dense_strides(sizes, order);
+}
+
+Sizes preserve_strides(const Extents& input) {
+  if (is_non_overlapping_and_dense(input.sizes, input.strides)) return input.strides;
+  const auto order = order_dims(input.sizes.size(), [&](int64_t a, int64_t b) {
+    return compare_dims(input.sizes, input.strides, a, b);
+  });
+  Sizes sizes = input.sizes;
+  for (int64_t& size : sizes) size = std::max<int64_t>(size, 1);
+  return dense_strides(sizes, order);
+}
+
+Sizes reshape_strides(const Extents& input, View sizes) {
+  return view_strides(input, sizes).value_or(contiguous_strides(sizes));
+}
+
+Sizes cat_strides(View sizes, std::span<const Extents> inputs) {
+  if (inputs.empty() || !std::ranges::all_of(inputs, suggests_channels_last)) {
+    return contiguous_strides(sizes);
+  }
+  return sizes.size() == 4 ? dense_strides(sizes, kChannelsLast2d)
+                           : dense_strides(sizes, kChannelsLast3d);
+}
+
+Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t> dims,
+                     std::span<const Extents> indices) {
+  // An index of rank 0 is a number to eager PyTorch, which selects by it.
+  Extents moved, whole;
+  std::vector<Extents> tensors;
+  std::vector<size_t> places;
+  for (size_t d = 0; d < source.sizes.size(); ++d) {
+    const auto at = std::ranges::find(dims, d) - dims.begin();
+    const bool indexed = at < std::ssize(dims);
+    const Extents* index = indexed ? &indices[static_cast<size_t>(at)] : nullptr;
+    if (indexed && index->sizes.empty()) continue;
+    if (indexed) {
+      places.push_back(moved.sizes.size());
+      tensors.push_back(*index);
+    } else {
+      whole.sizes.push_back(source.sizes[d]);
+      whole.strides.push_back(source.strides[d]);
+    }
+    moved.sizes.push_back(source.sizes[d]);
+    moved.strides.push_back(source.strides[d]);
+  }
+  if (places.empty()) return moved.strides;
+
+  // The indexed dims are replaced by those of the indices, where they are or, unless they are neighbours, in front.
+  const bool neighbours = places.back() - places.front() + 1 == places.size();
+  const size_t first = neighbours ? places.front() : 0;
+  size_t rank = 0;
+  for (const Extents& index : tensors) rank = std::max(rank, index.sizes.size());
+  const View shape = sizes.subspan(first, rank);
+  const auto at = static_cast<std::ptrdiff_t>(first);
+  whole.sizes.insert(whole.sizes.begin() + at, shape.begin(), shape.end());
+  whole.strides.insert(whole.strides.begin() + at, rank, 0);
+
+  // The indices are expanded to their common shape, then given dims of size 1 for what is around them.
+  Sizes around(sizes.size(), 1);
+  std::ranges::copy(shape, around.begin() + at);
+  std::vector<Extents> inputs{whole};
+  for (const Extents& index : tensors) {
+    const Extents expanded{Sizes(shape.begin(), shape.end()), broadcast_strides(shape, index)};
+    inputs.push_back({around, reshape_strides(expanded, around)});
+  }
+  return pointwise_strides(sizes, inputs);
+}
+
+std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps,
+                                        std::span<const uint32_t> results,
+                                        std::span<const HostValue> host,
+                                        std::span<const Extents> arguments) {
+  using Kind = LayoutStep::Kind;
+  std::vector<Extents> tensors;
+  tensors.reserve(steps.size());
+  for (const LayoutStep& step : steps) {
+    Extents tensor;
+    for (const HostId size : step.shape) tensor.sizes.push_back(host[size.index].as_int());
+    std::vector<Extents> inputs;
+    for (const uint32_t input : step.inputs) inputs.push_back(tensors[input]);
+    switch (step.kind) {
+      case Kind::Param: tensor = arguments[step.param]; break;
+      case Kind::Pointwise: tensor.strides = pointwise_strides(tensor.sizes, inputs); break;
+      case Kind::View:
+        for (const std::vector<Term>& row : step.rows) {
+          int64_t stride = 0;
+          for (const Term& term : row) {
+            const bool unit = term.dim == inputs[0].strides.size();
+            stride += host[term.coef.index].as_int() * (unit ? 1 : inputs[0].strides[term.dim]);
+          }
+          tensor.strides.push_back(stride);
+        }
+        break;
+      case Kind::Reshape: tensor.strides = reshape_strides(inputs[0], tensor.sizes); break;
+      case Kind::Preserve: tensor.strides = preserve_strides(inputs[0]); break;
+      case Kind::Contiguous: tensor.strides = contiguous_strides(tensor.sizes); break;
+      case Kind::Cat: tensor.strides = cat_strides(tensor.sizes, inputs); break;
+      case Kind::Gather:
+        tensor.strides =
+            gather_strides(tensor.sizes, inputs[0], step.dims, std::span(inputs).subspan(1));
+        break;
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  std::vector<Sizes> strides;
+  for (const uint32_t result : results) strides.push_back(tensors[result].strides);
+  return strides;
+}
+
+}  // namespace ingot::ir

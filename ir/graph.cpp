@@ -1,0 +1,139 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.h"
+
+namespace ingot::ir {
+namespace {
+
+void hash_terms(size_t& seed, const std::vector<Term>& terms) {
+  hash_combine(seed, terms.size());
+  for (const Term& term : terms) {
+    hash_combine(seed, term.dim);
+    hash_combine(seed, term.coef);
+  }
+}
+
+size_t hash_of(const Access& access) {
+  size_t seed = 0;
+  hash_combine(seed, static_cast<int>(access.source.kind));
+  hash_combine(seed, access.source.index);
+  hash_range(seed, access.offsets);
+  for (const AccessDim& dim : access.dims) {
+    hash_combine(seed, dim.size);
+    hash_terms(seed, dim.terms);
+  }
+  for (const Lead& lead : access.leads) {
+    hash_combine(seed, lead.extent);
+    hash_terms(seed, lead.terms);
+  }
+  return seed;
+}
+
+size_t hash_of(const Node& node) {
+  size_t seed = 0;
+  hash_combine(seed, static_cast<int>(node.op));
+  hash_combine(seed, static_cast<int>(node.dtype));
+  hash_combine(seed, node.attr);
+  hash_range(seed, node.args);
+  return seed;
+}
+
+}  // namespace
+
+NodeId Graph::add(Node node) {
+  std::vector<NodeId>& candidates = node_table_[hash_of(node)];
+  for (const NodeId id : candidates) {
+    if (nodes_[id.index] == node) return id;
+  }
+  const NodeId id{static_cast<uint32_t>(nodes_.size())};
+  candidates.push_back(id);
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
+uint32_t Graph::intern(Access access) {
+  std::vector<uint32_t>& candidates = access_table_[hash_of(access)];
+  for (const uint32_t index : candidates) {
+    if (accesses_[index] == access) return index;
+  }
+  const auto index = static_cast<uint32_t>(accesses_.size());
+  candidates.push_back(index);
+  accesses_.push_back(std::move(access));
+  return index;
+}
+
+uint32_t Graph::intern(std::string_view callee) {
+  const auto found = std::ranges::find(callees_, callee);
+  const auto index = static_cast<uint32_t>(found - callees_.begin());
+  if (found == callees_.end()) callees_.emplace_back(callee);
+  return index;
+}
+
+NodeId Graph::load(DType dtype, Access access) {
+  return add({Op::Load, dtype, intern(std::move(access)), {}});
+}
+
+NodeId Graph::gather(DType dtype, Access access, std::vector<NodeId> indices) {
+  return add({Op::Gather, dtype, intern(std::move(access)), std::move(indices)});
+}
+
+NodeId Graph::scalar(DType dtype, HostId value) { return add({Op::Scalar, dtype, value.index, {}}); }
+
+NodeId Graph::index(uint32_t dim_from_end) { return add({Op::Index, DType::I64, dim_from_end, {}}); }
+
+NodeId Graph::call(std::string_view function, NodeId body, std::vector<NodeId> operands) {
+  operands.insert(operands.begin(), body);
+  return add({Op::Call, nodes_[body.index].dtype, intern(function), std::move(operands)});
+}
+
+Node Graph::transfer(const Graph& source, NodeId id, std::vector<NodeId> args) {
+  Node node = source[id];
+  node.args = std::move(args);
+  if (node.op == Op::Load || node.op == Op::Gather) node.attr = intern(source.access(id));
+  if (node.op == Op::Call) node.attr = intern(source.callee(id));
+  return node;
+}
+
+std::vector<bool> Graph::live() const {
+  std::vector<bool> needed(nodes_.size());
+  for (const Result& result : results) {
+    for (const Part& part : result.parts) needed[part.node.index] = true;
+  }
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const NodeId arg : nodes_[i].args) needed[arg.index] = true;
+  }
+  return needed;
+}
+
+void Graph::name_node(NodeId id, const std::string& text) {
+  std::vector<std::string>& known = names_[id];
+  if (std::ranges::find(known, text) == known.end()) known.push_back(text);
+}
+
+void Graph::place_node(NodeId id, Span span) {
+  if (span) spans_.try_emplace(id, span);
+}
+
+const std::vector<std::string>& Graph::names(NodeId id) const {
+  static const std::vector<std::string> kNone;
+  const auto found = names_.find(id);
+  return found == names_.end() ? kNone : found->second;
+}
+
+Span Graph::span(NodeId id) const {
+  const auto found = spans_.find(id);
+  return found == spans_.end() ? Span{} : found->second;
+}
+
+void Graph::carry(const Graph& source, NodeId from, NodeId to) {
+  if (this == &source && from == to) return;
+  const std::vector<std::string> names = source.names(from);
+  for (const std::string& text : names) name_node(to, text);
+  place_node(to, source.span(from));
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,228 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/source.h"
+#include "ir/dtype.h"
+#include "ir/host.h"
+#include "ir/op.h"
+
+// The graph of an op for one signature. Nodes have no shape: a node is a function of an index, and broadcasts
+// implicitly; indices are aligned at their last dim. Views leave no node: they have rewritten the accesses. Nodes are
+// immutable and hash-consed; ids are in topological order, so a walk is a loop.
+
+namespace ingot::ir {
+
+struct NodeId {
+  uint32_t index = 0;
+  auto operator<=>(const NodeId&) const = default;
+};
+
+/// Where an access reads: a parameter today; a reduction's result will be the other kind.
+struct SourceRef {
+  enum class Kind : uint8_t { Param } kind = Kind::Param;
+  uint32_t index = 0;
+  auto operator<=>(const SourceRef&) const = default;
+};
+
+/// coef · (the access's index along some dim), added to coordinate `dim` of the source.
+struct Term {
+  uint32_t dim = 0;
+  HostId coef;
+  bool operator==(const Term&) const = default;
+};
+
+/// One dim of the index of an access. Where `size` is 1 the index is taken to be 0, whatever it broadcasts to.
+struct AccessDim {
+  HostId size;
+  std::vector<Term> terms;
+  bool operator==(const AccessDim&) const = default;
+};
+
+/// One gathered coordinate: the value of an index node, wrapped once if negative, within `extent`, is added to the
+/// source through `terms`.
+struct Lead {
+  HostId extent;
+  std::vector<Term> terms;
+  bool operator==(const Lead&) const = default;
+};
+
+/// How an index leads to an element of a source (or of a result):
+///   coordinate[d] = offsets[d] + Σ dims[j].terms(d) · index[j] + Σ leads[k].terms(d) · value[k]
+/// `dims` is aligned at the last index dim and has no leading dims of constant size 1.
+struct Access {
+  SourceRef source;
+  std::vector<HostId> offsets;  ///< one for each dim of the source
+  std::vector<AccessDim> dims;
+  std::vector<Lead> leads;      ///< one for each arg of a Gather
+  bool operator==(const Access&) const = default;
+};
+
+struct Node {
+  Op op;
+  DType dtype;
+  uint32_t attr = 0;  ///< Load, Gather: index of an Access; Scalar: HostId; Index: dim from the end; Call: a name
+  std::vector<NodeId> args = {};
+  bool operator==(const Node&) const = default;
+};
+
+enum class ParamKind : uint8_t {
+  Tensor,
+  Number,     ///< a Python number, or a CPU 0-dim tensor beside CUDA tensors: HostOp::Scalar stands for its value
+};
+
+struct Param {
+  std::string name;
+  ParamKind kind = ParamKind::Tensor;
+  DType dtype = DType::F32;          ///< of a tensor
+  HostKind number = HostKind::Float; ///< of a number
+  std::vector<HostId> shape = {};    ///< of a tensor: constants where the signature or a static value says, else sizes
+};
+
+/// A block of a result: the values of `node` over `domain`, stored through `store` (an access of the result, whose
+/// `source` is unused; its dims are those of the domain).
+struct Part {
+  NodeId node;
+  std::vector<HostId> domain;
+  Access store;
+};
+
+struct Result {
+  std::string name;              ///< "out", or the author's name for it
+  DType dtype;
+  std::vector<HostId> shape;
+  std::vector<Part> parts;       ///< they tile the result exactly
+  uint32_t layout = 0;           ///< the step of `eager_layouts` that gives its strides
+};
+
+/// What must hold of the arguments, checked when a shape is new (or at each call where a scalar takes part).
+struct Condition {
+  enum class Kind : uint8_t {
+    Equal,       ///< a == b: sizes that meet
+    Broadcasts,  ///< a == b, or one of them is 1
+    InRange,     ///< 0 <= a < b: an index that is a host integer, already wrapped
+    NonNegative, ///< a >= 0
+    True,        ///< a is true (an assert of the author's, an exponent that must not be negative)
+    NonEmpty,    ///< a > 0 wherever something is gathered from it
+  } kind;
+  HostId a, b = {};
+  Span span = {};
+  std::string message = {};  ///< with {0} and {1} where the values of a and b go; empty for the kind's own sentence
+};
+
+/// Sizes up to this that a constant index or slice touches are asked to be static.
+inline constexpr int64_t kTouchedSize = 16;
+
+/// A value that lowering asked to be static: the graph is right only where the symbol has this value.
+struct Static {
+  HostId symbol;   ///< a Size or Scalar node
+  HostValue value;
+  bool touched = false;  ///< a size that was asked only because it is at most kTouchedSize
+};
+
+/// One step of the account of eager's strides, kept in the author's order of ops (before any rewrite): what memory
+/// layout PyTorch would have given each tensor. See ir/eager_layout.h for the rules.
+struct LayoutStep {
+  enum class Kind : uint8_t {
+    Param,       ///< the strides of parameter `param`
+    Pointwise,   ///< TensorIterator's rule over `inputs`; a number that PyTorch wraps is an input of rank 0
+    View,        ///< index map `rows` over one input: stride[k] = Σ rows[k].coef(d) · stride_in[d]
+    Reshape,     ///< a view where PyTorch can make one, else contiguous
+    Preserve,    ///< like empty_like(input): its strides if dense, else its order made dense. Casts, clones and flips;
+                 ///< on the CPU also each input of a Pointwise step that is not of the common dtype
+    Contiguous,  ///< factories, gather, take, index_select
+    Cat,         ///< channels_last if all inputs are like that, else contiguous; of stack, over the unsqueezed inputs
+    Gather,      ///< x[i, j]: inputs are x, as integers and slices left it, and the index tensors
+  } kind;
+  uint32_t param = 0;
+  std::vector<uint32_t> inputs = {};            ///< earlier steps
+  std::vector<HostId> shape = {};               ///< of this step's tensor
+  std::vector<std::vector<Term>> rows = {};     ///< View: for each new dim k, terms over the input's dims (dim, coef); a
+                                                ///< dim equal to the input's rank stands for the stride 1
+  std::vector<uint32_t> dims = {};              ///< Gather: the dim of the first input that each index replaces, ascending
+};
+
+/// The op for one signature: parameters, nodes, results, and what it takes to use them.
+class Graph {
+ public:
+  std::string name;
+  std::vector<Param> params;
+  std::vector<Result> results;
+  std::vector<Condition> conditions;
+  std::vector<Static> statics;
+  /// Size nodes that lowering would have made static had they been small (see frontend::touch): the graph is right for
+  /// any value of them, but another graph is better where one is at most kTouchedSize.
+  std::vector<HostId> touched;
+  std::vector<LayoutStep> eager_layouts;
+  HostPool host;
+
+  /// Adds a node or finds the one that is already there.
+  NodeId add(Node node);
+  NodeId add(Op op, DType dtype, std::vector<NodeId> args) { return add({op, dtype, 0, std::move(args)}); }
+  NodeId load(DType dtype, Access access);
+  NodeId gather(DType dtype, Access access, std::vector<NodeId> indices);
+  NodeId scalar(DType dtype, HostId value);
+  NodeId index(uint32_t dim_from_end);
+  NodeId call(std::string_view function, NodeId body, std::vector<NodeId> operands);
+
+  /// The node of another graph, over args of this one: its access or callee is made known here. It is yet to be added.
+  /// Host expressions are taken to have the same ids in both.
+  Node transfer(const Graph& source, NodeId id, std::vector<NodeId> args);
+
+  const Node& operator[](NodeId id) const { return nodes_[id.index]; }
+  size_t count() const { return nodes_.size(); }
+  size_t access_count() const { return accesses_.size(); }
+  size_t callee_count() const { return callees_.size(); }
+  const Access& access(NodeId id) const { return accesses_[nodes_[id.index].attr]; }
+  HostId host_of(NodeId id) const { return HostId{nodes_[id.index].attr}; }
+  const std::string& callee(NodeId id) const { return callees_[nodes_[id.index].attr]; }
+  /// Which nodes the results need; one flag a node.
+  std::vector<bool> live() const;
+
+  // Names and spans stand beside the nodes: they never make two nodes differ.
+  void name_node(NodeId id, const std::string& name);
+  void place_node(NodeId id, Span span);
+  const std::vector<std::string>& names(NodeId id) const;
+  Span span(NodeId id) const;
+  /// Hands the names and the place of `from` on to `to`, as every rewrite must. `source` may be this graph.
+  void carry(const Graph& source, NodeId from, NodeId to);
+
+ private:
+  uint32_t intern(Access access);
+  uint32_t intern(std::string_view callee);
+
+  std::vector<Node> nodes_;
+  std::vector<Access> accesses_;
+  std::vector<std::string> callees_;
+  std::unordered_map<size_t, std::vector<NodeId>> node_table_;
+  std::unordered_map<size_t, std::vector<uint32_t>> access_table_;
+  std::map<NodeId, std::vector<std::string>> names_;
+  std::map<NodeId, Span> spans_;
+};
+
+/// Readable text of the whole graph, the `ir` stage of `ingot emit`: the same bytes for the same graph. i0, i1, … are the
+/// dims of the largest domain, outermost first; "i1?" is taken to be 0 where the operand's size along it is 1.
+std::string print(const Graph& graph);
+
+/// Throws Error(Internal) with a dump when an invariant of the IR does not hold: topological order, arities, operand
+/// and result types by rule, access ranks, host kinds, parts that fit their result.
+void verify(const Graph& graph);
+
+/// The graph rewritten by exact identities, dead nodes dropped: constants folded (by the same arithmetic that the
+/// targets use, so only Exact ops), casts of casts that lose nothing, x*1, x+(-0.0) but never x+0.0, where(true, …),
+/// double negation, … Operands are never swapped.
+Graph simplify(const Graph& graph);
+
+/// The graph without Call nodes: each is replaced by its body.
+Graph inline_calls(const Graph& graph);
+
+}  // namespace ingot::ir
+
+template <>
+struct std::hash<ingot::ir::NodeId> {
+  size_t operator()(ingot::ir::NodeId id) const noexcept { return id.index; }
+};

@@ -1,0 +1,52 @@
+#include "ir/op.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace ingot::ir {
+namespace {
+
+// The abbreviations of ops.def.
+constexpr Accepts BIF{true, true, true};
+constexpr Accepts IF{false, true, true};
+constexpr Accepts BI{true, true, false};
+constexpr Accepts I{false, true, false};
+constexpr Accepts F{false, false, true};
+
+constexpr OpInfo kPrimitives[] = {
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy) \
+  {Op::id, #id, name, arity, Rule::rule, accepts, Accuracy::accuracy},
+#include "ir/ops.def"
+#undef INGOT_OP
+};
+
+constexpr std::string_view kStructural[] = {"Load", "Gather",  "Scalar", "Index",
+                                            "Cast", "Bitcast", "Call"};
+constexpr size_t kFirstPrimitive = std::size(kStructural);
+static_assert(kFirstPrimitive == static_cast<size_t>(Op::Call) + 1);
+
+}  // namespace
+
+std::span<const OpInfo> primitives() { return kPrimitives; }
+
+bool is_primitive(Op op) { return static_cast<size_t>(op) >= kFirstPrimitive; }
+
+const OpInfo& info(Op op) {
+  if (!is_primitive(op)) throw_internal(fmt::format("{} is no primitive", id_of(op)));
+  return kPrimitives[static_cast<size_t>(op) - kFirstPrimitive];
+}
+
+std::string_view id_of(Op op) {
+  const auto index = static_cast<size_t>(op);
+  return is_primitive(op) ? kPrimitives[index - kFirstPrimitive].id : kStructural[index];
+}
+
+std::optional<Op> primitive_named(std::string_view name) {
+  for (const OpInfo& row : kPrimitives) {
+    if (row.name == name) return row.op;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ingot::ir

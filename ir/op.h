@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "ir/dtype.h"
+
+namespace ingot::ir {
+
+/// What a node does. Structural ops first, then the primitives of ops.def.
+enum class Op : uint8_t {
+  Load,     ///< an element of a parameter or reduction; attr: Access
+  Gather,   ///< a load whose leading coordinates are values; args: the indices; attr: Access with leads
+  Scalar,   ///< a host value, the same for every element; attr: HostId. Constants are scalars of constant hosts
+  Index,    ///< the position along an index dim, int64; attr: the dim counted from the end (0 is the last)
+  Cast,     ///< the value in another dtype; float to integer as the target's eager does
+  Bitcast,  ///< the same bits as another dtype of the same width
+  Call,     ///< args[0], computed by the library function attr names, of operands args[1..]; a boundary for rounding
+            ///< and differentiation, dissolved by inline_calls
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy) id,
+#include "ir/ops.def"
+#undef INGOT_OP
+};
+
+/// How operand types become the type in which the op works and the type of its result. `common` is PyTorch's
+/// promotion of all operands; every operand is cast to the work type.
+enum class Rule : uint8_t {
+  Arith,    ///< work: common;  result: common
+  Float,    ///< work: common, the default dtype where that is not floating;  result: work
+  Compare,  ///< work: common;  result: bool
+  Logical,  ///< work: bool, operand by operand (x != 0);  result: bool
+  Select,   ///< where: the condition is bool, the arms' common type is the result
+};
+
+/// A set of categories.
+struct Accepts {
+  bool boolean, integral, floating;
+  bool contains(Category c) const {
+    return c == Category::Bool ? boolean : c == Category::Integral ? integral : floating;
+  }
+};
+
+enum class Accuracy : uint8_t { Exact, Ulp };
+
+/// One row of ops.def.
+struct OpInfo {
+  Op op;
+  std::string_view id;    ///< the enumerator, for prints and tables
+  std::string_view name;  ///< the author's spelling, or internal when it begins with '_'
+  int arity;
+  Rule rule;
+  Accepts accepts;
+  Accuracy accuracy;
+};
+
+/// All primitives, in the order of ops.def.
+std::span<const OpInfo> primitives();
+/// The row of a primitive; structural ops have none and are a broken invariant here.
+const OpInfo& info(Op op);
+bool is_primitive(Op op);
+/// "Load", "Add", …
+std::string_view id_of(Op op);
+std::optional<Op> primitive_named(std::string_view name);
+
+}  // namespace ingot::ir

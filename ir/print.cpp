@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/graph.h"
+
+namespace ingot::ir {
+namespace {
+
+class GraphPrinter {
+ public:
+  explicit GraphPrinter(const Graph& graph) : graph_(graph) {
+    for (const Param& param : graph.params) names_.push_back(param.name);
+    for (const Result& result : graph.results) {
+      for (const Part& part : result.parts) rank_ = std::max(rank_, part.domain.size());
+    }
+    for (uint32_t i = 0; i < graph.count(); ++i) {
+      const Op op = graph[{i}].op;
+      if (op == Op::Load || op == Op::Gather) {
+        rank_ = std::max(rank_, graph.access({i}).dims.size());
+      }
+      if (op == Op::Index) rank_ = std::max(rank_, size_t{graph[{i}].attr} + 1);
+    }
+  }
+
+  std::string print() const {
+    std::string text = fmt::format("{}({})\n", graph_.name, parameters());
+    for (uint32_t i = 0; i < graph_.count(); ++i) text += "  " + line({i}) + "\n";
+    for (const Result& result : graph_.results) text += "  " + print(result) + "\n";
+    for (const Condition& condition : graph_.conditions) {
+      text += fmt::format("  require {}\n", print(condition));
+    }
+    for (const Static& fact : graph_.statics) {
+      text += fmt::format("  static {} == {}\n", host(fact.symbol), print(fact.value));
+    }
+    return text;
+  }
+
+ private:
+  std::string host(HostId id) const { return graph_.host.print(id, names_); }
+
+  std::string shape(const std::vector<HostId>& sizes) const {
+    std::vector<std::string> texts;
+    for (const HostId size : sizes) texts.push_back(host(size));
+    return fmt::format("[{}]", fmt::join(texts, ", "));
+  }
+
+  std::string parameters() const {
+    std::vector<std::string> texts;
+    for (const Param& param : graph_.params) {
+      static constexpr std::string_view kKinds[] = {"bool", "int", "float"};
+      texts.push_back(param.kind == ParamKind::Number
+                          ? fmt::format("{}: {}", param.name, kKinds[static_cast<int>(param.number)])
+                          : fmt::format("{}: {}{}", param.name, short_name(param.dtype),
+                                        shape(param.shape)));
+    }
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+
+  std::string line(NodeId id) const {
+    const Node& node = graph_[id];
+    std::string text = fmt::format("%{} = {} {}{}", id.index, operation(node.op),
+                                   short_name(node.dtype), operands(id));
+    if (!graph_.names(id).empty()) text += fmt::format("   ; {}", fmt::join(graph_.names(id), ", "));
+    return text;
+  }
+
+  static std::string operation(Op op) {
+    if (is_primitive(op)) {
+      const std::string_view name = info(op).name;
+      return std::string(name.substr(name.front() == '_'));
+    }
+    std::string name(id_of(op));
+    std::ranges::transform(name, name.begin(), [](char c) { return c | ('a' - 'A'); });
+    return name;
+  }
+
+  std::string operands(NodeId id) const {
+    const Node& node = graph_[id];
+    switch (node.op) {
+      case Op::Load:
+      case Op::Gather: {
+        const Access& access = graph_.access(id);
+        return fmt::format(" {}{}", names_[access.source.index], coordinates(access, node.args, false));
+      }
+      case Op::Scalar: return " " + host(graph_.host_of(id));
+      case Op::Index: return " " + variable(node.attr);
+      case Op::Call:
+        return fmt::format(" {} {} of{}", graph_.callee(id), value(node.args[0]),
+                           values(std::span(node.args).subspan(1)));
+      default: return values(node.args);
+    }
+  }
+
+  static std::string value(NodeId id) { return fmt::format("%{}", id.index); }
+
+  static std::string values(std::span<const NodeId> ids) {
+    std::string text;
+    for (const NodeId id : ids) text += (text.empty() ? " " : ", ") + value(id);
+    return text;
+  }
+
+  /// The variable of the dim that is `from_end` dims before the last one.
+  std::string variable(size_t from_end) const { return fmt::format("i{}", rank_ - 1 - from_end); }
+
+  /// "[i0*4 + 2, %5]". Of a load, an index is 0 where the operand's size is 1; a store's indices are its domain's.
+  std::string coordinates(const Access& access, std::span<const NodeId> indices, bool store) const {
+    std::vector<std::string> sums(access.offsets.size());
+    const auto add_terms = [&](const std::vector<Term>& terms, const std::string& factor) {
+      for (const Term& term : terms) add(sums[term.dim], product(factor, term.coef));
+    };
+    for (size_t k = 0; k < access.leads.size(); ++k) {
+      add_terms(access.leads[k].terms, value(indices[k]));
+    }
+    for (size_t j = 0; j < access.dims.size(); ++j) {
+      const AccessDim& dim = access.dims[j];
+      if (graph_.host.is_int(dim.size, 1)) continue;
+      const bool certain = store || graph_.host.known_not_one(dim.size);
+      add_terms(dim.terms, variable(access.dims.size() - 1 - j) + (certain ? "" : "?"));
+    }
+    for (size_t d = 0; d < sums.size(); ++d) {
+      std::string offset = host(access.offsets[d]);
+      if (!sums[d].empty() && offset == "0") continue;
+      if (sums[d].starts_with('-')) std::swap(sums[d], offset);
+      add(sums[d], offset);
+    }
+    return fmt::format("[{}]", fmt::join(sums, ", "));
+  }
+
+  static void add(std::string& sum, const std::string& summand) {
+    const bool negative = summand.starts_with('-');
+    if (!sum.empty()) sum += negative ? " - " : " + ";
+    sum += summand.substr(negative && !sum.empty());
+  }
+
+  std::string product(const std::string& factor, HostId coef) const {
+    const HostNode& node = graph_.host[coef];
+    if (graph_.host.is_int(coef, 1)) return factor;
+    if (graph_.host.is_int(coef, -1)) return "-" + factor;
+    if (node.op == HostOp::Constant && node.value.integer < 0) {
+      return fmt::format("-{}*{}", factor, host(coef).substr(1));
+    }
+    const bool simple = node.args.empty() || node.op == HostOp::NotOne || node.op == HostOp::Mul;
+    return factor + (simple ? "*" + host(coef) : "*(" + host(coef) + ")");
+  }
+
+  bool is_whole(const Result& result) const {
+    if (result.parts.size() != 1) return false;
+    const Part& part = result.parts[0];
+    if (part.domain != result.shape || part.store.dims.size() > part.domain.size()) return false;
+    for (const HostId offset : part.store.offsets) {
+      if (!graph_.host.is_int(offset, 0)) return false;
+    }
+    const size_t missing = part.domain.size() - part.store.dims.size();
+    for (size_t j = 0; j < part.store.dims.size(); ++j) {
+      const std::vector<Term>& terms = part.store.dims[j].terms;
+      const bool broadcast = terms.empty() && graph_.host.is_int(part.domain[missing + j], 1);
+      const bool same = terms.size() == 1 && terms[0].dim == missing + j &&
+                        graph_.host.is_int(terms[0].coef, 1);
+      if (!broadcast && !same) return false;
+    }
+    return true;
+  }
+
+  std::string print(const Result& result) const {
+    std::string text = fmt::format("{}: {}{} =", result.name, short_name(result.dtype),
+                                   shape(result.shape));
+    if (is_whole(result)) return text + " " + value(result.parts[0].node);
+    for (const Part& part : result.parts) {
+      text += fmt::format("\n    {} over {} at {}", value(part.node), shape(part.domain),
+                          coordinates(part.store, {}, true));
+    }
+    return text;
+  }
+
+  std::string print(const Condition& condition) const {
+    const std::string a = host(condition.a);
+    const auto b = [&] { return host(condition.b); };
+    switch (condition.kind) {
+      case Condition::Kind::Equal: return fmt::format("{} == {}", a, b());
+      case Condition::Kind::Broadcasts: return fmt::format("{} == {}, or either is 1", a, b());
+      case Condition::Kind::InRange: return fmt::format("0 <= {} < {}", a, b());
+      case Condition::Kind::NonNegative: return fmt::format("{} >= 0", a);
+      case Condition::Kind::NonEmpty: return fmt::format("{} > 0", a);
+      case Condition::Kind::True: break;
+    }
+    return a;
+  }
+
+  static std::string print(const HostValue& value) {
+    HostPool pool;
+    return pool.print(pool.constant(value), {});
+  }
+
+  const Graph& graph_;
+  std::vector<std::string> names_;
+  size_t rank_ = 0;
+};
+
+}  // namespace
+
+std::string print(const Graph& graph) { return GraphPrinter(graph).print(); }
+
+}  // namespace ingot::ir

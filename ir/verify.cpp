@@ -1,0 +1,298 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/graph.h"
+
+// Two rounds: first that every id means something, so that a graph can be printed, then that it all fits.
+
+namespace ingot::ir {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph) {}
+
+  void run() {
+    check_ids();
+    printable_ = true;
+    for (uint32_t i = 0; i < graph_.count(); ++i) {
+      where_ = fmt::format("%{}", i);
+      check_node({i});
+    }
+    for (const Result& result : graph_.results) {
+      where_ = fmt::format("result {}", result.name);
+      check_result(result);
+    }
+    for (size_t i = 0; i < graph_.eager_layouts.size(); ++i) {
+      where_ = fmt::format("layout step {}", i);
+      check_layout(i);
+    }
+    for (const Condition& condition : graph_.conditions) {
+      where_ = "a condition";
+      if (condition.kind == Condition::Kind::True) continue;
+      check_integer(condition.a, "operand");
+      if (has_two_operands(condition)) check_integer(condition.b, "operand");
+    }
+    for (const Static& fact : graph_.statics) {
+      where_ = "a static value";
+      const HostOp op = graph_.host[fact.symbol].op;
+      expect(op == HostOp::Size || op == HostOp::Scalar, "its symbol is neither size nor scalar");
+    }
+  }
+
+ private:
+  void expect(bool holds, std::string_view complaint) const {
+    if (holds) return;
+    throw_internal(fmt::format("the graph of {} is broken: {}: {}", graph_.name, where_, complaint),
+                   printable_ ? print(graph_) : "");
+  }
+
+  static bool has_two_operands(const Condition& condition) {
+    return condition.kind == Condition::Kind::Equal ||
+           condition.kind == Condition::Kind::Broadcasts ||
+           condition.kind == Condition::Kind::InRange;
+  }
+
+  // First round
+
+  void check_id(HostId id) const {
+    expect(id.index < graph_.host.count(), "a host expression that does not exist");
+  }
+  void check_ids(const std::vector<HostId>& ids) const {
+    for (const HostId id : ids) check_id(id);
+  }
+  /// Terms over the dims of something of this rank.
+  void check_ids(const std::vector<Term>& terms, size_t rank) const {
+    for (const Term& term : terms) {
+      expect(term.dim < rank, "a term for a dim beyond the rank");
+      check_id(term.coef);
+    }
+  }
+  void check_ids(const Access& access) const {
+    check_ids(access.offsets);
+    for (const AccessDim& dim : access.dims) {
+      check_id(dim.size);
+      check_ids(dim.terms, access.offsets.size());
+    }
+    for (const Lead& lead : access.leads) {
+      check_id(lead.extent);
+      check_ids(lead.terms, access.offsets.size());
+    }
+  }
+
+  void check_ids() {
+    for (uint32_t i = 0; i < graph_.host.count(); ++i) {
+      where_ = fmt::format("host expression {}", i);
+      for (const HostId arg : graph_.host[{i}].args) {
+        expect(arg.index < i, "its operands do not come before it");
+      }
+    }
+    for (uint32_t i = 0; i < graph_.count(); ++i) {
+      where_ = fmt::format("%{}", i);
+      check_ids_of_node({i});
+    }
+    where_ = "the parameters";
+    for (const Param& param : graph_.params) check_ids(param.shape);
+    for (const Result& result : graph_.results) {
+      where_ = fmt::format("result {}", result.name);
+      check_ids(result.shape);
+      for (const Part& part : result.parts) {
+        expect(part.node.index < graph_.count(), "a node that does not exist");
+        check_ids(part.domain);
+        check_ids(part.store);
+        expect(part.store.leads.empty(), "a store through indices");
+      }
+    }
+    where_ = "a condition";
+    for (const Condition& condition : graph_.conditions) {
+      check_id(condition.a);
+      if (has_two_operands(condition)) check_id(condition.b);
+    }
+    where_ = "a static value";
+    for (const Static& fact : graph_.statics) check_id(fact.symbol);
+    for (size_t i = 0; i < graph_.eager_layouts.size(); ++i) {
+      where_ = fmt::format("layout step {}", i);
+      check_ids_of_layout(i);
+    }
+  }
+
+  void check_ids_of_layout(size_t index) const {
+    const LayoutStep& step = graph_.eager_layouts[index];
+    check_ids(step.shape);
+    for (const uint32_t input : step.inputs) {
+      expect(input < index, "its inputs do not come before it");
+    }
+    if (step.kind != LayoutStep::Kind::View) return;
+    expect(step.inputs.size() == 1, "a view of not one input");
+    const size_t rank = graph_.eager_layouts[step.inputs[0]].shape.size();
+    for (const std::vector<Term>& row : step.rows) check_ids(row, rank + 1);
+  }
+
+  void check_ids_of_node(NodeId id) const {
+    const Node& node = graph_[id];
+    for (const NodeId arg : node.args) {
+      expect(arg.index < id.index, "its operands do not come before it");
+    }
+    switch (node.op) {
+      case Op::Load:
+      case Op::Gather:
+        expect(node.attr < graph_.access_count(), "an access that does not exist");
+        expect(graph_.access(id).source.index < graph_.params.size(),
+               "it reads a parameter that does not exist");
+        check_ids(graph_.access(id));
+        expect(graph_.access(id).leads.size() == node.args.size(),
+               "not one operand for each gathered coordinate");
+        break;
+      case Op::Scalar: check_id({node.attr}); break;
+      case Op::Call:
+        expect(node.attr < graph_.callee_count(), "a function that does not exist");
+        expect(!node.args.empty(), "a call without a body");
+        break;
+      default: break;
+    }
+  }
+
+  // Second round
+
+  void check_integer(HostId id, std::string_view what) const {
+    expect(graph_.host.kind(id) != HostKind::Float, fmt::format("a float as {}", what));
+  }
+
+  void check_terms(const std::vector<Term>& terms) const {
+    for (const Term& term : terms) check_integer(term.coef, "coefficient");
+  }
+
+  void check_access(const Access& access, size_t rank) const {
+    expect(access.offsets.size() == rank, "not one offset for each dim of the source");
+    for (const HostId offset : access.offsets) check_integer(offset, "offset");
+    for (const AccessDim& dim : access.dims) {
+      check_integer(dim.size, "size");
+      check_terms(dim.terms);
+    }
+    for (const Lead& lead : access.leads) {
+      check_integer(lead.extent, "extent");
+      check_terms(lead.terms);
+    }
+  }
+
+  DType type(NodeId id) const { return graph_[id].dtype; }
+
+  void check_node(NodeId id) const {
+    const Node& node = graph_[id];
+    const size_t arity = node.args.size();
+    switch (node.op) {
+      case Op::Load:
+      case Op::Gather: {
+        const Access& access = graph_.access(id);
+        const Param& param = graph_.params[access.source.index];
+        expect(param.kind == ParamKind::Tensor, "it reads a parameter that is no tensor");
+        expect(param.dtype == node.dtype, "its dtype is not the parameter's");
+        check_access(access, param.shape.size());
+        expect((arity == 0) == (node.op == Op::Load), "a gather without indices");
+        for (const NodeId arg : node.args) {
+          expect(category(type(arg)) == Category::Integral, "an index that is no integer");
+        }
+        break;
+      }
+      case Op::Scalar: {
+        expect(arity == 0, "a scalar with operands");
+        const auto kind = static_cast<int>(graph_.host.kind(graph_.host_of(id)));
+        expect(kind <= static_cast<int>(category(node.dtype)),
+               "a host value of a kind that its dtype cannot hold");
+        break;
+      }
+      case Op::Index:
+        expect(arity == 0 && node.dtype == DType::I64, "an index is int64 and has no operands");
+        break;
+      case Op::Cast: expect(arity == 1, "a cast has one operand"); break;
+      case Op::Bitcast:
+        expect(arity == 1 && size_of(type(node.args[0])) == size_of(node.dtype),
+               "a bit cast has one operand, of the same width");
+        break;
+      case Op::Call:
+        expect(type(node.args[0]) == node.dtype, "its dtype is not that of its body");
+        break;
+      default: check_primitive(node);
+    }
+  }
+
+  void check_primitive(const Node& node) const {
+    const OpInfo& row = info(node.op);
+    expect(node.args.size() == static_cast<size_t>(row.arity), "a wrong number of operands");
+    const auto all_are = [&](DType wanted, size_t from = 0) {
+      return std::all_of(node.args.begin() + static_cast<std::ptrdiff_t>(from), node.args.end(),
+                         [&](NodeId arg) { return type(arg) == wanted; });
+    };
+    const DType work = row.rule == Rule::Compare ? type(node.args[0]) : node.dtype;
+    expect(row.accepts.contains(category(work)), "a type that the op does not take");
+    switch (row.rule) {
+      case Rule::Arith: expect(all_are(node.dtype), "operands of another type"); break;
+      case Rule::Float:
+        expect(all_are(node.dtype), "operands of another type");
+        expect(is_floating(node.dtype), "a result that is not floating");
+        break;
+      case Rule::Compare:
+        expect(all_are(work), "operands of two types");
+        expect(node.dtype == DType::Bool, "a result that is not bool");
+        break;
+      case Rule::Logical:
+        expect(all_are(DType::Bool) && node.dtype == DType::Bool, "a type that is not bool");
+        break;
+      case Rule::Select:
+        expect(type(node.args[0]) == DType::Bool, "a condition that is not bool");
+        expect(all_are(node.dtype, 1), "an arm of another type");
+        break;
+    }
+  }
+
+  void check_result(const Result& result) const {
+    for (const HostId size : result.shape) check_integer(size, "size");
+    expect(!result.parts.empty(), "it has no parts");
+    expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),
+           "a layout step that does not exist");
+    for (const Part& part : result.parts) {
+      expect(type(part.node) == result.dtype, "a part of another type");
+      for (const HostId size : part.domain) check_integer(size, "size");
+      check_access(part.store, result.shape.size());
+      expect(part.store.dims.size() <= part.domain.size(), "a store with more dims than its domain");
+    }
+  }
+
+  void check_layout(size_t index) const {
+    const LayoutStep& step = graph_.eager_layouts[index];
+    for (const HostId size : step.shape) check_integer(size, "size");
+    using Kind = LayoutStep::Kind;
+    const size_t inputs = step.inputs.size();
+    switch (step.kind) {
+      case Kind::Param:
+        expect(step.param < graph_.params.size() &&
+                   graph_.params[step.param].kind == ParamKind::Tensor,
+               "it is of no tensor parameter");
+        break;
+      case Kind::View:
+        expect(step.rows.size() == step.shape.size(), "not one row for each dim");
+        for (const std::vector<Term>& row : step.rows) check_terms(row);
+        break;
+      case Kind::Reshape:
+      case Kind::Preserve: expect(inputs == 1, "it has one input"); break;
+      case Kind::Gather:
+        expect(inputs >= 2 && step.dims.size() + 1 == inputs, "not one dim for each index");
+        break;
+      case Kind::Pointwise:
+      case Kind::Contiguous:
+      case Kind::Cat: break;
+    }
+  }
+
+  const Graph& graph_;
+  std::string where_;
+  bool printable_ = false;
+};
+
+}  // namespace
+
+void verify(const Graph& graph) { Verifier(graph).run(); }
+
+}  // namespace ingot::ir

@@ -1,0 +1,112 @@
+"""Writes eager_strides.txt: what strides PyTorch gives to results, for tests/ir_eager_layout.cpp.
+
+    python tests/data/make_eager_strides.py [COUNT] > tests/data/eager_strides.txt
+
+A line is `op ARGUMENT | tensor tensor … | tensor`: the inputs and the result, each as sizes@strides (4x3@3,1; a number
+is @). The argument is the new sizes of reshape, the dim of cat and stack, the dims that gather indexes.
+"""
+
+import random
+import sys
+
+import torch
+
+
+def written(tensor):
+    sizes, strides = "x".join(map(str, tensor.shape)), ",".join(map(str, tensor.stride()))
+    return f"{sizes}@{strides}"
+
+
+def laid_out(rng, shape, dtype=torch.float32):
+    """A tensor of the shape in some layout that people's tensors have."""
+    rank = len(shape)
+    if rng.random() < 0.25:
+        return torch.zeros(shape, dtype=dtype)
+    if rank == 4 and rng.random() < 0.25:
+        return torch.zeros(shape, dtype=dtype).contiguous(memory_format=torch.channels_last)
+    order = rng.sample(range(rank), rank)
+    padded = [n + rng.choice([0, 0, 0, 1, 3]) for n in shape]
+    tensor = torch.zeros([padded[d] for d in order], dtype=dtype).permute([order.index(d) for d in range(rank)])
+    for d, n in enumerate(shape):
+        tensor = tensor.narrow(d, 0, n)
+    for d, n in enumerate(shape):
+        if n == 1 and rng.random() < 0.2:
+            tensor = tensor.select(d, 0).unsqueeze(d)
+        elif n > 0 and rng.random() < 0.1:
+            tensor = tensor.narrow(d, 0, 1).expand(shape)
+    return tensor
+
+
+def sizes_of(rng, rank, largest=4):
+    return [rng.choice([1, 1, 2, 3, largest, 0 if rng.random() < 0.1 else 2]) for _ in range(rank)]
+
+
+def pointwise(rng):
+    shape = sizes_of(rng, rng.randrange(5))
+    inputs, wanted = [], rng.choice([1, 2, 2, 2, 3])
+    for _ in range(wanted):
+        own = [1 if rng.random() < 0.25 else n for n in shape][rng.randrange(len(shape) + 1) * (rng.random() < 0.3):]
+        inputs.append(laid_out(rng, own, torch.bool if wanted == 3 and not inputs else torch.float32))
+    if len(inputs) == 1 and rng.random() < 0.5:
+        return "", [inputs[0], torch.tensor(0.0)], inputs[0] + 2.0
+    if len(inputs) == 3:
+        return "", inputs, torch.where(*inputs)
+    return "", inputs, inputs[0] + inputs[1] if len(inputs) == 2 else -inputs[0]
+
+
+def preserve(rng):
+    tensor = laid_out(rng, sizes_of(rng, rng.randrange(5)))
+    return "", [tensor], torch.empty_like(tensor)
+
+
+def reshape(rng):
+    tensor = laid_out(rng, sizes_of(rng, rng.randrange(5)))
+    left, shape = tensor.numel(), []
+    while left > 1:
+        n = rng.choice([k for k in range(2, left + 1) if left % k == 0])
+        shape += [1] * (rng.random() < 0.2) + [n]
+        left //= n
+    shape = list(tensor.shape[::-1]) if tensor.numel() == 0 else shape
+    return "x".join(map(str, shape)), [tensor], tensor.reshape(shape)
+
+
+def cat(rng):
+    rank = rng.choice([1, 2, 3, 4, 4, 4])
+    shape, dim, alike = sizes_of(rng, rank), rng.randrange(rank), rng.random() < 0.5
+    inputs = []
+    for _ in range(rng.choice([1, 2, 3])):
+        tensor = laid_out(rng, shape)
+        inputs.append(tensor.contiguous(memory_format=torch.channels_last) if alike and rank == 4 else tensor)
+    return dim, inputs, torch.cat(inputs, dim)
+
+
+def gather(rng):
+    rank = rng.randrange(1, 5)
+    source = laid_out(rng, [rng.choice([1, 2, 3, 4]) for _ in range(rank)])
+    dims = sorted(rng.sample(range(rank), rng.choice([k for k in (1, 1, 2, 3) if k <= rank])))
+    shape = sizes_of(rng, rng.randrange(4))
+    indices = []
+    for _ in dims:
+        own = [1 if rng.random() < 0.2 else n for n in shape]
+        indices.append(laid_out(rng, own, torch.int64))
+    where = [slice(None)] * rank
+    for d, index in zip(dims, indices):
+        where[d] = index
+    return ",".join(map(str, dims)), [source, *indices], source[tuple(where)]
+
+
+def main(count):
+    rng = random.Random(7)
+    makers = [pointwise, pointwise, pointwise, preserve, reshape, cat, gather]
+    seen = set()
+    while len(seen) < count:
+        maker = makers[len(seen) % len(makers)]
+        argument, inputs, result = maker(rng)
+        line = f"{maker.__name__} {argument} | {' '.join(map(written, inputs))} | {written(result)}"
+        if line not in seen and (len(result.shape) > 1 or rng.random() < 0.1):
+            seen.add(line)
+            print(line)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 140)
