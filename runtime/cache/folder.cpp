@@ -1,0 +1,139 @@
+#include "runtime/cache/folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+namespace ingot::runtime {
+
+namespace {
+
+constexpr int64_t kRenewAfterSeconds = 24 * 60 * 60;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  int get() const { return value_; }
+  /// Some file systems report what they could not write only here.
+  int close() { return ::close(std::exchange(value_, -1)) == 0 ? 0 : errno; }
+  int release() { return std::exchange(value_, -1); }
+
+ private:
+  int value_;
+};
+
+/// Repeats a call that a signal interrupted.
+template <typename Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+std::string why_not_private(const struct stat& facts) {
+  if (facts.st_uid != ::geteuid()) return "it belongs to another user";
+  if (facts.st_mode & (S_IWGRP | S_IWOTH)) {
+    char text[80];
+    std::snprintf(text, sizeof text, "others may write to it (mode %04o): chmod 700 it",
+                  static_cast<unsigned>(facts.st_mode & 07777));
+    return text;
+  }
+  return {};
+}
+
+int write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = uninterrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
+    if (count < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return uninterrupted([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Folder::Opened Folder::open(const std::filesystem::path& path) {
+  Descriptor folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  struct stat facts;
+  if (folder.get() < 0 || ::fstat(folder.get(), &facts) != 0) return {nullptr, errno, {}};
+  if (std::string refusal = why_not_private(facts); !refusal.empty()) return {nullptr, EPERM, refusal};
+  return {std::make_shared<const Folder>(folder.release()), 0, {}};
+}
+
+int Folder::create(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (error) return error.value();
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+Folder::~Folder() { ::close(descriptor_); }
+
+int Folder::read(const std::string& name, std::string& bytes) const {
+  Descriptor file(uninterrupted(
+      [&] { return ::openat(descriptor_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }));
+  struct stat facts;
+  if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) return errno;
+  if (!S_ISREG(facts.st_mode)) return EINVAL;
+  bytes.resize(static_cast<size_t>(facts.st_size));
+  size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t count =
+        uninterrupted([&] { return ::read(file.get(), bytes.data() + filled, bytes.size() - filled); });
+    if (count < 0) return errno;
+    if (count == 0) break;
+    filled += static_cast<size_t>(count);
+  }
+  bytes.resize(filled);
+  if (std::time(nullptr) - facts.st_mtime > kRenewAfterSeconds) ::futimens(file.get(), nullptr);
+  return 0;
+}
+
+int Folder::write(const std::string& name, std::string_view bytes) const {
+  Descriptor file(uninterrupted(
+      [&] { return ::openat(descriptor_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600); }));
+  if (file.get() < 0) return errno;
+  int error = write_all(file.get(), bytes);
+  if (const int closing = file.close(); error == 0) error = closing;
+  if (error != 0) remove(name);
+  return error;
+}
+
+int Folder::rename(const std::string& from, const std::string& to) const {
+  return ::renameat(descriptor_, from.c_str(), descriptor_, to.c_str()) == 0 ? 0 : errno;
+}
+
+int Folder::remove(const std::string& name) const { return ::unlinkat(descriptor_, name.c_str(), 0) == 0 ? 0 : errno; }
+
+std::vector<Folder::File> Folder::list() const {
+  std::vector<File> files;
+  // A handle of its own: a stream's position would be shared by all who read the folder.
+  Descriptor again(::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (again.get() < 0) return files;
+  DIR* stream = ::fdopendir(again.get());
+  if (!stream) return files;
+  again.release();
+  while (const dirent* entry = ::readdir(stream)) {
+    struct stat facts;
+    if (::fstatat(descriptor_, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(facts.st_mode)) continue;
+    const int64_t written = facts.st_mtim.tv_sec * 1'000'000'000 + facts.st_mtim.tv_nsec;
+    files.push_back({entry->d_name, static_cast<uint64_t>(facts.st_size), written});
+  }
+  ::closedir(stream);
+  return files;
+}
+
+}  // namespace ingot::runtime

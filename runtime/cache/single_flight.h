@@ -1,0 +1,65 @@
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace ingot::runtime {
+
+/// Lets one thread make what several ask for at once: the first computes, the others wait for its result or its
+/// exception. Nothing is kept afterwards; the caller publishes the value where the next look finds it (within `make`,
+/// or a thread that comes between makes it again).
+///
+/// `make` may run flights of other keys, as long as no circle of keys waits for itself; asking for its own key is an
+/// internal error, not a deadlock. Who holds a lock that `make` takes (the GIL, say) must let go of it before `run`.
+template <typename T>
+class SingleFlight {
+ public:
+  std::shared_ptr<const T> run(const std::string& key, const std::function<std::shared_ptr<const T>()>& make) {
+    std::unique_lock lock(mutex_);
+    if (auto found = flights_.find(key); found != flights_.end()) {
+      const std::shared_ptr<Flight> flight = found->second;
+      if (flight->maker == std::this_thread::get_id()) throw_internal("what is being made asks for itself", key);
+      flight->done.wait(lock, [&] { return flight->finished; });
+      return flight->land();
+    }
+    const auto flight = std::make_shared<Flight>();
+    flights_.emplace(key, flight);
+    lock.unlock();
+    try {
+      flight->value = make();
+    } catch (...) {
+      flight->failure = std::current_exception();
+    }
+    lock.lock();
+    flight->finished = true;
+    flights_.erase(key);
+    flight->done.notify_all();
+    return flight->land();
+  }
+
+ private:
+  struct Flight {
+    const std::thread::id maker = std::this_thread::get_id();
+    std::condition_variable done;
+    bool finished = false;
+    std::shared_ptr<const T> value;
+    std::exception_ptr failure;
+
+    std::shared_ptr<const T> land() const {
+      if (failure) std::rethrow_exception(failure);
+      return value;
+    }
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<Flight>> flights_;
+};
+
+}  // namespace ingot::runtime

@@ -1,0 +1,311 @@
+#include "runtime/cache/store.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "runtime/cache/fingerprint.h"
+#include "runtime/cache/folder.h"
+#include "runtime/cache/record.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// All our files are KIND-HASH.ingot-vN, then .bad where one was put aside, or .UNIQUE.tmp while it is being written.
+// Nothing else is ever touched, should somebody name a folder that holds other things.
+constexpr std::string_view kMark = ".ingot-v";
+constexpr std::string_view kAside = ".bad";
+constexpr std::string_view kTemporary = ".tmp";
+/// A temporary file older than this was left by a process that died.
+constexpr int64_t kAbandonedSeconds = 60 * 60;
+
+bool is_ours(const Folder::File& file) { return file.name.find(kMark) != std::string::npos; }
+
+bool is_abandoned(const Folder::File& file) {
+  return file.name.ends_with(kTemporary) && std::time(nullptr) - file.written / 1'000'000'000 > kAbandonedSeconds;
+}
+
+uint64_t random_word() {
+  uint64_t word = 0;
+  if (::getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word)
+    word = static_cast<uint64_t>(Clock::now().time_since_epoch().count());
+  return word;
+}
+
+/// Differs between threads, processes, and machines that share a folder. A process id alone would not do: containers
+/// count theirs alike; nor would randomness drawn once, which a fork copies.
+std::string temporary_name(const std::string& name) {
+  static const uint64_t process = random_word();
+  static std::atomic<uint64_t> count = 0;
+  const std::string mine = std::to_string(::getpid()) + "," + std::to_string(count++);
+  return name + "." + Fingerprint::of(mine, {process, 0}).hex() + std::string(kTemporary);
+}
+
+/// Whether the next attempt to write would meet the same error.
+bool is_lasting(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EROFS || error == EACCES || error == EPERM;
+}
+
+std::string from_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+struct Store::State {
+  std::filesystem::path path;
+  StoreOptions options;
+  std::string off;  ///< why there is no folder at all
+
+  struct {
+    std::atomic<uint64_t> hits = 0, misses = 0, publications = 0, corrupt = 0, collisions = 0, read_errors = 0,
+                          write_errors = 0, evictions = 0;
+  } counters;
+  /// Counts publications. Begins anywhere, so that of many short processes some check the folder's size as well.
+  std::atomic<uint64_t> sweep_clock = random_word();
+
+  mutable std::mutex mutex;  ///< of all below
+  std::shared_ptr<const Folder> opened;
+  std::string refusal;
+  std::string first_failure;
+  Clock::time_point paused_until;
+
+  std::string name(std::string_view kind, std::string_view key) const {
+    return std::string(kind) + "-" + (options.hash ? options.hash(key) : Fingerprint::of(key).hex()) +
+           std::string(kMark) + std::to_string(kRecordFormat);
+  }
+
+  void remember(const std::string& failure) {
+    const std::lock_guard lock(mutex);
+    if (first_failure.empty()) first_failure = failure;
+  }
+
+  /// The folder, opened at its first use; with an error when it is not there or not fit.
+  Folder::Opened folder() {
+    const std::lock_guard lock(mutex);
+    if (opened) return {opened, 0, {}};
+    if (!refusal.empty()) return {nullptr, EPERM, refusal};
+    Folder::Opened result = Folder::open(path);
+    opened = result.folder;
+    refusal = result.refusal;
+    return result;
+  }
+
+  /// The same, made where it is missing. A handle that is `stale`, its folder having been deleted, is given up.
+  Folder::Opened folder_for_writing(const std::shared_ptr<const Folder>& stale) {
+    if (stale) {
+      const std::lock_guard lock(mutex);
+      if (opened == stale) opened = nullptr;
+    }
+    Folder::Opened result = folder();
+    if (result.error != ENOENT) return result;
+    if (const int error = Folder::create(path); error != 0) return {nullptr, error, {}};
+    return folder();
+  }
+
+  void put_aside(const Folder& in, const std::string& file) {
+    ++counters.corrupt;
+    remember(file + " was damaged and is put aside");
+    in.rename(file, file + std::string(kAside));
+  }
+
+  void note_write_error(const std::string& file, int error) {
+    ++counters.write_errors;
+    remember("cannot write " + file + ": " + std::strerror(error));
+    const std::lock_guard lock(mutex);
+    if (is_lasting(error)) paused_until = Clock::now() + options.pause;
+  }
+
+  int write(const Folder& in, const std::string& file, std::string_view bytes) {
+    const std::string temporary = temporary_name(file);
+    if (const int error = in.write(temporary, bytes); error != 0) return error;
+    const int error = in.rename(temporary, file);
+    if (error != 0) in.remove(temporary);
+    return error;
+  }
+
+  void sweep(const Folder& in) {
+    std::vector<Folder::File> files = in.list();
+    std::erase_if(files, [](const Folder::File& file) { return !is_ours(file); });
+    std::ranges::sort(files, {}, &Folder::File::written);
+    uint64_t total = 0;
+    for (const Folder::File& file : files) total += file.bytes;
+    for (const Folder::File& file : files) {
+      if (total <= options.max_bytes && !is_abandoned(file)) continue;
+      if (in.remove(file.name) == 0) ++counters.evictions;
+      total -= file.bytes;
+    }
+  }
+
+  bool is_paused() const {
+    const std::lock_guard lock(mutex);
+    return Clock::now() < paused_until;
+  }
+
+  std::optional<std::string> find(std::string_view kind, std::string_view key);
+  void publish(std::string_view kind, std::string_view key, std::string_view payload);
+};
+
+std::optional<std::string> Store::State::find(std::string_view kind, std::string_view key) {
+  const std::string file = name(kind, key);
+  const Folder::Opened place = folder();
+  std::string bytes;
+  const int error = place.folder ? place.folder->read(file, bytes) : place.error;
+  if (error != 0) {
+    ++counters.misses;
+    if (error != ENOENT && place.refusal.empty()) {
+      ++counters.read_errors;
+      remember("cannot read " + file + ": " + std::strerror(error));
+    }
+    return std::nullopt;
+  }
+  const DecodedRecord record = decode_record(bytes, key);
+  if (record.state == RecordState::Good) {
+    ++counters.hits;
+    return std::string(record.payload);
+  }
+  ++counters.misses;
+  if (record.state == RecordState::OtherKey)
+    ++counters.collisions;
+  else
+    put_aside(*place.folder, file);
+  return std::nullopt;
+}
+
+void Store::State::publish(std::string_view kind, std::string_view key, std::string_view payload) {
+  if (is_paused()) return;
+  const std::string file = name(kind, key);
+  const std::string bytes = encode_record(key, payload);
+  if (bytes.size() > options.max_bytes) {
+    remember(file + " alone is larger than all records may be");
+    return;
+  }
+  Folder::Opened place = folder_for_writing(nullptr);
+  if (!place.refusal.empty()) return;
+  int error = place.folder ? write(*place.folder, file, bytes) : place.error;
+  if (place.folder && error == ENOENT) {
+    place = folder_for_writing(place.folder);
+    error = place.folder ? write(*place.folder, file, bytes) : place.error;
+  }
+  if (error != 0) return note_write_error(file, error);
+  ++counters.publications;
+  if (++sweep_clock % std::max(options.sweep_every, 1u) == 0) sweep(*place.folder);
+}
+
+Store::Store(std::filesystem::path folder, StoreOptions options) : state_(std::make_shared<State>()) {
+  state_->path = std::filesystem::absolute(folder).lexically_normal();
+  if (!state_->path.has_filename()) state_->path = state_->path.parent_path();  // "folder/"
+  state_->options = std::move(options);
+}
+
+Store Store::off(std::string reason) {
+  auto state = std::make_shared<State>();
+  state->off = std::move(reason);
+  return Store(std::move(state));
+}
+
+Store Store::from_environment() {
+  if (from_variable("INGOT_CACHE") == "off") return off("INGOT_CACHE=off");
+  StoreOptions options;
+  const std::string limit = from_variable("INGOT_CACHE_MAX");
+  uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), bytes);
+  const bool understood = error == std::errc() && end == limit.data() + limit.size();
+  if (understood) options.max_bytes = bytes;
+
+  std::filesystem::path folder = from_variable("INGOT_CACHE_DIR");
+  if (const std::string home = from_variable("XDG_CACHE_HOME"); folder.empty() && home.starts_with('/'))
+    folder = std::filesystem::path(home) / "ingot";
+  if (const std::string home = from_variable("HOME"); folder.empty() && home.starts_with('/'))
+    folder = std::filesystem::path(home) / ".cache" / "ingot";
+  if (folder.empty()) return off("neither INGOT_CACHE_DIR nor HOME names a folder");
+
+  Store store(folder, options);
+  if (!limit.empty() && !understood)
+    store.state_->remember("INGOT_CACHE_MAX is not a number of bytes: \"" + limit + "\"");
+  return store;
+}
+
+std::optional<std::string> Store::find(std::string_view kind, std::string_view key) const {
+  if (!state_->off.empty()) return std::nullopt;
+  try {
+    return state_->find(kind, key);
+  } catch (const std::exception& failure) {  // no memory for what the file claims to hold
+    ++state_->counters.misses;
+    ++state_->counters.read_errors;
+    state_->remember(failure.what());
+    return std::nullopt;
+  }
+}
+
+void Store::publish(std::string_view kind, std::string_view key, std::string_view payload) {
+  if (!state_->off.empty()) return;
+  try {
+    state_->publish(kind, key, payload);
+  } catch (const std::exception& failure) {
+    ++state_->counters.write_errors;
+    state_->remember(failure.what());
+  }
+}
+
+bool Store::enabled() const {
+  if (!state_->off.empty()) return false;
+  return state_->folder().refusal.empty();
+}
+
+const std::filesystem::path& Store::folder() const { return state_->path; }
+
+StoreCounters Store::counters() const {
+  const auto& now = state_->counters;
+  return {now.hits,       now.misses,      now.publications, now.corrupt,
+          now.collisions, now.read_errors, now.write_errors, now.evictions};
+}
+
+std::string Store::status() const {
+  if (!state_->off.empty()) return "off: " + state_->off;
+  const Folder::Opened place = state_->folder();
+  std::string text = state_->path.string() + ": ";
+  if (!place.refusal.empty()) return text + "refused: " + place.refusal;
+  if (place.folder)
+    text += "in use";
+  else
+    text += place.error == ENOENT ? "not there yet" : std::strerror(place.error);
+  if (state_->is_paused()) text += ", not written to for now";
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->first_failure.empty()) text += "; " + state_->first_failure;
+  return text;
+}
+
+Store::Usage Store::usage() const {
+  Usage usage;
+  if (const auto folder = state_->folder().folder) {
+    for (const Folder::File& file : folder->list())
+      if (is_ours(file)) ++usage.files, usage.bytes += file.bytes;
+  }
+  return usage;
+}
+
+uint64_t Store::clear() {
+  uint64_t removed = 0;
+  if (const auto folder = state_->folder().folder) {
+    for (const Folder::File& file : folder->list())
+      if (is_ours(file) && folder->remove(file.name) == 0) ++removed;
+  }
+  return removed;
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,160 @@
+#include <gnu/libc-version.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "base/error.h"
+#include "runtime/cache/fingerprint.h"
+#include "runtime/compile/compiler.h"
+#include "runtime/compile/file_identity.h"
+#include "runtime/compile/subprocess.h"
+#include "runtime/compile/temporary_folder.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+std::string from_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// The program's absolute path, as a shell would find it; empty where there is none.
+std::string find_program(const std::string& name) {
+  const auto runs = [](const std::string& path) {
+    return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
+  };
+  if (name.find('/') != std::string::npos) return runs(name) ? std::filesystem::absolute(name).string() : "";
+  std::istringstream folders(from_variable("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string path = std::filesystem::absolute(folder.empty() ? "." : folder) / name;
+    if (runs(path)) return path;
+  }
+  return {};
+}
+
+struct Search {
+  std::vector<std::string> command;  ///< the compiler's path and its first arguments; empty where there is none
+  std::string tried;                 ///< a line for each place
+};
+
+Search search() {
+  Search result;
+  for (const std::string variable : {"INGOT_CXX", "CXX"}) {
+    const std::string value = from_variable(variable.c_str());
+    std::istringstream words(value);
+    std::vector<std::string> command(std::istream_iterator<std::string>(words), {});
+    if (command.empty()) {
+      result.tried += "$" + variable + ": not set\n";
+      continue;
+    }
+    // What was asked for is used, or an error; never something else.
+    if (std::string path = find_program(command[0]); !path.empty()) {
+      command[0] = path;
+      return {command, {}};
+    }
+    return {{}, result.tried + "$" + variable + ": " + command[0] + ": no such program\n"};
+  }
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (std::string path = find_program(name); !path.empty()) return {{path}, {}};
+    result.tried += std::string(name) + ": not on PATH\n";
+  }
+  return result;
+}
+
+const Search& found() {
+  static const Search result = search();
+  return result;
+}
+
+/// What -march=native looks at: the first processor's lines that do not change from moment to moment.
+std::string processor() {
+  constexpr std::string_view kOfX86[] = {"vendor_id", "cpu family", "model", "model name", "stepping", "flags"};
+  constexpr std::string_view kOfArm[] = {"Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
+  std::ifstream facts("/proc/cpuinfo");
+  std::string kept, model = "unknown processor";
+  for (std::string line; std::getline(facts, line) && !line.empty();) {
+    const std::string field = line.substr(0, line.find_first_of("\t:"));
+    if (std::ranges::count(kOfX86, field) + std::ranges::count(kOfArm, field) == 0) continue;
+    kept += line + "\n";
+    if (field == "model name") model = line.substr(std::min(line.size(), line.find(':') + 2));
+  }
+  return model + " " + Fingerprint::of(kept).hex();
+}
+
+std::string make_identity() {
+  const std::vector<std::string>& command = found().command;
+  if (command.empty()) return "no compiler";
+  std::string text = file_identity(command[0]);
+  for (size_t i = 1; i < command.size(); ++i) {
+    const std::string program = find_program(command[i]);  // ccache's own argument is the compiler
+    text += " " + (program.empty() ? command[i] : file_identity(program));
+  }
+  return text + "; " + processor() + "; glibc " + ::gnu_get_libc_version();
+}
+
+/// The name as one of a file that no folder, shell or compiler takes for something else.
+std::string file_name(std::string_view name) {
+  std::string text;
+  for (const char c : name.substr(0, 100))
+    text += std::isalnum(static_cast<unsigned char>(c)) || (c == '.' && !text.empty()) ? c : '_';
+  return text.empty() ? "kernel.cpp" : text;
+}
+
+std::vector<std::string> command_line(const std::string& source, bool fast_math) {
+  std::vector<std::string> command = found().command;
+  command.insert(command.end(),
+                 {"-std=c++20", "-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fPIC", "-shared"});
+  if (fast_math) {
+    // Not -ffast-math: a library linked with that turns denormals off in the thread that loads it (before GCC 13), and
+    // it would make NaN and infinity undefined.
+    command.insert(command.end(), {"-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math", "-freciprocal-math",
+                                   "-ffp-contract=fast"});
+  } else {
+    command.emplace_back("-ffp-contract=off");
+  }
+  command.insert(command.end(), {"-o", "kernel.so", "-x", "c++", source});
+  return command;
+}
+
+std::optional<std::string> read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+std::string HostCompiler::identity() {
+  static const std::string text = make_identity();
+  return text;
+}
+
+std::string HostCompiler::compile(std::string_view source, std::string_view name, bool fast_math) {
+  if (found().command.empty())
+    throw_environment("no C++ compiler: install g++ or clang++, or set INGOT_CXX to one", found().tried);
+
+  const TemporaryFolder folder;
+  const std::string file = file_name(name);
+  std::ofstream out(folder.path() / file, std::ios::binary);
+  out.write(source.data(), static_cast<std::streamsize>(source.size()));
+  out.close();
+  if (!out) throw_environment("cannot write a kernel's source to " + folder.path().string());
+
+  const Outcome outcome = run_program(command_line(file, fast_math), folder.path());
+  std::optional<std::string> library = read_file(folder.path() / "kernel.so");
+  const bool written = library && !library->empty();
+  if (outcome.succeeded && written) return *std::move(library);
+  throw_environment("the C++ compiler did not compile " + std::string(name) + ": " + found().command[0] + " " +
+                        outcome.ending + (outcome.succeeded ? ", but wrote no library" : ""),
+                    outcome.output + "\n" + numbered(source));
+}
+
+}  // namespace ingot::runtime

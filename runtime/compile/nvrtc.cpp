@@ -1,0 +1,246 @@
+// The one file that knows NVRTC. It declares NVRTC's few functions itself, for the header comes with a toolkit that
+// users do not have, and opens the library on the first compilation, for that takes milliseconds which a disk hit must
+// not.
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <system_error>
+
+#include "base/error.h"
+#include "runtime/compile/compiler.h"
+#include "runtime/compile/file_identity.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+using Result = int;  ///< 0: success
+using Program = struct OpaqueProgram*;
+
+/// NVRTC's functions, as the library that is open has them.
+struct Library {
+  std::string path;
+  int major = 0, minor = 0;
+  std::vector<int> architectures;
+
+  const char* (*GetErrorString)(Result);
+  Result (*Version)(int* major, int* minor);
+  Result (*GetNumSupportedArchs)(int* count);
+  Result (*GetSupportedArchs)(int* architectures);
+  Result (*CreateProgram)(Program*, const char* source, const char* name, int headers, const char* const* texts,
+                          const char* const* names);
+  Result (*DestroyProgram)(Program*);
+  Result (*CompileProgram)(Program, int options, const char* const* texts);
+  Result (*GetProgramLogSize)(Program, size_t*);
+  Result (*GetProgramLog)(Program, char*);
+  Result (*GetCUBINSize)(Program, size_t*);
+  Result (*GetCUBIN)(Program, char*);
+  Result (*GetPTXSize)(Program, size_t*);
+  Result (*GetPTX)(Program, char*);
+
+  std::string version() const { return std::to_string(major) + "." + std::to_string(minor); }
+};
+
+/// The folders that PyTorch's libraries were loaded from.
+std::vector<std::filesystem::path> torch_folders() {
+  std::vector<std::filesystem::path> folders;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        const std::filesystem::path path = info->dlpi_name;
+        if (path.filename() == "libc10.so" || path.filename() == "libtorch_cpu.so")
+          static_cast<std::vector<std::filesystem::path>*>(result)->push_back(path.parent_path());
+        return 0;
+      },
+      &folders);
+  return folders;
+}
+
+/// Where NVRTC may lie, the best first. What has no slash is for the system's loader to find.
+std::vector<std::string> candidates() {
+  if (const char* chosen = std::getenv("INGOT_NVRTC"); chosen && *chosen) return {chosen};
+  std::vector<std::string> paths;
+  for (const std::filesystem::path& torch : torch_folders()) {
+    const std::filesystem::path packages = (torch / "../..").lexically_normal();
+    paths.push_back(packages / "nvidia/cu13/lib/libnvrtc.so.13");
+    paths.push_back(packages / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+  }
+  const char* home = std::getenv("CUDA_HOME");
+  for (const std::filesystem::path toolkit : {home ? home : "", "/usr/local/cuda"}) {
+    if (toolkit.empty()) continue;
+    paths.push_back(toolkit / "lib64/libnvrtc.so.13");
+    paths.push_back(toolkit / "lib64/libnvrtc.so.12");
+  }
+  paths.insert(paths.end(), {"libnvrtc.so.13", "libnvrtc.so.12"});
+  std::set<std::string> seen;
+  std::erase_if(paths, [&](const std::string& path) { return !seen.insert(path).second; });
+  return paths;
+}
+
+/// NVRTC opens this library by its bare name, which the loader knows only where a toolkit is installed, or when it is
+/// open already.
+void open_builtins(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so"))
+      ::dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+}
+
+template <typename Function>
+bool bind(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(handle, name));
+  return function != nullptr;
+}
+
+/// Whether the library has all that is needed (from CUDA 11.2 on).
+bool bind_all(void* handle, Library& library) {
+  if (!(bind(handle, "nvrtcGetErrorString", library.GetErrorString) && bind(handle, "nvrtcVersion", library.Version) &&
+        bind(handle, "nvrtcGetNumSupportedArchs", library.GetNumSupportedArchs) &&
+        bind(handle, "nvrtcGetSupportedArchs", library.GetSupportedArchs) &&
+        bind(handle, "nvrtcCreateProgram", library.CreateProgram) &&
+        bind(handle, "nvrtcDestroyProgram", library.DestroyProgram) &&
+        bind(handle, "nvrtcCompileProgram", library.CompileProgram) &&
+        bind(handle, "nvrtcGetProgramLogSize", library.GetProgramLogSize) &&
+        bind(handle, "nvrtcGetProgramLog", library.GetProgramLog) &&
+        bind(handle, "nvrtcGetCUBINSize", library.GetCUBINSize) && bind(handle, "nvrtcGetCUBIN", library.GetCUBIN) &&
+        bind(handle, "nvrtcGetPTXSize", library.GetPTXSize) && bind(handle, "nvrtcGetPTX", library.GetPTX)))
+    return false;
+  int count = 0;
+  if (library.Version(&library.major, &library.minor) != 0 || library.GetNumSupportedArchs(&count) != 0) return false;
+  library.architectures.resize(static_cast<size_t>(count));
+  if (library.GetSupportedArchs(library.architectures.data()) != 0) return false;
+  std::ranges::sort(library.architectures);
+  return true;
+}
+
+std::string path_of(void* handle) {
+  const link_map* map = nullptr;
+  return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+}
+
+Library open() {
+  std::string tried;
+  for (const std::string& path : candidates()) {
+    if (path.find('/') != std::string::npos) open_builtins(std::filesystem::path(path).parent_path());
+    Library library;
+    void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle && bind_all(handle, library)) {
+      library.path = path_of(handle);
+      return library;
+    }
+    const char* words = ::dlerror();
+    tried += path + ": " + (words ? words : "not a usable NVRTC") + "\n";
+  }
+  throw_environment(
+      "NVRTC, which compiles kernels for the GPU, is not to be found: install a PyTorch with CUDA (it brings "
+      "nvidia-cuda-nvrtc), or set INGOT_NVRTC to the path of libnvrtc.so.13",
+      tried);
+}
+
+const Library& library() {
+  static const Library opened = open();  // and stays open: it cannot be unloaded safely
+  return opened;
+}
+
+std::string make_identity() {
+  for (const std::string& path : candidates()) {
+    if (path.find('/') == std::string::npos) break;
+    if (std::string identity = file_identity(path); !identity.empty()) return identity;
+  }
+  try {
+    return file_identity(library().path);
+  } catch (const Error&) {
+    return "no NVRTC";
+  }
+}
+
+std::vector<const char*> options(const Library& nvrtc, bool fast_math) {
+  std::vector<const char*> result = {"-default-device", fast_math ? "--use_fast_math" : "--fmad=false"};
+  const auto since = [&](int major, int minor) {
+    return nvrtc.major > major || (nvrtc.major == major && nvrtc.minor >= minor);
+  };
+  if (since(12, 4)) result.push_back("-minimal");
+  // The cache of NVRTC's own opens the driver, and makes the first compilation ten times as long.
+  if (since(12, 9)) result.push_back("--no-cache");
+  return result;
+}
+
+/// Size, then contents, as NVRTC gives every text and binary.
+std::string fetch(const Library& nvrtc, Program program, Result (*size_of)(Program, size_t*),
+                  Result (*contents_of)(Program, char*)) {
+  size_t size = 0;
+  Result result = size_of(program, &size);
+  std::string bytes(size, '\0');
+  if (result == 0) result = contents_of(program, bytes.data());
+  if (result != 0)
+    throw_environment("NVRTC " + nvrtc.version() +
+                      " does not hand out what it compiled: " + nvrtc.GetErrorString(result));
+  return bytes;
+}
+
+/// The text without the zero that ends it.
+std::string as_text(std::string bytes) {
+  while (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
+  return bytes;
+}
+
+void check_architecture(const Library& nvrtc, int architecture) {
+  if (std::ranges::binary_search(nvrtc.architectures, architecture)) return;
+  std::string known;
+  for (const int each : nvrtc.architectures) known += (known.empty() ? "sm_" : ", sm_") + std::to_string(each);
+  throw_environment("NVRTC " + nvrtc.version() + " cannot make code for sm_" + std::to_string(architecture) +
+                    ", only for " + known + ": install a PyTorch whose CUDA knows this GPU");
+}
+
+enum class Form { Cubin, Ptx };
+
+std::string compile(std::string_view source, std::string_view name, int architecture, bool fast_math, Form form) {
+  const Library& nvrtc = library();
+  check_architecture(nvrtc, architecture);
+
+  const std::string text(source), called(name);
+  Program program = nullptr;
+  if (const Result result = nvrtc.CreateProgram(&program, text.c_str(), called.c_str(), 0, nullptr, nullptr))
+    throw_environment("NVRTC " + nvrtc.version() + " does not take a program: " + nvrtc.GetErrorString(result));
+  const auto destroy = [&nvrtc](Program owned) { nvrtc.DestroyProgram(&owned); };
+  const std::unique_ptr<OpaqueProgram, decltype(destroy)> owner(program, destroy);
+
+  const std::string target = (form == Form::Cubin ? "-arch=sm_" : "-arch=compute_") + std::to_string(architecture);
+  std::vector<const char*> flags = options(nvrtc, fast_math);
+  flags.push_back(target.c_str());
+  if (const Result result = nvrtc.CompileProgram(program, static_cast<int>(flags.size()), flags.data())) {
+    const std::string log = as_text(fetch(nvrtc, program, nvrtc.GetProgramLogSize, nvrtc.GetProgramLog));
+    throw_environment("NVRTC " + nvrtc.version() + " did not compile " + std::string(name) + " for sm_" +
+                          std::to_string(architecture) + ": " + nvrtc.GetErrorString(result),
+                      log + "\n" + numbered(source));
+  }
+  if (form == Form::Cubin) return fetch(nvrtc, program, nvrtc.GetCUBINSize, nvrtc.GetCUBIN);
+  return as_text(fetch(nvrtc, program, nvrtc.GetPTXSize, nvrtc.GetPTX));
+}
+
+}  // namespace
+
+std::string Nvrtc::identity() {
+  static const std::string text = make_identity();
+  return text;
+}
+
+std::string Nvrtc::version() { return library().version(); }
+
+std::vector<int> Nvrtc::architectures() { return library().architectures; }
+
+std::string Nvrtc::compile_cubin(std::string_view source, std::string_view name, int architecture, bool fast_math) {
+  return compile(source, name, architecture, fast_math, Form::Cubin);
+}
+
+std::string Nvrtc::compile_ptx(std::string_view source, std::string_view name, int architecture, bool fast_math) {
+  return compile(source, name, architecture, fast_math, Form::Ptx);
+}
+
+}  // namespace ingot::runtime

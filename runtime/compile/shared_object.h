@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ingot::runtime {
+
+/// A shared library that was loaded from its bytes, not from a file: HostCompiler's, or a record's. Unloaded at the
+/// end.
+class SharedObject {
+ public:
+  /// `name` is for messages. Errors: Error(Environment), with the loader's words.
+  SharedObject(std::string_view bytes, std::string name);
+  SharedObject(SharedObject&& other) noexcept;
+  SharedObject& operator=(SharedObject&& other) noexcept;
+  ~SharedObject();
+
+  /// Of an `extern "C"` function. Never null; a name that is not there is an internal error.
+  void* symbol(const std::string& entry) const;
+  template <typename Function>
+  Function* function(const std::string& entry) const {
+    return reinterpret_cast<Function*>(symbol(entry));
+  }
+
+ private:
+  void* handle_;
+  std::string name_;
+};
+
+}  // namespace ingot::runtime
