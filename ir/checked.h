@@ -7,9 +7,7 @@
 
 namespace ingot::ir {
 
-[[noreturn]] inline void throw_too_large() {
-  throw std::domain_error("the integer does not fit in 64 bits");
-}
+[[noreturn]] inline void throw_too_large() { throw std::domain_error("the integer does not fit in 64 bits"); }
 
 inline int64_t checked_add(int64_t x, int64_t y) {
   int64_t result;

@@ -1,8 +1,7 @@
 #include "ir/constant.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <utility>
 
 #include "ir/checked.h"
 
@@ -13,13 +12,20 @@ using Args = std::span<const Constant>;
 
 std::optional<bool> compare(Op op, auto x, auto y) {
   switch (op) {
-    case Op::Eq: return x == y;
-    case Op::Ne: return x != y;
-    case Op::Lt: return x < y;
-    case Op::Le: return x <= y;
-    case Op::Gt: return x > y;
-    case Op::Ge: return x >= y;
-    default: return std::nullopt;
+    case Op::Eq:
+      return x == y;
+    case Op::Ne:
+      return x != y;
+    case Op::Lt:
+      return x < y;
+    case Op::Le:
+      return x <= y;
+    case Op::Gt:
+      return x > y;
+    case Op::Ge:
+      return x >= y;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -43,38 +49,58 @@ std::optional<double> fold_float(Op op, Args args) {
   const auto y = static_cast<T>(args.size() > 1 ? args[1].real : 0);
   const auto z = static_cast<T>(args.size() > 2 ? args[2].real : 0);
   switch (op) {
-    case Op::Add: return x + y;
-    case Op::Sub: return x - y;
-    case Op::Mul: return x * y;
-    case Op::Div: return x / y;
-    case Op::Fma: return std::fma(x, y, z);
-    case Op::Neg: return -x;
-    case Op::Abs: return std::abs(x);
-    case Op::Reciprocal: return T{1} / x;
-    case Op::Sqrt: return std::sqrt(x);
-    case Op::Floor: return std::floor(x);
-    case Op::Ceil: return std::ceil(x);
-    case Op::Trunc: return std::trunc(x);
-    case Op::Round: return std::nearbyint(x);
-    case Op::Copysign: return std::copysign(x, y);
+    case Op::Add:
+      return x + y;
+    case Op::Sub:
+      return x - y;
+    case Op::Mul:
+      return x * y;
+    case Op::Div:
+      return x / y;
+    case Op::Fma:
+      return std::fma(x, y, z);
+    case Op::Neg:
+      return -x;
+    case Op::Abs:
+      return std::abs(x);
+    case Op::Reciprocal:
+      return T{1} / x;
+    case Op::Sqrt:
+      return std::sqrt(x);
+    case Op::Floor:
+      return std::floor(x);
+    case Op::Ceil:
+      return std::ceil(x);
+    case Op::Trunc:
+      return std::trunc(x);
+    case Op::Round:
+      return std::nearbyint(x);
+    case Op::Copysign:
+      return std::copysign(x, y);
     case Op::Maximum:
     case Op::Minimum:
     case Op::Fmax:
-    case Op::Fmin: return extreme(op, x, y);
-    default: return std::nullopt;
+    case Op::Fmin:
+      return extreme(op, x, y);
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<bool> test_float(Op op, Args args) {
   const double x = args[0].real;
   switch (op) {
-    case Op::Isnan: return std::isnan(x);
-    case Op::Isinf: return std::isinf(x);
-    case Op::Isfinite: return std::isfinite(x);
+    case Op::Isnan:
+      return std::isnan(x);
+    case Op::Isinf:
+      return std::isinf(x);
+    case Op::Isfinite:
+      return std::isfinite(x);
     case Op::Signbit:
       if (std::isnan(x)) return std::nullopt;
       return std::signbit(x);
-    default: return args.size() == 2 ? compare(op, x, args[1].real) : std::nullopt;
+    default:
+      return args.size() == 2 ? compare(op, x, args[1].real) : std::nullopt;
   }
 }
 
@@ -83,9 +109,12 @@ std::optional<bool> test_float(Op op, Args args) {
 int64_t wrapping(Op op, int64_t x, int64_t y) {
   const auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
   switch (op) {
-    case Op::Add: return static_cast<int64_t>(a + b);
-    case Op::Sub: return static_cast<int64_t>(a - b);
-    default: return static_cast<int64_t>(a * b);
+    case Op::Add:
+      return static_cast<int64_t>(a + b);
+    case Op::Sub:
+      return static_cast<int64_t>(a - b);
+    default:
+      return static_cast<int64_t>(a * b);
   }
 }
 
@@ -105,25 +134,41 @@ std::optional<int64_t> fold_integer(Op op, DType type, Args args) {
   switch (op) {
     case Op::Add:
     case Op::Sub:
-    case Op::Mul: return wrapping(op, x, y);
-    case Op::Neg: return wrapping(Op::Sub, 0, x);
-    case Op::Abs: return x < 0 ? wrapping(Op::Sub, 0, x) : x;
-    case Op::Sign: return (x > 0) - (x < 0);
-    case Op::FloorDivide: return divides ? std::optional(floor_div(x, y)) : std::nullopt;
-    case Op::TruncDivide: return divides ? std::optional(x / y) : std::nullopt;
-    case Op::Remainder: return divides ? std::optional(floor_mod(x, y)) : std::nullopt;
-    case Op::Fmod: return divides ? std::optional(x % y) : std::nullopt;
+    case Op::Mul:
+      return wrapping(op, x, y);
+    case Op::Neg:
+      return wrapping(Op::Sub, 0, x);
+    case Op::Abs:
+      return x < 0 ? wrapping(Op::Sub, 0, x) : x;
+    case Op::Sign:
+      return (x > 0) - (x < 0);
+    case Op::FloorDivide:
+      return divides ? std::optional(floor_div(x, y)) : std::nullopt;
+    case Op::TruncDivide:
+      return divides ? std::optional(x / y) : std::nullopt;
+    case Op::Remainder:
+      return divides ? std::optional(floor_mod(x, y)) : std::nullopt;
+    case Op::Fmod:
+      return divides ? std::optional(x % y) : std::nullopt;
     case Op::Maximum:
-    case Op::Fmax: return std::max(x, y);
+    case Op::Fmax:
+      return std::max(x, y);
     case Op::Minimum:
-    case Op::Fmin: return std::min(x, y);
-    case Op::BitwiseAnd: return x & y;
-    case Op::BitwiseOr: return x | y;
-    case Op::BitwiseXor: return x ^ y;
-    case Op::BitwiseNot: return ~x;
+    case Op::Fmin:
+      return std::min(x, y);
+    case Op::BitwiseAnd:
+      return x & y;
+    case Op::BitwiseOr:
+      return x | y;
+    case Op::BitwiseXor:
+      return x ^ y;
+    case Op::BitwiseNot:
+      return ~x;
     case Op::ShiftLeft:
-    case Op::ShiftRight: return shifted(op, type, x, y);
-    default: return std::nullopt;
+    case Op::ShiftRight:
+      return shifted(op, type, x, y);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -131,14 +176,21 @@ std::optional<bool> test_integer(Op op, Args args) {
   const bool x = args[0].integer != 0;
   const bool y = args.size() > 1 && args[1].integer != 0;
   switch (op) {
-    case Op::LogicalAnd: return x && y;
-    case Op::LogicalOr: return x || y;
-    case Op::LogicalXor: return x != y;
-    case Op::LogicalNot: return !x;
+    case Op::LogicalAnd:
+      return x && y;
+    case Op::LogicalOr:
+      return x || y;
+    case Op::LogicalXor:
+      return x != y;
+    case Op::LogicalNot:
+      return !x;
     case Op::Isnan:
-    case Op::Isinf: return false;
-    case Op::Isfinite: return true;
-    case Op::Signbit: return args[0].integer < 0;
+    case Op::Isinf:
+      return false;
+    case Op::Isfinite:
+      return true;
+    case Op::Signbit:
+      return args[0].integer < 0;
     default:
       return args.size() == 2 ? compare(op, args[0].integer, args[1].integer) : std::nullopt;
   }
@@ -151,15 +203,21 @@ std::optional<bool> fold_bool(Op op, Args args) {
     case Op::Add:
     case Op::Maximum:
     case Op::Fmax:
-    case Op::BitwiseOr: return x || y;
+    case Op::BitwiseOr:
+      return x || y;
     case Op::Mul:
     case Op::Minimum:
     case Op::Fmin:
-    case Op::BitwiseAnd: return x && y;
-    case Op::BitwiseXor: return x != y;
-    case Op::BitwiseNot: return !x;
-    case Op::Sign: return x;
-    default: return std::nullopt;
+    case Op::BitwiseAnd:
+      return x && y;
+    case Op::BitwiseXor:
+      return x != y;
+    case Op::BitwiseNot:
+      return !x;
+    case Op::Sign:
+      return x;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -178,17 +236,16 @@ std::optional<Constant> constant_of(const Graph& graph, NodeId id) {
   if (node.op != Op::Scalar || !graph.host.is_constant(graph.host_of(id))) return std::nullopt;
   const HostValue value = graph.host.value(graph.host_of(id));
   if (value.kind != HostKind::Float) {
-    return cast({value.kind == HostKind::Bool ? DType::Bool : DType::I64, value.integer, 0},
-                node.dtype);
+    return cast({value.kind == HostKind::Bool ? DType::Bool : DType::I64, value.integer, 0}, node.dtype);
   }
   if (node.dtype == DType::F64) return Constant{node.dtype, 0, value.real};
   return Constant{node.dtype, 0, static_cast<float>(value.real)};
 }
 
 NodeId add_constant(Graph& graph, const Constant& constant) {
-  const HostId value = constant.is_float()              ? graph.host.real(constant.real)
+  const HostId value = constant.is_float()            ? graph.host.real(constant.real)
                        : constant.type == DType::Bool ? graph.host.boolean(constant.integer != 0)
-                                                        : graph.host.integer(constant.integer);
+                                                      : graph.host.integer(constant.integer);
   return graph.scalar(constant.type, value);
 }
 
@@ -215,8 +272,7 @@ std::optional<Constant> cast(const Constant& constant, DType type) {
 std::optional<Constant> fold(Op op, DType type, Args args) {
   if (info(op).accuracy != Accuracy::Exact || info(op).rule == Rule::Select) return std::nullopt;
   if (is_floating(type)) {
-    const auto result =
-        type == DType::F64 ? fold_float<double>(op, args) : fold_float<float>(op, args);
+    const auto result = type == DType::F64 ? fold_float<double>(op, args) : fold_float<float>(op, args);
     if (!result) return std::nullopt;
     return Constant{type, 0, *result};
   }

@@ -76,11 +76,16 @@ double round_to(DType type, double value) {
 
 int64_t wrap_to(DType type, int64_t value) {
   switch (type) {
-    case DType::U8: return static_cast<uint8_t>(value);
-    case DType::I8: return static_cast<int8_t>(value);
-    case DType::I16: return static_cast<int16_t>(value);
-    case DType::I32: return static_cast<int32_t>(value);
-    default: return value;
+    case DType::U8:
+      return static_cast<uint8_t>(value);
+    case DType::I8:
+      return static_cast<int8_t>(value);
+    case DType::I16:
+      return static_cast<int16_t>(value);
+    case DType::I32:
+      return static_cast<int32_t>(value);
+    default:
+      return value;
   }
 }
 

@@ -13,8 +13,8 @@ int64_t element_count(View sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-/// Whether the strides are those of a tensor without gaps whose dims are laid out in `order`, the innermost first; dims of
-/// size 1 do not count.
+/// Whether the strides are those of a tensor without gaps whose dims are laid out in `order`, the innermost first; dims
+/// of size 1 do not count.
 bool is_dense_in_order(View sizes, View strides, View order) {
   int64_t expected = 1;
   for (const int64_t d : order) {
@@ -113,8 +113,7 @@ std::optional<Sizes> view_strides(const Extents& input, View sizes) {
   int64_t base = input.strides.back(), piece = 1;
   for (size_t d = input.sizes.size(); d-- > 0;) {
     piece *= input.sizes[d];
-    const bool ends =
-        d == 0 || (input.sizes[d - 1] != 1 && input.strides[d - 1] != piece * base);
+    const bool ends = d == 0 || (input.sizes[d - 1] != 1 && input.strides[d - 1] != piece * base);
     if (!ends) continue;
     int64_t covered = 1;
     while (done > 0 && (covered < piece || sizes[done - 1] == 1)) {
@@ -192,9 +191,8 @@ Sizes pointwise_strides(View sizes, std::span<const Extents> inputs) {
 
 Sizes preserve_strides(const Extents& input) {
   if (is_non_overlapping_and_dense(input.sizes, input.strides)) return input.strides;
-  const auto order = order_dims(input.sizes.size(), [&](int64_t a, int64_t b) {
-    return compare_dims(input.sizes, input.strides, a, b);
-  });
+  const auto order = order_dims(input.sizes.size(),
+                                [&](int64_t a, int64_t b) { return compare_dims(input.sizes, input.strides, a, b); });
   Sizes sizes = input.sizes;
   for (int64_t& size : sizes) size = std::max<int64_t>(size, 1);
   return dense_strides(sizes, order);
@@ -208,8 +206,7 @@ Sizes cat_strides(View sizes, std::span<const Extents> inputs) {
   if (inputs.empty() || !std::ranges::all_of(inputs, suggests_channels_last)) {
     return contiguous_strides(sizes);
   }
-  return sizes.size() == 4 ? dense_strides(sizes, kChannelsLast2d)
-                           : dense_strides(sizes, kChannelsLast3d);
+  return sizes.size() == 4 ? dense_strides(sizes, kChannelsLast2d) : dense_strides(sizes, kChannelsLast3d);
 }
 
 Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t> dims,
@@ -256,10 +253,8 @@ Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t
   return pointwise_strides(sizes, inputs);
 }
 
-std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps,
-                                        std::span<const uint32_t> results,
-                                        std::span<const HostValue> host,
-                                        std::span<const Extents> arguments) {
+std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps, std::span<const uint32_t> results,
+                                        std::span<const HostValue> host, std::span<const Extents> arguments) {
   using Kind = LayoutStep::Kind;
   std::vector<Extents> tensors;
   tensors.reserve(steps.size());
@@ -269,8 +264,12 @@ std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps,
     std::vector<Extents> inputs;
     for (const uint32_t input : step.inputs) inputs.push_back(tensors[input]);
     switch (step.kind) {
-      case Kind::Param: tensor = arguments[step.param]; break;
-      case Kind::Pointwise: tensor.strides = pointwise_strides(tensor.sizes, inputs); break;
+      case Kind::Param:
+        tensor = arguments[step.param];
+        break;
+      case Kind::Pointwise:
+        tensor.strides = pointwise_strides(tensor.sizes, inputs);
+        break;
       case Kind::View:
         for (const std::vector<Term>& row : step.rows) {
           int64_t stride = 0;
@@ -281,13 +280,20 @@ std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps,
           tensor.strides.push_back(stride);
         }
         break;
-      case Kind::Reshape: tensor.strides = reshape_strides(inputs[0], tensor.sizes); break;
-      case Kind::Preserve: tensor.strides = preserve_strides(inputs[0]); break;
-      case Kind::Contiguous: tensor.strides = contiguous_strides(tensor.sizes); break;
-      case Kind::Cat: tensor.strides = cat_strides(tensor.sizes, inputs); break;
+      case Kind::Reshape:
+        tensor.strides = reshape_strides(inputs[0], tensor.sizes);
+        break;
+      case Kind::Preserve:
+        tensor.strides = preserve_strides(inputs[0]);
+        break;
+      case Kind::Contiguous:
+        tensor.strides = contiguous_strides(tensor.sizes);
+        break;
+      case Kind::Cat:
+        tensor.strides = cat_strides(tensor.sizes, inputs);
+        break;
       case Kind::Gather:
-        tensor.strides =
-            gather_strides(tensor.sizes, inputs[0], step.dims, std::span(inputs).subspan(1));
+        tensor.strides = gather_strides(tensor.sizes, inputs[0], step.dims, std::span(inputs).subspan(1));
         break;
     }
     tensors.push_back(std::move(tensor));

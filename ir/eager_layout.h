@@ -37,13 +37,12 @@ Sizes cat_strides(std::span<const int64_t> sizes, std::span<const Extents> input
 /// The strides of source[…], where index tensors stand for the dims `dims` (ascending) and the others are taken whole
 /// (index.Tensor). The result's `sizes` are PyTorch's: the broadcast indices stand where `dims` were if these are
 /// neighbours, else in front. An index of rank 0 selects, as a number would.
-Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source,
-                     std::span<const uint32_t> dims, std::span<const Extents> indices);
+Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source, std::span<const uint32_t> dims,
+                     std::span<const Extents> indices);
 
 /// The strides of every result, in order. `host` are the evaluated slots of the graph's pool; `arguments` one for each
 /// param (empty for numbers).
 std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps, std::span<const uint32_t> results,
-                                        std::span<const HostValue> host,
-                                        std::span<const Extents> arguments);
+                                        std::span<const HostValue> host, std::span<const Extents> arguments);
 
 }  // namespace ingot::ir

@@ -72,9 +72,7 @@ uint32_t Graph::intern(std::string_view callee) {
   return index;
 }
 
-NodeId Graph::load(DType dtype, Access access) {
-  return add({Op::Load, dtype, intern(std::move(access)), {}});
-}
+NodeId Graph::load(DType dtype, Access access) { return add({Op::Load, dtype, intern(std::move(access)), {}}); }
 
 NodeId Graph::gather(DType dtype, Access access, std::vector<NodeId> indices) {
   return add({Op::Gather, dtype, intern(std::move(access)), std::move(indices)});

@@ -58,7 +58,7 @@ struct Access {
   SourceRef source;
   std::vector<HostId> offsets;  ///< one for each dim of the source
   std::vector<AccessDim> dims;
-  std::vector<Lead> leads;      ///< one for each arg of a Gather
+  std::vector<Lead> leads;  ///< one for each arg of a Gather
   bool operator==(const Access&) const = default;
 };
 
@@ -72,15 +72,15 @@ struct Node {
 
 enum class ParamKind : uint8_t {
   Tensor,
-  Number,     ///< a Python number, or a CPU 0-dim tensor beside CUDA tensors: HostOp::Scalar stands for its value
+  Number,  ///< a Python number, or a CPU 0-dim tensor beside CUDA tensors: HostOp::Scalar stands for its value
 };
 
 struct Param {
   std::string name;
   ParamKind kind = ParamKind::Tensor;
-  DType dtype = DType::F32;          ///< of a tensor
-  HostKind number = HostKind::Float; ///< of a number
-  std::vector<HostId> shape = {};    ///< of a tensor: constants where the signature or a static value says, else sizes
+  DType dtype = DType::F32;           ///< of a tensor
+  HostKind number = HostKind::Float;  ///< of a number
+  std::vector<HostId> shape = {};     ///< of a tensor: constants where the signature or a static value says, else sizes
 };
 
 /// A block of a result: the values of `node` over `domain`, stored through `store` (an access of the result, whose
@@ -92,22 +92,22 @@ struct Part {
 };
 
 struct Result {
-  std::string name;              ///< "out", or the author's name for it
+  std::string name;  ///< "out", or the author's name for it
   DType dtype;
   std::vector<HostId> shape;
-  std::vector<Part> parts;       ///< they tile the result exactly
-  uint32_t layout = 0;           ///< the step of `eager_layouts` that gives its strides
+  std::vector<Part> parts;  ///< they tile the result exactly
+  uint32_t layout = 0;      ///< the step of `eager_layouts` that gives its strides
 };
 
 /// What must hold of the arguments, checked when a shape is new (or at each call where a scalar takes part).
 struct Condition {
   enum class Kind : uint8_t {
-    Equal,       ///< a == b: sizes that meet
-    Broadcasts,  ///< a == b, or one of them is 1
-    InRange,     ///< 0 <= a < b: an index that is a host integer, already wrapped
-    NonNegative, ///< a >= 0
-    True,        ///< a is true (an assert of the author's, an exponent that must not be negative)
-    NonEmpty,    ///< a > 0 wherever something is gathered from it
+    Equal,        ///< a == b: sizes that meet
+    Broadcasts,   ///< a == b, or one of them is 1
+    InRange,      ///< 0 <= a < b: an index that is a host integer, already wrapped
+    NonNegative,  ///< a >= 0
+    True,         ///< a is true (an assert of the author's, an exponent that must not be negative)
+    NonEmpty,     ///< a > 0 wherever something is gathered from it
   } kind;
   HostId a, b = {};
   Span span = {};
@@ -119,7 +119,7 @@ inline constexpr int64_t kTouchedSize = 16;
 
 /// A value that lowering asked to be static: the graph is right only where the symbol has this value.
 struct Static {
-  HostId symbol;   ///< a Size or Scalar node
+  HostId symbol;  ///< a Size or Scalar node
   HostValue value;
   bool touched = false;  ///< a size that was asked only because it is at most kTouchedSize
 };
@@ -139,11 +139,11 @@ struct LayoutStep {
     Gather,      ///< x[i, j]: inputs are x, as integers and slices left it, and the index tensors
   } kind;
   uint32_t param = 0;
-  std::vector<uint32_t> inputs = {};            ///< earlier steps
-  std::vector<HostId> shape = {};               ///< of this step's tensor
-  std::vector<std::vector<Term>> rows = {};     ///< View: for each new dim k, terms over the input's dims (dim, coef); a
-                                                ///< dim equal to the input's rank stands for the stride 1
-  std::vector<uint32_t> dims = {};              ///< Gather: the dim of the first input that each index replaces, ascending
+  std::vector<uint32_t> inputs = {};         ///< earlier steps
+  std::vector<HostId> shape = {};            ///< of this step's tensor
+  std::vector<std::vector<Term>> rows = {};  ///< View: for each new dim k, terms over the input's dims (dim, coef); a
+                                             ///< dim equal to the input's rank stands for the stride 1
+  std::vector<uint32_t> dims = {};           ///< Gather: the dim of the first input that each index replaces, ascending
 };
 
 /// The op for one signature: parameters, nodes, results, and what it takes to use them.
@@ -154,8 +154,8 @@ class Graph {
   std::vector<Result> results;
   std::vector<Condition> conditions;
   std::vector<Static> statics;
-  /// Size nodes that lowering would have made static had they been small (see frontend::touch): the graph is right for
-  /// any value of them, but another graph is better where one is at most kTouchedSize.
+  /// Size nodes that lowering would have made static were they not larger than kTouchedSize (frontend::touch): the
+  /// graph holds for all such sizes.
   std::vector<HostId> touched;
   std::vector<LayoutStep> eager_layouts;
   HostPool host;
@@ -204,8 +204,8 @@ class Graph {
   std::map<NodeId, Span> spans_;
 };
 
-/// Readable text of the whole graph, the `ir` stage of `ingot emit`: the same bytes for the same graph. i0, i1, … are the
-/// dims of the largest domain, outermost first; "i1?" is taken to be 0 where the operand's size along it is 1.
+/// Readable text of the whole graph, the `ir` stage of `ingot emit`: the same bytes for the same graph. i0, i1, … are
+/// the dims of the largest domain, outermost first; "i1?" is taken to be 0 where the operand's size along it is 1.
 std::string print(const Graph& graph);
 
 /// Throws Error(Internal) with a dump when an invariant of the IR does not hold: topological order, arities, operand

@@ -12,8 +12,7 @@ namespace ingot::ir {
 namespace {
 
 uint64_t bits_of(const HostValue& value) {
-  return value.kind == HostKind::Float ? std::bit_cast<uint64_t>(value.real)
-                                       : static_cast<uint64_t>(value.integer);
+  return value.kind == HostKind::Float ? std::bit_cast<uint64_t>(value.real) : static_cast<uint64_t>(value.integer);
 }
 
 size_t hash_of(const HostNode& node) {
@@ -53,9 +52,7 @@ HostValue HostValue::of(double value) {
 
 int64_t HostValue::as_int() const { return integer; }
 
-double HostValue::as_double() const {
-  return kind == HostKind::Float ? real : static_cast<double>(integer);
-}
+double HostValue::as_double() const { return kind == HostKind::Float ? real : static_cast<double>(integer); }
 
 bool HostValue::truthy() const { return kind == HostKind::Float ? real != 0 : integer != 0; }
 
@@ -149,8 +146,7 @@ HostPool::Facts HostPool::facts_of(const HostNode& node) const {
       return {true, sizes_not_one_};
     case HostOp::Affine: {
       const int64_t constant = node.value.integer;
-      const bool rising = all(nonnegative) &&
-                          std::ranges::all_of(node.coefs, [](int64_t coef) { return coef > 0; });
+      const bool rising = all(nonnegative) && std::ranges::all_of(node.coefs, [](int64_t coef) { return coef > 0; });
       // The sum is 1 only where the coefficients' common divisor divides constant - 1.
       int64_t divisor = 0;
       for (const int64_t coef : node.coefs) {
@@ -168,14 +164,11 @@ HostPool::Facts HostPool::facts_of(const HostNode& node) const {
     case HostOp::Min:
       return {all(nonnegative), all(not_one)};
     case HostOp::Max:
-      return {any(nonnegative), all(not_one) || any([&](HostId x) {
-                return is_constant(x) && value(x).integer >= 2;
-              })};
+      return {any(nonnegative), all(not_one) || any([&](HostId x) { return is_constant(x) && value(x).integer >= 2; })};
     case HostOp::Broadcast:
       return {all(nonnegative), any(not_one)};
     case HostOp::Select:
-      return {nonnegative(node.args[1]) && nonnegative(node.args[2]),
-              not_one(node.args[1]) && not_one(node.args[2])};
+      return {nonnegative(node.args[1]) && nonnegative(node.args[2]), not_one(node.args[1]) && not_one(node.args[2])};
     case HostOp::NotOne:
     case HostOp::Abs:
       return {true, false};

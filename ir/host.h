@@ -29,8 +29,8 @@ struct HostValue {
   static HostValue of(bool value);
   static HostValue of(int64_t value);
   static HostValue of(double value);
-  int64_t as_int() const;     ///< of a Bool or an Int
-  double as_double() const;   ///< of any kind
+  int64_t as_int() const;    ///< of a Bool or an Int
+  double as_double() const;  ///< of any kind
   bool truthy() const;
   /// Same kind and same bits: 1, 1.0 and True differ, and so do 0.0 and -0.0.
   bool operator==(const HostValue& other) const;
@@ -45,6 +45,7 @@ struct HostId {
 /// What a host expression can do. Python's meaning, except where a line says otherwise. Over integers Add, Sub, Neg and
 /// products with constants become Affine; Mul, Min, Max and Broadcast are flattened and take any number of operands,
 /// ascending.
+// clang-format off
 enum class HostOp : uint8_t {
   Constant,
   Size,       ///< the size of dim `b` of parameter `a`
@@ -58,9 +59,10 @@ enum class HostOp : uint8_t {
   Broadcast,  ///< integer: the size that two sizes broadcast to (either, when the other is 1)
   Sqrt, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Atan2,
   Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Erf, Erfc, Gamma, Lgamma, Hypot, Copysign, Fmod,
-  RoundTo,    ///< float: the operand rounded to the floating dtype `b`, as a double
+  RoundTo,       ///< float: the operand rounded to the floating dtype `b`, as a double
   ReciprocalIn,  ///< float: 1 / operand, both the operand and the result rounded to the floating dtype `b`
 };
+// clang-format on
 
 struct HostNode {
   HostOp op;

@@ -80,11 +80,16 @@ int64_t int_product(Args args) {
 int64_t int_arithmetic(HostOp op, Args args) {
   const int64_t x = args[0].integer, y = args[1].integer;
   switch (op) {
-    case HostOp::Add: return checked_add(x, y);
-    case HostOp::Sub: return checked_sub(x, y);
-    case HostOp::FloorDiv: return floor_div(x, y);
-    case HostOp::Mod: return floor_mod(x, y);
-    default: return int_product(args);
+    case HostOp::Add:
+      return checked_add(x, y);
+    case HostOp::Sub:
+      return checked_sub(x, y);
+    case HostOp::FloorDiv:
+      return floor_div(x, y);
+    case HostOp::Mod:
+      return floor_mod(x, y);
+    default:
+      return int_product(args);
   }
 }
 
@@ -111,15 +116,18 @@ DivMod float_divmod(double x, double y) {
 
 double float_arithmetic(HostOp op, double x, double y) {
   switch (op) {
-    case HostOp::Add: return x + y;
-    case HostOp::Sub: return x - y;
+    case HostOp::Add:
+      return x + y;
+    case HostOp::Sub:
+      return x - y;
     case HostOp::FloorDiv:
       if (y == 0) fail("float floor division by zero");
       return float_divmod(x, y).quotient;
     case HostOp::Mod:
       if (y == 0) fail("float modulo");
       return float_divmod(x, y).remainder;
-    default: return x * y;
+    default:
+      return x * y;
   }
 }
 
@@ -150,10 +158,14 @@ int64_t to_integer(double x) {
 
 int64_t rounded(HostOp op, double x) {
   switch (op) {
-    case HostOp::Floor: return to_integer(std::floor(x));
-    case HostOp::Ceil: return to_integer(std::ceil(x));
-    case HostOp::Round: return to_integer(std::nearbyint(x));
-    default: return to_integer(std::trunc(x));
+    case HostOp::Floor:
+      return to_integer(std::floor(x));
+    case HostOp::Ceil:
+      return to_integer(std::ceil(x));
+    case HostOp::Round:
+      return to_integer(std::nearbyint(x));
+    default:
+      return to_integer(std::trunc(x));
   }
 }
 
@@ -161,34 +173,58 @@ int64_t rounded(HostOp op, double x) {
 
 double elementary(HostOp op, double x) {
   switch (op) {
-    case HostOp::Sqrt: return std::sqrt(x);
-    case HostOp::Exp: return std::exp(x);
-    case HostOp::Exp2: return std::exp2(x);
-    case HostOp::Expm1: return std::expm1(x);
-    case HostOp::Log: return std::log(x);
-    case HostOp::Log2: return std::log2(x);
-    case HostOp::Log10: return std::log10(x);
-    case HostOp::Log1p: return std::log1p(x);
-    case HostOp::Sin: return std::sin(x);
-    case HostOp::Cos: return std::cos(x);
-    case HostOp::Tan: return std::tan(x);
-    case HostOp::Asin: return std::asin(x);
-    case HostOp::Acos: return std::acos(x);
-    case HostOp::Atan: return std::atan(x);
-    case HostOp::Sinh: return std::sinh(x);
-    case HostOp::Cosh: return std::cosh(x);
-    case HostOp::Tanh: return std::tanh(x);
-    case HostOp::Asinh: return std::asinh(x);
-    case HostOp::Acosh: return std::acosh(x);
-    case HostOp::Atanh: return std::atanh(x);
-    case HostOp::Erf: return std::erf(x);
-    case HostOp::Erfc: return std::erfc(x);
-    case HostOp::Gamma: return std::tgamma(x);
+    case HostOp::Sqrt:
+      return std::sqrt(x);
+    case HostOp::Exp:
+      return std::exp(x);
+    case HostOp::Exp2:
+      return std::exp2(x);
+    case HostOp::Expm1:
+      return std::expm1(x);
+    case HostOp::Log:
+      return std::log(x);
+    case HostOp::Log2:
+      return std::log2(x);
+    case HostOp::Log10:
+      return std::log10(x);
+    case HostOp::Log1p:
+      return std::log1p(x);
+    case HostOp::Sin:
+      return std::sin(x);
+    case HostOp::Cos:
+      return std::cos(x);
+    case HostOp::Tan:
+      return std::tan(x);
+    case HostOp::Asin:
+      return std::asin(x);
+    case HostOp::Acos:
+      return std::acos(x);
+    case HostOp::Atan:
+      return std::atan(x);
+    case HostOp::Sinh:
+      return std::sinh(x);
+    case HostOp::Cosh:
+      return std::cosh(x);
+    case HostOp::Tanh:
+      return std::tanh(x);
+    case HostOp::Asinh:
+      return std::asinh(x);
+    case HostOp::Acosh:
+      return std::acosh(x);
+    case HostOp::Atanh:
+      return std::atanh(x);
+    case HostOp::Erf:
+      return std::erf(x);
+    case HostOp::Erfc:
+      return std::erfc(x);
+    case HostOp::Gamma:
+      return std::tgamma(x);
     case HostOp::Lgamma: {
       int sign;  // std::lgamma writes it to a global
       return ::lgamma_r(x, &sign);
     }
-    default: throw_internal("not an elementary function of the host");
+    default:
+      throw_internal("not an elementary function of the host");
   }
 }
 
@@ -199,10 +235,13 @@ bool overflows(HostOp op, double x) {
     case HostOp::Exp2:
     case HostOp::Expm1:
     case HostOp::Sinh:
-    case HostOp::Cosh: return true;
+    case HostOp::Cosh:
+      return true;
     case HostOp::Gamma:
-    case HostOp::Lgamma: return x > 0 || x != std::floor(x);
-    default: return false;
+    case HostOp::Lgamma:
+      return x > 0 || x != std::floor(x);
+    default:
+      return false;
   }
 }
 
@@ -275,7 +314,8 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
       if (!any_float(args)) return HostValue::of(true_div(args[0].integer, args[1].integer));
       if (args[1].as_double() == 0) fail("float division by zero");
       return HostValue::of(args[0].as_double() / args[1].as_double());
-    case HostOp::Pow: return power(args[0], args[1]);
+    case HostOp::Pow:
+      return power(args[0], args[1]);
     case HostOp::Neg:
       if (is_float(args[0])) return HostValue::of(-args[0].real);
       return HostValue::of(checked_sub(0, args[0].integer));
@@ -284,16 +324,25 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
       if (args[0].integer >= 0) return HostValue::of(args[0].integer);
       return HostValue::of(checked_sub(0, args[0].integer));
     case HostOp::Min:
-    case HostOp::Max: return extreme(op, args);
+    case HostOp::Max:
+      return extreme(op, args);
 
-    case HostOp::Lt: return HostValue::of(compare(args[0], args[1]) < 0);
-    case HostOp::Le: return HostValue::of(compare(args[0], args[1]) <= 0);
-    case HostOp::Gt: return HostValue::of(compare(args[0], args[1]) > 0);
-    case HostOp::Ge: return HostValue::of(compare(args[0], args[1]) >= 0);
-    case HostOp::Eq: return HostValue::of(compare(args[0], args[1]) == 0);
-    case HostOp::Ne: return HostValue::of(compare(args[0], args[1]) != 0);
-    case HostOp::Not: return HostValue::of(!args[0].truthy());
-    case HostOp::Select: return args[0].truthy() ? args[1] : args[2];
+    case HostOp::Lt:
+      return HostValue::of(compare(args[0], args[1]) < 0);
+    case HostOp::Le:
+      return HostValue::of(compare(args[0], args[1]) <= 0);
+    case HostOp::Gt:
+      return HostValue::of(compare(args[0], args[1]) > 0);
+    case HostOp::Ge:
+      return HostValue::of(compare(args[0], args[1]) >= 0);
+    case HostOp::Eq:
+      return HostValue::of(compare(args[0], args[1]) == 0);
+    case HostOp::Ne:
+      return HostValue::of(compare(args[0], args[1]) != 0);
+    case HostOp::Not:
+      return HostValue::of(!args[0].truthy());
+    case HostOp::Select:
+      return args[0].truthy() ? args[1] : args[2];
 
     case HostOp::Int:
     case HostOp::Floor:
@@ -301,16 +350,23 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
     case HostOp::Trunc:
     case HostOp::Round:
       return HostValue::of(is_float(args[0]) ? rounded(op, args[0].real) : args[0].integer);
-    case HostOp::Float: return HostValue::of(args[0].as_double());
-    case HostOp::Bool: return HostValue::of(args[0].truthy());
-    case HostOp::NotOne: return HostValue::of(int64_t{args[0].integer != 1});
-    case HostOp::Broadcast: return HostValue::of(broadcast(args));
+    case HostOp::Float:
+      return HostValue::of(args[0].as_double());
+    case HostOp::Bool:
+      return HostValue::of(args[0].truthy());
+    case HostOp::NotOne:
+      return HostValue::of(int64_t{args[0].integer != 1});
+    case HostOp::Broadcast:
+      return HostValue::of(broadcast(args));
 
-    case HostOp::Atan2: return HostValue::of(std::atan2(args[0].as_double(), args[1].as_double()));
-    case HostOp::Hypot: return HostValue::of(std::hypot(args[0].as_double(), args[1].as_double()));
+    case HostOp::Atan2:
+      return HostValue::of(std::atan2(args[0].as_double(), args[1].as_double()));
+    case HostOp::Hypot:
+      return HostValue::of(std::hypot(args[0].as_double(), args[1].as_double()));
     case HostOp::Copysign:
       return HostValue::of(std::copysign(args[0].as_double(), args[1].as_double()));
-    case HostOp::Fmod: return HostValue::of(math_fmod(args[0].as_double(), args[1].as_double()));
+    case HostOp::Fmod:
+      return HostValue::of(math_fmod(args[0].as_double(), args[1].as_double()));
     case HostOp::RoundTo:
       return HostValue::of(round_to(static_cast<DType>(b), args[0].as_double()));
     case HostOp::ReciprocalIn:
@@ -319,22 +375,31 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
     case HostOp::Constant:
     case HostOp::Size:
     case HostOp::Scalar:
-    case HostOp::Affine: throw_internal("a host node that is no function of values");
-    default: return HostValue::of(math_function(op, args[0].as_double()));
+    case HostOp::Affine:
+      throw_internal("a host node that is no function of values");
+    default:
+      return HostValue::of(math_function(op, args[0].as_double()));
   }
 }
 
-void evaluate(const HostPool& pool, const HostInputs& inputs, std::span<HostValue> slots,
-              bool per_call_only) {
+void evaluate(const HostPool& pool, const HostInputs& inputs, std::span<HostValue> slots, bool per_call_only) {
   std::vector<HostValue> args;
   for (uint32_t i = 0; i < pool.count(); ++i) {
     const HostNode& node = pool[{i}];
     if (per_call_only && !node.per_call) continue;
     switch (node.op) {
-      case HostOp::Constant: slots[i] = node.value; break;
-      case HostOp::Size: slots[i] = HostValue::of(inputs.size(node.a, node.b)); break;
-      case HostOp::Scalar: slots[i] = widened(inputs.scalar(node.a), node.kind); break;
-      case HostOp::Affine: slots[i] = affine(node, slots); break;
+      case HostOp::Constant:
+        slots[i] = node.value;
+        break;
+      case HostOp::Size:
+        slots[i] = HostValue::of(inputs.size(node.a, node.b));
+        break;
+      case HostOp::Scalar:
+        slots[i] = widened(inputs.scalar(node.a), node.kind);
+        break;
+      case HostOp::Affine:
+        slots[i] = affine(node, slots);
+        break;
       default:
         args.clear();
         for (const HostId arg : node.args) args.push_back(slots[arg.index]);

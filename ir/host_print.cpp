@@ -17,65 +17,119 @@ struct Infix {
 
 Infix infix_of(HostOp op) {
   switch (op) {
-    case HostOp::Add: return {" + ", kSum};
-    case HostOp::Sub: return {" - ", kSum};
-    case HostOp::Mul: return {"*", kProduct};
-    case HostOp::TrueDiv: return {" / ", kProduct};
-    case HostOp::FloorDiv: return {" // ", kProduct};
-    case HostOp::Mod: return {" % ", kProduct};
-    case HostOp::Pow: return {" ** ", kPower};
-    case HostOp::Lt: return {" < ", kComparison};
-    case HostOp::Le: return {" <= ", kComparison};
-    case HostOp::Gt: return {" > ", kComparison};
-    case HostOp::Ge: return {" >= ", kComparison};
-    case HostOp::Eq: return {" == ", kComparison};
-    case HostOp::Ne: return {" != ", kComparison};
-    default: return {"", kAtom};
+    case HostOp::Add:
+      return {" + ", kSum};
+    case HostOp::Sub:
+      return {" - ", kSum};
+    case HostOp::Mul:
+      return {"*", kProduct};
+    case HostOp::TrueDiv:
+      return {" / ", kProduct};
+    case HostOp::FloorDiv:
+      return {" // ", kProduct};
+    case HostOp::Mod:
+      return {" % ", kProduct};
+    case HostOp::Pow:
+      return {" ** ", kPower};
+    case HostOp::Lt:
+      return {" < ", kComparison};
+    case HostOp::Le:
+      return {" <= ", kComparison};
+    case HostOp::Gt:
+      return {" > ", kComparison};
+    case HostOp::Ge:
+      return {" >= ", kComparison};
+    case HostOp::Eq:
+      return {" == ", kComparison};
+    case HostOp::Ne:
+      return {" != ", kComparison};
+    default:
+      return {"", kAtom};
   }
 }
 
 std::string_view function_of(HostOp op) {
   switch (op) {
-    case HostOp::Abs: return "abs";
-    case HostOp::Min: return "min";
-    case HostOp::Max: return "max";
-    case HostOp::Int: return "int";
-    case HostOp::Float: return "float";
-    case HostOp::Bool: return "bool";
-    case HostOp::Broadcast: return "broadcast";
-    case HostOp::Sqrt: return "sqrt";
-    case HostOp::Exp: return "exp";
-    case HostOp::Exp2: return "exp2";
-    case HostOp::Expm1: return "expm1";
-    case HostOp::Log: return "log";
-    case HostOp::Log2: return "log2";
-    case HostOp::Log10: return "log10";
-    case HostOp::Log1p: return "log1p";
-    case HostOp::Sin: return "sin";
-    case HostOp::Cos: return "cos";
-    case HostOp::Tan: return "tan";
-    case HostOp::Asin: return "asin";
-    case HostOp::Acos: return "acos";
-    case HostOp::Atan: return "atan";
-    case HostOp::Atan2: return "atan2";
-    case HostOp::Sinh: return "sinh";
-    case HostOp::Cosh: return "cosh";
-    case HostOp::Tanh: return "tanh";
-    case HostOp::Asinh: return "asinh";
-    case HostOp::Acosh: return "acosh";
-    case HostOp::Atanh: return "atanh";
-    case HostOp::Floor: return "floor";
-    case HostOp::Ceil: return "ceil";
-    case HostOp::Trunc: return "trunc";
-    case HostOp::Round: return "round";
-    case HostOp::Erf: return "erf";
-    case HostOp::Erfc: return "erfc";
-    case HostOp::Gamma: return "gamma";
-    case HostOp::Lgamma: return "lgamma";
-    case HostOp::Hypot: return "hypot";
-    case HostOp::Copysign: return "copysign";
-    case HostOp::Fmod: return "fmod";
-    default: throw_internal("a host op without a spelling");
+    case HostOp::Abs:
+      return "abs";
+    case HostOp::Min:
+      return "min";
+    case HostOp::Max:
+      return "max";
+    case HostOp::Int:
+      return "int";
+    case HostOp::Float:
+      return "float";
+    case HostOp::Bool:
+      return "bool";
+    case HostOp::Broadcast:
+      return "broadcast";
+    case HostOp::Sqrt:
+      return "sqrt";
+    case HostOp::Exp:
+      return "exp";
+    case HostOp::Exp2:
+      return "exp2";
+    case HostOp::Expm1:
+      return "expm1";
+    case HostOp::Log:
+      return "log";
+    case HostOp::Log2:
+      return "log2";
+    case HostOp::Log10:
+      return "log10";
+    case HostOp::Log1p:
+      return "log1p";
+    case HostOp::Sin:
+      return "sin";
+    case HostOp::Cos:
+      return "cos";
+    case HostOp::Tan:
+      return "tan";
+    case HostOp::Asin:
+      return "asin";
+    case HostOp::Acos:
+      return "acos";
+    case HostOp::Atan:
+      return "atan";
+    case HostOp::Atan2:
+      return "atan2";
+    case HostOp::Sinh:
+      return "sinh";
+    case HostOp::Cosh:
+      return "cosh";
+    case HostOp::Tanh:
+      return "tanh";
+    case HostOp::Asinh:
+      return "asinh";
+    case HostOp::Acosh:
+      return "acosh";
+    case HostOp::Atanh:
+      return "atanh";
+    case HostOp::Floor:
+      return "floor";
+    case HostOp::Ceil:
+      return "ceil";
+    case HostOp::Trunc:
+      return "trunc";
+    case HostOp::Round:
+      return "round";
+    case HostOp::Erf:
+      return "erf";
+    case HostOp::Erfc:
+      return "erfc";
+    case HostOp::Gamma:
+      return "gamma";
+    case HostOp::Lgamma:
+      return "lgamma";
+    case HostOp::Hypot:
+      return "hypot";
+    case HostOp::Copysign:
+      return "copysign";
+    case HostOp::Fmod:
+      return "fmod";
+    default:
+      throw_internal("a host op without a spelling");
   }
 }
 
@@ -97,9 +151,7 @@ class Printer {
     Precedence precedence = kAtom;
   };
 
-  std::string name(uint32_t param) const {
-    return param < names_.size() ? names_[param] : fmt::format("p{}", param);
-  }
+  std::string name(uint32_t param) const { return param < names_.size() ? names_[param] : fmt::format("p{}", param); }
 
   std::string list(std::span<const HostId> args) {
     std::string text;
@@ -109,8 +161,7 @@ class Printer {
 
   Text constant(const HostValue& value) const {
     if (value.kind == HostKind::Bool) return {value.integer ? "True" : "False"};
-    const std::string text =
-        value.kind == HostKind::Int ? fmt::to_string(value.integer) : round_trip(value.real);
+    const std::string text = value.kind == HostKind::Int ? fmt::to_string(value.integer) : round_trip(value.real);
     return {text, text.front() == '-' ? kUnary : kAtom};
   }
 
@@ -141,23 +192,30 @@ class Printer {
 
   Text print(const HostNode& node) {
     switch (node.op) {
-      case HostOp::Constant: return constant(node.value);
-      case HostOp::Size: return {fmt::format("{}.size({})", name(node.a), node.b)};
-      case HostOp::Scalar: return {name(node.a)};
-      case HostOp::Affine: return affine(node);
-      case HostOp::Neg: return {"-" + print(node.args[0], kUnary), kUnary};
-      case HostOp::Not: return {"not " + print(node.args[0], kNot), kNot};
+      case HostOp::Constant:
+        return constant(node.value);
+      case HostOp::Size:
+        return {fmt::format("{}.size({})", name(node.a), node.b)};
+      case HostOp::Scalar:
+        return {name(node.a)};
+      case HostOp::Affine:
+        return affine(node);
+      case HostOp::Neg:
+        return {"-" + print(node.args[0], kUnary), kUnary};
+      case HostOp::Not:
+        return {"not " + print(node.args[0], kNot), kNot};
       case HostOp::Select:
-        return {fmt::format("{} if {} else {}", print(node.args[1], kNot),
-                            print(node.args[0], kNot), print(node.args[2])),
-                kChoice};
-      case HostOp::NotOne: return {fmt::format("int({} != 1)", print(node.args[0], kSum))};
+        return {
+            fmt::format("{} if {} else {}", print(node.args[1], kNot), print(node.args[0], kNot), print(node.args[2])),
+            kChoice};
+      case HostOp::NotOne:
+        return {fmt::format("int({} != 1)", print(node.args[0], kSum))};
       case HostOp::RoundTo:
         return {fmt::format("{}({})", name_of(static_cast<DType>(node.b)), print(node.args[0]))};
       case HostOp::ReciprocalIn:
-        return {fmt::format("{}(1 / {})", name_of(static_cast<DType>(node.b)),
-                            print(node.args[0], kUnary))};
-      default: break;
+        return {fmt::format("{}(1 / {})", name_of(static_cast<DType>(node.b)), print(node.args[0], kUnary))};
+      default:
+        break;
     }
     const auto [operation, precedence] = infix_of(node.op);
     if (operation.empty()) {

@@ -3,9 +3,8 @@
 namespace ingot::ir {
 
 Graph inline_calls(const Graph& graph) {
-  return rewrite(graph, [](Graph& out, Node node) {
-    return node.op == Op::Call ? node.args[0] : out.add(std::move(node));
-  });
+  return rewrite(graph,
+                 [](Graph& out, Node node) { return node.op == Op::Call ? node.args[0] : out.add(std::move(node)); });
 }
 
 }  // namespace ingot::ir

@@ -52,16 +52,14 @@ class GraphPrinter {
       static constexpr std::string_view kKinds[] = {"bool", "int", "float"};
       texts.push_back(param.kind == ParamKind::Number
                           ? fmt::format("{}: {}", param.name, kKinds[static_cast<int>(param.number)])
-                          : fmt::format("{}: {}{}", param.name, short_name(param.dtype),
-                                        shape(param.shape)));
+                          : fmt::format("{}: {}{}", param.name, short_name(param.dtype), shape(param.shape)));
     }
     return fmt::format("{}", fmt::join(texts, ", "));
   }
 
   std::string line(NodeId id) const {
     const Node& node = graph_[id];
-    std::string text = fmt::format("%{} = {} {}{}", id.index, operation(node.op),
-                                   short_name(node.dtype), operands(id));
+    std::string text = fmt::format("%{} = {} {}{}", id.index, operation(node.op), short_name(node.dtype), operands(id));
     if (!graph_.names(id).empty()) text += fmt::format("   ; {}", fmt::join(graph_.names(id), ", "));
     return text;
   }
@@ -84,12 +82,15 @@ class GraphPrinter {
         const Access& access = graph_.access(id);
         return fmt::format(" {}{}", names_[access.source.index], coordinates(access, node.args, false));
       }
-      case Op::Scalar: return " " + host(graph_.host_of(id));
-      case Op::Index: return " " + variable(node.attr);
+      case Op::Scalar:
+        return " " + host(graph_.host_of(id));
+      case Op::Index:
+        return " " + variable(node.attr);
       case Op::Call:
         return fmt::format(" {} {} of{}", graph_.callee(id), value(node.args[0]),
                            values(std::span(node.args).subspan(1)));
-      default: return values(node.args);
+      default:
+        return values(node.args);
     }
   }
 
@@ -156,16 +157,14 @@ class GraphPrinter {
     for (size_t j = 0; j < part.store.dims.size(); ++j) {
       const std::vector<Term>& terms = part.store.dims[j].terms;
       const bool broadcast = terms.empty() && graph_.host.is_int(part.domain[missing + j], 1);
-      const bool same = terms.size() == 1 && terms[0].dim == missing + j &&
-                        graph_.host.is_int(terms[0].coef, 1);
+      const bool same = terms.size() == 1 && terms[0].dim == missing + j && graph_.host.is_int(terms[0].coef, 1);
       if (!broadcast && !same) return false;
     }
     return true;
   }
 
   std::string print(const Result& result) const {
-    std::string text = fmt::format("{}: {}{} =", result.name, short_name(result.dtype),
-                                   shape(result.shape));
+    std::string text = fmt::format("{}: {}{} =", result.name, short_name(result.dtype), shape(result.shape));
     if (is_whole(result)) return text + " " + value(result.parts[0].node);
     for (const Part& part : result.parts) {
       text += fmt::format("\n    {} over {} at {}", value(part.node), shape(part.domain),
@@ -178,12 +177,18 @@ class GraphPrinter {
     const std::string a = host(condition.a);
     const auto b = [&] { return host(condition.b); };
     switch (condition.kind) {
-      case Condition::Kind::Equal: return fmt::format("{} == {}", a, b());
-      case Condition::Kind::Broadcasts: return fmt::format("{} == {}, or either is 1", a, b());
-      case Condition::Kind::InRange: return fmt::format("0 <= {} < {}", a, b());
-      case Condition::Kind::NonNegative: return fmt::format("{} >= 0", a);
-      case Condition::Kind::NonEmpty: return fmt::format("{} > 0", a);
-      case Condition::Kind::True: break;
+      case Condition::Kind::Equal:
+        return fmt::format("{} == {}", a, b());
+      case Condition::Kind::Broadcasts:
+        return fmt::format("{} == {}, or either is 1", a, b());
+      case Condition::Kind::InRange:
+        return fmt::format("0 <= {} < {}", a, b());
+      case Condition::Kind::NonNegative:
+        return fmt::format("{} >= 0", a);
+      case Condition::Kind::NonEmpty:
+        return fmt::format("{} > 0", a);
+      case Condition::Kind::True:
+        break;
     }
     return a;
   }

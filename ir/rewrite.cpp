@@ -55,6 +55,28 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
   }
 }
 
+/// Keeps the layout steps that the results' layouts are made of.
+void drop_unused_layouts(Graph& graph) {
+  std::vector<LayoutStep>& steps = graph.eager_layouts;
+  if (steps.empty()) return;
+  std::vector<bool> needed(steps.size());
+  for (const Result& result : graph.results) needed[result.layout] = true;
+  for (size_t i = steps.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const uint32_t input : steps[i].inputs) needed[input] = true;
+  }
+  std::vector<uint32_t> now(steps.size());
+  std::vector<LayoutStep> kept;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!needed[i]) continue;
+    now[i] = static_cast<uint32_t>(kept.size());
+    for (uint32_t& input : steps[i].inputs) input = now[input];
+    kept.push_back(std::move(steps[i]));
+  }
+  steps = std::move(kept);
+  for (Result& result : graph.results) result.layout = now[result.layout];
+}
+
 }  // namespace
 
 Graph rewrite(const Graph& graph, const NodeRule& rule) {
@@ -79,6 +101,7 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
 Graph compact(const Graph& graph) {
   Graph out;
   take_over(graph, out);
+  drop_unused_layouts(out);
   const std::vector<bool> live = graph.live();
 
   std::vector<bool> needed(graph.host.count());

@@ -16,8 +16,8 @@ using NodeRule = std::function<NodeId(Graph& out, Node node)>;
 /// and host expressions are taken over, names and places are carried.
 Graph rewrite(const Graph& graph, const NodeRule& rule);
 
-/// The graph without the nodes and host expressions that nobody needs. A size that is known to equal another one is
-/// replaced by it everywhere but in the conditions that make it so.
+/// The graph without the nodes, layout steps and host expressions that nobody needs. A size that is known to equal
+/// another one is replaced by it everywhere but in the conditions that make it so.
 Graph compact(const Graph& graph);
 
 }  // namespace ingot::ir

@@ -6,8 +6,9 @@
 #include "ir/rewrite.h"
 
 // Exact rewrites. Each rule looks at one node whose operands have been simplified and returns what stands for it, or
-// nothing. Signed zeros, infinities, NaN and the wrapping of integers come out as they went in; which NaN it is does not
-// count. Values of a 16-bit float type may be float32 in between, so for these a cast to their own type is a rounding.
+// nothing. Signed zeros, infinities, NaN and the wrapping of integers come out as they went in; which NaN it is does
+// not count. Values of a 16-bit float type may be float32 in between, so for these a cast to their own type is a
+// rounding.
 
 namespace ingot::ir {
 namespace {
@@ -27,9 +28,7 @@ bool is_constant(const Graph& graph, NodeId id, double value) {
   return constant && constant->is(value);
 }
 
-bool is_integer(const Graph& graph, NodeId id) {
-  return category(graph[id].dtype) == Category::Integral;
-}
+bool is_integer(const Graph& graph, NodeId id) { return category(graph[id].dtype) == Category::Integral; }
 
 NodeId boolean(Graph& graph, bool value) { return add_constant(graph, Constant::of_bool(value)); }
 
@@ -53,8 +52,7 @@ Rewritten constant_folding(Graph& graph, const Node& node) {
     if (!constant) return std::nullopt;
     args.push_back(*constant);
   }
-  const auto result =
-      node.op == Op::Cast ? cast(args[0], node.dtype) : fold(node.op, node.dtype, args);
+  const auto result = node.op == Op::Cast ? cast(args[0], node.dtype) : fold(node.op, node.dtype, args);
   if (!result) return std::nullopt;
   return add_constant(graph, *result);
 }
@@ -64,12 +62,18 @@ Rewritten constant_folding(Graph& graph, const Node& node) {
 /// Bits of precision: of a float its significand's, of an integer those beside the sign.
 int precision(DType type) {
   switch (type) {
-    case DType::Bool: return 1;
-    case DType::F16: return 11;
-    case DType::BF16: return 8;
-    case DType::F32: return 24;
-    case DType::F64: return 53;
-    default: return 8 * size_of(type) - is_signed(type);
+    case DType::Bool:
+      return 1;
+    case DType::F16:
+      return 11;
+    case DType::BF16:
+      return 8;
+    case DType::F32:
+      return 24;
+    case DType::F64:
+      return 53;
+    default:
+      return 8 * size_of(type) - is_signed(type);
   }
 }
 
@@ -84,8 +88,7 @@ bool loses_nothing(DType from, DType to) {
 /// Whether the value of a node is one of its type, not a float32 on its way to one of 16 bits.
 bool holds_its_type(const Graph& graph, NodeId id) {
   const Op op = graph[id].op;
-  return !is_half(graph[id].dtype) || op == Op::Load || op == Op::Gather || op == Op::Cast ||
-         op == Op::Bitcast;
+  return !is_half(graph[id].dtype) || op == Op::Load || op == Op::Gather || op == Op::Cast || op == Op::Bitcast;
 }
 
 Rewritten cast_to_same_type(Graph& graph, const Node& node) {
@@ -101,8 +104,7 @@ Rewritten cast_of_cast(Graph& graph, const Node& node) {
   const NodeId x = graph[node.args[0]].args[0];
   const DType from = graph[x].dtype, middle = graph[node.args[0]].dtype, to = node.dtype;
   const auto integral = [](DType type) { return category(type) == Category::Integral; };
-  const bool narrowing =
-      integral(from) && integral(middle) && integral(to) && size_of(to) <= size_of(middle);
+  const bool narrowing = integral(from) && integral(middle) && integral(to) && size_of(to) <= size_of(middle);
   // From float to integer targets may differ by the float's type, where it is out of range.
   const bool same_conversion = is_floating(to) || to == DType::Bool || !is_floating(middle);
   if (!narrowing && !(loses_nothing(from, middle) && same_conversion)) return std::nullopt;
@@ -149,7 +151,8 @@ Rewritten neutral_operand(Graph& graph, const Node& node) {
     case Op::BitwiseAnd:
       if (integral && is_signed(node.dtype) && is_constant(graph, y, -1)) return x;
       return std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -176,12 +179,14 @@ Rewritten same_operands(Graph& graph, const Node& node) {
     case Op::BitwiseAnd:
     case Op::BitwiseOr:
     case Op::LogicalAnd:
-    case Op::LogicalOr: return x;
+    case Op::LogicalOr:
+      return x;
     case Op::Sub:
     case Op::BitwiseXor:
       if (exact) return add_constant(graph, {node.dtype, 0, 0});
       return std::nullopt;
-    case Op::LogicalXor: return boolean(graph, false);
+    case Op::LogicalXor:
+      return boolean(graph, false);
     case Op::Eq:
     case Op::Le:
     case Op::Ge:
@@ -192,7 +197,8 @@ Rewritten same_operands(Graph& graph, const Node& node) {
     case Op::Gt:
       if (exact) return boolean(graph, false);
       return std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -203,7 +209,8 @@ Rewritten signs(Graph& graph, const Node& node) {
     return graph[node.args[i]].args[0];
   };
   switch (node.op) {
-    case Op::Neg: return negated(0);
+    case Op::Neg:
+      return negated(0);
     case Op::Abs:
       if (is(graph, node.args[0], Op::Abs) || node.dtype == DType::U8) return node.args[0];
       if (const auto x = negated(0)) return make(graph, Op::Abs, node.dtype, {*x});
@@ -214,13 +221,12 @@ Rewritten signs(Graph& graph, const Node& node) {
     case Op::Sub:
       if (const auto y = negated(1)) return make(graph, Op::Add, node.dtype, {node.args[0], *y});
       return std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
-bool rounds(Op op) {
-  return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round;
-}
+bool rounds(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round; }
 
 /// Rounding of what is whole already.
 Rewritten rounding(Graph& graph, const Node& node) {
@@ -239,8 +245,7 @@ Rewritten power_by_number(Graph& graph, const Node& node) {
   if (!exponent) return std::nullopt;
   const DType type = node.dtype;
   const auto square = [&] { return make(graph, Op::Mul, type, {x, x}); };
-  const double power =
-      exponent->is_float() ? exponent->real : static_cast<double>(exponent->integer);
+  const double power = exponent->is_float() ? exponent->real : static_cast<double>(exponent->integer);
   if (power == 0) return add_constant(graph, {type, 1, 1});
   if (power == 1) return x;
   if (power == 2) return square();
@@ -258,13 +263,20 @@ Rewritten power_by_number(Graph& graph, const Node& node) {
 /// The comparison that is true where `op` is false; of integers only, since a NaN makes all of them false.
 std::optional<Op> opposite(Op op) {
   switch (op) {
-    case Op::Eq: return Op::Ne;
-    case Op::Ne: return Op::Eq;
-    case Op::Lt: return Op::Ge;
-    case Op::Ge: return Op::Lt;
-    case Op::Gt: return Op::Le;
-    case Op::Le: return Op::Gt;
-    default: return std::nullopt;
+    case Op::Eq:
+      return Op::Ne;
+    case Op::Ne:
+      return Op::Eq;
+    case Op::Lt:
+      return Op::Ge;
+    case Op::Ge:
+      return Op::Lt;
+    case Op::Gt:
+      return Op::Le;
+    case Op::Le:
+      return Op::Gt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -286,11 +298,14 @@ Rewritten logic_with_constant(Graph& graph, const Node& node) {
     const NodeId other = node.args[1 - i];
     const bool value = constant->integer != 0;
     switch (node.op) {
-      case Op::LogicalAnd: return value ? other : node.args[i];
-      case Op::LogicalOr: return value ? node.args[i] : other;
+      case Op::LogicalAnd:
+        return value ? other : node.args[i];
+      case Op::LogicalOr:
+        return value ? node.args[i] : other;
       case Op::LogicalXor:
         return value ? make(graph, Op::LogicalNot, DType::Bool, {other}) : other;
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
   return std::nullopt;
@@ -301,12 +316,15 @@ Rewritten float_test_of_integer(Graph& graph, const Node& node) {
   if (node.args.size() != 1 || is_floating(graph[node.args[0]].dtype)) return std::nullopt;
   switch (node.op) {
     case Op::Isnan:
-    case Op::Isinf: return boolean(graph, false);
-    case Op::Isfinite: return boolean(graph, true);
+    case Op::Isinf:
+      return boolean(graph, false);
+    case Op::Isfinite:
+      return boolean(graph, true);
     case Op::Signbit:
       if (is_signed(graph[node.args[0]].dtype)) return std::nullopt;
       return boolean(graph, false);
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -331,10 +349,9 @@ Rewritten selection(Graph& graph, const Node& node) {
 using Rule = Rewritten (*)(Graph&, const Node&);
 
 constexpr Rule kRules[] = {
-    constant_in_its_kind, constant_folding, cast_to_same_type, cast_of_cast,
-    bitcast_of_bitcast,   neutral_operand,  absorbing_zero,    same_operands,
-    signs,                rounding,         power_by_number,   negation,
-    logic_with_constant,  selection,        float_test_of_integer,
+    constant_in_its_kind, constant_folding, cast_to_same_type,   cast_of_cast, bitcast_of_bitcast,
+    neutral_operand,      absorbing_zero,   same_operands,       signs,        rounding,
+    power_by_number,      negation,         logic_with_constant, selection,    float_test_of_integer,
 };
 
 NodeId simplified(Graph& graph, Node node) {

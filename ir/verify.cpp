@@ -50,16 +50,13 @@ class Verifier {
   }
 
   static bool has_two_operands(const Condition& condition) {
-    return condition.kind == Condition::Kind::Equal ||
-           condition.kind == Condition::Kind::Broadcasts ||
+    return condition.kind == Condition::Kind::Equal || condition.kind == Condition::Kind::Broadcasts ||
            condition.kind == Condition::Kind::InRange;
   }
 
   // First round
 
-  void check_id(HostId id) const {
-    expect(id.index < graph_.host.count(), "a host expression that does not exist");
-  }
+  void check_id(HostId id) const { expect(id.index < graph_.host.count(), "a host expression that does not exist"); }
   void check_ids(const std::vector<HostId>& ids) const {
     for (const HostId id : ids) check_id(id);
   }
@@ -139,18 +136,19 @@ class Verifier {
       case Op::Load:
       case Op::Gather:
         expect(node.attr < graph_.access_count(), "an access that does not exist");
-        expect(graph_.access(id).source.index < graph_.params.size(),
-               "it reads a parameter that does not exist");
+        expect(graph_.access(id).source.index < graph_.params.size(), "it reads a parameter that does not exist");
         check_ids(graph_.access(id));
-        expect(graph_.access(id).leads.size() == node.args.size(),
-               "not one operand for each gathered coordinate");
+        expect(graph_.access(id).leads.size() == node.args.size(), "not one operand for each gathered coordinate");
         break;
-      case Op::Scalar: check_id({node.attr}); break;
+      case Op::Scalar:
+        check_id({node.attr});
+        break;
       case Op::Call:
         expect(node.attr < graph_.callee_count(), "a function that does not exist");
         expect(!node.args.empty(), "a call without a body");
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -199,14 +197,15 @@ class Verifier {
       case Op::Scalar: {
         expect(arity == 0, "a scalar with operands");
         const auto kind = static_cast<int>(graph_.host.kind(graph_.host_of(id)));
-        expect(kind <= static_cast<int>(category(node.dtype)),
-               "a host value of a kind that its dtype cannot hold");
+        expect(kind <= static_cast<int>(category(node.dtype)), "a host value of a kind that its dtype cannot hold");
         break;
       }
       case Op::Index:
         expect(arity == 0 && node.dtype == DType::I64, "an index is int64 and has no operands");
         break;
-      case Op::Cast: expect(arity == 1, "a cast has one operand"); break;
+      case Op::Cast:
+        expect(arity == 1, "a cast has one operand");
+        break;
       case Op::Bitcast:
         expect(arity == 1 && size_of(type(node.args[0])) == size_of(node.dtype),
                "a bit cast has one operand, of the same width");
@@ -214,7 +213,8 @@ class Verifier {
       case Op::Call:
         expect(type(node.args[0]) == node.dtype, "its dtype is not that of its body");
         break;
-      default: check_primitive(node);
+      default:
+        check_primitive(node);
     }
   }
 
@@ -228,7 +228,9 @@ class Verifier {
     const DType work = row.rule == Rule::Compare ? type(node.args[0]) : node.dtype;
     expect(row.accepts.contains(category(work)), "a type that the op does not take");
     switch (row.rule) {
-      case Rule::Arith: expect(all_are(node.dtype), "operands of another type"); break;
+      case Rule::Arith:
+        expect(all_are(node.dtype), "operands of another type");
+        break;
       case Rule::Float:
         expect(all_are(node.dtype), "operands of another type");
         expect(is_floating(node.dtype), "a result that is not floating");
@@ -267,8 +269,7 @@ class Verifier {
     const size_t inputs = step.inputs.size();
     switch (step.kind) {
       case Kind::Param:
-        expect(step.param < graph_.params.size() &&
-                   graph_.params[step.param].kind == ParamKind::Tensor,
+        expect(step.param < graph_.params.size() && graph_.params[step.param].kind == ParamKind::Tensor,
                "it is of no tensor parameter");
         break;
       case Kind::View:
@@ -276,13 +277,16 @@ class Verifier {
         for (const std::vector<Term>& row : step.rows) check_terms(row);
         break;
       case Kind::Reshape:
-      case Kind::Preserve: expect(inputs == 1, "it has one input"); break;
+      case Kind::Preserve:
+        expect(inputs == 1, "it has one input");
+        break;
       case Kind::Gather:
         expect(inputs >= 2 && step.dims.size() + 1 == inputs, "not one dim for each index");
         break;
       case Kind::Pointwise:
       case Kind::Contiguous:
-      case Kind::Cat: break;
+      case Kind::Cat:
+        break;
     }
   }
 

@@ -1,9 +1,9 @@
-#include "ir/eager_layout.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
+
+#include "ir/eager_layout.h"
 
 namespace ingot::ir {
 namespace {
@@ -84,10 +84,7 @@ TEST(EagerLayout, StepsAreFollowedToTheResults) {
   steps[2] = {.kind = Kind::Contiguous};
   steps[3] = {.kind = Kind::Pointwise, .inputs = {1, 2}, .shape = {three, n}};
   steps[4] = {.kind = Kind::Cat, .inputs = {3, 3}, .shape = {pool.integer(6), n}};
-  steps[5] = {.kind = Kind::View,
-              .inputs = {0},
-              .shape = {one, n, three},
-              .rows = {{{0, n}}, {{0, one}}, {{2, one}}}};
+  steps[5] = {.kind = Kind::View, .inputs = {0}, .shape = {one, n, three}, .rows = {{{0, n}}, {{0, one}}, {{2, one}}}};
   std::vector<HostValue> slots(pool.count());
   evaluate(pool, {.size = [](uint32_t, uint32_t) { return 5; }, .scalar = {}}, slots);
   const std::vector<Extents> arguments{{{5, 3}, {3, 1}}};

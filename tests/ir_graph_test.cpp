@@ -1,8 +1,7 @@
-#include "ir/graph.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "ir/graph.h"
 #include "ir/rewrite.h"
 #include "tests/ir_testing.h"
 
@@ -79,24 +78,19 @@ GraphWriter every_kind_of_line() {
   w.number("steps", HostKind::Int);
   const HostId n = w.size(x, 0), rest = g.host.make(HostOp::Sub, {w.c(1), g.host.scalar(abar, HostKind::Float)});
 
-  const NodeId corner = g.load(
-      DType::F32, {{SourceRef::Kind::Param, x}, {w.c(1), w.c(2)}, {{n, {{0, w.c(1)}, {1, w.c(4)}}}}, {}});
-  const NodeId back = g.load(
-      DType::F32, {{SourceRef::Kind::Param, x},
-                   {g.host.sub(n, w.c(1)), w.c(0)},
-                   {{n, {{0, w.c(-1)}}}, {w.c(4), {{1, g.host.size(x, 1)}}}},
-                   {}});
+  const NodeId corner =
+      g.load(DType::F32, {{SourceRef::Kind::Param, x}, {w.c(1), w.c(2)}, {{n, {{0, w.c(1)}, {1, w.c(4)}}}}, {}});
+  const NodeId back = g.load(DType::F32, {{SourceRef::Kind::Param, x},
+                                          {g.host.sub(n, w.c(1)), w.c(0)},
+                                          {{n, {{0, w.c(-1)}}}, {w.c(4), {{1, g.host.size(x, 1)}}}},
+                                          {}});
   const NodeId sum = g.add(Op::Add, DType::F32, {corner, back});
   g.name_node(sum, "lt");
   g.name_node(sum, "x0");
   const NodeId scaled = g.add(Op::Mul, DType::F32, {sum, g.scalar(DType::F32, rest)});
   const NodeId when = w.load(t);
-  const NodeId row = g.gather(DType::F32,
-                              {{SourceRef::Kind::Param, table},
-                               {w.c(0), w.c(2)},
-                               {},
-                               {{w.size(table, 0), {{0, w.c(1)}}}}},
-                              {when});
+  const NodeId row = g.gather(
+      DType::F32, {{SourceRef::Kind::Param, table}, {w.c(0), w.c(2)}, {}, {{w.size(table, 0), {{0, w.c(1)}}}}}, {when});
   const NodeId body = g.add(Op::Neg, DType::F32, {row});
   const NodeId called = g.call("flip", body, {row});
   const NodeId power = g.add(Op::PowNumber, DType::F32, {called, w.real(DType::F32, 2.0)});
@@ -105,8 +99,7 @@ GraphWriter every_kind_of_line() {
 
   Result halves{.name = "halves", .dtype = DType::F32, .shape = {n, w.c(2)}, .parts = {}};
   for (const auto& [node, column] : {std::pair{scaled, 0}, {position, 1}}) {
-    halves.parts.push_back(
-        {node, {n}, {{}, {w.c(0), w.c(column)}, {{n, {{0, w.c(1)}}}}, {}}});
+    halves.parts.push_back({node, {n}, {{}, {w.c(0), w.c(column)}, {{n, {{0, w.c(1)}}}}, {}}});
   }
   g.results.push_back(halves);
   using Kind = Condition::Kind;
@@ -120,7 +113,8 @@ GraphWriter every_kind_of_line() {
   return w;
 }
 
-constexpr const char* kSample = R"(sample(x: f32[x.size(0), x.size(1)], table: f32[table.size(0), table.size(1)], t: i64[t.size(0)], abar: float, steps: int)
+constexpr const char* kSample =
+    R"(sample(x: f32[x.size(0), x.size(1)], table: f32[table.size(0), table.size(1)], t: i64[t.size(0)], abar: float, steps: int)
   %0 = load f32 x[i1? + 1, i1?*4 + 2]
   %1 = load f32 x[x.size(0) - 1 - i0?, i1*x.size(1)]
   %2 = add f32 %0, %1   ; lt, x0
@@ -147,9 +141,7 @@ constexpr const char* kSample = R"(sample(x: f32[x.size(0), x.size(1)], table: f
   static x.size(1) == 4
 )";
 
-TEST(GraphPrint, IsReadable) {
-  EXPECT_EQ(print(every_kind_of_line().graph), kSample);
-}
+TEST(GraphPrint, IsReadable) { EXPECT_EQ(print(every_kind_of_line().graph), kSample); }
 
 /// A graph that verifies, in which a test breaks one thing.
 struct Verify : testing::Test {
@@ -172,9 +164,7 @@ struct Verify : testing::Test {
     }
     return "none";
   }
-  void expect(const std::string& text) const {
-    EXPECT_NE(complaint().find(text), std::string::npos) << complaint();
-  }
+  void expect(const std::string& text) const { EXPECT_NE(complaint().find(text), std::string::npos) << complaint(); }
   NodeId result_of(Node node) {
     const NodeId id = w.graph.add(std::move(node));
     w.result(id);
@@ -368,6 +358,12 @@ TEST(Compact, DropsWhatNobodyNeeds) {
   host.unify(host.size(x, 0), host.size(y, 0));
   w.result(w.op(Op::Add, {a, b}), {host.size(y, 0)});
   w.graph.name = "f";
+  using Kind = LayoutStep::Kind;
+  w.graph.eager_layouts = {{.kind = Kind::Param, .param = 0, .shape = {host.size(x, 0)}},
+                           {.kind = Kind::Contiguous},
+                           {.kind = Kind::Param, .param = 1, .shape = {host.size(y, 0)}},
+                           {.kind = Kind::Pointwise, .inputs = {0, 2}, .shape = {host.size(y, 0)}}};
+  w.graph.results[0].layout = 3;
   const Graph compacted = compact(w.graph);
   EXPECT_NO_THROW(verify(compacted));
   EXPECT_EQ(print(compacted), R"(f(x: f32[x.size(0)], y: f32[y.size(0)])
@@ -378,6 +374,9 @@ TEST(Compact, DropsWhatNobodyNeeds) {
   require x.size(0) == y.size(0)
 )");
   EXPECT_EQ(compacted.host.count(), 4u);  // 0, 1 and the two sizes
+  ASSERT_EQ(compacted.eager_layouts.size(), 3u);
+  EXPECT_EQ(compacted.results[0].layout, 2u);
+  EXPECT_EQ(compacted.eager_layouts[2].inputs, (std::vector<uint32_t>{0, 1}));
 }
 
 }  // namespace

@@ -51,11 +51,10 @@ class Fuzz {
   /// Makes one more expression of those that are there.
   void grow() {
     static constexpr HostOp kOps[] = {
-        HostOp::Add,      HostOp::Add, HostOp::Sub, HostOp::Sub,    HostOp::Mul,    HostOp::Mul,
-        HostOp::FloorDiv, HostOp::Mod, HostOp::Neg, HostOp::Min,    HostOp::Max,    HostOp::Max,
-        HostOp::Lt,       HostOp::Le,  HostOp::Eq,  HostOp::Ne,     HostOp::Select, HostOp::NotOne,
-        HostOp::Abs,      HostOp::Int, HostOp::Not, HostOp::TrueDiv, HostOp::Pow,   HostOp::Broadcast,
-        HostOp::Gt,       HostOp::Ge,  HostOp::Float, HostOp::Round};
+        HostOp::Add,     HostOp::Add, HostOp::Sub,       HostOp::Sub,    HostOp::Mul, HostOp::Mul,   HostOp::FloorDiv,
+        HostOp::Mod,     HostOp::Neg, HostOp::Min,       HostOp::Max,    HostOp::Max, HostOp::Lt,    HostOp::Le,
+        HostOp::Eq,      HostOp::Ne,  HostOp::Select,    HostOp::NotOne, HostOp::Abs, HostOp::Int,   HostOp::Not,
+        HostOp::TrueDiv, HostOp::Pow, HostOp::Broadcast, HostOp::Gt,     HostOp::Ge,  HostOp::Float, HostOp::Round};
     const HostOp op = kOps[below(std::size(kOps))];
     std::vector<const Expression*> args;
     for (size_t i = 0; i < arity(op); ++i) args.push_back(&made_[below(made_.size())]);
@@ -79,10 +78,7 @@ class Fuzz {
       std::vector<HostValue> slots(pool_.count());
       const HostInputs inputs{
           .size = [&](uint32_t, uint32_t d) { return sizes_[a][d]; },
-          .scalar =
-              [&](uint32_t p) {
-                return p == 3 ? HostValue::of(reals_[a]) : HostValue::of(integers_[a][p - 1]);
-              }};
+          .scalar = [&](uint32_t p) { return p == 3 ? HostValue::of(reals_[a]) : HostValue::of(integers_[a][p - 1]); }};
       evaluate(pool_, inputs, slots);
       for (const Expression& made : made_) {
         ASSERT_EQ(slots[made.id.index], *made.values[a]) << pool_.print(made.id, kNames);
@@ -102,15 +98,18 @@ class Fuzz {
 
   static size_t arity(HostOp op) {
     switch (op) {
-      case HostOp::Select: return 3;
+      case HostOp::Select:
+        return 3;
       case HostOp::Neg:
       case HostOp::NotOne:
       case HostOp::Abs:
       case HostOp::Int:
       case HostOp::Not:
       case HostOp::Float:
-      case HostOp::Round: return 1;
-      default: return 2;
+      case HostOp::Round:
+        return 1;
+      default:
+        return 2;
     }
   }
 
@@ -126,8 +125,8 @@ class Fuzz {
   static std::optional<HostValue> naive(HostOp op, const std::vector<const Expression*>& args, int a) {
     std::vector<HostValue> values;
     for (const Expression* arg : args) values.push_back(*arg->values[a]);
-    if (op == HostOp::Broadcast && values[0].integer != values[1].integer &&
-        values[0].integer != 1 && values[1].integer != 1) {
+    if (op == HostOp::Broadcast && values[0].integer != values[1].integer && values[0].integer != 1 &&
+        values[1].integer != 1) {
       return std::nullopt;
     }
     try {

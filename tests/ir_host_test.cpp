@@ -1,11 +1,10 @@
-#include "ir/host.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <stdexcept>
 
 #include "base/error.h"
+#include "ir/host.h"
 
 namespace ingot::ir {
 namespace {
@@ -18,9 +17,7 @@ struct Host : testing::Test {
   const std::vector<std::string> names{"a", "b", "x", "i"};
 
   HostId c(int64_t value) { return pool.integer(value); }
-  HostId make(HostOp op, std::vector<HostId> args, uint32_t b = 0) {
-    return pool.make(op, std::move(args), b);
-  }
+  HostId make(HostOp op, std::vector<HostId> args, uint32_t b = 0) { return pool.make(op, std::move(args), b); }
   std::string text(HostId id) const { return pool.print(id, names); }
 };
 
@@ -62,8 +59,7 @@ TEST_F(Host, DivisionTakesOutWhatIsWhole) {
   EXPECT_EQ(make(HostOp::FloorDiv, {pool.add(pool.mul(n, c(4)), c(3)), c(4)}), n);
   EXPECT_EQ(make(HostOp::FloorDiv, {pool.sub(n, c(1)), c(2)}),
             pool.sub(make(HostOp::FloorDiv, {pool.add(n, c(1)), c(2)}), c(1)));
-  EXPECT_EQ(make(HostOp::FloorDiv, {make(HostOp::FloorDiv, {n, c(2)}), c(3)}),
-            make(HostOp::FloorDiv, {n, c(6)}));
+  EXPECT_EQ(make(HostOp::FloorDiv, {make(HostOp::FloorDiv, {n, c(2)}), c(3)}), make(HostOp::FloorDiv, {n, c(6)}));
   EXPECT_EQ(make(HostOp::Mod, {pool.add(pool.mul(n, c(4)), c(7)), c(4)}), c(3));
   EXPECT_EQ(make(HostOp::Mod, {pool.mul(n, k), k}), c(0));
   EXPECT_EQ(text(make(HostOp::FloorDiv, {n, k})), "a.size(0) // b.size(0)");
@@ -147,8 +143,7 @@ TEST_F(Host, ChoicesAndConversions) {
   const HostId negative = make(HostOp::Lt, {i, c(0)});
   EXPECT_EQ(make(HostOp::Select, {pool.boolean(true), n, m}), n);
   EXPECT_EQ(make(HostOp::Select, {negative, n, n}), n);
-  EXPECT_EQ(text(make(HostOp::Select, {negative, pool.add(i, n), i})),
-            "a.size(0) + i if i < 0 else i");
+  EXPECT_EQ(text(make(HostOp::Select, {negative, pool.add(i, n), i})), "a.size(0) + i if i < 0 else i");
   EXPECT_EQ(make(HostOp::Not, {make(HostOp::Not, {negative})}), negative);
   EXPECT_EQ(make(HostOp::Int, {i}), i);
   EXPECT_EQ(make(HostOp::Float, {x}), x);
@@ -170,8 +165,7 @@ TEST_F(Host, TextIsPythons) {
   EXPECT_EQ(text(make(HostOp::Pow, {make(HostOp::Pow, {x, x}), x})), "(x ** x) ** x");
   EXPECT_EQ(text(make(HostOp::Exp, {make(HostOp::Neg, {x})})), "exp(-x)");
   EXPECT_EQ(text(make(HostOp::Mul, {pool.real(-2.0), x})), "-2.0*x");
-  EXPECT_EQ(text(make(HostOp::ReciprocalIn, {x}, static_cast<uint32_t>(DType::F32))),
-            "float32(1 / x)");
+  EXPECT_EQ(text(make(HostOp::ReciprocalIn, {x}, static_cast<uint32_t>(DType::F32))), "float32(1 / x)");
   EXPECT_EQ(text(make(HostOp::Not, {make(HostOp::Gt, {x, one})})), "not x > 1");
 }
 
@@ -189,9 +183,7 @@ TEST_F(Host, SymbolsAreFoundOnceInOrder) {
 }
 
 TEST_F(Host, KindsThatDependOnTheValue) {
-  const auto depends = [&](HostOp op, HostId a, HostId b) {
-    return pool.kind_depends_on_value(op, std::vector{a, b});
-  };
+  const auto depends = [&](HostOp op, HostId a, HostId b) { return pool.kind_depends_on_value(op, std::vector{a, b}); };
   EXPECT_TRUE(depends(HostOp::Pow, n, i));
   EXPECT_FALSE(depends(HostOp::Pow, n, m));  // sizes are not negative
   EXPECT_FALSE(depends(HostOp::Pow, x, i));
@@ -226,8 +218,7 @@ TEST(HostValues, ArePythons) {
   EXPECT_EQ(run(HostOp::TrueDiv, {of(int64_t{0}), of(int64_t{-5})}), of(-0.0));
   EXPECT_EQ(run(HostOp::TrueDiv, {of(int64_t{1}), of(int64_t{3})}), of(1.0 / 3.0));
   // 9007199254740993 / 3 is no quotient of two doubles.
-  EXPECT_EQ(run(HostOp::TrueDiv, {of(int64_t{9007199254740993}), of(int64_t{3})}),
-            of(3002399751580331.0));
+  EXPECT_EQ(run(HostOp::TrueDiv, {of(int64_t{9007199254740993}), of(int64_t{3})}), of(3002399751580331.0));
   EXPECT_EQ(run(HostOp::TrueDiv, {of(INT64_MIN), of(int64_t{3})}), of(-3.0744573456182584e+18));
   EXPECT_EQ(run(HostOp::Pow, {of(int64_t{-2}), of(int64_t{63})}), of(INT64_MIN));
   EXPECT_EQ(run(HostOp::Pow, {of(int64_t{2}), of(int64_t{-1})}), of(0.5));
@@ -241,8 +232,7 @@ TEST(HostValues, ArePythons) {
   EXPECT_EQ(run(HostOp::Max, {of(int64_t{1}), of(1.0)}), of(int64_t{1}));
   EXPECT_EQ(run(HostOp::Min, {of(std::nan("")), of(1.0)}).kind, HostKind::Float);
   EXPECT_TRUE(std::isnan(run(HostOp::Min, {of(std::nan("")), of(1.0)}).real));
-  EXPECT_EQ(run(HostOp::Eq, {of(int64_t{9007199254740993}), of(9007199254740992.0)}),
-            HostValue::of(false));
+  EXPECT_EQ(run(HostOp::Eq, {of(int64_t{9007199254740993}), of(9007199254740992.0)}), HostValue::of(false));
   EXPECT_EQ(run(HostOp::Gt, {of(inf), of(INT64_MAX)}), HostValue::of(true));
   EXPECT_EQ(run(HostOp::Lt, {of(int64_t{2}), of(2.5)}), HostValue::of(true));
   EXPECT_EQ(run(HostOp::Sqrt, {of(int64_t{9})}), of(3.0));
@@ -253,8 +243,7 @@ TEST(HostValues, ReciprocalIsThatOfTheType) {
   EXPECT_EQ(apply(HostOp::ReciprocalIn, three, static_cast<uint32_t>(DType::F32)),
             of(static_cast<double>(1.0f / 3.0f)));
   EXPECT_EQ(apply(HostOp::ReciprocalIn, three, static_cast<uint32_t>(DType::F64)), of(1.0 / 3.0));
-  EXPECT_EQ(apply(HostOp::ReciprocalIn, three, static_cast<uint32_t>(DType::F16)),
-            of(0.333251953125));
+  EXPECT_EQ(apply(HostOp::ReciprocalIn, three, static_cast<uint32_t>(DType::F16)), of(0.333251953125));
 }
 
 std::string complaint(HostOp op, std::vector<HostValue> args) {
@@ -275,8 +264,7 @@ TEST(HostValues, ErrorsArePythons) {
   EXPECT_EQ(complaint(HostOp::TrueDiv, {of(1.0), zero}), "float division by zero");
   EXPECT_EQ(complaint(HostOp::FloorDiv, {of(1.0), zero}), "float floor division by zero");
   EXPECT_EQ(complaint(HostOp::Mod, {of(1.0), zero}), "float modulo");
-  EXPECT_EQ(complaint(HostOp::Pow, {zero, of(int64_t{-1})}),
-            "0.0 cannot be raised to a negative power");
+  EXPECT_EQ(complaint(HostOp::Pow, {zero, of(int64_t{-1})}), "0.0 cannot be raised to a negative power");
   EXPECT_EQ(complaint(HostOp::Pow, {of(10.0), of(400.0)}), "Numerical result out of range");
   EXPECT_EQ(complaint(HostOp::Pow, {of(-8.0), of(1.0 / 3)}),
             "a negative number raised to a fractional power is complex");
@@ -321,9 +309,8 @@ TEST_F(Host, OnlyWhatDependsOnANumberIsComputedPerCall) {
   std::vector<HostValue> slots(pool.count());
   int sizes_asked = 0;
   double number = 0.5;
-  const HostInputs inputs{
-      .size = [&](uint32_t, uint32_t) { return ++sizes_asked, int64_t{6}; },
-      .scalar = [&](uint32_t p) { return p == 2 ? of(number) : of(int64_t{0}); }};
+  const HostInputs inputs{.size = [&](uint32_t, uint32_t) { return ++sizes_asked, int64_t{6}; },
+                          .scalar = [&](uint32_t p) { return p == 2 ? of(number) : of(int64_t{0}); }};
   evaluate(pool, inputs, slots);
   EXPECT_EQ(sizes_asked, 3);
   number = 2.0;

@@ -1,5 +1,3 @@
-#include "ir/op.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/op.h"
 
 namespace ingot::ir {
 namespace {

@@ -36,14 +36,22 @@ constexpr bool kFloat = std::is_floating_point_v<T>;
 template <typename F>
 auto with_type(DType type, F f) {
   switch (type) {
-    case DType::Bool: return f(bool{});
-    case DType::U8: return f(uint8_t{});
-    case DType::I8: return f(int8_t{});
-    case DType::I16: return f(int16_t{});
-    case DType::I32: return f(int32_t{});
-    case DType::I64: return f(int64_t{});
-    case DType::F64: return f(double{});
-    default: return f(float{});
+    case DType::Bool:
+      return f(bool{});
+    case DType::U8:
+      return f(uint8_t{});
+    case DType::I8:
+      return f(int8_t{});
+    case DType::I16:
+      return f(int16_t{});
+    case DType::I32:
+      return f(int32_t{});
+    case DType::I64:
+      return f(int64_t{});
+    case DType::F64:
+      return f(double{});
+    default:
+      return f(float{});
   }
 }
 
@@ -62,27 +70,48 @@ Element element(DType type, T value) {
 template <typename T>
 T float_op(Op op, T x, T y, T z) {
   switch (op) {
-    case Op::Add: return x + y;
-    case Op::Sub: return x - y;
-    case Op::Mul: return x * y;
-    case Op::Div: return x / y;
-    case Op::DivNumber: return x * (T{1} / y);
-    case Op::Neg: return -x;
-    case Op::Abs: return std::abs(x);
-    case Op::Reciprocal: return T{1} / x;
-    case Op::Sqrt: return std::sqrt(x);
-    case Op::Rsqrt: return T{1} / std::sqrt(x);
-    case Op::Floor: return std::floor(x);
-    case Op::Ceil: return std::ceil(x);
-    case Op::Trunc: return std::trunc(x);
-    case Op::Round: return std::nearbyint(x);
-    case Op::Exp: return std::exp(x);
-    case Op::Fma: return std::fma(x, y, z);
-    case Op::Copysign: return std::copysign(x, y);
-    case Op::Maximum: return std::isnan(x) || x > y ? x : y;  // of zeros the second one
-    case Op::Minimum: return std::isnan(x) || x < y ? x : y;
-    case Op::Fmax: return std::isnan(y) || x > y ? x : y;
-    case Op::Fmin: return std::isnan(y) || x < y ? x : y;
+    case Op::Add:
+      return x + y;
+    case Op::Sub:
+      return x - y;
+    case Op::Mul:
+      return x * y;
+    case Op::Div:
+      return x / y;
+    case Op::DivNumber:
+      return x * (T{1} / y);
+    case Op::Neg:
+      return -x;
+    case Op::Abs:
+      return std::abs(x);
+    case Op::Reciprocal:
+      return T{1} / x;
+    case Op::Sqrt:
+      return std::sqrt(x);
+    case Op::Rsqrt:
+      return T{1} / std::sqrt(x);
+    case Op::Floor:
+      return std::floor(x);
+    case Op::Ceil:
+      return std::ceil(x);
+    case Op::Trunc:
+      return std::trunc(x);
+    case Op::Round:
+      return std::nearbyint(x);
+    case Op::Exp:
+      return std::exp(x);
+    case Op::Fma:
+      return std::fma(x, y, z);
+    case Op::Copysign:
+      return std::copysign(x, y);
+    case Op::Maximum:
+      return std::isnan(x) || x > y ? x : y;  // of zeros the second one
+    case Op::Minimum:
+      return std::isnan(x) || x < y ? x : y;
+    case Op::Fmax:
+      return std::isnan(y) || x > y ? x : y;
+    case Op::Fmin:
+      return std::isnan(y) || x < y ? x : y;
     case Op::PowNumber:
       if (y == 0) return 1;
       if (y == 1) return x;
@@ -93,7 +122,8 @@ T float_op(Op op, T x, T y, T z) {
       if (y == -1) return T{1} / x;
       if (y == -2) return T{1} / (x * x);
       return std::pow(x, y);
-    default: throw_internal("not in the reference evaluator");
+    default:
+      throw_internal("not in the reference evaluator");
   }
 }
 
@@ -102,32 +132,50 @@ inline int64_t integer_op(Op op, int64_t x, int64_t y, int width) {
   const auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
   const bool divides = y != 0 && !(x == INT64_MIN && y == -1);
   switch (op) {
-    case Op::Add: return static_cast<int64_t>(a + b);
-    case Op::Sub: return static_cast<int64_t>(a - b);
-    case Op::Mul: return static_cast<int64_t>(a * b);
-    case Op::Neg: return static_cast<int64_t>(0 - a);
-    case Op::Abs: return x < 0 ? static_cast<int64_t>(0 - a) : x;
-    case Op::FloorDivide: return divides ? x / y - (x % y != 0 && (x < 0) != (y < 0)) : 77;
-    case Op::Remainder: return divides ? (x % y + y) % y : 78;
-    case Op::TruncDivide: return divides ? x / y : 79;
-    case Op::Maximum: return x > y ? x : y;
-    case Op::Minimum: return x < y ? x : y;
-    case Op::BitwiseAnd: return x & y;
-    case Op::BitwiseOr: return x | y;
-    case Op::BitwiseXor: return x ^ y;
-    case Op::BitwiseNot: return ~x;
-    case Op::ShiftLeft: return y < 0 || y >= width ? 0 : static_cast<int64_t>(a << y);
-    case Op::ShiftRight: return y < 0 || y >= width ? -(x < 0) : x >> y;
+    case Op::Add:
+      return static_cast<int64_t>(a + b);
+    case Op::Sub:
+      return static_cast<int64_t>(a - b);
+    case Op::Mul:
+      return static_cast<int64_t>(a * b);
+    case Op::Neg:
+      return static_cast<int64_t>(0 - a);
+    case Op::Abs:
+      return x < 0 ? static_cast<int64_t>(0 - a) : x;
+    case Op::FloorDivide:
+      return divides ? x / y - (x % y != 0 && (x < 0) != (y < 0)) : 77;
+    case Op::Remainder:
+      return divides ? x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0) : 78;
+    case Op::TruncDivide:
+      return divides ? x / y : 79;
+    case Op::Maximum:
+      return x > y ? x : y;
+    case Op::Minimum:
+      return x < y ? x : y;
+    case Op::BitwiseAnd:
+      return x & y;
+    case Op::BitwiseOr:
+      return x | y;
+    case Op::BitwiseXor:
+      return x ^ y;
+    case Op::BitwiseNot:
+      return ~x;
+    case Op::ShiftLeft:
+      return y < 0 || y >= width ? 0 : static_cast<int64_t>(a << y);
+    case Op::ShiftRight:
+      return y < 0 || y >= width ? -(x < 0) : x >> y;
     case Op::Floor:
     case Op::Ceil:
     case Op::Trunc:
-    case Op::Round: return x;
+    case Op::Round:
+      return x;
     case Op::PowNumber: {
       uint64_t power = 1;
       for (int64_t n = 0; n < y; ++n) power *= a;
       return static_cast<int64_t>(power);
     }
-    default: throw_internal("not in the reference evaluator");
+    default:
+      throw_internal("not in the reference evaluator");
   }
 }
 
@@ -135,33 +183,52 @@ inline bool bool_op(Op op, bool x, bool y) {
   switch (op) {
     case Op::Add:
     case Op::Maximum:
-    case Op::BitwiseOr: return x || y;
+    case Op::BitwiseOr:
+      return x || y;
     case Op::Mul:
     case Op::Minimum:
-    case Op::BitwiseAnd: return x && y;
-    case Op::BitwiseXor: return x != y;
-    case Op::BitwiseNot: return !x;
-    default: throw_internal("not in the reference evaluator");
+    case Op::BitwiseAnd:
+      return x && y;
+    case Op::BitwiseXor:
+      return x != y;
+    case Op::BitwiseNot:
+      return !x;
+    default:
+      throw_internal("not in the reference evaluator");
   }
 }
 
 template <typename T>
 bool test_op(Op op, T x, T y) {
   switch (op) {
-    case Op::Eq: return x == y;
-    case Op::Ne: return x != y;
-    case Op::Lt: return x < y;
-    case Op::Le: return x <= y;
-    case Op::Gt: return x > y;
-    case Op::Ge: return x >= y;
-    case Op::LogicalAnd: return x && y;
-    case Op::LogicalOr: return x || y;
-    case Op::LogicalXor: return !x != !y;
-    case Op::LogicalNot: return !x;
-    case Op::Isnan: return x != x;
-    case Op::Isinf: return kFloat<T> && std::abs(static_cast<double>(x)) == std::numeric_limits<double>::infinity();
-    case Op::Isfinite: return !kFloat<T> || std::isfinite(static_cast<double>(x));
-    default: throw_internal("not in the reference evaluator");
+    case Op::Eq:
+      return x == y;
+    case Op::Ne:
+      return x != y;
+    case Op::Lt:
+      return x < y;
+    case Op::Le:
+      return x <= y;
+    case Op::Gt:
+      return x > y;
+    case Op::Ge:
+      return x >= y;
+    case Op::LogicalAnd:
+      return x && y;
+    case Op::LogicalOr:
+      return x || y;
+    case Op::LogicalXor:
+      return !x != !y;
+    case Op::LogicalNot:
+      return !x;
+    case Op::Isnan:
+      return x != x;
+    case Op::Isinf:
+      return kFloat<T> && std::abs(static_cast<double>(x)) == std::numeric_limits<double>::infinity();
+    case Op::Isfinite:
+      return !kFloat<T> || std::isfinite(static_cast<double>(x));
+    default:
+      throw_internal("not in the reference evaluator");
   }
 }
 
@@ -212,7 +279,9 @@ inline std::vector<Element> evaluate_nodes(const Graph& graph, const std::vector
     std::vector<Element> args;
     for (const NodeId arg : node.args) args.push_back(values[arg.index]);
     switch (node.op) {
-      case Op::Load: values.push_back(params[graph.access({i}).source.index]); break;
+      case Op::Load:
+        values.push_back(params[graph.access({i}).source.index]);
+        break;
       case Op::Scalar: {
         const HostValue value = graph.host.value(graph.host_of({i}));
         if (value.kind != HostKind::Float) {
@@ -223,9 +292,14 @@ inline std::vector<Element> evaluate_nodes(const Graph& graph, const std::vector
         }
         break;
       }
-      case Op::Cast: values.push_back(reference::cast(args[0], node.dtype)); break;
-      case Op::Call: values.push_back(args[0]); break;
-      default: values.push_back(reference::primitive(node, args));
+      case Op::Cast:
+        values.push_back(reference::cast(args[0], node.dtype));
+        break;
+      case Op::Call:
+        values.push_back(args[0]);
+        break;
+      default:
+        values.push_back(reference::primitive(node, args));
     }
   }
   return values;

@@ -187,19 +187,15 @@ TEST_F(Simplify, ConstantsFoldInTheirOwnType) {
   const NodeId wide = w.op(Op::Add, {w.real(DType::F64, 0.1), w.real(DType::F64, 0.2)});
   same(wide, w.real(DType::F64, 0.1 + 0.2));
   same(w.op(Op::Mul, {w.integer(DType::U8, 16), w.integer(DType::U8, 17)}), w.integer(DType::U8, 16));
-  same(w.op(Op::FloorDivide, {w.integer(DType::I32, -7), w.integer(DType::I32, 2)}),
-       w.integer(DType::I32, -4));
-  same(w.op(Op::Remainder, {w.integer(DType::I32, -7), w.integer(DType::I32, 2)}),
-       w.integer(DType::I32, 1));
+  same(w.op(Op::FloorDivide, {w.integer(DType::I32, -7), w.integer(DType::I32, 2)}), w.integer(DType::I32, -4));
+  same(w.op(Op::Remainder, {w.integer(DType::I32, -7), w.integer(DType::I32, 2)}), w.integer(DType::I32, 1));
   same(w.cast(DType::F32, w.integer(DType::I64, 3)), real(3.0));
   same(w.cast(DType::F16, real(0.1)), w.real(DType::F16, 0.0999755859375));
   same(w.op(Op::Lt, {tenth, fifth}), w.boolean(true));
   same(w.integer(DType::F32, 2), real(2.0));
   same(w.integer(DType::U8, 300), w.integer(DType::U8, 44));
-  same(w.op(Op::ShiftLeft, {w.integer(DType::I32, 1), w.integer(DType::I32, 32)}),
-       w.integer(DType::I32, 0));
-  same(w.op(Op::ShiftRight, {w.integer(DType::I32, -8), w.integer(DType::I32, 99)}),
-       w.integer(DType::I32, -1));
+  same(w.op(Op::ShiftLeft, {w.integer(DType::I32, 1), w.integer(DType::I32, 32)}), w.integer(DType::I32, 0));
+  same(w.op(Op::ShiftRight, {w.integer(DType::I32, -8), w.integer(DType::I32, 99)}), w.integer(DType::I32, -1));
 }
 
 TEST_F(Simplify, WhatTargetsMayDoDifferentlyIsNotFolded) {
@@ -229,8 +225,7 @@ TEST_F(Simplify, NamesMoveToWhatIsLeft) {
 
 TEST_F(Simplify, RunsThroughCallsButKeepsThem) {
   const NodeId body = w.op(Op::Neg, {w.op(Op::Neg, {f})});
-  EXPECT_EQ(nodes(w.graph.call("same", body, {f})),
-            "  %0 = load f32 f[i0?]\n  %1 = call f32 same %0 of %0\n");
+  EXPECT_EQ(nodes(w.graph.call("same", body, {f})), "  %0 = load f32 f[i0?]\n  %1 = call f32 same %0 of %0\n");
 }
 
 }  // namespace

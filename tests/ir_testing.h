@@ -38,9 +38,7 @@ struct GraphWriter {
     return access;
   }
 
-  NodeId load(uint32_t param) {
-    return graph.load(graph.params[param].dtype, whole(graph.params[param].shape, param));
-  }
+  NodeId load(uint32_t param) { return graph.load(graph.params[param].dtype, whole(graph.params[param].shape, param)); }
   NodeId load(const std::string& name, DType type) { return load(param(name, type)); }
 
   NodeId real(DType type, double value) { return graph.scalar(type, graph.host.real(value)); }
@@ -50,8 +48,7 @@ struct GraphWriter {
   /// An op on values of one type, whose result has that type or is bool.
   NodeId op(Op op, std::vector<NodeId> args) {
     const Rule rule = info(op).rule;
-    const DType type = rule == Rule::Compare || rule == Rule::Logical ? DType::Bool
-                       : graph[args.back()].dtype;
+    const DType type = rule == Rule::Compare || rule == Rule::Logical ? DType::Bool : graph[args.back()].dtype;
     return graph.add(op, type, std::move(args));
   }
   NodeId cast(DType type, NodeId x) { return graph.add(Op::Cast, type, {x}); }
