@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "frontend/ast_print.h"
+#include "frontend/interpreting.h"
+#include "frontend/parser.h"
+#include "frontend/python_builtins.h"
+#include "frontend/python_numbers.h"
+
+// Ops that are text.
+
+namespace ingot::frontend {
+
+namespace {
+
+using Annotation = Parameter::Annotation;
+
+Annotation annotation_of(const ast::Module& module, ast::ExprId id) {
+  if (!id) return Annotation::None;
+  std::string_view text;
+  const auto& node = module[id].node;
+  if (const auto* name = std::get_if<ast::Name>(&node)) text = name->name;
+  if (const auto* attribute = std::get_if<ast::Attribute>(&node)) text = attribute->name;
+  if (const auto* constant = std::get_if<ast::Constant>(&node))  // a name in quotes
+    if (const auto* quoted = std::get_if<std::string>(&constant->value)) text = *quoted;
+  if (text == "float") return Annotation::Float;
+  if (text == "int") return Annotation::Int;
+  if (text == "bool") return Annotation::Bool;
+  if (text == "Tensor" || text == "torch.Tensor") return Annotation::Tensor;
+  return Annotation::None;
+}
+
+std::string_view spelled(Annotation annotation) {
+  switch (annotation) {
+    case Annotation::Float:
+      return "a float";
+    case Annotation::Int:
+      return "an int";
+    case Annotation::Bool:
+      return "a bool";
+    default:
+      return "a tensor";
+  }
+}
+
+/// The argument as its parameter's annotation has it: an int becomes a float, never the other way.
+Value annotated(Lowering& lowering, const ast::Module& module, const ast::Parameter& parameter, Value value) {
+  Annotation wanted = annotation_of(module, parameter.annotation);
+  bool optional = parameter.fallback && value.is_none();
+  if (wanted == Annotation::None || optional) return value;
+  Lowering::At at(lowering, parameter.span);
+  if (wanted == Annotation::Tensor) {
+    if (value.is_tensor()) return value;
+    lowering.fail(fmt::format("`{}` must be a tensor, not {}", parameter.name, describe(value)),
+                  "pass a tensor, or annotate it `float`");
+  }
+  if (!value.is_number())
+    lowering.fail(fmt::format("`{}` must be {}, not {}", parameter.name, spelled(wanted), describe(value)),
+                  value.is_tensor() ? "leave the annotation away to take tensors" : "");
+  ir::HostKind kind = lowering.graph.host.kind(value.number());
+  bool is_float = kind == ir::HostKind::Float;
+  if (is_float && wanted != Annotation::Float)
+    lowering.fail(fmt::format("`{}` must be {}, not a float", parameter.name, spelled(wanted)),
+                  "annotate it `float` to take any number");
+  ir::HostOp conversion = wanted == Annotation::Float ? ir::HostOp::Float
+                          : wanted == Annotation::Int ? ir::HostOp::Int
+                                                      : ir::HostOp::Bool;
+  return number(lowering.host(conversion, {value.number()}));
+}
+
+class TextDefinition : public Definition {
+ public:
+  TextDefinition(ast::Module module, ast::FunctionId function) : module_(std::move(module)), function_(function) {
+    for (const ast::Parameter& parameter : module_[function_].parameters) {
+      if (parameter.kind == ast::Parameter::Kind::VarArgs)
+        throw_author(parameter.span, "an op has no `*` parameter", "name each input: helpers may have one");
+      parameters_.push_back({annotation_of(module_, parameter.annotation), parameter.name,
+                             static_cast<bool>(parameter.fallback), parameter.span});
+    }
+  }
+
+  const std::string& name() const override { return module_[function_].name; }
+  std::span<const Parameter> parameters() const override { return parameters_; }
+  std::string_view text() const override { return module_.source->text(); }
+  std::string tree() const override { return print(module_); }
+  Value evaluate(Lowering& lowering, std::span<const std::optional<Value>> arguments) const override {
+    return evaluate_definition(lowering, module_, module_[function_], arguments);
+  }
+
+ private:
+  ast::Module module_;
+  ast::FunctionId function_;
+  std::vector<Parameter> parameters_;
+};
+
+/// Names that a bare expression does not take as inputs.
+bool is_known(std::string_view name, bool has_attribute) {
+  auto value = global_name(name);
+  return has_attribute ? value && value->is<Namespace>() : is_python_type(name);
+}
+
+}  // namespace
+
+Value evaluate_definition(Lowering& lowering, const ast::Module& module, const ast::Function& function,
+                          std::span<const std::optional<Value>> arguments) {
+  auto globals = std::make_shared<Scope>(Scope{module, nullptr, nullptr, {}, {}, false});
+  lowering.kept.push_back(globals);
+  Frame(lowering, *globals).run(module.body);
+
+  const Value& defined = globals->values.at(function.name);
+  if (!defined.is<std::shared_ptr<const Function>>())
+    throw_author(function.name_span, fmt::format("`{}` is something else at the end of the text", function.name),
+                 "assign to another name below");
+  const auto& called = defined.as<std::shared_ptr<const Function>>();
+  std::vector<std::optional<Value>> values(arguments.begin(), arguments.end());
+  values.resize(function.parameters.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ast::Parameter& parameter = function.parameters[i];
+    if (!values[i]) values[i] = called->defaults[i];
+    if (!values[i]) throw_author(parameter.span, fmt::format("`{}` is not given", parameter.name));
+    values[i] = annotated(lowering, module, parameter, std::move(*values[i]));
+  }
+  Span returned_at = function.name_span;
+  Value result = call_bound(lowering, *called, std::move(values), &returned_at);
+  if (result.is_none()) {
+    Lowering::At at(lowering, function.name_span);
+    lowering.fail(fmt::format("`{}` returns nothing", function.name),
+                  function.returns ? "end every way through it with `return …`" : "end it with `return …`");
+  }
+  lowering.here = returned_at;  // what is wrong with the result is shown there
+  return result;
+}
+
+std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, std::string_view name) {
+  ast::Module module = parse(source, is_known);
+  if (module.is_expression && !name.empty()) module.functions.back().name = name;
+  ast::FunctionId chosen;
+  std::vector<std::string_view> names;
+  for (ast::StmtId id : module.body) {
+    const auto* def = std::get_if<ast::Def>(&module[id].node);
+    if (!def) continue;
+    names.push_back(module[def->function].name);
+    if (name.empty() || name == names.back()) chosen = def->function;
+  }
+  if (!chosen) {
+    std::string hint = did_you_mean(name, names);
+    throw_author({source.get(), 0, 0}, fmt::format("the text has no `def {}`", name),
+                 hint.empty() ? fmt::format("it defines {}", fmt::join(names, ", ")) : hint);
+  }
+  return std::make_shared<TextDefinition>(std::move(module), chosen);
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/source.h"
+
+namespace ingot::frontend {
+
+/// One word of the text, by Python's lexical rules.
+struct Token {
+  enum class Kind : uint8_t {
+    End,
+    Newline,  ///< the end of a logical line
+    Indent,
+    Dedent,
+    Name,
+    Keyword,
+    Integer,
+    Float,
+    String,
+    FormatString,  ///< f"…": `string` is what stands between the quotes, its fields as they are written
+    Operator,      ///< operators and delimiters
+  };
+  Kind kind = Kind::End;
+  Span span;
+  uint64_t integer = 0;  ///< of an Integer, at most 2**63: what is larger is an error already
+  double real = 0;       ///< of a Float
+  std::string string;    ///< of a String, its escapes resolved
+
+  std::string_view text() const { return span.text(); }
+  bool is(Kind k) const { return kind == k; }
+  bool is_operator(std::string_view spelled) const { return kind == Kind::Operator && text() == spelled; }
+  bool is_keyword(std::string_view word) const { return kind == Kind::Keyword && text() == word; }
+};
+
+/// Reads the tokens of a text one after the other. The indentation of the first line is the base of all others, so
+/// a text may be indented as a whole. Throws Error(Author) at what Python's lexical rules refuse.
+class Lexer {
+ public:
+  explicit Lexer(const Source& source);
+  /// The next token; past the end, End again and again.
+  Token next();
+
+ private:
+  struct Indentation {
+    uint32_t columns;      ///< tabs go to the next multiple of eight
+    uint32_t one_per_tab;  ///< tabs counted as one: both must agree on which line is the deeper
+  };
+  struct Bracket {
+    char open;
+    uint32_t offset;
+  };
+
+  bool at_line_start();
+  bool read_indentation(Token& token);
+  void skip_blanks();
+  Token read_name_or_string();
+  Token read_number();
+  Token read_string(std::string_view prefix, uint32_t begin);
+  Token read_operator();
+  void read_escape(std::string& value);
+  void close_bracket(char close);
+
+  char peek(uint32_t ahead = 0) const;
+  bool line_break_at(uint32_t offset) const;
+  void skip_comment();
+  void skip_line_break();
+  Span span(uint32_t begin, uint32_t end) const { return {&source_, begin, end}; }
+  Token token(Token::Kind kind, uint32_t begin) const;
+  [[noreturn]] void unexpected_character() const;
+
+  const Source& source_;
+  std::string_view text_;
+  uint32_t at_ = 0;
+  bool line_start_ = true;
+  bool first_line_ = true;
+  bool line_has_tokens_ = false;
+  uint32_t pending_dedents_ = 0;
+  std::vector<Indentation> indents_;
+  std::vector<Bracket> brackets_;
+};
+
+/// Whether Python reserves the word.
+bool is_keyword(std::string_view word);
+
+}  // namespace ingot::frontend

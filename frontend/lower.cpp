@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/layouts.h"
+#include "frontend/lowering.h"
+#include "frontend/promotion.h"
+#include "frontend/results.h"
+#include "frontend/tensors.h"
+
+// The pass: parameters as values, the op evaluated on them, what it returns as results. When evaluation needs the value
+// of a symbol it starts again with that value known, which then is a condition of the graph.
+
+namespace ingot::frontend {
+namespace {
+
+constexpr size_t kMaxRank = 16;
+
+/// A size or a scalar whose value is known.
+struct Known {
+  bool is_size;
+  uint32_t param, dim;
+  ir::HostValue value;
+  bool touched;
+  bool is_same_symbol(const Known& other) const {
+    return is_size == other.is_size && param == other.param && dim == other.dim;
+  }
+};
+
+const Known* find(const std::vector<Known>& known, bool is_size, uint32_t param, uint32_t dim) {
+  const Known wanted{is_size, param, dim, {}, false};
+  const auto found = std::ranges::find_if(known, [&](const Known& one) { return one.is_same_symbol(wanted); });
+  return found == known.end() ? nullptr : &*found;
+}
+
+ir::HostKind kind_of(ir::DType type) {
+  switch (ir::category(type)) {
+    case ir::Category::Bool: return ir::HostKind::Bool;
+    case ir::Category::Integral: return ir::HostKind::Int;
+    case ir::Category::Floating: return ir::HostKind::Float;
+  }
+  throw_internal("a dtype of no category");
+}
+
+class Attempt {
+ public:
+  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals,
+          const std::vector<Known>& known)
+      : definition_(definition), known_(known), lowering_(signature, actuals) {}
+
+  ir::Graph run() {
+    lowering_.graph.name = definition_.name();
+    lowering_.graph.host.assume_sizes_not_one();
+    const std::vector<std::optional<Value>> arguments = make_arguments();
+    make_results(lowering_, definition_.evaluate(lowering_, arguments));
+    for (const Known& one : known_) {
+      const ir::HostId symbol = one.is_size ? lowering_.graph.host.size(one.param, one.dim)
+                                            : lowering_.graph.host.scalar(one.param, one.value.kind);
+      lowering_.graph.statics.push_back({symbol, one.value, one.touched});
+    }
+    std::vector<ir::HostId>& touched = lowering_.graph.touched;
+    std::ranges::sort(touched);
+    const auto repeated = std::ranges::unique(touched);
+    touched.erase(repeated.begin(), repeated.end());
+    return std::move(lowering_.graph);
+  }
+
+  /// The symbols that evaluation asked for, with their values.
+  std::vector<Known> asked(const NeedStatic& need) const {
+    std::vector<Known> result;
+    for (const ir::HostId symbol : need.symbols) {
+      const ir::HostNode& node = lowering_.graph.host[symbol];
+      const bool is_size = node.op == ir::HostOp::Size;
+      const ir::HostValue value = is_size ? ir::HostValue::of(lowering_.actuals.size(node.a, node.b))
+                                          : lowering_.actuals.scalar(node.a);
+      result.push_back({is_size, node.a, is_size ? node.b : 0, value, need.touched});
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::optional<Value>> make_arguments() {
+    const std::span<const Parameter> parameters = definition_.parameters();
+    const std::vector<ArgumentFact>& facts = lowering_.signature.arguments;
+    if (facts.size() != parameters.size()) {
+      lowering_.fail(fmt::format("`{}` takes {} arguments, but {} are given", definition_.name(), parameters.size(),
+                                 facts.size()));
+    }
+    std::vector<std::optional<Value>> values;
+    for (uint32_t i = 0; i < facts.size(); ++i) {
+      Lowering::At at(lowering_, parameters[i].span);
+      values.push_back(argument(i, parameters[i], facts[i]));
+    }
+    return values;
+  }
+
+  std::optional<Value> argument(uint32_t index, const Parameter& parameter, const ArgumentFact& fact) {
+    ir::Param param{.name = parameter.name, .dtype = fact.dtype, .shape = {}};
+    switch (fact.kind) {
+      case ArgumentFact::Kind::None:
+        param.kind = ir::ParamKind::Number;
+        lowering_.graph.params.push_back(std::move(param));
+        if (parameter.has_default) return std::nullopt;
+        return Value(None{});
+      case ArgumentFact::Kind::Number:
+      case ArgumentFact::Kind::CpuScalar: {
+        const bool is_number = fact.kind == ArgumentFact::Kind::Number;
+        param.kind = ir::ParamKind::Number;
+        param.number = is_number ? fact.number : kind_of(fact.dtype);
+        const Known* value = find(known_, false, index, 0);
+        ir::HostPool& host = lowering_.graph.host;
+        const ir::HostId number = value ? host.constant(value->value) : host.scalar(index, param.number);
+        lowering_.graph.params.push_back(std::move(param));
+        if (is_number) return Value(Number{number});
+        Tensor tensor = number_tensor(lowering_, number, fact.dtype, NumberCast::Wrapped);
+        tensor.layout = record_contiguous(lowering_, {});
+        return Value(std::move(tensor));
+      }
+      case ArgumentFact::Kind::Tensor: break;
+    }
+    if (fact.rank > kMaxRank) {
+      lowering_.fail(fmt::format("`{}` has {} dims", parameter.name, fact.rank),
+                     fmt::format("an op takes tensors of at most {}: flatten some before the call", kMaxRank));
+    }
+    for (uint32_t dim = 0; dim < fact.rank; ++dim) param.shape.push_back(size_of_dim(index, dim, fact));
+    lowering_.graph.params.push_back(param);
+    return Value(loaded(index, param));
+  }
+
+  ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentFact& fact) {
+    if (fact.ones >> dim & 1) return lowering_.integer(1);
+    const Known* value = find(known_, true, index, dim);
+    return value ? lowering_.graph.host.constant(value->value) : lowering_.graph.host.size(index, dim);
+  }
+
+  Tensor loaded(uint32_t index, const ir::Param& param) {
+    ir::Access access;
+    access.source.index = index;
+    access.offsets.assign(param.shape.size(), lowering_.integer(0));
+    for (uint32_t dim = 0; dim < param.shape.size(); ++dim) {
+      const bool moves = !is_one(lowering_, param.shape[dim]);
+      if (!moves && access.dims.empty()) continue;
+      access.dims.push_back({param.shape[dim], {}});
+      if (moves) access.dims.back().terms = {{dim, lowering_.integer(1)}};
+    }
+    const ir::NodeId node = lowering_.placed(lowering_.graph.load(param.dtype, std::move(access)));
+    Tensor tensor = whole(lowering_, node, param.dtype, param.shape);
+    tensor.layout = record_param(lowering_, index, param.shape);
+    return tensor;
+  }
+
+  const Definition& definition_;
+  const std::vector<Known>& known_;
+  Lowering lowering_;
+};
+
+}  // namespace
+
+ir::Graph lower(const Definition& definition, const Signature& signature, const Actuals& actuals) {
+  std::vector<Known> known;
+  while (true) {
+    Attempt attempt(definition, signature, actuals, known);
+    try {
+      return attempt.run();
+    } catch (const NeedStatic& need) {
+      const size_t before = known.size();
+      for (const Known& one : attempt.asked(need)) {
+        const auto same = std::ranges::find_if(known, [&](const Known& other) { return one.is_same_symbol(other); });
+        if (same == known.end()) known.push_back(one);
+      }
+      if (known.size() == before) throw_internal("lowering asked again for values that it knows");
+    }
+  }
+}
+
+}  // namespace ingot::frontend
