@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/plan.h"
+
+namespace ingot::codegen {
+
+/// Generated source: one translation unit with one function a kernel.
+///
+/// CUDA: `extern "C" __global__ void entry(arguments…)`, no includes, NVRTC-ready.
+/// CPU: `extern "C" void entry(const void* const* arguments, int64_t begin, int64_t end)` over the linear range
+/// [begin, end) of the domain; arguments[k] points at the k-th argument's value, as in cuLaunchKernel.
+struct Source {
+  std::string text;
+  std::vector<LaunchInfo> kernels;  ///< one for each kernel of the outline, in its order
+};
+
+/// Every decision, then the text. `author_text` goes into the header comment. `layouts`: one a kernel.
+/// The graph must be the one that the outline was made of.
+std::string plan_text(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                      const Target& target, const Options& options);
+Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                const Target& target, const Options& options, std::string_view author_text);
+
+}  // namespace ingot::codegen

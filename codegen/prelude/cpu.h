@@ -1,0 +1,511 @@
+// The prelude of generated CPU kernels, in pieces as prelude/cuda.cuh is. It includes no header.
+// Formulas are those of eager PyTorch's vectorised CPU kernels; integer division by zero gives 0
+// and raises no signal.
+
+// ingot: int8
+using int8 = signed char;
+
+// ingot: uint8
+using uint8 = unsigned char;
+
+// ingot: int16
+using int16 = short;
+
+// ingot: int64
+using int64 = long long;
+
+// ingot: INGOT_VECTOR
+// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
+#else
+#define INGOT_VECTOR
+#endif
+
+// ingot: acosf
+extern "C" INGOT_VECTOR float acosf(float) noexcept;
+
+// ingot: acos
+extern "C" INGOT_VECTOR double acos(double) noexcept;
+
+// ingot: acoshf
+extern "C" INGOT_VECTOR float acoshf(float) noexcept;
+
+// ingot: acosh
+extern "C" INGOT_VECTOR double acosh(double) noexcept;
+
+// ingot: asinf
+extern "C" INGOT_VECTOR float asinf(float) noexcept;
+
+// ingot: asin
+extern "C" INGOT_VECTOR double asin(double) noexcept;
+
+// ingot: asinhf
+extern "C" INGOT_VECTOR float asinhf(float) noexcept;
+
+// ingot: asinh
+extern "C" INGOT_VECTOR double asinh(double) noexcept;
+
+// ingot: atanf
+extern "C" INGOT_VECTOR float atanf(float) noexcept;
+
+// ingot: atan
+extern "C" INGOT_VECTOR double atan(double) noexcept;
+
+// ingot: atanhf
+extern "C" INGOT_VECTOR float atanhf(float) noexcept;
+
+// ingot: atanh
+extern "C" INGOT_VECTOR double atanh(double) noexcept;
+
+// ingot: cosf
+extern "C" INGOT_VECTOR float cosf(float) noexcept;
+
+// ingot: cos
+extern "C" INGOT_VECTOR double cos(double) noexcept;
+
+// ingot: coshf
+extern "C" INGOT_VECTOR float coshf(float) noexcept;
+
+// ingot: cosh
+extern "C" INGOT_VECTOR double cosh(double) noexcept;
+
+// ingot: erff
+extern "C" INGOT_VECTOR float erff(float) noexcept;
+
+// ingot: erf
+extern "C" INGOT_VECTOR double erf(double) noexcept;
+
+// ingot: erfcf
+extern "C" INGOT_VECTOR float erfcf(float) noexcept;
+
+// ingot: erfc
+extern "C" INGOT_VECTOR double erfc(double) noexcept;
+
+// ingot: expf
+extern "C" INGOT_VECTOR float expf(float) noexcept;
+
+// ingot: exp
+extern "C" INGOT_VECTOR double exp(double) noexcept;
+
+// ingot: exp2f
+extern "C" INGOT_VECTOR float exp2f(float) noexcept;
+
+// ingot: exp2
+extern "C" INGOT_VECTOR double exp2(double) noexcept;
+
+// ingot: expm1f
+extern "C" INGOT_VECTOR float expm1f(float) noexcept;
+
+// ingot: expm1
+extern "C" INGOT_VECTOR double expm1(double) noexcept;
+
+// ingot: logf
+extern "C" INGOT_VECTOR float logf(float) noexcept;
+
+// ingot: log
+extern "C" INGOT_VECTOR double log(double) noexcept;
+
+// ingot: log10f
+extern "C" INGOT_VECTOR float log10f(float) noexcept;
+
+// ingot: log10
+extern "C" INGOT_VECTOR double log10(double) noexcept;
+
+// ingot: log1pf
+extern "C" INGOT_VECTOR float log1pf(float) noexcept;
+
+// ingot: log1p
+extern "C" INGOT_VECTOR double log1p(double) noexcept;
+
+// ingot: log2f
+extern "C" INGOT_VECTOR float log2f(float) noexcept;
+
+// ingot: log2
+extern "C" INGOT_VECTOR double log2(double) noexcept;
+
+// ingot: sinf
+extern "C" INGOT_VECTOR float sinf(float) noexcept;
+
+// ingot: sin
+extern "C" INGOT_VECTOR double sin(double) noexcept;
+
+// ingot: sinhf
+extern "C" INGOT_VECTOR float sinhf(float) noexcept;
+
+// ingot: sinh
+extern "C" INGOT_VECTOR double sinh(double) noexcept;
+
+// ingot: tanf
+extern "C" INGOT_VECTOR float tanf(float) noexcept;
+
+// ingot: tan
+extern "C" INGOT_VECTOR double tan(double) noexcept;
+
+// ingot: tanhf
+extern "C" INGOT_VECTOR float tanhf(float) noexcept;
+
+// ingot: tanh
+extern "C" INGOT_VECTOR double tanh(double) noexcept;
+
+// ingot: atan2f
+extern "C" INGOT_VECTOR float atan2f(float, float) noexcept;
+
+// ingot: atan2
+extern "C" INGOT_VECTOR double atan2(double, double) noexcept;
+
+// ingot: hypotf
+extern "C" INGOT_VECTOR float hypotf(float, float) noexcept;
+
+// ingot: hypot
+extern "C" INGOT_VECTOR double hypot(double, double) noexcept;
+
+// ingot: powf
+extern "C" INGOT_VECTOR float powf(float, float) noexcept;
+
+// ingot: pow
+extern "C" INGOT_VECTOR double pow(double, double) noexcept;
+
+// ingot: ceilf
+extern "C" float ceilf(float) noexcept;
+
+// ingot: ceil
+extern "C" double ceil(double) noexcept;
+
+// ingot: fabsf
+extern "C" float fabsf(float) noexcept;
+
+// ingot: fabs
+extern "C" double fabs(double) noexcept;
+
+// ingot: floorf
+extern "C" float floorf(float) noexcept;
+
+// ingot: floor
+extern "C" double floor(double) noexcept;
+
+// ingot: lgammaf
+extern "C" float lgammaf(float) noexcept;
+
+// ingot: lgamma
+extern "C" double lgamma(double) noexcept;
+
+// ingot: nearbyintf
+extern "C" float nearbyintf(float) noexcept;
+
+// ingot: nearbyint
+extern "C" double nearbyint(double) noexcept;
+
+// ingot: sqrtf
+extern "C" float sqrtf(float) noexcept;
+
+// ingot: sqrt
+extern "C" double sqrt(double) noexcept;
+
+// ingot: truncf
+extern "C" float truncf(float) noexcept;
+
+// ingot: trunc
+extern "C" double trunc(double) noexcept;
+
+// ingot: copysignf
+extern "C" float copysignf(float, float) noexcept;
+
+// ingot: copysign
+extern "C" double copysign(double, double) noexcept;
+
+// ingot: fmodf
+extern "C" float fmodf(float, float) noexcept;
+
+// ingot: fmod
+extern "C" double fmod(double, double) noexcept;
+
+// ingot: nextafterf
+extern "C" float nextafterf(float, float) noexcept;
+
+// ingot: nextafter
+extern "C" double nextafter(double, double) noexcept;
+
+// ingot: fmaf
+extern "C" float fmaf(float, float, float) noexcept;
+
+// ingot: fma
+extern "C" double fma(double, double, double) noexcept;
+
+// ingot: argument
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+// ingot: smaller_of
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// ingot: bit_cast
+template <typename To, typename From>
+inline To bit_cast(From from) {
+    return __builtin_bit_cast(To, from);
+}
+
+// ingot: half_to_float
+// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
+// along.
+inline float half_to_float(unsigned short half) {
+    const unsigned magnitude = half & 0x7fffu;
+    const unsigned top_bit = (half & 0x8000u) << 16;
+    const float scaled = bit_cast<float>(magnitude << 13) * 0x1p112f;
+    const unsigned special = magnitude >= 0x7c00u ? 0x7f800000u : 0u;
+    return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
+}
+
+// ingot: half_from_float
+// Rounds to even; adding one half has the processor do so to a denormal's bits.
+inline unsigned short half_from_float(float value) {
+    const unsigned bits = bit_cast<unsigned>(value);
+    const unsigned magnitude = bits & 0x7fffffffu;
+    const unsigned top_bit = bits >> 16 & 0x8000u;
+    const unsigned normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
+    const unsigned small = bit_cast<unsigned>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    unsigned result = magnitude < 0x38800000u ? small : normal;
+    result = magnitude >= 0x47800000u ? 0x7c00u : result;
+    result = magnitude > 0x7f800000u ? 0x7e00u : result;
+    return (unsigned short)(result | top_bit);
+}
+
+// ingot: float16
+struct float16 {
+    unsigned short bits;
+
+    float16() = default;
+    explicit float16(float value) : bits(half_from_float(value)) {}
+    operator float() const { return half_to_float(bits); }
+};
+
+// ingot: bfloat16
+// Rounds to even; NaN stays NaN.
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    explicit bfloat16(float value) {
+        const unsigned wide = bit_cast<unsigned>(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
+    }
+    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
+};
+
+// ingot: inf
+constexpr float inf = __builtin_inff();
+
+// ingot: nan
+constexpr float nan = __builtin_nanf("");
+
+// ingot: check_index
+// An index into n elements: negative ones count from the end, and none leaves the tensor. One that
+// is out of range leaves its code in `bad`.
+inline int64 check_index(int64 index, int64 n, int& bad, int code) {
+    bad = (index < -n) | (index >= n) ? code : bad;
+    const int64 wrapped = index < 0 ? index + n : index;
+    const int64 most = wrapped < n ? wrapped : n - 1;
+    return most < 0 ? 0 : most;
+}
+
+// ingot: add
+// Sums, differences and products of integers wrap around.
+inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
+
+// ingot: add int64
+inline int64 add(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+
+// ingot: subtract
+inline int subtract(int a, int b) { return int(unsigned(a) - unsigned(b)); }
+
+// ingot: subtract int64
+inline int64 subtract(int64 a, int64 b) {
+    return int64((unsigned long long)a - (unsigned long long)b);
+}
+
+// ingot: multiply
+inline int multiply(int a, int b) { return int(unsigned(a) * unsigned(b)); }
+
+// ingot: multiply int64
+inline int64 multiply(int64 a, int64 b) {
+    return int64((unsigned long long)a * (unsigned long long)b);
+}
+
+// ingot: negative
+inline int negative(int a) { return int(0u - unsigned(a)); }
+
+// ingot: negative int64
+inline int64 negative(int64 a) { return int64(0ull - (unsigned long long)a); }
+
+// ingot: absolute
+template <typename T>
+inline T absolute(T a) {
+    return a < 0 ? T(0ull - (unsigned long long)a) : a;
+}
+
+// ingot: sign
+template <typename T>
+inline T sign(T a) {
+    return T((a > 0) - (a < 0));
+}
+
+// ingot: maximum
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return (a > b) | (a != a) ? a : b;
+}
+
+// ingot: minimum
+template <typename T>
+inline T minimum(T a, T b) {
+    return (a < b) | (a != a) ? a : b;
+}
+
+// ingot: larger
+// The one that is not NaN if one is; a where they are equal.
+template <typename T>
+inline T larger(T a, T b) {
+    return (a >= b) | (b != b) ? a : b;
+}
+
+// ingot: smaller
+template <typename T>
+inline T smaller(T a, T b) {
+    return (a <= b) | (b != b) ? a : b;
+}
+
+// ingot: quotient
+template <typename T>
+inline T quotient(T a, T b) {
+    return b == 0 ? T(0) : b == T(-1) && T(-1) < 0 ? T(0ull - (unsigned long long)a) : T(a / b);
+}
+
+// ingot: rest
+template <typename T>
+inline T rest(T a, T b) {
+    return b == 0 || (b == T(-1) && T(-1) < 0) ? T(0) : T(a % b);
+}
+
+// ingot: floor_of_quotient
+// Rounds a quotient down whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
+// its sign.
+template <typename T>
+inline T floor_of_quotient(T value, T ratio) {
+    if (value == 0) return T(__builtin_copysign(0.0, double(ratio)));
+    const T result = T(__builtin_floor(double(value)));
+    return value - result > T(0.5) ? result + 1 : result;
+}
+
+// ingot: integer_floor_divide
+template <typename T>
+inline T integer_floor_divide(T a, T b) {
+    return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && (a < 0) != (b < 0)));
+}
+
+// ingot: floor_divide float
+inline float floor_divide(float a, float b) {
+    if (b == 0) return a / b;
+    const float left = fmodf(a, b);
+    const float near = (a - left) / b;
+    const bool below = left != 0 && (b < 0) != (left < 0);
+    return floor_of_quotient(below ? near - 1 : near, a / b);
+}
+
+// ingot: floor_divide double
+inline double floor_divide(double a, double b) {
+    if (b == 0) return a / b;
+    const double left = fmod(a, b);
+    const double near = (a - left) / b;
+    const bool below = left != 0 && (b < 0) != (left < 0);
+    return floor_of_quotient(below ? near - 1 : near, a / b);
+}
+
+// ingot: integer_remainder
+// The remainder with the sign of the divisor.
+template <typename T>
+inline T integer_remainder(T a, T b) {
+    const T left = rest<T>(a, b);
+    return left != 0 && (left < 0) != (b < 0) ? T(left + b) : left;
+}
+
+// ingot: remainder_of float
+inline float remainder_of(float a, float b) {
+    const float left = fmodf(a, b);
+    return left != 0 && (b < 0) != (left < 0) ? left + b : left;
+}
+
+// ingot: remainder_of double
+inline double remainder_of(double a, double b) {
+    const double left = fmod(a, b);
+    return left != 0 && (b < 0) != (left < 0) ? left + b : left;
+}
+
+// ingot: integer_power
+template <typename T>
+inline T integer_power(T base, T exponent) {
+    if (exponent < 0) return base == 1 ? T(1) : base == T(-1) ? T(exponent % 2 ? -1 : 1) : T(0);
+    unsigned long long result = 1, square = (unsigned long long)base;
+    for (; exponent != 0; exponent = T(exponent / 2), square *= square)
+        if (exponent % 2) result *= square;
+    return T(result);
+}
+
+// ingot: power float
+// By a number, which takes eager's short cuts.
+inline float power(float base, float exponent) {
+    if (exponent == 0) return 1;
+    if (exponent == 1) return base;
+    if (exponent == 2) return base * base;
+    if (exponent == 3) return base * base * base;
+    if (exponent == 0.5f) return sqrtf(base);
+    if (exponent == -0.5f) return 1 / sqrtf(base);
+    if (exponent == -1) return 1 / base;
+    if (exponent == -2) return 1 / (base * base);
+    return powf(base, exponent);
+}
+
+// ingot: power double
+inline double power(double base, double exponent) {
+    if (exponent == 0) return 1;
+    if (exponent == 1) return base;
+    if (exponent == 2) return base * base;
+    if (exponent == 3) return base * base * base;
+    if (exponent == 0.5) return sqrt(base);
+    if (exponent == -0.5) return 1 / sqrt(base);
+    if (exponent == -1) return 1 / base;
+    if (exponent == -2) return 1 / (base * base);
+    return pow(base, exponent);
+}
+
+// ingot: shift_left
+// By a negative number, or by the width or more: 0.
+template <typename T>
+inline T shift_left(T a, T b) {
+    const bool within = b >= 0 && b < T(8 * sizeof(T));
+    return within ? T((unsigned long long)a << (within ? b : 0)) : T(0);
+}
+
+// ingot: shift_right
+// By a negative number, or by the width or more: the sign.
+template <typename T>
+inline T shift_right(T a, T b) {
+    constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
+    return T(a >> (b < 0 || b >= most ? most : b));
+}
+
+// ingot: is_infinite
+template <typename T>
+inline bool is_infinite(T a) {
+    return __builtin_isinf(a) != 0;
+}
+
+// ingot: is_negative
+template <typename T>
+inline bool is_negative(T a) {
+    return __builtin_signbit(a) != 0;
+}

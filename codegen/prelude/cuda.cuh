@@ -1,0 +1,294 @@
+// The prelude of generated CUDA kernels. A kernel's source holds the pieces that it uses and no
+// others: a piece begins at its `// ingot:` line and is taken when all the words of that line are
+// mentioned: the name that it defines and, for one of several overloads, its type. Formulas are
+// those of eager PyTorch's CUDA kernels, bit for bit.
+
+// ingot: int8
+using int8 = signed char;
+
+// ingot: uint8
+using uint8 = unsigned char;
+
+// ingot: int16
+using int16 = short;
+
+// ingot: int64
+using int64 = long long;
+
+// ingot: float16
+struct float16 {
+    unsigned short bits;
+
+    float16() = default;
+    __device__ explicit float16(float value) {
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    }
+    __device__ operator float() const {
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+        return value;
+    }
+};
+
+// ingot: bfloat16
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    __device__ explicit bfloat16(float value) {
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    }
+    __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
+};
+
+// ingot: inf
+#define inf __int_as_float(0x7f800000)
+
+// ingot: nan
+#define nan __int_as_float(0x7fc00000)
+
+// ingot: bit_cast
+template <typename To, typename From>
+__device__ inline To bit_cast(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    memcpy(&to, &from, sizeof(to));
+    return to;
+}
+
+// ingot: Vec
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// ingot: load
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+// ingot: store
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// ingot: load_tile
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+// ingot: store_tile
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+// ingot: wrap_index
+// An index into n elements: negative ones count from the end, and none leaves the tensor.
+template <typename I>
+__device__ inline I wrap_index(int64 index, I n) {
+    if (index < 0) index += n;
+    return I(index < 0 ? 0 : index < n ? index : n - 1);
+}
+
+// ingot: check_index
+// The same; an index out of range leaves its code in the status.
+template <typename I>
+__device__ inline I check_index(int64 index, I n, int* status, int code) {
+    if (index < -int64(n) || index >= n) *status = code;
+    return wrap_index(index, n);
+}
+
+// ingot: add
+// Sums, differences and products of integers wrap around.
+__device__ inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
+
+// ingot: add int64
+__device__ inline int64 add(int64 a, int64 b) {
+    return int64((unsigned long long)a + (unsigned long long)b);
+}
+
+// ingot: subtract
+__device__ inline int subtract(int a, int b) { return int(unsigned(a) - unsigned(b)); }
+
+// ingot: subtract int64
+__device__ inline int64 subtract(int64 a, int64 b) {
+    return int64((unsigned long long)a - (unsigned long long)b);
+}
+
+// ingot: multiply
+__device__ inline int multiply(int a, int b) { return int(unsigned(a) * unsigned(b)); }
+
+// ingot: multiply int64
+__device__ inline int64 multiply(int64 a, int64 b) {
+    return int64((unsigned long long)a * (unsigned long long)b);
+}
+
+// ingot: negative
+__device__ inline int negative(int a) { return int(0u - unsigned(a)); }
+
+// ingot: negative int64
+__device__ inline int64 negative(int64 a) { return int64(0ull - (unsigned long long)a); }
+
+// ingot: absolute
+template <typename T>
+__device__ inline T absolute(T a) {
+    return a < 0 ? T(0ull - (unsigned long long)a) : a;
+}
+
+// ingot: sign
+template <typename T>
+__device__ inline T sign(T a) {
+    return T((a > 0) - (a < 0));
+}
+
+// ingot: maximum float
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+
+// ingot: maximum double
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+// ingot: minimum float
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+
+// ingot: minimum double
+__device__ inline double minimum(double a, double b) {
+    return a != a ? a : b != b ? b : fmin(a, b);
+}
+
+// ingot: floor_of_quotient
+// Rounds a quotient down whose exact value is near (c10::div_floor_floating); `ratio` gives a zero
+// its sign.
+template <typename T>
+__device__ inline T floor_of_quotient(T quotient, T ratio) {
+    if (quotient == 0) return copysign(T(0), ratio);
+    const T result = floor(quotient);
+    return quotient - result > T(0.5) ? result + 1 : result;
+}
+
+// ingot: integer_floor_divide
+template <typename T>
+__device__ inline T integer_floor_divide(T a, T b) {
+    const T quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? T(quotient - 1) : quotient;
+}
+
+// ingot: floor_divide float
+__device__ inline float floor_divide(float a, float b) {
+    if (b == 0) return a / b;
+    const float rest = fmodf(a, b);
+    const float quotient = (a - rest) / b;
+    const bool below = rest != 0 && (b < 0) != (rest < 0);
+    return floor_of_quotient(below ? quotient - 1 : quotient, a / b);
+}
+
+// ingot: floor_divide double
+__device__ inline double floor_divide(double a, double b) {
+    if (b == 0) return a / b;
+    const double rest = fmod(a, b);
+    const double quotient = (a - rest) / b;
+    const bool below = rest != 0 && (b < 0) != (rest < 0);
+    return floor_of_quotient(below ? quotient - 1 : quotient, a / b);
+}
+
+// ingot: floor_divide_by_number
+template <typename T>
+__device__ inline T floor_divide_by_number(T a, T b) {
+    if (b == 0) return a * (1 / b);
+    const T reciprocal = 1 / b;
+    const T rest = fmod(a, b);
+    const T quotient = (a - rest) * reciprocal;
+    const bool below = rest != 0 && (b < 0) != (rest < 0);
+    return floor_of_quotient(below ? quotient - 1 : quotient, a * reciprocal);
+}
+
+// ingot: integer_remainder
+// The remainder with the sign of the divisor.
+template <typename T>
+__device__ inline T integer_remainder(T a, T b) {
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+}
+
+// ingot: remainder_of float
+__device__ inline float remainder_of(float a, float b) {
+    const float rest = fmodf(a, b);
+    return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+}
+
+// ingot: remainder_of double
+__device__ inline double remainder_of(double a, double b) {
+    const double rest = fmod(a, b);
+    return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+}
+
+// ingot: integer_power
+template <typename T>
+__device__ inline T integer_power(T base, T exponent) {
+    if (exponent < 0) return base == 1 ? T(1) : base == T(-1) ? T(exponent % 2 ? -1 : 1) : T(0);
+    unsigned long long result = 1, square = (unsigned long long)base;
+    for (; exponent != 0; exponent /= 2, square *= square)
+        if (exponent % 2) result *= square;
+    return T(result);
+}
+
+// ingot: power
+// By a number, which takes eager's short cuts.
+template <typename T>
+__device__ inline T power(T base, T exponent) {
+    if (exponent == T(0)) return 1;
+    if (exponent == T(1)) return base;
+    if (exponent == T(2)) return base * base;
+    if (exponent == T(3)) return base * base * base;
+    if (exponent == T(0.5)) return sqrt(base);
+    if (exponent == T(-0.5)) return rsqrt(base);
+    if (exponent == T(-1)) return 1 / base;
+    if (exponent == T(-2)) return 1 / (base * base);
+    return pow(base, exponent);
+}
+
+// ingot: shift_left
+// By a negative number, or by the width or more: 0.
+template <typename T>
+__device__ inline T shift_left(T a, T b) {
+    return b < 0 || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
+}
+
+// ingot: shift_right
+// By a negative number, or by the width or more: the sign.
+template <typename T>
+__device__ inline T shift_right(T a, T b) {
+    const T most = 8 * sizeof(T) - (T(-1) < 0);
+    return T(a >> (b < 0 || b >= most ? most : b));
+}

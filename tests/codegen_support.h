@@ -1,0 +1,125 @@
+#pragma once
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "codegen/emit.h"
+#include "codegen/layout.h"
+#include "codegen/outline.h"
+#include "codegen/plan_body.h"
+#include "ir/graph.h"
+
+// Graphs written by hand, and tensors that are sizes and strides alone, for the tests of code generation.
+
+namespace ingot::codegen {
+
+/// A graph under construction. All tensors have symbolic sizes.
+class Sketch {
+ public:
+  explicit Sketch(std::string name) { graph.name = std::move(name); }
+
+  ir::Graph graph;
+
+  /// A tensor parameter and the load of all its elements.
+  ir::NodeId tensor(const std::string& name, ir::DType dtype, uint32_t rank) {
+    const uint32_t param = add_param(name, dtype, rank);
+    const ir::NodeId node = graph.load(dtype, identity(param));
+    graph.name_node(node, name);
+    return node;
+  }
+  uint32_t add_param(const std::string& name, ir::DType dtype, uint32_t rank) {
+    const auto param = static_cast<uint32_t>(graph.params.size());
+    graph.params.push_back({name, ir::ParamKind::Tensor, dtype, ir::HostKind::Float, {}});
+    for (uint32_t d = 0; d < rank; ++d) graph.params[param].shape.push_back(graph.host.size(param, d));
+    return param;
+  }
+  ir::Access identity(uint32_t param) {
+    const std::vector<ir::HostId>& shape = graph.params[param].shape;
+    ir::Access access{{ir::SourceRef::Kind::Param, param}, {}, {}, {}};
+    access.offsets.assign(shape.size(), graph.host.integer(0));
+    for (uint32_t d = 0; d < shape.size(); ++d) access.dims.push_back({shape[d], {{d, graph.host.integer(1)}}});
+    return access;
+  }
+  /// A number parameter, as a node of `dtype`.
+  ir::NodeId number(const std::string& name, ir::HostKind kind, ir::DType dtype) {
+    const auto param = static_cast<uint32_t>(graph.params.size());
+    graph.params.push_back({name, ir::ParamKind::Number, {}, kind, {}});
+    return graph.scalar(dtype, graph.host.scalar(param, kind));
+  }
+  ir::NodeId constant(ir::DType dtype, double value) { return graph.scalar(dtype, graph.host.real(value)); }
+  ir::NodeId constant(ir::DType dtype, int64_t value) { return graph.scalar(dtype, graph.host.integer(value)); }
+  /// An element x[..., k] of a tensor's last dim: a load over its other dims.
+  ir::NodeId corner(uint32_t param, int64_t k) {
+    ir::Access access = identity(param);
+    access.dims.pop_back();
+    access.offsets.back() = graph.host.integer(k);
+    return graph.load(graph.params[param].dtype, access);
+  }
+  /// The whole of a result of this shape.
+  void result(const std::string& name, ir::DType dtype, ir::NodeId node, std::vector<ir::HostId> shape) {
+    ir::Access store;
+    store.offsets.assign(shape.size(), graph.host.integer(0));
+    for (uint32_t d = 0; d < shape.size(); ++d) store.dims.push_back({shape[d], {{d, graph.host.integer(1)}}});
+    graph.results.push_back({name, dtype, shape, {{node, shape, store}}, 0});
+  }
+};
+
+/// Concrete arguments: sizes and strides of each parameter (none for numbers), with `address` as its data.
+struct Tensors {
+  std::vector<ir::Extents> params;
+  std::vector<uintptr_t> addresses;         ///< one a parameter; 0 where left out
+  std::vector<uintptr_t> result_addresses;  ///< one a result; 0 where left out
+  std::vector<ir::HostValue> numbers;       ///< of number parameters, in order; 1.5 where left out
+};
+
+inline ir::Extents contiguous(ir::Sizes sizes) { return {sizes, ir::contiguous_strides(sizes)}; }
+
+/// What the runtime does between an op's arguments and its kernels.
+struct Prepared {
+  Outline outline;
+  std::vector<ir::HostValue> host;
+  std::vector<ir::Extents> results;
+  std::vector<KernelGeometry> geometries;
+  std::vector<KernelLayout> layouts;
+};
+
+inline Prepared prepare(const ir::Graph& graph, const Tensors& tensors, bool results_alias = false) {
+  Prepared prepared;
+  prepared.outline = outline(graph);
+  prepared.host.resize(graph.host.count());
+  ir::evaluate(graph.host,
+               {[&](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },
+                [&](uint32_t param) {
+                  size_t number = 0;
+                  for (uint32_t p = 0; p < param; ++p) number += graph.params[p].kind == ir::ParamKind::Number;
+                  return number < tensors.numbers.size() ? tensors.numbers[number] : ir::HostValue::of(1.5);
+                }},
+               prepared.host);
+  for (const ir::Result& result : graph.results) {
+    ir::Sizes sizes;
+    for (const ir::HostId size : result.shape) sizes.push_back(prepared.host[size.index].as_int());
+    prepared.results.push_back(contiguous(sizes));
+  }
+  for (const KernelOutline& kernel : prepared.outline.kernels) {
+    prepared.geometries.push_back(geometry(kernel, prepared.host, tensors.params, prepared.results));
+    std::vector<uintptr_t> addresses;
+    for (const AccessUse& use : kernel.accesses) {
+      const auto& known = use.kind == AccessUse::Kind::Store ? tensors.result_addresses : tensors.addresses;
+      addresses.push_back(use.has_tensor() && use.tensor < known.size() ? known[use.tensor] : 0);
+    }
+    prepared.layouts.push_back(classify(kernel, prepared.geometries.back(), addresses, results_alias));
+  }
+  return prepared;
+}
+
+inline Source generate_for(const ir::Graph& graph, const Tensors& tensors, Target target, std::string_view text = {},
+                           Options options = {}, bool results_alias = false) {
+  const Prepared prepared = prepare(graph, tensors, results_alias);
+  return generate(graph, prepared.outline, prepared.layouts, target, options, text);
+}
+
+constexpr Target kCuda{Target::Kind::Cuda, 90};
+constexpr Target kCpu{Target::Kind::Cpu, 0};
+
+}  // namespace ingot::codegen

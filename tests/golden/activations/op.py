@@ -1,0 +1,1 @@
+gelu(x + y) * sigmoid(y) + x

@@ -1,0 +1,32 @@
+// def corners(boxes):  # centre and size to corners
+//     cx, cy, w, h = boxes.unbind(-1)
+//     return torch.stack([cx - 0.5 * w, cy - 0.5 * h, cx + 0.5 * w, cy + 0.5 * h], -1)
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+extern "C" void corners(const void* const* arguments, int64 begin, int64 end) {
+    const double* __restrict boxes = argument<const double*>(arguments[0]);  // at i * boxes_stride + 0..3
+    double* __restrict out = argument<double*>(arguments[1]);                // at i * out_stride + 0..3
+    const int64 boxes_stride = argument<int64>(arguments[2]);
+    const int64 out_stride = argument<int64>(arguments[3]);
+
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        const double cx = boxes[i * boxes_stride];
+        const double w = boxes[i * boxes_stride + 2];
+        const double v1 = 0.5 * w;
+        const double cy = boxes[i * boxes_stride + 1];
+        const double h = boxes[i * boxes_stride + 3];
+        const double v2 = 0.5 * h;
+        out[i * out_stride] = cx - v1;
+        out[i * out_stride + 1] = cy - v2;
+        out[i * out_stride + 2] = cx + v1;
+        out[i * out_stride + 3] = cy + v2;
+    }
+}

@@ -1,0 +1,77 @@
+// def quantise(x, scale, zero):
+//     q = clamp(round(x / scale) + zero, 0, 255).to(torch.uint8)
+//     return q, (q.float() - zero) * scale
+
+using uint8 = unsigned char;
+
+using int64 = long long;
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+
+extern "C" __global__ void __launch_bounds__(256) quantise(
+        const float* __restrict__ x,      // contiguous
+        const float* __restrict__ scale,  // one element
+        const float zero,
+        uint8* __restrict__ q,            // contiguous
+        float* __restrict__ out1,         // contiguous
+        const int n) {                    // elements
+    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+
+    const auto x4 = load_tile<4>(x, i, n);
+    const float scale_value = scale[0];
+    Vec<uint8, 4> q4;
+    Vec<float, 4> out1_4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const float v1 = maximum(0.0f, nearbyintf(x4[k] / scale_value) + zero);
+        const uint8 q_1 = uint8(int64(minimum(255.0f, v1)));
+        q4[k] = q_1;
+        out1_4[k] = (float(q_1) - zero) * scale_value;
+    }
+    store_tile(q, i, n, q4);
+    store_tile(out1, i, n, out1_4);
+}

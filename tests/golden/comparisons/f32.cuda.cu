@@ -1,0 +1,65 @@
+// def hinge(score, label, mask):
+//     margin = where(label > 0, 1 - score, 1 + score)
+//     wrong = (margin > 1) & mask | isnan(score)
+//     return where(wrong, margin, 0.0), wrong
+
+using uint8 = unsigned char;
+
+using int64 = long long;
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+extern "C" __global__ void __launch_bounds__(256) hinge(
+        const float* __restrict__ score,  // contiguous
+        const int64* __restrict__ label,  // contiguous
+        const uint8* __restrict__ mask,   // bool, contiguous
+        float* __restrict__ out0,         // contiguous
+        bool* __restrict__ wrong,         // bool, contiguous
+        const int n) {                    // elements
+    const int i = 2 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+
+    const auto score2 = load_tile<2>(score, i, n);
+    const auto label2 = load_tile<2>(label, i, n);
+    const auto mask2 = load_tile<2>(mask, i, n);
+    Vec<float, 2> out0_2;
+    Vec<bool, 2> wrong2;
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        const float margin = label2[k] > 0LL ? 1.0f - score2[k] : 1.0f + score2[k];
+        const bool wrong_1 = ((margin > 1.0f) & (mask2[k] != 0)) | isnan(score2[k]);
+        out0_2[k] = wrong_1 ? margin : 0.0f;
+        wrong2[k] = wrong_1;
+    }
+    store_tile(out0, i, n, out0_2);
+    store_tile(wrong, i, n, wrong2);
+}

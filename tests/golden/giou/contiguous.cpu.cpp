@@ -1,0 +1,71 @@
+// def giou(pred, target):  # boxes: [..., 4]
+//     lt, rb = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
+//     w, h = (rb - lt).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     pw, ph = (pred[..., 2:] - pred[..., :2]).unbind(-1)
+//     tw, th = (target[..., 2:] - target[..., :2]).unbind(-1)
+//     union = pw * ph + tw * th - overlap
+//     hull_lt = minimum(pred[..., :2], target[..., :2])
+//     hull_rb = maximum(pred[..., 2:], target[..., 2:])
+//     cw, ch = (hull_rb - hull_lt).unbind(-1)
+//     hull = cw * ch
+//     return overlap / union - (hull - union) / hull
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return (a > b) | (a != a) ? a : b;
+}
+
+template <typename T>
+inline T minimum(T a, T b) {
+    return (a < b) | (a != a) ? a : b;
+}
+
+extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict pred = argument<const float*>(arguments[0]);    // at i * pred_stride + 0..3
+    const float* __restrict target = argument<const float*>(arguments[1]);  // at i * target_stride + 0..3
+    float* __restrict out = argument<float*>(arguments[2]);                 // contiguous
+    const int64 pred_stride = argument<int64>(arguments[3]);
+    const int64 target_stride = argument<int64>(arguments[4]);
+
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        const float pred_i = pred[i * pred_stride];
+        const float target_i = target[i * target_stride];
+        const float lt = maximum(pred_i, target_i);
+        const float pred_i_1 = pred[i * pred_stride + 2];
+        const float target_i_1 = target[i * target_stride + 2];
+        const float rb = minimum(pred_i_1, target_i_1);
+        const float w = maximum(0.0f, rb - lt);
+        const float pred_i_2 = pred[i * pred_stride + 1];
+        const float target_i_2 = target[i * target_stride + 1];
+        const float lt_1 = maximum(pred_i_2, target_i_2);
+        const float pred_i_3 = pred[i * pred_stride + 3];
+        const float target_i_3 = target[i * target_stride + 3];
+        const float rb_1 = minimum(pred_i_3, target_i_3);
+        const float h = maximum(0.0f, rb_1 - lt_1);
+        const float overlap = w * h;
+        const float pw = pred_i_1 - pred_i;
+        const float ph = pred_i_3 - pred_i_2;
+        const float tw = target_i_1 - target_i;
+        const float th = target_i_3 - target_i_2;
+        const float union_ = pw * ph + tw * th - overlap;
+        const float hull_lt = minimum(pred_i, target_i);
+        const float hull_rb = maximum(pred_i_1, target_i_1);
+        const float cw = hull_rb - hull_lt;
+        const float hull_lt_1 = minimum(pred_i_2, target_i_2);
+        const float hull_rb_1 = maximum(pred_i_3, target_i_3);
+        const float ch = hull_rb_1 - hull_lt_1;
+        const float hull = cw * ch;
+        out[i] = overlap / union_ - (hull - union_) / hull;
+    }
+}

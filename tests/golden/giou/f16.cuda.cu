@@ -1,0 +1,96 @@
+// def giou(pred, target):  # boxes: [..., 4]
+//     lt, rb = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
+//     w, h = (rb - lt).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     pw, ph = (pred[..., 2:] - pred[..., :2]).unbind(-1)
+//     tw, th = (target[..., 2:] - target[..., :2]).unbind(-1)
+//     union = pw * ph + tw * th - overlap
+//     hull_lt = minimum(pred[..., :2], target[..., :2])
+//     hull_rb = maximum(pred[..., 2:], target[..., 2:])
+//     cw, ch = (hull_rb - hull_lt).unbind(-1)
+//     hull = cw * ch
+//     return overlap / union - (hull - union) / hull
+
+struct float16 {
+    unsigned short bits;
+
+    float16() = default;
+    __device__ explicit float16(float value) {
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    }
+    __device__ operator float() const {
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+        return value;
+    }
+};
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+
+extern "C" __global__ void __launch_bounds__(256) giou(
+        const float16* __restrict__ pred,    // at i * pred_stride + 0..3
+        const float16* __restrict__ target,  // at i * target_stride + 0..3
+        float16* __restrict__ out,           // contiguous
+        const int n,                         // elements
+        const int pred_stride,
+        const int target_stride) {
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= n) return;
+
+    const auto pred4 = load<4>(pred, i * pred_stride);
+    const auto target4 = load<4>(target, i * target_stride);
+    const float v1 = float(pred4[0]);
+    const float v2 = float(target4[0]);
+    const float lt = maximum(v1, v2);
+    const float v3 = float(pred4[2]);
+    const float v4 = float(target4[2]);
+    const float rb = minimum(v3, v4);
+    const float w = maximum(0.0f, rb - lt);
+    const float v5 = float(pred4[1]);
+    const float v6 = float(target4[1]);
+    const float lt_1 = maximum(v5, v6);
+    const float v7 = float(pred4[3]);
+    const float v8 = float(target4[3]);
+    const float rb_1 = minimum(v7, v8);
+    const float h = maximum(0.0f, rb_1 - lt_1);
+    const float overlap = w * h;
+    const float pw = v3 - v1;
+    const float ph = v7 - v5;
+    const float tw = v4 - v2;
+    const float th = v8 - v6;
+    const float union_ = pw * ph + tw * th - overlap;
+    const float hull_lt = minimum(v1, v2);
+    const float hull_rb = maximum(v3, v4);
+    const float cw = hull_rb - hull_lt;
+    const float hull_lt_1 = minimum(v5, v6);
+    const float hull_rb_1 = maximum(v7, v8);
+    const float ch = hull_rb_1 - hull_lt_1;
+    const float hull = cw * ch;
+    out[i] = float16(overlap / union_ - (hull - union_) / hull);
+}

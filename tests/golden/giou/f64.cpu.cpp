@@ -1,0 +1,71 @@
+// def giou(pred, target):  # boxes: [..., 4]
+//     lt, rb = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
+//     w, h = (rb - lt).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     pw, ph = (pred[..., 2:] - pred[..., :2]).unbind(-1)
+//     tw, th = (target[..., 2:] - target[..., :2]).unbind(-1)
+//     union = pw * ph + tw * th - overlap
+//     hull_lt = minimum(pred[..., :2], target[..., :2])
+//     hull_rb = maximum(pred[..., 2:], target[..., 2:])
+//     cw, ch = (hull_rb - hull_lt).unbind(-1)
+//     hull = cw * ch
+//     return overlap / union - (hull - union) / hull
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return (a > b) | (a != a) ? a : b;
+}
+
+template <typename T>
+inline T minimum(T a, T b) {
+    return (a < b) | (a != a) ? a : b;
+}
+
+extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
+    const double* __restrict pred = argument<const double*>(arguments[0]);    // at i * pred_stride + 0..3
+    const double* __restrict target = argument<const double*>(arguments[1]);  // at i * target_stride + 0..3
+    double* __restrict out = argument<double*>(arguments[2]);                 // contiguous
+    const int64 pred_stride = argument<int64>(arguments[3]);
+    const int64 target_stride = argument<int64>(arguments[4]);
+
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        const double pred_i = pred[i * pred_stride];
+        const double target_i = target[i * target_stride];
+        const double lt = maximum(pred_i, target_i);
+        const double pred_i_1 = pred[i * pred_stride + 2];
+        const double target_i_1 = target[i * target_stride + 2];
+        const double rb = minimum(pred_i_1, target_i_1);
+        const double w = maximum(0.0, rb - lt);
+        const double pred_i_2 = pred[i * pred_stride + 1];
+        const double target_i_2 = target[i * target_stride + 1];
+        const double lt_1 = maximum(pred_i_2, target_i_2);
+        const double pred_i_3 = pred[i * pred_stride + 3];
+        const double target_i_3 = target[i * target_stride + 3];
+        const double rb_1 = minimum(pred_i_3, target_i_3);
+        const double h = maximum(0.0, rb_1 - lt_1);
+        const double overlap = w * h;
+        const double pw = pred_i_1 - pred_i;
+        const double ph = pred_i_3 - pred_i_2;
+        const double tw = target_i_1 - target_i;
+        const double th = target_i_3 - target_i_2;
+        const double union_ = pw * ph + tw * th - overlap;
+        const double hull_lt = minimum(pred_i, target_i);
+        const double hull_rb = maximum(pred_i_1, target_i_1);
+        const double cw = hull_rb - hull_lt;
+        const double hull_lt_1 = minimum(pred_i_2, target_i_2);
+        const double hull_rb_1 = maximum(pred_i_3, target_i_3);
+        const double ch = hull_rb_1 - hull_lt_1;
+        const double hull = cw * ch;
+        out[i] = overlap / union_ - (hull - union_) / hull;
+    }
+}

@@ -1,0 +1,60 @@
+// def scaled_silu(x, w):
+//     return silu(x) * w
+
+using int64 = long long;
+
+// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
+#else
+#define INGOT_VECTOR
+#endif
+
+extern "C" INGOT_VECTOR float expf(float) noexcept;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+template <typename To, typename From>
+inline To bit_cast(From from) {
+    return __builtin_bit_cast(To, from);
+}
+
+// Rounds to even; NaN stays NaN.
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    explicit bfloat16(float value) {
+        const unsigned wide = bit_cast<unsigned>(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
+    }
+    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
+};
+
+extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end) {
+    const bfloat16* __restrict x = argument<const bfloat16*>(arguments[0]);  // contiguous
+    const bfloat16* __restrict w = argument<const bfloat16*>(arguments[1]);  // at i1
+    bfloat16* __restrict out = argument<bfloat16*>(arguments[2]);            // contiguous
+    const int64 n1 = argument<int64>(arguments[3]);                          // of i1
+
+    for (int64 i = begin; i < end;) {
+        const int64 first = i % n1;
+        const int64 last = smaller_of(first + (end - i), n1);
+        const int64 row = i - first;
+        const auto x_row = x + row;
+        const auto out_row = out + row;
+#pragma omp simd
+        for (int64 i1 = first; i1 < last; ++i1) {
+            const float v1 = float(x_row[i1]);
+            out_row[i1] = bfloat16(v1 / (1.0f + expf(-v1)) * float(w[i1]));
+        }
+        i += last - first;
+    }
+}

@@ -1,0 +1,52 @@
+// def scaled_silu(x, w):
+//     return silu(x) * w
+
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    __device__ explicit bfloat16(float value) {
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    }
+    __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
+};
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+extern "C" __global__ void __launch_bounds__(256) scaled_silu(
+        const bfloat16* __restrict__ x,  // contiguous
+        const bfloat16* __restrict__ w,  // at i1
+        bfloat16* __restrict__ out,      // contiguous
+        const int n,                     // elements
+        const int n1) {                  // of i1
+    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+    const int i1 = i % n1;
+
+    const auto x8 = load<8>(x, i);
+    const auto w8 = load<8>(w, i1);
+    Vec<bfloat16, 8> out8;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+        const float v1 = float(x8[k]);
+        out8[k] = bfloat16(v1 / (1.0f + expf(-v1)) * float(w8[k]));
+    }
+    store(out, i, out8);
+}

@@ -1,0 +1,2 @@
+def scaled_silu(x, w):
+    return silu(x) * w

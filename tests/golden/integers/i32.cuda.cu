@@ -1,0 +1,90 @@
+// def mix(a, b):
+//     low, high = a & 15, a >> 4
+//     return (low * 3 + high) % 7 + b // 2, (a << 1) ^ b
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+// Sums, differences and products of integers wrap around.
+__device__ inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
+
+__device__ inline int multiply(int a, int b) { return int(unsigned(a) * unsigned(b)); }
+
+template <typename T>
+__device__ inline T integer_floor_divide(T a, T b) {
+    const T quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? T(quotient - 1) : quotient;
+}
+
+// The remainder with the sign of the divisor.
+template <typename T>
+__device__ inline T integer_remainder(T a, T b) {
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+}
+
+// By a negative number, or by the width or more: 0.
+template <typename T>
+__device__ inline T shift_left(T a, T b) {
+    return b < 0 || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
+}
+
+// By a negative number, or by the width or more: the sign.
+template <typename T>
+__device__ inline T shift_right(T a, T b) {
+    const T most = 8 * sizeof(T) - (T(-1) < 0);
+    return T(a >> (b < 0 || b >= most ? most : b));
+}
+
+extern "C" __global__ void __launch_bounds__(256) mix(
+        const int* __restrict__ a,  // contiguous
+        const int* __restrict__ b,  // contiguous
+        int* __restrict__ out0,     // contiguous
+        int* __restrict__ out1,     // contiguous
+        const int n) {              // elements
+    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+
+    const auto a4 = load_tile<4>(a, i, n);
+    const auto b4 = load_tile<4>(b, i, n);
+    Vec<int, 4> out0_4;
+    Vec<int, 4> out1_4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int low = a4[k] & 15;
+        const int high = shift_right(a4[k], 4);
+        const int v1 = integer_remainder(add(multiply(low, 3), high), 7);
+        out0_4[k] = add(v1, integer_floor_divide(b4[k], 2));
+        out1_4[k] = shift_left(a4[k], 1) ^ b4[k];
+    }
+    store_tile(out0, i, n, out0_4);
+    store_tile(out1, i, n, out1_4);
+}

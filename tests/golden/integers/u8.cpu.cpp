@@ -1,0 +1,67 @@
+// def mix(a, b):
+//     low, high = a & 15, a >> 4
+//     return (low * 3 + high) % 7 + b // 2, (a << 1) ^ b
+
+using uint8 = unsigned char;
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+template <typename T>
+inline T quotient(T a, T b) {
+    return b == 0 ? T(0) : b == T(-1) && T(-1) < 0 ? T(0ull - (unsigned long long)a) : T(a / b);
+}
+
+template <typename T>
+inline T rest(T a, T b) {
+    return b == 0 || (b == T(-1) && T(-1) < 0) ? T(0) : T(a % b);
+}
+
+template <typename T>
+inline T integer_floor_divide(T a, T b) {
+    return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && (a < 0) != (b < 0)));
+}
+
+// The remainder with the sign of the divisor.
+template <typename T>
+inline T integer_remainder(T a, T b) {
+    const T left = rest<T>(a, b);
+    return left != 0 && (left < 0) != (b < 0) ? T(left + b) : left;
+}
+
+// By a negative number, or by the width or more: 0.
+template <typename T>
+inline T shift_left(T a, T b) {
+    const bool within = b >= 0 && b < T(8 * sizeof(T));
+    return within ? T((unsigned long long)a << (within ? b : 0)) : T(0);
+}
+
+// By a negative number, or by the width or more: the sign.
+template <typename T>
+inline T shift_right(T a, T b) {
+    constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
+    return T(a >> (b < 0 || b >= most ? most : b));
+}
+
+extern "C" void mix(const void* const* arguments, int64 begin, int64 end) {
+    const uint8* __restrict a = argument<const uint8*>(arguments[0]);  // contiguous
+    const uint8* __restrict b = argument<const uint8*>(arguments[1]);  // contiguous
+    uint8* __restrict out0 = argument<uint8*>(arguments[2]);           // contiguous
+    uint8* __restrict out1 = argument<uint8*>(arguments[3]);           // contiguous
+
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        const uint8 a_i = a[i];
+        const uint8 b_i = b[i];
+        const uint8 low = uint8(a_i & 15);
+        const uint8 high = shift_right<uint8>(a_i, 4);
+        const uint8 v1 = integer_remainder<uint8>(uint8(uint8(low * 3) + high), 7);
+        out0[i] = uint8(v1 + integer_floor_divide<uint8>(b_i, 2));
+        out1[i] = uint8(shift_left<uint8>(a_i, 1) ^ b_i);
+    }
+}

@@ -1,0 +1,87 @@
+// def mix(a, b):
+//     low, high = a & 15, a >> 4
+//     return (low * 3 + high) % 7 + b // 2, (a << 1) ^ b
+
+using uint8 = unsigned char;
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+template <typename T>
+__device__ inline T integer_floor_divide(T a, T b) {
+    const T quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? T(quotient - 1) : quotient;
+}
+
+// The remainder with the sign of the divisor.
+template <typename T>
+__device__ inline T integer_remainder(T a, T b) {
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+}
+
+// By a negative number, or by the width or more: 0.
+template <typename T>
+__device__ inline T shift_left(T a, T b) {
+    return b < 0 || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
+}
+
+// By a negative number, or by the width or more: the sign.
+template <typename T>
+__device__ inline T shift_right(T a, T b) {
+    const T most = 8 * sizeof(T) - (T(-1) < 0);
+    return T(a >> (b < 0 || b >= most ? most : b));
+}
+
+extern "C" __global__ void __launch_bounds__(256) mix(
+        const uint8* __restrict__ a,  // contiguous
+        const uint8* __restrict__ b,  // contiguous
+        uint8* __restrict__ out0,     // contiguous
+        uint8* __restrict__ out1,     // contiguous
+        const int n) {                // elements
+    const int i = 16 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+
+    const auto a16 = load_tile<16>(a, i, n);
+    const auto b16 = load_tile<16>(b, i, n);
+    Vec<uint8, 16> out0_16;
+    Vec<uint8, 16> out1_16;
+#pragma unroll
+    for (int k = 0; k < 16; ++k) {
+        const uint8 low = uint8(a16[k] & 15);
+        const uint8 high = shift_right<uint8>(a16[k], 4);
+        const uint8 v1 = integer_remainder<uint8>(uint8(uint8(low * 3) + high), 7);
+        out0_16[k] = uint8(v1 + integer_floor_divide<uint8>(b16[k], 2));
+        out1_16[k] = uint8(shift_left<uint8>(a16[k], 1) ^ b16[k]);
+    }
+    store_tile(out0, i, n, out0_16);
+    store_tile(out1, i, n, out1_16);
+}

@@ -1,0 +1,52 @@
+// x * y
+
+using uint8 = unsigned char;
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+extern "C" __global__ void __launch_bounds__(256) expression(
+        const uint8* __restrict__ x,  // bool, contiguous
+        const uint8* __restrict__ y,  // bool, contiguous
+        bool* __restrict__ out,       // bool, contiguous
+        const int n) {                // elements
+    const int i = 16 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+
+    const auto x16 = load_tile<16>(x, i, n);
+    const auto y16 = load_tile<16>(y, i, n);
+    Vec<bool, 16> out16;
+#pragma unroll
+    for (int k = 0; k < 16; ++k) {
+        out16[k] = (x16[k] != 0) & (y16[k] != 0);
+    }
+    store_tile(out, i, n, out16);
+}

@@ -1,0 +1,50 @@
+// x * y
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+extern "C" __global__ void __launch_bounds__(256) expression(
+        const float* __restrict__ x,  // contiguous
+        const float* __restrict__ y,  // contiguous
+        float* __restrict__ out,      // contiguous
+        const int n) {                // elements
+    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+
+    const auto x4 = load_tile<4>(x, i, n);
+    const auto y4 = load_tile<4>(y, i, n);
+    Vec<float, 4> out4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        out4[k] = x4[k] * y4[k];
+    }
+    store_tile(out, i, n, out4);
+}

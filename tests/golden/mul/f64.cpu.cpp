@@ -1,0 +1,20 @@
+// x * y
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+extern "C" void expression(const void* const* arguments, int64 begin, int64 end) {
+    const double* __restrict x = argument<const double*>(arguments[0]);  // contiguous
+    const double* __restrict y = argument<const double*>(arguments[1]);  // contiguous
+    double* __restrict out = argument<double*>(arguments[2]);            // contiguous
+
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        out[i] = x[i] * y[i];
+    }
+}

@@ -1,0 +1,58 @@
+// x * y
+
+using int64 = long long;
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+__device__ inline int multiply(int a, int b) { return int(unsigned(a) * unsigned(b)); }
+
+__device__ inline int64 multiply(int64 a, int64 b) {
+    return int64((unsigned long long)a * (unsigned long long)b);
+}
+
+extern "C" __global__ void __launch_bounds__(256) expression(
+        const int64* __restrict__ x,  // contiguous
+        const int64* __restrict__ y,  // contiguous
+        int64* __restrict__ out,      // contiguous
+        const int n) {                // elements
+    const int i = 2 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+
+    const auto x2 = load_tile<2>(x, i, n);
+    const auto y2 = load_tile<2>(y, i, n);
+    Vec<int64, 2> out2;
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        out2[k] = multiply(x2[k], y2[k]);
+    }
+    store_tile(out, i, n, out2);
+}

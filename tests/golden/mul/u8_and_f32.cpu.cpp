@@ -1,0 +1,22 @@
+// x * y
+
+using uint8 = unsigned char;
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+extern "C" void expression(const void* const* arguments, int64 begin, int64 end) {
+    const uint8* __restrict x = argument<const uint8*>(arguments[0]);  // contiguous
+    const float* __restrict y = argument<const float*>(arguments[1]);  // contiguous
+    float* __restrict out = argument<float*>(arguments[2]);            // contiguous
+
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        out[i] = float(x[i]) * y[i];
+    }
+}

@@ -1,0 +1,63 @@
+// def threadIdx(float4, i, n, NULL, half: float):
+//     """A text that ends a comment */, a line \ .
+//     and a trigraph ? ?/
+//     """
+//     k = float4 * half
+//     λ = k + i
+//     return λ / (n + abs(k)) + NULL
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on, of which those from n on do not exist.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
+    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+    Vec<T, N> values{};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) values[k] = data[i + k];
+    return values;
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
+    if (i + N <= n) {
+        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+extern "C" __global__ void __launch_bounds__(256) threadIdx_(
+        const float* __restrict__ float4_,  // contiguous
+        const float* __restrict__ i,        // contiguous
+        const float* __restrict__ n,        // contiguous
+        const float* __restrict__ NULL_,    // contiguous
+        const float half,
+        float* __restrict__ out,            // contiguous
+        const int n_1) {                    // elements
+    const int i_1 = 4 * (blockIdx.x * 256 + threadIdx.x);
+    if (i_1 >= n_1) return;
+
+    const auto float4_4 = load_tile<4>(float4_, i_1, n_1);
+    const auto i4 = load_tile<4>(i, i_1, n_1);
+    const auto n4 = load_tile<4>(n, i_1, n_1);
+    const auto NULL_4 = load_tile<4>(NULL_, i_1, n_1);
+    Vec<float, 4> out4;
+#pragma unroll
+    for (int k_1 = 0; k_1 < 4; ++k_1) {
+        const float k = float4_4[k_1] * half;
+        const float lambda = k + i4[k_1];
+        out4[k_1] = lambda / (n4[k_1] + fabsf(k)) + NULL_4[k_1];
+    }
+    store_tile(out, i_1, n_1, out4);
+}
