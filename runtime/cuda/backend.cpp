@@ -1,0 +1,139 @@
+#include "runtime/backend.h"
+
+#include <ATen/cuda/EmptyTensor.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+
+#include "base/error.h"
+
+// The GPU behind libingot's interface: the one place that calls the CUDA runtime. Cubins are loaded as libraries, which
+// belong to no context and serve all devices of their architecture, so nothing here links libcuda.
+
+namespace ingot::runtime {
+
+namespace {
+
+void check(cudaError_t error, const char* doing) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // or the next call of someone else would report it
+  throw_environment(fmt::format("CUDA failed {}: {} ({})", doing, cudaGetErrorString(error), cudaGetErrorName(error)));
+}
+
+constexpr size_t kMaxDevices = 64;
+
+/// Unloads at the end of a launch record's life, which for the process's own records never comes.
+class Library {
+ public:
+  explicit Library(std::string_view cubin) {
+    check(cudaLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading a kernel");
+  }
+  ~Library() { cudaLibraryUnload(library_); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const void* kernel(const std::string& entry) const {
+    cudaKernel_t kernel = nullptr;
+    check(cudaLibraryGetKernel(&kernel, library_, entry.c_str()), "finding a kernel");
+    return reinterpret_cast<const void*>(kernel);
+  }
+
+ private:
+  cudaLibrary_t library_ = nullptr;
+};
+
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus state = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &state), "asking about a stream");
+  return state != cudaStreamCaptureStatusNone;
+}
+
+class Backend final : public CudaBackend {
+ public:
+  int device_count() override {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+    cudaGetLastError();
+    return 0;
+  }
+
+  c10::DeviceIndex current_device() override { return c10::cuda::current_device(); }
+
+  int architecture(c10::DeviceIndex device) override {
+    std::atomic<int>& known = architectures_.at(static_cast<size_t>(device));
+    if (const int architecture = known.load(std::memory_order_relaxed)) return architecture;
+    int major = 0, minor = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for an architecture");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "asking for an architecture");
+    known.store(10 * major + minor, std::memory_order_relaxed);
+    return 10 * major + minor;
+  }
+
+  std::shared_ptr<const void> load(std::string_view cubin, std::span<const std::string> entries,
+                                   c10::DeviceIndex device, std::span<const void*> loaded) override {
+    const c10::cuda::CUDAGuard guard(device);
+    const auto library = std::make_shared<const Library>(cubin);
+    for (size_t i = 0; i < entries.size(); ++i) {
+      loaded[i] = library->kernel(entries[i]);
+      cudaFuncAttributes attributes;  // to ask for them is to load the kernel for this device
+      check(cudaFuncGetAttributes(&attributes, loaded[i]), "loading a kernel");
+    }
+    return library;
+  }
+
+  at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,
+                           c10::DeviceIndex device) override {
+    return at::Tensor(
+        at::detail::empty_strided_cuda(sizes, strides, dtype, c10::Device(c10::DeviceType::CUDA, device)));
+  }
+
+  void launch(const CudaLaunch& launch) override {
+    const c10::cuda::OptionalCUDAGuard guard(device_to_switch_to(launch.device));
+    check(cudaLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.block), launch.arguments, 0,
+                           c10::cuda::getCurrentCUDAStream(launch.device).stream()),
+          "launching a kernel");
+  }
+
+  at::Tensor status(c10::DeviceIndex device) override {
+    const c10::cuda::CUDAGuard guard(device);
+    at::Tensor status = empty_strided({1}, {1}, c10::ScalarType::Int, device);
+    check(cudaMemsetAsync(status.mutable_data_ptr(), 0, sizeof(int32_t),
+                          c10::cuda::getCurrentCUDAStream(device).stream()),
+          "clearing a status");
+    return status;
+  }
+
+  int32_t synchronize(c10::DeviceIndex device, const at::Tensor& status) override {
+    const c10::cuda::CUDAGuard guard(device);
+    cudaStream_t stream = c10::cuda::getCurrentCUDAStream(device).stream();
+    if (is_capturing(stream)) return 0;
+    int32_t value = 0;
+    if (status.defined())
+      check(cudaMemcpyAsync(&value, status.const_data_ptr(), sizeof(value), cudaMemcpyDeviceToHost, stream),
+            "reading a status");
+    check(cudaStreamSynchronize(stream), "running a kernel");
+    return value;
+  }
+
+ private:
+  /// Nothing where the device is the current one: a call then touches no guard.
+  static std::optional<c10::Device> device_to_switch_to(c10::DeviceIndex device) {
+    if (c10::cuda::current_device() == device) return std::nullopt;
+    return c10::Device(c10::DeviceType::CUDA, device);
+  }
+
+  std::array<std::atomic<int>, kMaxDevices> architectures_{};
+};
+
+}  // namespace
+
+}  // namespace ingot::runtime
+
+extern "C" __attribute__((visibility("default"))) ingot::runtime::CudaBackend* ingot_cuda_backend() {
+  static ingot::runtime::Backend& backend = *new ingot::runtime::Backend;
+  return &backend;
+}

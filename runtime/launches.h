@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/emit.h"
+#include "runtime/backend.h"
+#include "runtime/cache/single_flight.h"
+#include "runtime/cache/store.h"
+#include "runtime/cpu_parallel.h"
+#include "runtime/program.h"
+
+namespace ingot::runtime {
+
+struct Tally;
+
+/// A compiled kernel, loaded: how to pack its arguments and where to find it.
+struct Kernel {
+  codegen::LaunchInfo info;
+  CpuKernel* cpu = nullptr;
+  const void* cuda = nullptr;
+};
+
+/// The kernels of one program for one layout, target and options.
+struct Launch {
+  std::vector<Kernel> kernels;  ///< one for each of the outline's
+  std::shared_ptr<const void> library;
+};
+
+/// Which kernels are wanted.
+struct LaunchRequest {
+  const Program& program;
+  const std::vector<codegen::KernelLayout>& layouts;
+  codegen::Target target;
+  codegen::Options options;
+  c10::DeviceIndex device = 0;  ///< CUDA: where they will run first
+  /// Gives the program's graph where it must be generated from; called at most once, only when nothing was found.
+  std::function<std::shared_ptr<const ir::Graph>()> graph;
+  std::string_view author_text;
+};
+
+/// The kernels of the process: in memory, behind them the store, behind it the compilers. Safe from several threads;
+/// those that ask for one launch at once compile it once.
+class Launches {
+ public:
+  Launches(Store& store, Tally& tally) : store_(store), tally_(tally) {}
+
+  /// Errors: Error(Environment) of the compilers and loaders.
+  std::shared_ptr<const Launch> get(const LaunchRequest& request);
+
+ private:
+  std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
+
+  Store& store_;
+  Tally& tally_;
+  SingleFlight<Launch> flights_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const Launch>> launches_;
+};
+
+/// The source of a request, for `get` and for `emit` alike.
+codegen::Source generate_source(const LaunchRequest& request);
+
+}  // namespace ingot::runtime

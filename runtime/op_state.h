@@ -1,0 +1,67 @@
+#pragma once
+
+#include <c10/util/SmallVector.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "runtime/bound_call.h"
+#include "runtime/cache/table.h"
+#include "runtime/facts.h"
+#include "runtime/op.h"
+#include "runtime/programs.h"
+#include "runtime/runtime.h"
+
+// What stands behind an Op. A call goes through at most three levels, each slower by a thousand times and asked only
+// where the one before it does not know the answer:
+//
+//   facts of the arguments → BoundCall     a lock-free table: hash some words, allocate, patch, launch
+//   signature and statics → Program        host arithmetic for a new shape
+//   program and layout → Launch            generate, compile, load
+
+namespace ingot {
+
+/// The results of a call, without a heap allocation for the usual few.
+using Results = c10::SmallVector<at::Tensor, 4>;
+
+class OpState {
+ public:
+  OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime);
+
+  /// Calls the op and appends its results. Borrows the arguments' tensors and touches no reference count of theirs.
+  void call(std::span<const Argument> arguments, Results& results) const;
+  void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const;
+  void prepare(std::span<const Argument> arguments) const;
+  std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
+
+  /// The graph that kernels for these arguments are made of (simplified, calls dissolved).
+  ir::Graph graph(std::span<const Argument> arguments) const;
+
+  const frontend::Definition& definition() const { return *definition_; }
+  const OpOptions& options() const { return options_; }
+
+ private:
+  /// A bound call and, where the table has no room for it, its owner.
+  struct Found {
+    const runtime::BoundCall* call;
+    std::shared_ptr<const runtime::BoundCall> owner;
+  };
+  /// Writes the facts and finds, or makes, the call for them.
+  Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Facts& facts) const;
+  std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
+                                                 const runtime::Facts& facts) const;
+  codegen::Options codegen_options(bool on_cuda) const;
+
+  std::shared_ptr<const frontend::Definition> definition_;
+  OpOptions options_;
+  runtime::Runtime& runtime_;
+  mutable runtime::Programs programs_;
+  mutable runtime::Table<runtime::BoundCall> bound_;
+  /// Parameters whose values take part in shapes or were asked to be static: their values belong to the table's keys.
+  mutable std::atomic<uint64_t> value_mask_ = 0;
+};
+
+}  // namespace ingot

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/outline.h"
+#include "ir/graph.h"
+
+// A program is what a lowered op leaves behind for its calls: host arithmetic, conditions, results, and the accesses of
+// its kernels. It is small, and everything a call needs beside compiled kernels, so a process that finds it on disk
+// runs no parser, no lowering and no plan.
+
+namespace ingot::runtime {
+
+struct Program {
+  struct Check {
+    ir::Condition condition;  ///< without its span,
+    std::string place;        ///< which is kept as text: "--> file:line:column", the line, the caret
+  };
+  struct Result {
+    std::string name;
+    ir::DType dtype;
+    std::vector<ir::HostId> shape;
+    uint32_t layout = 0;  ///< the step that gives its strides
+  };
+
+  std::string name;
+  ir::HostPool host;  ///< only what the rest refers to
+  codegen::Outline outline;
+  std::vector<Check> checks;
+  std::vector<Result> results;
+  std::vector<ir::LayoutStep> steps;
+  /// Whether results may be laid out other than contiguously although all inputs are contiguous.
+  bool permutes = false;
+  /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides: another number is another
+  /// bound call, though never another kernel.
+  uint64_t shape_numbers = 0;
+  /// Fingerprint of the graph: two programs of one digest have the same kernels.
+  std::string digest;
+  /// The graph that `outline` was made of, in its own pool; absent where the program comes from disk.
+  std::shared_ptr<const ir::Graph> graph;
+};
+
+/// `graph` has been simplified and its calls inlined.
+Program make_program(std::shared_ptr<const ir::Graph> graph);
+
+}  // namespace ingot::runtime

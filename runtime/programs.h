@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/lowering.h"
+#include "runtime/cache/single_flight.h"
+#include "runtime/facts.h"
+#include "runtime/program.h"
+
+namespace ingot::runtime {
+
+struct Runtime;
+
+/// What a lowering needed to know beyond the signature: a size, or a number.
+struct Symbol {
+  bool is_size = true;
+  bool touched = false;  ///< a size that matters only where it is at most ir::kTouchedSize
+  uint32_t param = 0, dim = 0;
+};
+
+/// What is known under a signature and some statics: the program, or which further values it depends on. A new process
+/// follows such records from the signature to the program without lowering anything.
+struct ProgramRecord {
+  std::vector<Symbol> asks;
+  std::shared_ptr<const Program> program;  ///< null where something is asked
+};
+
+/// The programs of one op: in memory, behind them the store, behind it lowering. Safe from several threads.
+class Programs {
+ public:
+  Programs(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
+           std::string_view source_name, Runtime& runtime);
+
+  struct Found {
+    std::shared_ptr<const Program> program;
+    uint64_t value_mask = 0;  ///< parameters (bits) whose numbers were asked for, or take part in shapes
+  };
+  /// Errors: Error(Author) of lowering.
+  Found find(const Facts& facts);
+
+  /// The op for these facts, ready for codegen: simplified, calls dissolved.
+  std::shared_ptr<const ir::Graph> graph(const Facts& facts);
+
+ private:
+  struct Lowered;
+  Lowered lower(const Facts& facts);
+  /// From memory, else from the store, else what `make` gives.
+  std::shared_ptr<const ProgramRecord> record(const std::string& key,
+                                              const std::function<std::shared_ptr<const ProgramRecord>()>& make);
+
+  std::shared_ptr<const frontend::Definition> definition_;
+  frontend::Numerics numerics_;
+  std::string identity_;  ///< the part of every key that is the op's own; empty for an op without text
+  Runtime& runtime_;
+  SingleFlight<ProgramRecord> flights_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const ProgramRecord>> records_;
+};
+
+}  // namespace ingot::runtime

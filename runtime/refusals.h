@@ -1,0 +1,47 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "frontend/lowering.h"
+#include "ir/host.h"
+
+// The narrow test of the fast path (DESIGN §4) and what is said to those who fail it. The test is a few loads and
+// compares; why it failed is worked out afterwards.
+
+namespace ingot::runtime {
+
+/// The dispatch keys of tensors whose bytes are what they seem. Conjugate, negative, named, sparse, quantized, batched
+/// and wrapped tensors, and subclasses that dispatch in Python, have others.
+inline constexpr c10::DispatchKeySet kPlainKeys({c10::DispatchKey::CPU, c10::DispatchKey::CUDA,
+                                                 c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA,
+                                                 c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutocastCPU,
+                                                 c10::DispatchKey::AutocastCUDA});
+
+/// Keys that a mode or transform puts into the thread's state: under them a call means more than its tensors.
+inline constexpr c10::DispatchKeySet kModeKeys(
+    {c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot, c10::DispatchKey::PythonDispatcher,
+     c10::DispatchKey::PreDispatch, c10::DispatchKey::Fake, c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+     c10::DispatchKey::FuncTorchDynamicLayerBackMode, c10::DispatchKey::VmapMode, c10::DispatchKey::FuncTorchVmapMode,
+     c10::DispatchKey::Functionalize, c10::DispatchKey::Tracer});
+
+/// No mode, no transform, no tracing in this thread.
+bool thread_is_plain();
+/// A plain tensor of which no gradient is asked; `grad_mode` is the thread's.
+bool is_plain(const at::Tensor& tensor, bool grad_mode);
+
+[[noreturn]] void refuse_thread(const frontend::Definition& definition);
+/// `what` names the tensor: "`x`", "`out`".
+[[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& what,
+                                const at::Tensor& tensor);
+[[noreturn]] void refuse_devices(const frontend::Definition& definition, const std::string& first_name,
+                                 const at::Tensor& first, const std::string& second_name, const at::Tensor& second);
+[[noreturn]] void refuse_count(const frontend::Definition& definition, size_t given);
+[[noreturn]] void refuse_missing(const frontend::Definition& definition, const frontend::Parameter& parameter);
+/// A tensor for a parameter that is annotated as a number.
+[[noreturn]] void refuse_tensor_for_number(const frontend::Definition& definition, const frontend::Parameter& parameter,
+                                           const at::Tensor& tensor);
+[[noreturn]] void refuse_number(const frontend::Definition& definition, const frontend::Parameter& parameter,
+                                ir::HostValue number);
+
+}  // namespace ingot::runtime

@@ -1,0 +1,111 @@
+#include <ATen/EmptyTensor.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "runtime/bound_call.h"
+#include "runtime/host_run.h"
+#include "runtime/inline_buffer.h"
+#include "runtime/runtime.h"
+#include "runtime/scalar_bytes.h"
+
+// The part of a call that is run every time. It allocates the results and nothing else, takes no lock and asks nobody
+// what is known already.
+
+namespace ingot::runtime {
+
+namespace {
+
+using Slots = InlineBuffer<ir::HostValue, 32>;
+
+void compute_numbers(const BoundCall& call, const Facts& facts, Slots& slots) {
+  if (slots.size() == 0) return;
+  std::string failure;
+  const size_t done = run_host(call.numbers, facts, slots, failure);
+  for (const Program::Check& check : call.checks) {
+    const uint32_t a = check.condition.a.index, b = check.condition.b.index;
+    if (std::max(a, b) < done && !holds(check.condition, slots[a], slots[b]))
+      throw_check(*call.program, check, slots[a], slots[b]);
+  }
+  if (!failure.empty()) throw_arithmetic(*call.program, failure);
+}
+
+at::Tensor allocate(const BoundCall::Result& result, c10::Device device) {
+  if (device.is_cuda()) return cuda_backend().empty_strided(result.sizes, result.strides, result.dtype, device.index());
+  return at::Tensor(at::detail::empty_strided_cpu(result.sizes, result.strides, result.dtype));
+}
+
+/// A kernel's arguments of this call, and their addresses as a launch takes them.
+class Packed {
+ public:
+  Packed(const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results, const Slots& slots,
+         void* status)
+      : bytes_(kernel.bytes.size()), arguments_(kernel.offsets.size()) {
+    std::memcpy(bytes_.data(), kernel.bytes.data(), kernel.bytes.size());
+    for (const BoundKernel::Pointer& pointer : kernel.pointers) {
+      const at::Tensor& tensor = pointer.of_result ? results[pointer.tensor] : *facts.actuals[pointer.tensor].tensor;
+      const void* data = pointer.of_result ? tensor.mutable_data_ptr() : tensor.const_data_ptr();
+      const char* moved = static_cast<const char*>(data) + pointer.shift;
+      std::memcpy(&bytes_[pointer.at], &moved, sizeof(moved));
+    }
+    for (const BoundKernel::Number& number : kernel.numbers)
+      write_scalar(slots[number.slot], number.dtype, &bytes_[number.at]);
+    if (kernel.status != BoundKernel::kNone) std::memcpy(&bytes_[kernel.status], &status, sizeof(status));
+    for (size_t i = 0; i < kernel.offsets.size(); ++i) arguments_[i] = &bytes_[kernel.offsets[i]];
+  }
+
+  void** arguments() { return arguments_.data(); }
+
+ private:
+  InlineBuffer<std::byte, 512> bytes_;
+  InlineBuffer<void*, 64> arguments_;
+};
+
+[[noreturn]] void throw_index(const BoundCall& call, const BoundKernel& kernel, int32_t status) {
+  const auto& accesses = call.program->outline.kernels[kernel.outline].accesses;
+  const size_t access = static_cast<size_t>(status) - 1;
+  const std::string text = access < accesses.size() ? accesses[access].text : "a gather";
+  throw_author(Span{}, fmt::format("{}: index out of range in `{}`", call.program->name, text),
+               "indices must be within the tensor: from -size to size - 1");
+}
+
+void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
+             const Slots& slots) {
+  int32_t status = 0;
+  Packed packed(kernel, facts, results, slots, &status);
+  run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.numel, kernel.grain);
+  if (status != 0) throw_index(call, kernel, status);
+}
+
+void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
+              const Slots& slots, bool debug) {
+  CudaBackend& backend = cuda_backend();
+  const c10::DeviceIndex device = facts.device.index();
+  at::Tensor status;
+  if (kernel.status != BoundKernel::kNone) status = backend.status(device);
+  Packed packed(kernel, facts, results, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
+  backend.launch({kernel.kernel->cuda, kernel.grid, kernel.kernel->info.block_threads, packed.arguments(), device});
+  if (!debug) return;
+  if (const int32_t found = backend.synchronize(device, status); found != 0) throw_index(call, kernel, found);
+}
+
+}  // namespace
+
+void run(const BoundCall& call, const Facts& facts, std::span<at::Tensor> results, bool debug, Tally& tally) {
+  Slots slots(call.numbers.count());
+  compute_numbers(call, facts, slots);
+  if (facts.outs.empty()) {
+    for (size_t r = 0; r < results.size(); ++r) results[r] = allocate(call.results[r], facts.device);
+    Tally::add(tally.allocations, results.size());
+  }
+  for (const BoundKernel& kernel : call.kernels) {
+    if (facts.device.is_cuda())
+      run_cuda(call, kernel, facts, results, slots, debug);
+    else
+      run_cpu(call, kernel, facts, results, slots);
+    Tally::add(tally.launches);
+  }
+}
+
+}  // namespace ingot::runtime

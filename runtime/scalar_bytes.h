@@ -1,0 +1,44 @@
+#pragma once
+
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "ir/dtype.h"
+#include "ir/host.h"
+
+namespace ingot::runtime {
+
+/// A number as a kernel takes it. Integers wrap as PyTorch's scalars do where they are cast; floats round once.
+inline void write_scalar(ir::HostValue value, ir::DType dtype, std::byte* at) {
+  const auto put = [at](auto converted) { std::memcpy(at, &converted, sizeof(converted)); };
+  const bool is_float = value.kind == ir::HostKind::Float;
+  const auto integer = [&] { return is_float ? static_cast<int64_t>(value.real) : value.integer; };
+  const auto real = [&] { return is_float ? value.real : static_cast<double>(value.integer); };
+  switch (dtype) {
+    case ir::DType::Bool:
+      return put(static_cast<uint8_t>(value.truthy()));
+    case ir::DType::U8:
+      return put(static_cast<uint8_t>(integer()));
+    case ir::DType::I8:
+      return put(static_cast<int8_t>(integer()));
+    case ir::DType::I16:
+      return put(static_cast<int16_t>(integer()));
+    case ir::DType::I32:
+      return put(static_cast<int32_t>(integer()));
+    case ir::DType::I64:
+      return put(integer());
+    case ir::DType::F16:
+      return put(c10::Half(static_cast<float>(real())));
+    case ir::DType::BF16:
+      return put(c10::BFloat16(static_cast<float>(real())));
+    case ir::DType::F32:
+      return put(static_cast<float>(real()));
+    case ir::DType::F64:
+      return put(real());
+  }
+}
+
+}  // namespace ingot::runtime
