@@ -1,0 +1,141 @@
+#include "python/arguments.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot::python {
+
+namespace {
+
+std::string type_name(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  PyObject* module = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__");
+  std::string name = type->tp_name;
+  if (module && PyUnicode_Check(module) && name.find('.') == std::string::npos) {
+    std::string prefix = PyUnicode_AsUTF8(module);
+    if (prefix != "builtins") name = prefix + "." + name;
+  }
+  PyErr_Clear();
+  Py_XDECREF(module);
+  return name;
+}
+
+[[noreturn]] void refuse_type(PyObject* object, std::string_view name) {
+  std::string subject = "`" + std::string(name) + "` is a " + type_name(object);
+  if (THPVariable_Check(object))
+    throw_author({}, subject + ", a subclass of torch.Tensor; Ingot runs on plain tensors",
+                 "call `f.reference`, which is the same op in eager PyTorch, or pass a plain tensor");
+  throw_author({}, subject + "; an op takes tensors and numbers",
+               PySequence_Check(object) ? "make it a tensor with `torch.tensor`" : "");
+}
+
+Argument to_integer(PyObject* object, std::string_view name) {
+  int overflow = 0;
+  long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow) throw_author({}, "`" + std::string(name) + "` does not fit into 64 bits", "pass it as a float");
+  if (value == -1 && PyErr_Occurred()) throw python_error();
+  return Argument(static_cast<int64_t>(value));
+}
+
+/// What is a number without being exactly Python's: subclasses, NumPy's scalars.
+Argument to_number(PyObject* object, std::string_view name) {
+  if (PyFloat_Check(object)) return Argument(PyFloat_AS_DOUBLE(object));
+  if (PyLong_Check(object)) return to_integer(object, name);
+  if (THPVariable_Check(object) || PySequence_Check(object)) refuse_type(object, name);
+  PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
+  if (!methods || (!methods->nb_index && !methods->nb_float)) refuse_type(object, name);
+  PyObject* number = methods->nb_index ? PyNumber_Index(object) : PyNumber_Float(object);
+  if (!number) {
+    PyErr_Clear();
+    refuse_type(object, name);
+  }
+  Argument argument = methods->nb_index ? to_integer(number, name) : Argument(PyFloat_AS_DOUBLE(number));
+  Py_DECREF(number);
+  return argument;
+}
+
+std::string_view text_of(PyObject* string) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(string, &size);
+  if (!data) throw python_error();
+  return {data, static_cast<size_t>(size)};
+}
+
+/// Interned strings are equal when they are the same; the loop over texts is for the few that are not interned.
+size_t parameter_index(const CallForm& form, PyObject* keyword) {
+  size_t count = form.parameters.size();
+  for (size_t i = 0; i < count; ++i)
+    if (form.names[i] == keyword) return i;
+  for (size_t i = 0; i < count; ++i)
+    if (PyUnicode_Compare(form.names[i], keyword) == 0) return i;
+  return count;
+}
+
+[[noreturn]] void refuse_keyword(const CallForm& form, std::string_view keyword) {
+  std::vector<std::string_view> names;
+  for (const frontend::Parameter& parameter : form.parameters) names.push_back(parameter.name);
+  std::string hint = did_you_mean(keyword, names);
+  if (hint.empty()) {
+    for (std::string_view name : names)
+      hint += (hint.empty() ? "its parameters are `" : ", `") + std::string(name) + "`";
+  }
+  throw_author({}, "`" + std::string(form.op) + "` has no parameter `" + std::string(keyword) + "`", hint);
+}
+
+const at::Tensor& to_result(PyObject* object) {
+  if (!THPVariable_CheckExact(object))
+    throw_author({},
+                 "`out` is a " + type_name(object) + "; it takes a plain tensor, or a tuple of one for each result");
+  return THPVariable_Unpack(object);
+}
+
+}  // namespace
+
+Argument to_argument(PyObject* object, std::string_view name) {
+  if (THPVariable_CheckExact(object)) return Argument(THPVariable_Unpack(object));
+  if (PyFloat_CheckExact(object)) return Argument(PyFloat_AS_DOUBLE(object));
+  if (PyBool_Check(object)) return Argument(object == Py_True);
+  if (PyLong_CheckExact(object)) return to_integer(object, name);
+  if (object == Py_None) return Argument();
+  return to_number(object, name);
+}
+
+ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords, PyObject** out) {
+  size_t parameters = form.parameters.size();
+  ArgumentList list(std::max(parameters, count));
+  for (size_t i = 0; i < count; ++i)
+    list[i] = to_argument(args[i], i < parameters ? form.parameters[i].name : std::string_view("an argument too many"));
+  if (!keywords) return list;
+
+  c10::SmallVector<bool, 10> given(parameters, false);
+  std::fill_n(given.begin(), std::min(count, parameters), true);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keywords); ++k) {
+    PyObject* keyword = PyTuple_GET_ITEM(keywords, k);
+    PyObject* value = args[count + static_cast<size_t>(k)];
+    size_t i = parameter_index(form, keyword);
+    if (i == parameters) {
+      if (!out || text_of(keyword) != "out") refuse_keyword(form, text_of(keyword));
+      *out = value;
+      continue;
+    }
+    if (given[i]) throw_author({}, "`" + std::string(form.op) + "` was given `" + form.parameters[i].name + "` twice");
+    given[i] = true;
+    list[i] = to_argument(value, form.parameters[i].name);
+  }
+  return list;
+}
+
+c10::SmallVector<at::Tensor, 4> to_results(PyObject* out) {
+  if (!PyTuple_Check(out) && !PyList_Check(out)) return {to_result(out)};
+  c10::SmallVector<at::Tensor, 4> results;
+  PyObject** items = PySequence_Fast_ITEMS(out);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) results.push_back(to_result(items[i]));
+  return results;
+}
+
+}  // namespace ingot::python

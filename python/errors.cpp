@@ -1,0 +1,62 @@
+#include "python/errors.h"
+
+#include <torch/csrc/Exceptions.h>
+
+#include "base/error.h"
+
+namespace ingot::python {
+
+namespace {
+
+PyObject* error_class = nullptr;
+
+const char* name_of(Fault fault) {
+  switch (fault) {
+    case Fault::Author:
+      return "author";
+    case Fault::Environment:
+      return "environment";
+    case Fault::Internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+void set_attribute(PyObject* object, const char* name, PyObject* value) {
+  if (value) PyObject_SetAttrString(object, name, value);
+  Py_XDECREF(value);
+}
+
+void set_ingot_error(const Error& error) {
+  PyObject* instance = PyObject_CallFunction(error_class, "s", error.what());
+  if (!instance) return;
+  set_attribute(instance, "fault", PyUnicode_FromString(name_of(error.fault())));
+  set_attribute(instance, "message", PyUnicode_FromString(error.message().c_str()));
+  if (!PyErr_Occurred()) PyErr_SetObject(error_class, instance);
+  Py_DECREF(instance);
+}
+
+}  // namespace
+
+bool add_error(PyObject* module) {
+  error_class = PyErr_NewExceptionWithDoc(
+      "ingot.Error",
+      "What Ingot raises. str(error) is the whole text: the sentence, the place with a caret, and what to do "
+      "instead.\n\n"
+      "fault: 'author' (the op's text or its arguments), 'environment' (no compiler, no driver, a full disk) or\n"
+      "'internal' (a defect of Ingot).  message: the sentence alone.",
+      PyExc_RuntimeError, nullptr);
+  return error_class && PyModule_AddObjectRef(module, "Error", error_class) == 0;
+}
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    set_ingot_error(error);
+  } catch (...) {
+    torch::translate_exception_to_python(std::current_exception());
+  }
+}
+
+}  // namespace ingot::python

@@ -1,0 +1,86 @@
+"""The other half of `ingot run`: runs an op's text in eager PyTorch and says how its results compare.
+
+    python -m ingot._check FOLDER
+
+reads request.json, arguments.pt and results.pt in the folder and writes answer.json there.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+import torch
+
+from . import op
+from .oracle import judge
+
+
+def main(folder: str) -> None:
+    path = pathlib.Path(folder)
+    request = json.loads((path / "request.json").read_text())
+    torch.set_num_threads(request["threads"])
+    device = torch.device(request["device"])
+    tensors = [t.to(device) for t in torch.load(path / "arguments.pt", weights_only=True)]
+    results = [t.to(device) for t in torch.load(path / "results.pt", weights_only=True)]
+    values = {p["name"]: read_value(p["value"], tensors) for p in request["parameters"] if p["value"] is not None}
+    reference = op(request["text"], name=request["name"], numerics=request["numerics"]).reference
+    (path / "answer.json").write_text(json.dumps(check(reference, values, results, request["numerics"], device)))
+
+
+def read_value(value: dict, tensors: list):
+    ((kind, content),) = value.items()
+    return tensors[content] if kind == "tensor" else {"bool": bool, "int": int, "float": float}[kind](content)
+
+
+def check(reference, values: dict, results: list, numerics: str, device) -> dict:
+    try:
+        with torch.no_grad():
+            reference(**values)
+    except Exception as error:  # whatever eager PyTorch refuses with, it is the answer
+        return {"ok": False, "message": f"eager PyTorch raises {type(error).__name__}: {error}"}
+    verdict = judge(reference, (), values, results, numerics)
+    return {
+        "ok": verdict.ok,
+        "bit_for_bit": verdict.bit_for_bit,
+        "max_abs": _finite(verdict.max_abs),
+        "max_ulp": _finite(verdict.max_ulp),
+        "message": verdict.message,
+        "eager_us": median_microseconds(lambda: reference(**values), device),
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no nan and no inf."""
+    return value if abs(value) < float("inf") else None
+
+
+def median_microseconds(call, device: torch.device, seconds: float = 0.3) -> float:
+    """As tools/timing.h measures: the clock on the CPU, events on a GPU, short calls several at once."""
+
+    def measure(calls: int) -> float:
+        if device.type == "cpu":
+            begin = time.perf_counter()
+            for _ in range(calls):
+                call()
+            return (time.perf_counter() - begin) * 1e6 / calls
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(calls):
+            call()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e3 / calls
+
+    with torch.no_grad():
+        rough = max([measure(1) for _ in range(3)][-1], 0.1)
+        calls = min(max(int(100 / rough), 1), 1000)
+        samples = min(max(int(seconds * 1e6 / (calls * rough)), 5), 200)
+        return statistics.median(measure(calls) for _ in range(samples))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

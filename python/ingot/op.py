@@ -1,0 +1,113 @@
+"""The op as Python sees it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+
+from . import _ingot
+from . import trace as _trace
+from .capture import Text, capture, fail, literal, snippet
+from .reference import Reference
+
+__all__ = ["Op", "op"]
+
+_ANNOTATIONS = {"": inspect.Parameter.empty, "float": float, "int": int, "bool": bool, "Tensor": "Tensor"}
+
+
+class Op(_ingot.Op):
+    """An op that runs on tensors as one fused kernel. Made by `ingot.op`.
+
+    A call takes tensors and numbers, by position or by name, and `out=` (a tensor, or a tuple of one for each result;
+    exact shape and dtype). It returns what the op returns: a tensor, or a tuple of tensors, with the dtypes, shapes and
+    strides that eager PyTorch gives. The first call for new dtypes, ranks or layouts compiles; new sizes and new numbers
+    compile nothing. What cannot run raises `ingot.Error`.
+    """
+
+    def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False):
+        self.numerics, self.debug = numerics, debug
+        self._function = None
+        if isinstance(source, str):
+            self._define(source, "<text>", [], name or "", numerics, debug)
+            self._text = Text(source, super().name, "<text>")
+            return
+        # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.
+        self._function = source
+        part = snippet(source, name)
+        alone = "\n".join(part.lines) + "\n"
+        _ingot.Op()._define(alone, part.file, [(1, part.file, part.line, part.indent)], part.name, numerics, debug)
+        self._name, self._text = part.name, None
+        functools.update_wrapper(self, source)
+        self.__name__ = part.name
+
+    def _resolve(self):
+        text = capture(self._function, self._name)
+        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug)
+        self._text = text
+        defaults = inspect.signature(self._function).parameters.values()
+        self._refuse_none([p.name for p in defaults if p.default not in (p.empty, None)])
+
+    @property
+    def _whole(self) -> Text:
+        if self._text is None:
+            self._resolve()
+        return self._text
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return self._name if self._function else super().name
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The op's parameters: tensors, or numbers where an annotation says so."""
+        if self._function:
+            return inspect.signature(self._function)
+        kinds = {name: _ANNOTATIONS[kind] for name, kind, _ in self._parameters}
+        plain = inspect.signature(self.reference.__wrapped__)
+        return plain.replace(parameters=[p.replace(annotation=kinds[p.name]) for p in plain.parameters.values()])
+
+    @functools.cached_property
+    def reference(self) -> Reference:
+        """The same text in eager PyTorch, in Ingot's namespace."""
+        return Reference(self._whole, self._parameters)
+
+    def source(self, *args, **kwargs) -> str:
+        """The source that is generated for these arguments."""
+        return self.emit("source", *args, **kwargs)
+
+    def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
+        """The text of a stage for these arguments, whose values are never read: meta tensors will do.
+
+        stage: ast, ir, plan, source or ptx.  device: cpu or cuda; that of the arguments where none is given, and no GPU
+        is needed for cuda.  architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
+        """
+        return self._emit(stage, device, architecture, *args, **kwargs)
+
+    def trace(self, *args, at=0, **kwargs) -> None:
+        """Prints every named value of the element `at` of the (first) result, beside eager PyTorch's."""
+        found = _trace.rows(self, self._whole, self._parameters, args, kwargs, at)
+        print(_trace.table(self.name, at, found))
+
+    def __repr__(self):
+        return f"<ingot.Op {self.name}{self.signature}>"
+
+
+@typing.overload
+def op(source: str | types.FunctionType, /, *, name: str | None = None, numerics: str = "default",
+       debug: bool = False) -> Op: ...
+@typing.overload
+def op(*, name: str | None = None, numerics: str = "default",
+       debug: bool = False) -> typing.Callable[[types.FunctionType], Op]: ...
+def op(source=None, /, *, name=None, numerics="default", debug=False):
+    """Makes an op of a function (`@ingot.op`, `@ingot.op(numerics="eager")`) or of a text (`ingot.op("relu(x) + y")`).
+
+    name: which def of a text is the op (else the last), or what the op of a function or an expression is called.
+    numerics: 'default' keeps intermediates of 16-bit floats in float32; 'eager' rounds them after each op, as eager
+    PyTorch does; 'fast' allows fast-math.  debug: checks gathered indices on the GPU and synchronises.
+    """
+    if source is None:
+        return lambda function: op(function, name=name, numerics=numerics, debug=debug)
+    return Op(source, name, numerics, debug)

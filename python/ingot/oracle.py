@@ -1,0 +1,209 @@
+"""Whether results are what eager PyTorch gives.
+
+What is IEEE arithmetic alone has the same bits in any implementation. A transcendental function has not: each may be off
+by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a whole expression. The judge therefore
+runs eager PyTorch again with every such step pushed off by that much, up or down at random, and allows at each element
+what these runs spread over. Where eager's own step is far from float64, being nearer to it is allowed too. Steps in
+16-bit floats are pushed by their rounding, which Ingot leaves out unless numerics="eager".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+RUNS = 6
+SLACK = 1.5  # of the spread of so few runs
+ULP_A_STEP = 4
+STEPS_OF_A_COMPOSITE = 6
+
+_EXACT = set("""add sub rsub mul div true_divide neg abs maximum minimum fmax fmin clamp clamp_min clamp_max relu where
+eq ne lt le gt ge isnan isinf isfinite signbit floor ceil round trunc frac reciprocal floor_divide
+sign sgn copysign nextafter square logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor
+bitwise_not bitwise_left_shift bitwise_right_shift heaviside hardtanh threshold leaky_relu nan_to_num
+fill full_like ones_like zeros_like empty_like full ones zeros scalar_tensor arange lift_fresh""".split())
+# Exact as well, but eager's vector loops lose what is left of a quotient past the digits of its type.
+_EXACT_IN_FLOAT64 = {"remainder", "fmod"}
+_MOVES = set("""_to_copy clone copy cat stack index index_select gather take select slice view reshape _unsafe_view
+expand permute transpose t unsqueeze squeeze unbind split split_with_sizes chunk flip detach alias as_strided
+unflatten flatten narrow diagonal roll contiguous""".split())
+_ONE_STEP = set("""exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
+atan2 hypot erf erfc lgamma pow sqrt rsqrt""".split())  # sqrt: eager's in float64 is Intel MKL's, 1 ulp off
+
+
+@dataclasses.dataclass
+class Verdict:
+    """`max_ulp` counts in units of eager's result; `message` is one line for people."""
+
+    ok: bool
+    bit_for_bit: bool
+    max_abs: float
+    max_ulp: float
+    message: str
+
+
+def as_list(value) -> list[torch.Tensor]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def judge(reference, args, kwargs, results, numerics: str = "default") -> Verdict:
+    """Judges what an op gave for the arguments with which `reference` is called again."""
+    with torch.no_grad():
+        eager = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
+        results = as_list(results)
+        if message := _shape_difference(results, eager):
+            return Verdict(False, False, float("nan"), float("nan"), message)
+        if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, eager)):
+            return Verdict(True, True, 0.0, 0.0, "bit for bit")
+        max_abs = max(difference(ours, theirs).max().item() if ours.numel() else 0.0 for ours, theirs in zip(results, eager))
+        max_ulp = max(
+            (difference(ours, theirs) / ulp(theirs)).max().item() if ours.numel() else 0.0
+            for ours, theirs in zip(results, eager)
+        )
+        numbers = f"max difference {max_abs:.3g}, {max_ulp:.3g} ulp"
+        if max_abs == 0:
+            return Verdict(True, False, 0.0, 0.0, "equal in value; the bits of a zero differ")
+        for k, allowed in enumerate(_allowed(reference, args, kwargs, eager, numerics)):
+            if message := _excess(results[k], eager[k], allowed):
+                return Verdict(False, False, max_abs, max_ulp, f"{numbers}; {message}")
+        return Verdict(True, False, max_abs, max_ulp, f"{numbers}, within {ULP_A_STEP} ulp a step")
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements as integers, all NaNs alike."""
+    if not tensor.dtype.is_floating_point:
+        return tensor
+    integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.itemsize]
+    plain = torch.where(tensor.isnan(), torch.full_like(tensor, float("nan")), tensor)
+    return plain.contiguous().view(integer)
+
+
+def difference(ours: torch.Tensor, eager: torch.Tensor) -> torch.Tensor:
+    """|ours - eager| in float64: 0 where both are NaN or the same infinity, infinite where one alone is."""
+    a, b = ours.double(), eager.double()
+    same = (a == b) | (a.isnan() & b.isnan())
+    return torch.where(same, 0.0, (a - b).abs().nan_to_num(nan=float("inf"), posinf=float("inf")))
+
+
+def ulp(tensor: torch.Tensor) -> torch.Tensor:
+    """The unit in the last place of each element, in float64; 1 for integers."""
+    if not tensor.dtype.is_floating_point:
+        return torch.ones_like(tensor, dtype=torch.float64)
+    info = torch.finfo(tensor.dtype)
+    value = tensor.double().abs().nan_to_num(nan=0.0, posinf=info.max)
+    exponent = torch.frexp(value).exponent - 1
+    unit = torch.ldexp(torch.full_like(value, info.eps), exponent)
+    return unit.clamp(min=info.smallest_normal * info.eps)
+
+
+def _shape_difference(results, eager) -> str:
+    if len(results) != len(eager):
+        return f"{len(results)} results, eager gives {len(eager)}"
+    for k, (ours, theirs) in enumerate(zip(results, eager)):
+        facts = [("dtype", ours.dtype, theirs.dtype), ("shape", list(ours.shape), list(theirs.shape))]
+        if theirs.numel() > 0:
+            # A result of Ingot's is dense memory of its own, where eager's may be a view.
+            facts.append(("strides", _strides(ours), _strides(torch.empty_like(theirs, device="meta"))))
+        for what, mine, its in facts:
+            if mine != its:
+                return f"result {k} has {what} {mine}, eager's is {its}"
+    return ""
+
+
+def _strides(tensor: torch.Tensor) -> list[int]:
+    """Strides that matter: those of dims of size 1 do not."""
+    return [stride if size > 1 else 0 for size, stride in zip(tensor.shape, tensor.stride())]
+
+
+def _allowed(reference, args, kwargs, eager, numerics: str) -> list[torch.Tensor]:
+    """What each element may be off by: the spread of the pushed runs, and infinite where one of them is not finite."""
+    spread = [torch.zeros_like(theirs, dtype=torch.float64) for theirs in eager]
+    for run in range(RUNS):
+        with _Pushed(run, numerics):
+            pushed = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
+        spread = [torch.maximum(s, difference(p, theirs)) for s, p, theirs in zip(spread, pushed, eager)]
+    half = [theirs.dtype in (torch.float16, torch.bfloat16) for theirs in eager]
+    return [SLACK * s + (ulp(theirs) if h else 0.0) for s, theirs, h in zip(spread, eager, half)]
+
+
+def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> str:
+    wrong = difference(ours, eager) > allowed
+    count = int(wrong.sum())
+    if not count:
+        return ""
+    first = tuple(int(i) for i in wrong.nonzero()[0])
+    return (
+        f"{count} of {ours.numel()} elements are farther off than {ULP_A_STEP} ulp a step explain, "
+        f"the first at {list(first)}: ingot {ours[first].item()!r}, eager {eager[first].item()!r}"
+    )
+
+
+class _Pushed(TorchDispatchMode):
+    """Eager PyTorch with its inexact steps pushed to the edge of what they may be off by."""
+
+    def __init__(self, seed: int, numerics: str):
+        super().__init__()
+        self.generators = {}
+        self.seed = seed
+        self.rounds_halves = numerics == "eager"
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        result = function(*args, **kwargs)
+        name = function.overloadpacket.__name__.rstrip("_")
+        for tensor in result if isinstance(result, (tuple, list)) else [result]:
+            if name not in _MOVES and isinstance(tensor, torch.Tensor) and tensor.dtype.is_floating_point:
+                self.push(tensor, name, function, args, kwargs)
+        return result
+
+    def push(self, result, name, function, args, kwargs) -> None:
+        """Moves the step's result by as much as it may be off."""
+        half = result.dtype in (torch.float16, torch.bfloat16)
+        if name in _EXACT and (not half or self.rounds_halves):
+            return
+        wide = self.widened(function, args, kwargs, result)
+        if name in _EXACT_IN_FLOAT64 and not half:
+            wide = torch.where(result.isnan(), 0, wide) if wide.dtype == result.dtype else wide
+            return self.move(result, torch.zeros_like(wide), wide)
+        reach = ulp(result) * (1 if half else ULP_A_STEP)
+        if name not in _ONE_STEP | _EXACT | _EXACT_IN_FLOAT64:
+            # What a composite adds up in between may be as large as its operands.
+            reach = reach * STEPS_OF_A_COMPOSITE
+            for operand in args:
+                if isinstance(operand, torch.Tensor) and operand.dtype.is_floating_point and _fits(operand, result):
+                    reach = reach + 2 * ulp(operand.to(result.dtype))
+        self.move(result, reach + 2 * difference(result, wide).nan_to_num(posinf=0.0), wide)
+
+    def move(self, result, reach, wide) -> None:
+        signs = torch.rand(result.shape, generator=self.generator(result.device), device=result.device) < 0.5
+        value = torch.where(result.isfinite() | signs, result.double(), wide.double())
+        result.copy_(torch.where(value.isfinite(), value + torch.where(signs, reach, -reach), value))
+
+    @staticmethod
+    def widened(function, args, kwargs, result):
+        """The step in float64; its own result where there is no such thing."""
+        try:
+            wide = function(*map(_widened, args), **kwargs)
+        except (RuntimeError, TypeError):
+            return result.double()
+        wide = wide[0] if isinstance(wide, (tuple, list)) else wide
+        return wide if wide.shape == result.shape else result.double()
+
+    def generator(self, device):
+        if device not in self.generators:
+            self.generators[device] = torch.Generator(device).manual_seed(self.seed)
+        return self.generators[device]
+
+
+def _fits(operand: torch.Tensor, result: torch.Tensor) -> bool:
+    """Whether it broadcasts to the result's shape."""
+    pairs = zip(reversed(operand.shape), reversed(result.shape))
+    return operand.dim() <= result.dim() and all(size in (1, full) for size, full in pairs)
+
+
+def _widened(value):
+    if isinstance(value, torch.Tensor) and value.dtype.is_floating_point:
+        return value.double()
+    return [_widened(item) for item in value] if isinstance(value, (list, tuple)) else value

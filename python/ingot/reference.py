@@ -1,0 +1,140 @@
+"""The same text in eager PyTorch: what every op's results are compared with.
+
+The text runs in a namespace of Ingot's, where each name of the language is PyTorch's own function, and where bare sum,
+min, max, abs, round, pow, any and all are torch's on tensors and Python's on the rest.
+"""
+
+from __future__ import annotations
+
+import __future__
+import ast
+import builtins
+import inspect
+import math
+
+import torch
+import torch.nn.functional as F
+
+from . import _ingot
+from .capture import Text, fail
+
+_COERCIONS = {"float": float, "int": int, "bool": bool}
+_STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
+_TWOFOLD = ("sum", "min", "max", "abs", "round", "pow", "any", "all")
+_MODULES = ("torch", "torch.nn", "torch.nn.functional", "math")
+
+
+class Reference:
+    """An op in eager PyTorch: any tensors that eager takes, on any device, with gradients."""
+
+    def __init__(self, text: Text, parameters):
+        self._annotations = {name: kind for name, kind, _ in parameters if kind in _COERCIONS}
+        self.__wrapped__ = compile_text(text, [name for name, _, _ in parameters])
+        self.__name__ = text.name
+        self._signature = inspect.signature(self.__wrapped__)
+
+    def __call__(self, *args, **kwargs):
+        bound = self._signature.bind(*args, **kwargs)
+        for name, kind in self._annotations.items():
+            if name in bound.arguments:
+                bound.arguments[name] = coerce(name, kind, bound.arguments[name])
+        return self.__wrapped__(*bound.args, **bound.kwargs)
+
+    def __repr__(self):
+        return f"<eager reference of {self.__name__}>"
+
+
+def coerce(name: str, kind: str, value):
+    """A number as the annotation of its parameter has it."""
+    if isinstance(value, torch.Tensor):
+        raise fail(f"`{name}` is annotated {kind} and was given a tensor")
+    if value is None or (kind == "int" and isinstance(value, float)) or (kind == "bool" and value not in (0, 1)):
+        raise fail(f"`{name}` is annotated {kind}, and {value!r} is not one", f"pass {kind}(…) of it")
+    return _COERCIONS[kind](value)
+
+
+def compile_text(text: Text, parameters: list[str]):
+    """The op's function, ready to be called in eager PyTorch."""
+    module = as_module(text, parameters)
+    scope = namespace()
+    for statement in module.body:
+        if isinstance(statement, ast.ImportFrom) and (statement.names[0].name == "*" or statement.module not in _MODULES):
+            continue
+        if isinstance(statement, ast.Import):
+            statement.names = [alias for alias in statement.names if alias.name in _MODULES]
+            if not statement.names:
+                continue
+        if isinstance(statement, ast.FunctionDef):
+            statement.decorator_list = []
+        file = _move(statement, text)
+        code = compile(
+            ast.Module([statement], []), file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True
+        )
+        exec(code, scope)
+    return scope[text.name]
+
+
+def as_module(text: Text, parameters: list[str]) -> ast.Module:
+    """The text's tree; a bare expression becomes the def that it stands for."""
+    module = ast.parse(text.text.expandtabs() if "\t" in text.text else text.text)
+    last = module.body[-1]
+    if isinstance(last, ast.Expr) and not any(isinstance(s, ast.FunctionDef) for s in module.body):
+        definition = ast.parse(f"def {text.name}({', '.join(parameters)}): return 0").body[0]
+        definition.body[0].value = last.value
+        module.body[-1] = ast.fix_missing_locations(ast.copy_location(definition, last))
+    return module
+
+
+def _move(statement: ast.stmt, text: Text) -> str:
+    """Gives a statement the lines that it has in its file, whose name is returned."""
+    for line, file, original, _ in reversed(text.origins):
+        if statement.lineno >= line:
+            ast.increment_lineno(statement, original - line)
+            return file
+    return text.source_name
+
+
+def torch_function(name: str):
+    """PyTorch's own op of a name of the language; None where it has no such function."""
+    for module in (torch, F, torch.special):
+        if function := getattr(module, name, None):
+            return function
+    if hasattr(torch.Tensor, name):
+        return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+    return None
+
+
+def namespace() -> dict:
+    """A fresh namespace for the text of an op."""
+    scope = {"__builtins__": builtins, "__name__": "ingot.reference", "Tensor": torch.Tensor}
+    for name, _, aliases, is_function, _, _ in _ingot.language():
+        for spelled in (name, *aliases):
+            if is_function and spelled not in _STATIC and (function := torch_function(spelled)):
+                scope[spelled] = function
+    scope.update({name: _twofold(name) for name in _TWOFOLD})
+    scope.update(torch=_Module(torch, scope), F=_Module(F, scope), math=math, nn=torch.nn, inf=math.inf, nan=math.nan)
+    return scope
+
+
+def _twofold(name: str):
+    on_tensors, on_the_rest = getattr(torch, name), getattr(builtins, name)
+
+    def function(*args, **kwargs):
+        return (on_tensors if any(isinstance(a, torch.Tensor) for a in args) else on_the_rest)(*args, **kwargs)
+
+    function.__name__ = name
+    return function
+
+
+class _Module:
+    """PyTorch's module, and for what it lacks (torch.gelu) the language's name."""
+
+    def __init__(self, module, scope: dict):
+        self._module, self._scope = module, scope
+
+    def __getattr__(self, name: str):
+        if hasattr(self._module, name):
+            return getattr(self._module, name)
+        if name in self._scope:
+            return self._scope[name]
+        raise AttributeError(f"{self._module.__name__} has no {name}")

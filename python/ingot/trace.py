@@ -1,0 +1,156 @@
+"""One element of a call, value by value: what Ingot's kernel computes beside what eager PyTorch does.
+
+The op's text is run once more with a note taken after every assignment, in eager PyTorch and in Ingot; there, the notes
+that are tensors become further results.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+import torch
+
+from .capture import Text, fail
+from .reference import as_module, compile_text
+
+_NOTES = "trace_notes"
+
+
+@dataclasses.dataclass
+class Row:
+    """A named value of one element; `ingot` is None for a number, which the host computes."""
+
+    name: str
+    ingot: float | int | bool | None
+    eager: float | int | bool
+
+
+def rows(op, text: Text, parameters, args, kwargs, at) -> list[Row]:
+    """The named values of the result's element `at`, in the order in which they are computed."""
+    names = [name for name, _, _ in parameters]
+    noted, results = _run_eager(text, names, op, args, kwargs)
+    index = _index(at, results[0].shape)
+    kept = [k for k, (_, value) in enumerate(noted) if _element(value, results[0].shape, index) is not None]
+    tensors = [k for k in kept if isinstance(noted[k][1], torch.Tensor)]
+    if not tensors:
+        raise fail("none of the op's values has the shape of its result")
+    ours = _run_ingot(op, text, names, tensors, args, kwargs)
+    found = []
+    for k in kept:
+        name, value = noted[k]
+        mine = _element(ours[k], results[0].shape, index) if k in ours else None
+        found.append(Row(name, mine, _element(value, results[0].shape, index)))
+    return found
+
+
+def table(name: str, at, found: list[Row]) -> str:
+    """The rows as text, in columns."""
+    lines = [("", "ingot", "eager", "difference")]
+    for row in found:
+        mine = "" if row.ingot is None else _show(row.ingot)
+        lines.append((row.name, mine, _show(row.eager), _difference(row)))
+    widths = [max(len(line[column]) for line in lines) for column in range(4)]
+    head = f"{name} at {list(at) if isinstance(at, tuple) else at}"
+    body = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+    return "\n".join([head, *body])
+
+
+def _show(value) -> str:
+    return repr(value) if isinstance(value, (bool, int)) else f"{value:.9g}"
+
+
+def _difference(row: Row) -> str:
+    if row.ingot is None or row.ingot == row.eager or (row.ingot != row.ingot and row.eager != row.eager):
+        return "" if row.ingot is None else "0"
+    return f"{float(row.ingot) - float(row.eager):.3g}"
+
+
+def _index(at, shape) -> tuple:
+    index = at if isinstance(at, tuple) else (at,) if shape else ()
+    if len(index) != len(shape) or not all(-n <= i < n for i, n in zip(index, shape)):
+        raise fail(f"at={at} is no element of a result of shape {list(shape)}", "give one index for each dim")
+    return index
+
+
+def _element(value, shape, index):
+    """The value at an index of the result, or None where it has none there."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    if not isinstance(value, torch.Tensor):
+        return None
+    try:
+        return value.detach().broadcast_to(shape)[index].item()
+    except RuntimeError:
+        return None
+
+
+def _run_eager(text: Text, names, op, args, kwargs):
+    module = _with_notes(text, names, None)
+    variant = Text(ast.unparse(module), text.name, text.source_name)
+    function = compile_text(variant, names)
+    bound = op.signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    with torch.no_grad():
+        noted, result = function(*bound.args, **bound.kwargs)
+    return noted, list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def _run_ingot(op, text: Text, names, tensors: list[int], args, kwargs) -> dict:
+    module = _with_notes(text, names, tensors)
+    variant = type(op)(ast.unparse(module), name=text.name, numerics=op.numerics)
+    with torch.no_grad():
+        values = variant(*args, **kwargs)
+    return dict(zip(tensors, values if isinstance(values, tuple) else (values,)))
+
+
+def _with_notes(text: Text, names, tensors: list[int] | None) -> ast.Module:
+    """The text with a note after every assignment of the op's own def. It returns the notes and the result or, where
+    `tensors` says which of them are tensors, these alone."""
+    module = as_module(text, names)
+    for statement in module.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == text.name:
+            statement.decorator_list = []
+            notes = _Notes(tensors)
+            body = [new for old in statement.body for new in notes.statement(old)]
+            statement.body = [*ast.parse(f"{_NOTES} = []").body, *body]
+    return ast.fix_missing_locations(module)
+
+
+class _Notes:
+    def __init__(self, tensors: list[int] | None):
+        if tensors is None:
+            self.answer = f"return {_NOTES}, trace_result"
+        else:
+            self.answer = "return " + ", ".join(f"{_NOTES}[{k}][1]" for k in tensors)
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        if isinstance(node, ast.Return):
+            return self.returned(node)
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            return [node, *(self.note(n.id, n.id) for t in targets for n in ast.walk(t) if _is_store(n))]
+        for field in ("body", "orelse"):
+            if not isinstance(node, ast.FunctionDef) and getattr(node, field, None):
+                setattr(node, field, [new for old in getattr(node, field) for new in self.statement(old)])
+        return [node]
+
+    def returned(self, node: ast.Return) -> list[ast.stmt]:
+        result = ast.parse("trace_result = 0").body[0]
+        result.value = node.value
+        items = node.value.elts if isinstance(node.value, ast.Tuple) else None
+        notes = (
+            [self.note("returns", "trace_result")]
+            if items is None
+            else [self.note(f"returns [{k}]", f"trace_result[{k}]") for k in range(len(items))]
+        )
+        return [result, *notes, *ast.parse(self.answer).body]
+
+    @staticmethod
+    def note(name: str, value: str) -> ast.stmt:
+        return ast.parse(f"{_NOTES}.append(({name!r}, {value}))").body[0]
+
+
+def _is_store(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+

@@ -1,0 +1,103 @@
+#define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
+#include <Python.h>
+
+#include <string_view>
+
+#include "frontend/library.h"
+#include "python/errors.h"
+#include "python/op_object.h"
+#include "runtime/op.h"
+#include "runtime/runtime.h"
+
+namespace ingot::python {
+
+namespace {
+
+PyObject* module_counters(PyObject*, PyObject*) {
+  Counters c = counters();
+  return Py_BuildValue("{sK sK sK sK sK sK sK}", "lowerings", c.lowerings, "plans", c.plans, "compiles", c.compiles,
+                       "disk_hits", c.disk_hits, "launches", c.launches, "allocations", c.allocations, "loads",
+                       c.loads);
+}
+
+PyObject* module_cache_info(PyObject*, PyObject*) try {
+  const runtime::Store& store = runtime::default_runtime().store;
+  runtime::StoreCounters counts = store.counters();
+  runtime::Store::Usage usage = store.usage();
+  return Py_BuildValue("{ss sO ss sK sK sK sK}", "folder", store.folder().c_str(), "enabled",
+                       store.enabled() ? Py_True : Py_False, "status", store.status().c_str(), "files", usage.files,
+                       "bytes", usage.bytes, "hits", counts.hits, "misses", counts.misses);
+} catch (...) {
+  set_python_error();
+  return nullptr;
+}
+
+const char* name_of(frontend::NameInfo::Kind kind) {
+  switch (kind) {
+    case frontend::NameInfo::Kind::Primitive:
+      return "primitive";
+    case frontend::NameInfo::Kind::Builtin:
+      return "builtin";
+    case frontend::NameInfo::Kind::Library:
+      return "library";
+  }
+  return "";
+}
+
+PyObject* tuple_of(const std::vector<std::string_view>& names) {
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(names.size()));
+  for (size_t i = 0; tuple && i < names.size(); ++i) {
+    PyObject* item = PyUnicode_FromStringAndSize(names[i].data(), static_cast<Py_ssize_t>(names[i].size()));
+    if (!item)
+      Py_CLEAR(tuple);
+    else
+      PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple;
+}
+
+PyObject* module_language(PyObject*, PyObject*) try {
+  PyObject* list = PyList_New(0);
+  for (const frontend::NameInfo& info : frontend::language_names()) {
+    if (!list) break;
+    PyObject* aliases = tuple_of(info.aliases);
+    PyObject* row = aliases ? Py_BuildValue("(s#sNOOs#)", info.name.data(), static_cast<Py_ssize_t>(info.name.size()),
+                                            name_of(info.kind), aliases, info.is_function ? Py_True : Py_False,
+                                            info.is_method ? Py_True : Py_False, info.summary.data(),
+                                            static_cast<Py_ssize_t>(info.summary.size()))
+                            : nullptr;
+    if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+} catch (...) {
+  set_python_error();
+  return nullptr;
+}
+
+PyMethodDef methods[] = {
+    {"counters", module_counters, METH_NOARGS, "What the process has done so far, as a dict."},
+    {"cache_info", module_cache_info, METH_NOARGS, "The folder of compiled kernels, as a dict."},
+    {"language", module_language, METH_NOARGS,
+     "Every name of the language: (name, kind, aliases, is_function, is_method, summary)."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "ingot._ingot", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+}  // namespace ingot::python
+
+PyMODINIT_FUNC PyInit__ingot() {
+  using namespace ingot::python;
+  PyObject* module = PyModule_Create(&definition);
+  if (!module) return nullptr;
+  if (!add_error(module) || !add_op_type(module) ||
+      PyModule_AddStringConstant(module, "__version__", INGOT_VERSION) != 0) {
+    Py_DECREF(module);
+    return nullptr;
+  }
+  return module;
+}

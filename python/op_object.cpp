@@ -1,0 +1,377 @@
+#define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
+#include "python/op_object.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+// Python.h comes first, by way of the header above.
+#include <structmember.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "frontend/lowering.h"
+#include "python/arguments.h"
+#include "python/errors.h"
+#include "runtime/op.h"
+#include "runtime/op_state.h"
+
+// The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs what a built-in function's
+// does. The package's class ingot.Op derives from it and adds what may be slow (source, reference, trace). The text
+// comes late, by `_define` from the subclass's `_resolve`, since an op may use names that its module binds below it.
+
+namespace ingot::python {
+
+namespace {
+
+struct OpObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  std::optional<Op> op;
+  PyObject* names;        ///< a tuple: the parameters' names, interned
+  uint64_t refuses_none;  ///< parameters whose default is not None: None is not the same as leaving them out
+};
+
+OpObject* self_of(PyObject* object) { return reinterpret_cast<OpObject*>(object); }
+
+/// Lets other Python threads run for as long as it lives.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Runs `body`, which returns a new reference, with C++ exceptions made Python's.
+template <typename Body>
+PyObject* guarded(Body body) {
+  try {
+    return body();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* text_object(std::string_view text) {
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+/// The op, its text read if that is still to be done.
+const Op& op_of(PyObject* object) {
+  OpObject* self = self_of(object);
+  if (!self->op) {
+    PyObject* done = PyObject_CallMethod(object, "_resolve", nullptr);
+    if (!done) throw python_error();
+    Py_DECREF(done);
+    if (!self->op) throw_internal("an ingot.Op was left without its text");
+  }
+  return *self->op;
+}
+
+CallForm form_of(OpObject* self) {
+  return {self->op->name(), self->op->parameters(), reinterpret_cast<PyTupleObject*>(self->names)->ob_item};
+}
+
+void check_none(OpObject* self, const ArgumentList& arguments, PyObject* const* args, size_t count,
+                PyObject* keywords) {
+  auto check = [&](size_t i, PyObject* value) {
+    if (value == Py_None && i < 64 && (self->refuses_none >> i & 1))
+      throw_author({}, "`" + self->op->parameters()[i].name + "` is None", "leave it out for its default");
+  };
+  for (size_t i = 0; i < count; ++i) check(i, args[i]);
+  for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); ++k)
+    for (size_t i = 0; i < arguments.size() && i < self->op->parameters().size(); ++i)
+      if (PyUnicode_Compare(PyTuple_GET_ITEM(self->names, static_cast<Py_ssize_t>(i)), PyTuple_GET_ITEM(keywords, k)) ==
+          0)
+        check(i, args[count + static_cast<size_t>(k)]);
+}
+
+PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) {
+  c10::SmallVector<at::Tensor, 4> results = to_results(out);
+  {
+    WithoutGil released;
+    op.call_out(arguments, results);
+  }
+  return Py_NewRef(out);
+}
+
+PyObject* to_python(Results& results) {
+  if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]));
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(results.size()));
+  for (size_t i = 0; tuple && i < results.size(); ++i) {
+    PyObject* item = THPVariable_Wrap(std::move(results[i]));
+    if (!item)
+      Py_CLEAR(tuple);
+    else
+      PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple;
+}
+
+PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const Op& op = op_of(object);
+    OpObject* self = self_of(object);
+    size_t count = static_cast<size_t>(PyVectorcall_NARGS(flags));
+    PyObject* out = nullptr;
+    ArgumentList arguments = bind(form_of(self), args, count, keywords, &out);
+    if (self->refuses_none) check_none(self, arguments, args, count, keywords);
+    if (out && out != Py_None) return call_into(op, arguments, out);
+    Results results;
+    {
+      WithoutGil released;
+      op.state().call(arguments, results);
+    }
+    return to_python(results);
+  });
+}
+
+PyObject* op_prepare(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const Op& op = op_of(object);
+    ArgumentList arguments = bind(form_of(self_of(object)), args, static_cast<size_t>(count), keywords, nullptr);
+    {
+      WithoutGil released;
+      op.prepare(arguments);
+    }
+    return Py_NewRef(Py_None);
+  });
+}
+
+Stage stage_named(std::string_view name) {
+  if (name == "ast") return Stage::Ast;
+  if (name == "ir") return Stage::Ir;
+  if (name == "plan") return Stage::Plan;
+  if (name == "source") return Stage::Source;
+  if (name == "ptx") return Stage::Ptx;
+  throw_author({}, "`" + std::string(name) + "` is no stage", "the stages are ast, ir, plan, source and ptx");
+}
+
+EmitTarget::Device device_named(const char* name) {
+  if (!name) return EmitTarget::Device::OfArguments;
+  std::string_view device = name;
+  if (device == "cpu") return EmitTarget::Device::Cpu;
+  if (device == "cuda") return EmitTarget::Device::Cuda;
+  throw_author({}, "Ingot makes no kernels for `" + std::string(device) + "`", "the devices are cpu and cuda");
+}
+
+/// _emit(stage, device, architecture, *args, **keywords); device may be None.
+PyObject* op_emit(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const Op& op = op_of(object);
+    const char* stage = count < 3 ? nullptr : PyUnicode_AsUTF8(args[0]);
+    if (!stage) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "_emit takes a stage");
+    const char* device = args[1] == Py_None ? nullptr : PyUnicode_AsUTF8(args[1]);
+    long architecture = PyLong_AsLong(args[2]);
+    if (PyErr_Occurred()) return nullptr;
+    ArgumentList arguments =
+        bind(form_of(self_of(object)), args + 3, static_cast<size_t>(count - 3), keywords, nullptr);
+    EmitTarget target{device_named(device), static_cast<int>(architecture)};
+    std::string text;
+    {
+      WithoutGil released;
+      text = op.emit(stage_named(stage), arguments, target);
+    }
+    return text_object(text);
+  });
+}
+
+// Definition
+
+Numerics numerics_named(std::string_view name) {
+  if (name == "default") return Numerics::Default;
+  if (name == "eager") return Numerics::Eager;
+  if (name == "fast") return Numerics::Fast;
+  throw_author({}, "numerics is `" + std::string(name) + "`", "it is one of default, eager and fast");
+}
+
+/// From a list of (line, file, line in the file, indent).
+bool read_origins(PyObject* list, std::vector<Source::Origin>& origins) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    unsigned line, original_line, indent;
+    const char* file;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "IsII", &line, &file, &original_line, &indent)) return false;
+    origins.push_back({line, file, original_line, indent});
+  }
+  return true;
+}
+
+PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
+  PyObject* names = PyTuple_New(static_cast<Py_ssize_t>(parameters.size()));
+  for (size_t i = 0; names && i < parameters.size(); ++i) {
+    PyObject* name = PyUnicode_InternFromString(parameters[i].name.c_str());
+    if (!name)
+      Py_CLEAR(names);
+    else
+      PyTuple_SET_ITEM(names, static_cast<Py_ssize_t>(i), name);
+  }
+  return names;
+}
+
+/// _define(text, source_name, origins, name, numerics, debug): reads the text. Of two threads the first one wins.
+PyObject* op_define(PyObject* object, PyObject* args) {
+  const char *text, *source_name, *name, *numerics;
+  Py_ssize_t size;
+  PyObject* list;
+  int debug;
+  if (!PyArg_ParseTuple(args, "s#sO!ssp", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<Source::Origin> origins;
+    if (!read_origins(list, origins)) return nullptr;
+    OpOptions options{name, source_name, numerics_named(numerics), debug != 0};
+    auto source =
+        std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
+    Op op(frontend::define(std::move(source), name), options);
+    PyObject* names = interned_names(op.parameters());
+    if (!names) return nullptr;
+    OpObject* self = self_of(object);
+    if (self->op) {
+      Py_DECREF(names);
+    } else {
+      self->names = names;
+      self->op.emplace(std::move(op));
+    }
+    return Py_NewRef(Py_None);
+  });
+}
+
+/// _refuse_none(names): the parameters for which None is an error.
+PyObject* op_refuse_none(PyObject* object, PyObject* names) {
+  return guarded([&]() -> PyObject* {
+    OpObject* self = self_of(object);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->names) && i < 64; ++i) {
+      int found = PySequence_Contains(names, PyTuple_GET_ITEM(self->names, i));
+      if (found < 0) return nullptr;
+      if (found) self->refuses_none |= uint64_t{1} << i;
+    }
+    return Py_NewRef(Py_None);
+  });
+}
+
+// The type
+
+PyObject* op_new(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* object = type->tp_alloc(type, 0);
+  if (!object) return nullptr;
+  OpObject* self = self_of(object);
+  new (&self->op) std::optional<Op>();
+  self->vectorcall = op_call;
+  return object;
+}
+
+void op_dealloc(PyObject* object) {
+  OpObject* self = self_of(object);
+  PyTypeObject* type = Py_TYPE(object);
+  std::destroy_at(&self->op);
+  Py_XDECREF(self->names);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/// A class that Python makes does not take part in vectorcall before 3.12, even where it leaves `__call__` alone.
+PyObject* op_init_subclass(PyObject* object, PyObject*) {
+  auto type = reinterpret_cast<PyTypeObject*>(object);
+  if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  return Py_NewRef(Py_None);
+}
+
+PyObject* op_name(PyObject* object, void*) {
+  return guarded([&] { return text_object(op_of(object).name()); });
+}
+
+PyObject* op_text(PyObject* object, void*) {
+  return guarded([&] { return text_object(op_of(object).text()); });
+}
+
+PyObject* op_defined(PyObject* object, void*) { return PyBool_FromLong(self_of(object)->op.has_value()); }
+
+const char* annotation_name(frontend::Parameter::Annotation annotation) {
+  switch (annotation) {
+    case frontend::Parameter::Annotation::None:
+      return "";
+    case frontend::Parameter::Annotation::Float:
+      return "float";
+    case frontend::Parameter::Annotation::Int:
+      return "int";
+    case frontend::Parameter::Annotation::Bool:
+      return "bool";
+    case frontend::Parameter::Annotation::Tensor:
+      return "Tensor";
+  }
+  return "";
+}
+
+PyObject* op_parameters(PyObject* object, void*) {
+  return guarded([&]() -> PyObject* {
+    auto parameters = op_of(object).parameters();
+    PyObject* list = PyList_New(static_cast<Py_ssize_t>(parameters.size()));
+    for (size_t i = 0; list && i < parameters.size(); ++i) {
+      PyObject* item = Py_BuildValue("(ssO)", parameters[i].name.c_str(), annotation_name(parameters[i].annotation),
+                                     parameters[i].has_default ? Py_True : Py_False);
+      if (!item)
+        Py_CLEAR(list);
+      else
+        PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), item);
+    }
+    return list;
+  });
+}
+
+template <auto Function>
+PyCFunction as_method() {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Function));
+}
+
+PyMethodDef op_methods[] = {
+    {"prepare", as_method<op_prepare>(), METH_FASTCALL | METH_KEYWORDS,
+     "prepare(*args, **kwargs)\n--\n\nCompile and load what a call with these arguments would need; launch nothing."},
+    {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_define", op_define, METH_VARARGS, nullptr},
+    {"_refuse_none", op_refuse_none, METH_O, nullptr},
+    {"__init_subclass__", op_init_subclass, METH_NOARGS | METH_CLASS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef op_properties[] = {
+    {"name", op_name, nullptr, "The op's name.", nullptr},
+    {"text", op_text, nullptr, "The text that the op is compiled from.", nullptr},
+    {"_parameters", op_parameters, nullptr, nullptr, nullptr},
+    {"_defined", op_defined, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyMemberDef op_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+}  // namespace
+
+bool add_op_type(PyObject* module) {
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(op_new)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(op_dealloc)},
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+      {Py_tp_methods, op_methods},
+      {Py_tp_getset, op_properties},
+      {Py_tp_members, op_members},
+      {0, nullptr},
+  };
+  PyType_Spec spec{"ingot._ingot.Op", sizeof(OpObject), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  PyObject* type = PyType_FromSpec(&spec);
+  if (!type) return false;
+  bool added = PyModule_AddObjectRef(module, "Op", type) == 0;
+  Py_DECREF(type);
+  return added;
+}
+
+}  // namespace ingot::python

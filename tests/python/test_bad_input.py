@@ -1,0 +1,195 @@
+"""Whatever an author gets wrong: the sentence, the place, and what to do instead, from every door alike.
+
+`¦` in a text marks where the caret must point; a text without it has an error that is of the call, not of a place.
+"""
+
+import os
+import re
+import subprocess
+
+import pytest
+import torch
+
+import ingot
+
+DTYPES = {"f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "u8": torch.uint8, "f64": torch.float64}
+NESTED = "(" * 10_000 + "x" + ")" * 10_000
+
+# text, arguments, what the message says (a regular expression over message and help)
+ROWS = [
+    # Syntax outside the language
+    ("def f(x):\n    return ¦0 < x < 1", "x=f32:3", "chain"),
+    ("def f(x, y):\n    return ¦x > 0 and y > 0", "x=f32:3 y=f32:3", "and.*(&|logical_and)"),
+    ("def f(x, y):\n    return ¦x > 0 or y > 0", "x=f32:3 y=f32:3", r"or.*(\||logical_or)"),
+    ("def f(x):\n    return ¦not x", "x=f32:3", "not.*~"),
+    ("def f(x):\n    if ¦x > 0:\n        return x\n    return -x", "x=f32:3", "where"),
+    ("def f(x):\n    return ¦x if x > 0 else -x", "x=f32:3", "where"),
+    ("def f(x):\n    while True:\n        x = ¦x + 1\n    return x", "x=f32:3", "nodes.*loops are unrolled"),
+    ("def f(x):\n    ¦x[0] = 1\n    return x", "x=f32:3", "in place|assign"),
+    ("def f(x):\n    return ¦{'a': x}", "x=f32:3", "dict"),
+    ("def f(x):\n    ¦try:\n        return x\n    except ValueError:\n        return x", "x=f32:3", "try"),
+    ("def f(x):\n    ¦with torch.no_grad():\n        return x", "x=f32:3", "with"),
+    ("¦class A:\n    pass", "x=f32:3", "class"),
+    ("def f(x):\n    ¦yield x", "x=f32:3", "yield"),
+    ("def f(x):\n    ¦global y\n    return x", "x=f32:3", "global"),
+    ("def f(x):\n    ¦del x\n    return 1", "x=f32:3", "del"),
+    ("def f(x):\n    return x +¦", "x=f32:3", "expected|expression"),
+    ("def f(x):\n    return ¦(x + 1", "x=f32:3", "never closed"),
+    ("def f(x):\n¦return x", "x=f32:3", "indent"),
+    ("def f(x):\n    return x ¦$ 2", "x=f32:3", r"\$|character"),
+    ("def f(x):\n    return x ¦@ x", "x=f32:3x3", "@|matmul|matrix"),
+    ("def f(x):\n    return ¦[x for x in range(3)", "x=f32:3", "never closed"),
+    # Names
+    ("def f(x):\n    return ¦relux(x)", "x=f32:3", "`relux`.*did you mean `relu`"),
+    ("def f(x):\n    return torch.¦reluu(x)", "x=f32:3", "reluu.*`relu`"),
+    ("def f(x):\n    return x.¦clampp(0)", "x=f32:3", "clampp.*`clamp`"),
+    ("def f(x):\n    return x + ¦scale", "x=f32:3", "`scale`"),
+    ("def f(x):\n    return x.¦relu_()", "x=f32:3", "in place"),
+    # Calls inside the text
+    ("def f(x):\n    return ¦maximum(x)", "x=f32:3", "maximum.*(other|argument|b)"),
+    ("def f(x):\n    return ¦relu(x, x, x)", "x=f32:3", "relu.*argument"),
+    ("def f(x):\n    return ¦clamp(x, mni=0)", "x=f32:3", "mni.*min"),
+    ("def g(a, b): return a\ndef f(x):\n    return ¦g(x)", "x=f32:3", "`b`"),
+    ("def f(x):\n    return ¦relu('a')", "x=f32:3", "relu.*(tensor|str)"),
+    # Dtypes that PyTorch refuses
+    ("def f(x):\n    return ¦~x", "x=f32:3", "float|f32"),
+    ("def f(x, y):\n    return ¦x & y", "x=f32:3 y=i64:3", "float|f32"),
+    ("def f(x, y):\n    return ¦x - y", "x=bool:3 y=bool:3", "bool"),
+    ("def f(x):\n    return ¦x << 1", "x=f32:3", "float|f32"),
+    ("def f(x, y):\n    return ¦where(x, y, 0)", "x=f32:3 y=f32:3", "bool"),
+    # Shapes and indices
+    ("def f(x, y):\n    return ¦x + y", "x=f32:3 y=f32:4", "3.*4|broadcast"),
+    ("def f(x):\n    return ¦x[0, 0]", "x=f32:3", "(too many|2) ind"),
+    ("def f(x):\n    return ¦x[7]", "x=f32:3", "(7.*out of|out of.*7)"),
+    ("def f(x, k: int):\n    return ¦x[k]", "x=f32:3 k=5", "(5.*out of|out of.*5)"),
+    ("def f(x):\n    return ¦x.transpose(0, 2)", "x=f32:3x3", "Dimension out of range"),
+    ("def f(x):\n    return ¦x.view(5)", "x=f32:3x3", "5|view|shape"),
+    ("def f(x, t):\n    return ¦x[t]", "x=f32:3 t=f32:2", "int64 or int32, not float32"),
+    ("def f(x, t):\n    return ¦x[t]", "x=f32:3 t=bool:3", "bool|mask"),
+    ("def f(x):\n    return ¦stack([x, x[:1]])", "x=f32:3", "size|shape"),
+    ("def f(x):\n    ¦a, b = x.unbind(0)\n    return a", "x=f32:3", "3|unpack"),
+    # Ends
+    ("def ¦f(x):\n    y = x", "x=f32:3", "return"),
+    ("def f(x):\n    return ¦f(x)", "x=f32:3", "recurs|calls itself"),
+    ("def f(x):\n    return x + ¦10**10**10", "x=f32:3", "64 bits|too large|overflow"),
+    ("def f(x):\n    return sum(¦x for _ in range(10**9))", "x=f32:3", "steps.*loops are unrolled"),
+    ("def f(x):\n    for _ in range(10**9): x = ¦x + 1\n    return x", "x=f32:3", "nodes.*loops are unrolled"),
+    ("def f(x):\n    return x + ¦1 // 0", "x=f32:3", "division.*by zero"),
+    ("def f(x):\n    return 'text'", "x=f32:3", "returns|tensor"),
+    # The call itself
+    ("def f(x, y): return x + y", "x=f32:3", "`y`"),
+    ("def f(x, b: float): return x + b", "x=f32:3 b=f32:3", "annotated float"),
+    ("def f(x, n: int): return x + n", "x=f32:3 n=0.5", "annotated int"),
+    ("def f(x): return x", "y=f32:3", "no parameter `y`"),
+    ("", "x=f32:3", "no op|empty|defines"),
+]  # fmt: skip
+
+
+def tensors(arguments: str) -> dict:
+    values = {}
+    for word in arguments.split():
+        name, value = word.split("=")
+        if ":" in value:
+            dtype, shape = value.split(":")
+            values[name] = torch.ones([int(n) for n in shape.split("x")]).to(DTYPES[dtype])
+        else:
+            values[name] = float(value) if "." in value else int(value)
+    return values
+
+
+def place(text: str):
+    """The text without its mark, and the line and column of the mark."""
+    if "¦" not in text:
+        return text, None
+    before = text[: text.index("¦")]
+    return text.replace("¦", ""), (before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def identify(row) -> str:
+    return re.sub(r"\W+", "_", row[0].replace("¦", ""))[-40:] or "empty"
+
+
+def raised(text: str, arguments: str) -> ingot.Error:
+    before = ingot.counters()
+    with pytest.raises(ingot.Error) as caught:
+        ingot.op(text)(**tensors(arguments))
+    assert ingot.counters().since(before).compiles == 0, "something was compiled before the error was found"
+    return caught.value
+
+
+@pytest.mark.parametrize("row", ROWS, ids=identify)
+def test_the_message_the_place_and_the_fault(row):
+    text, where = place(row[0])
+    error = raised(text, row[1])
+    assert error.fault == "author"
+    assert re.search(row[2], str(error), re.DOTALL), str(error)
+    if where is not None:
+        assert f"<text>:{where[0]}:{where[1]}\n" in str(error), str(error)
+        assert "^" in str(error)
+
+
+@pytest.mark.parametrize("row", ROWS[::4], ids=identify)
+def test_the_command_line_says_the_same(row, command_line, tmp_path):
+    text, _ = place(row[0])
+    (tmp_path / "op.py").write_text(text)
+    done = subprocess.run(
+        [command_line, "run", "op.py", *row[1].split(), "--no-check"],
+        cwd=tmp_path, capture_output=True, text=True, env={**os.environ},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.strip() == str(raised(text, row[1])).strip().replace("<text>", "op.py")
+
+
+def test_ten_thousand_parentheses():
+    """An error with a place, or, since it is legal Python up to a limit, the answer; never a crash."""
+    try:
+        result = ingot.op(NESTED)(torch.ones(3))
+        assert torch.equal(result, torch.ones(3))
+    except ingot.Error as error:
+        assert error.fault == "author" and "nested" in str(error) and re.search(r"<text>:1:\d+", str(error))
+
+
+def test_ten_thousand_terms():
+    x = torch.ones(3)
+    try:
+        assert torch.equal(ingot.op(" + ".join(["x"] * 10_000))(x), x * 10_000)
+    except ingot.Error as error:
+        assert error.fault == "author"
+
+
+def test_other_devices():
+    with pytest.raises(ingot.Error, match="on meta"):
+        ingot.op("x + 1")(torch.ones(3, device="meta"))
+    if torch.cuda.is_available():
+        with pytest.raises(ingot.Error, match="same device"):
+            ingot.op("x + y")(torch.ones(3), torch.ones(3, device="cuda"))
+
+
+def test_dtypes_that_ingot_has_not():
+    for dtype in (torch.complex64, torch.uint16, torch.float8_e4m3fn):
+        with pytest.raises(ingot.Error, match="the dtypes are float16"):
+            ingot.op("x + 1")(torch.ones(3).to(dtype))
+
+
+def test_a_gathered_index_out_of_range_raises_on_the_cpu():
+    f = ingot.op("def f(x, t): return x[t]")
+    x = torch.arange(4.0)
+    assert torch.equal(f(x, torch.tensor([-4, 3])), x[[-4, 3]])
+    for bad in (4, -5):
+        with pytest.raises((ingot.Error, IndexError), match="out of"):
+            f(x, torch.tensor([0, bad]))
+
+
+def test_deep_recursion_of_helpers_is_an_error():
+    text = "def g(x): return h(x)\ndef h(x): return g(x)\ndef f(x): return g(x)"
+    assert re.search("recurs|calls itself|deep", str(raised(text, "x=f32:3")))
+
+
+@pytest.mark.parametrize("text", ["\0", "def", "def f(", "x" * 100_000, "(" * 50, "'", "\\", "x\\", "é + 1", "lambda", "1"])
+def test_garbage_never_crashes(text):
+    try:
+        ingot.op(text)(torch.ones(3))
+    except ingot.Error as error:
+        assert error.fault == "author", str(error)
+    except (TypeError, ValueError):  # the door's own: an embedded null
+        assert "\0" in text

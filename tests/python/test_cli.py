@@ -1,0 +1,190 @@
+"""The command line, as a person at a shell meets it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import ingot
+
+RELU_ADD = "def relu_add(x, y, bias: float):\n    return relu(x) + y + bias\n"
+
+
+@pytest.fixture
+def cli(command_line, tmp_path):
+    (tmp_path / "ops.py").write_text(RELU_ADD + "\ndef minus(x, y):\n    return x - y\n")
+
+    def run(*words, check=True, **environment):
+        done = subprocess.run(
+            [command_line, *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "INGOT_PYTHON": sys.executable, **environment},
+        )
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    run.folder = tmp_path
+    return run
+
+
+def test_run_checks_and_times(cli):
+    report = cli("run", "ops.py:relu_add", "x=f32:64x48", "y=f32[48]", "bias=0.5").stdout
+    assert "bit for bit" in report
+    assert "f32[64, 48]" in report
+    assert re.search(r"ingot [\d.]+ .s .*eager [\d.]+ .s", report)
+
+
+def test_the_last_def_is_the_op(cli):
+    assert "op       minus" in cli("run", "ops.py", "x=f32:8", "y=f32:8").stdout
+
+
+def test_an_expression(cli):
+    report = json.loads(cli("run", "-e", "relu(x) + y", "x=f32:16", "y=i64:16@0..50", "--json").stdout)
+    assert report["check"]["ok"] and report["check"]["bit_for_bit"]
+    assert report["results"][0]["shape"] == [16]
+    assert report["first_call"]["launches"] == 1
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ("f32:4x6:t", "f32[4, 6] strides [1, 4]"),
+        ("bf16:3", "bf16[3]"),
+        ("f64:", "f64[]"),
+        ("i32[2,3]", "i32[2, 3]"),
+        ("u8:5@1..3", "u8[5]"),
+        ("bool:2", "bool[2]"),
+        ("f16:0x4", "f16[0, 4]"),
+        ("3", "3"),
+        ("0.1", "0.1"),
+        ("true", "True"),
+    ],
+)
+def test_values(cli, value, text):
+    done = cli("run", "-e", "y * 1", f"y={value}", "--no-check", check=False)
+    if text[0].isdigit() or text == "True":  # a number alone makes no tensor
+        done = cli("run", "-e", "x * y", "x=f32:1", f"y={value}", "--no-check")
+    assert f"y: {text}" in done.stdout
+
+
+def test_saved_tensors_and_saved_results(cli):
+    x = torch.arange(6.0).reshape(2, 3)
+    torch.save(x, cli.folder / "x.pt")
+    torch.save({"y": x * 2, "n": 3}, cli.folder / "more.pt")
+    cli("run", "ops.py:minus", "x=x.pt", "y=more.pt:y", "--save", "out.pt")
+    assert torch.equal(torch.load(cli.folder / "out.pt"), x - x * 2)
+    assert cli("run", "ops.py:minus", "x=x.pt", "y=more.pt:n", check=False).returncode == 2
+
+
+def test_random_tensors_are_seeded(cli):
+    def saved(seed):
+        cli("run", "-e", "x + 0", "x=f32:8", "--seed", seed, "--save", "out.pt", "--no-check")
+        return torch.load(cli.folder / "out.pt")
+
+    assert torch.equal(saved("1"), saved("1"))
+    assert not torch.equal(saved("1"), saved("2"))
+
+
+def test_a_range(cli):
+    cli("run", "-e", "x + 0", "x=i64:1000@3..7", "--save", "out.pt", "--no-check")
+    assert set(torch.load(cli.folder / "out.pt").tolist()) == {3, 4, 5, 6}
+
+
+def test_emit(cli):
+    arguments = ("ops.py:relu_add", "x=f32:64x64", "y=f32:64x64", "bias=0.5")
+    for stage in ("ast", "ir", "plan", "source"):
+        assert cli("emit", *arguments, "--stage", stage).stdout.strip()
+    source = cli("emit", *arguments, "--device", "cuda", "--arch", "90").stdout
+    assert "__global__" in source and "relu_add" in source
+    x = torch.empty(64, 64, device="meta")
+    assert source.strip() == ingot.op(RELU_ADD).emit("source", x, x, 0.5, device="cuda", architecture=90).strip()
+
+
+def test_ops(cli):
+    rows = json.loads(cli("ops", "--json").stdout)
+    assert [tuple(row["aliases"]) for row in rows if row["name"] == "maximum"] == [
+        n.aliases for n in ingot.language() if n.name == "maximum"
+    ]
+    assert f"{len(rows)} names" in cli("ops").stdout
+
+
+def test_version_and_help(cli):
+    assert cli("--version").stdout.strip() == f"ingot {ingot.__version__}"
+    assert "run" in cli("--help").stdout
+    assert cli("run", "--help").returncode == 0
+
+
+def test_cache(cli):
+    folder = str(cli.folder / "cache")
+    cli("run", "-e", "x + 1", "x=f32:8", "--no-check", INGOT_CACHE_DIR=folder)
+    assert "removed" in cli("cache", "--clear", INGOT_CACHE_DIR=folder).stdout
+    assert "0 files" in cli("cache", INGOT_CACHE_DIR=folder).stdout
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("run",), "there is no op"),
+        (("run", "missing.py"), "no file `missing.py`"),
+        (("run", "ops.py:mius", "x=f32:2"), "minus"),
+        (("run", "ops.py:minus", "x=f32:2", "z=f32:2"), "no parameter `z`"),
+        (("run", "ops.py:minus", "x=f32:2"), "`y`"),
+        (("run", "ops.py:minus", "x=f32:2", "y=g32:2"), "neither a tensor nor a number"),
+        (("run", "ops.py:minus", "x=f32:2xx", "y=f32:2"), "is no size"),
+        (("run", "ops.py:minus", "x=f32:2@5", "y=f32:2"), "low..high"),
+        (("run", "ops.py:minus", "x=gone.pt", "y=f32:2"), "no such file"),
+        (("run", "-e", "x + + ", "x=f32:2"), "1:"),
+        (("run", "-e", "x + y", "x=f32:2", "y=f32:3"), "broadcast|size"),
+        (("emit", "-e", "x", "x=f32:2", "--device", "xpu"), "device|cpu"),
+        (("frobnicate",), "frobnicate|subcommand"),
+    ],
+)
+def test_bad_input_exits_with_two(cli, words, message):
+    done = cli(*words, check=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.search(message, done.stderr + done.stdout)
+
+
+def test_both_doors_say_the_same(cli):
+    text = "def f(x):\n    return relux(x)\n"
+    (cli.folder / "wrong.py").write_text(text)
+    done = cli("run", "wrong.py", "x=f32:2", check=False)
+    with pytest.raises(ingot.Error) as caught:
+        ingot.op(text)(torch.ones(2))
+    assert done.stderr.strip().replace("wrong.py", "<text>") == str(caught.value).strip()
+
+
+def test_without_a_python_the_check_is_an_error_of_the_environment(cli):
+    done = cli("run", "-e", "x + 1", "x=f32:8", check=False, INGOT_PYTHON="/nowhere/python")
+    assert done.returncode == 3
+    assert "--no-check" in done.stderr
+    assert cli("run", "-e", "x + 1", "x=f32:8", "--no-check", INGOT_PYTHON="/nowhere/python").returncode == 0
+
+
+def test_a_mismatch_exits_with_one(cli, tmp_path):
+    """A Python whose eager PyTorch adds one more."""
+    fake = tmp_path / "fake-python"
+    fake.write_text(
+        "#!/bin/sh\n"
+        f"exec {sys.executable} -c 'import sys, torch; relu = torch.relu; torch.relu = lambda x: relu(x) + 1\n"
+        "from ingot import _check; _check.main(sys.argv[3])' \"$@\"\n"
+    )
+    fake.chmod(0o755)
+    done = cli("run", "-e", "relu(x)", "x=f32:8", check=False, INGOT_PYTHON=str(fake))
+    assert done.returncode == 1, done.stderr
+    assert "MISMATCH" in done.stdout
+
+
+def test_no_cuda_device_is_an_error_of_the_environment(cli):
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    done = cli("run", "-e", "x + 1", "x=f32:8", "--device", "cuda", check=False)
+    assert done.returncode == 3
+    assert "CUDA" in done.stderr

@@ -1,0 +1,362 @@
+"""The Python door: what an op is made of, how it is called, what it gives back."""
+
+import inspect
+import math
+import pickle
+import threading
+
+import pytest
+import torch
+import torch.nn.functional as functional
+from torch import relu as rectified
+
+import ingot
+
+SCALE = 0.25
+SIZES = (2, 3)
+HALF = torch.float16
+UNUSED = object()
+
+
+def shifted(x, by=SCALE):
+    return x + by
+
+
+def twice_shifted(x):
+    return shifted(shifted(x), 2.0)
+
+
+@ingot.op
+def relu_add(x, y, bias: float = 0.5):
+    """relu(x) + y + bias."""
+    return torch.relu(x) + y + bias
+
+
+@ingot.op(name="renamed", numerics="eager", debug=True)
+def with_options(x):
+    return x * 2
+
+
+@ingot.op
+def uses_its_module(x):
+    return rectified(twice_shifted(x)) * SIZES[1] + functional.relu(x) * math.pi
+
+
+@ingot.op
+def uses_what_comes_later(x):
+    return below(x) + BELOW
+
+
+@ingot.op
+def two_results(x, y):
+    return x + y, x - y
+
+
+def below(x):
+    return x * 3
+
+
+BELOW = 7
+
+
+def pair():
+    return torch.randn(3, 5), torch.randn(3, 5)
+
+
+def test_a_function_becomes_an_op():
+    x, y = pair()
+    assert torch.equal(relu_add(x, y, 1.5), torch.relu(x) + y + 1.5)
+    assert relu_add.name == "relu_add"
+    assert relu_add.__doc__ == "relu(x) + y + bias."
+    assert relu_add.__wrapped__.__name__ == "relu_add"
+    assert str(inspect.signature(relu_add)) == str(relu_add.signature) == "(x, y, bias: float = 0.5)"
+    assert repr(relu_add) == "<ingot.Op relu_add(x, y, bias: float = 0.5)>"
+
+
+def test_keywords_and_defaults():
+    x, y = pair()
+    expected = torch.relu(x) + y + 0.5
+    assert torch.equal(relu_add(x, y), expected)
+    assert torch.equal(relu_add(y=y, x=x), expected)
+    assert torch.equal(relu_add(x, y, bias=2), torch.relu(x) + y + 2.0)
+    assert torch.equal(relu_add(x, **{"".join(["y"]): y}), expected)  # a name that is not interned
+
+
+def test_options_of_the_decorator():
+    x = torch.randn(4)
+    assert torch.equal(with_options(x), x * 2)
+    assert with_options.name == "renamed"
+    assert with_options.numerics == "eager" and with_options.debug
+
+
+def test_an_op_from_text():
+    x, y = pair()
+    assert torch.equal(ingot.op("relu(x) + y")(x, y), torch.relu(x) + y)
+    assert ingot.op("x + 1", name="increment").name == "increment"
+    text = "def first(x): return x + 1\n\ndef second(x): return first(x) * 2\n"
+    assert torch.equal(ingot.op(text)(x), (x + 1) * 2)
+    assert torch.equal(ingot.op(text, name="first")(x), x + 1)
+
+
+def test_what_a_function_uses_travels_with_it():
+    x = torch.randn(20)
+    expected = torch.relu(x + 0.25 + 2.0) * 3 + torch.relu(x) * math.pi
+    assert torch.equal(uses_its_module(x), expected)
+    assert torch.equal(uses_its_module.reference(x), expected)
+    assert "UNUSED" not in uses_its_module.text
+    assert torch.equal(uses_what_comes_later(x), x * 3 + 7)
+
+
+def test_closures_and_ops_inside_ops():
+    factor, kind = 3, torch.float64
+    inner = ingot.op(lambda x: x * factor)
+
+    @ingot.op
+    def outer(x):
+        return inner(x).to(kind) + relu_add(x, x)
+
+    x = torch.randn(6)
+    assert torch.equal(outer(x), (x * 3).double() + (torch.relu(x) + x + 0.5))
+
+
+def test_lambdas():
+    x, y = pair()
+    first, second = ingot.op(lambda a: a * SCALE), ingot.op(lambda b, c=2: (b -
+                                                                          c), name="minus")
+    assert torch.equal(first(x), x * 0.25)
+    assert torch.equal(second(x, y), x - y)
+    assert torch.equal(second(x), x - 2)
+    assert second.name == "minus"
+
+
+@pytest.mark.parametrize("value, kind", [(torch.ones(2), "torch.Tensor"), ({"a": 1}, "dict"), (object(), "object")])
+def test_what_cannot_travel_is_named(value, kind):
+    def body(x):
+        return x + value
+
+    with pytest.raises(ingot.Error, match=rf"`body` uses `value`, which is a {kind}") as caught:
+        ingot.op(body)(torch.ones(2))
+    assert caught.value.fault == "author"
+    assert "test_door.py" in str(caught.value)
+
+
+def test_a_foreign_module_is_named():
+    with pytest.raises(ingot.Error, match="uses the module `inspect`"):
+        ingot.op(lambda x: x + inspect.CO_NESTED)(torch.ones(2))
+
+
+def test_a_function_without_source():
+    scope = {}
+    exec("def made(x): return x", scope)
+    with pytest.raises(ingot.Error, match="source of `made` is not to be found"):
+        ingot.op(scope["made"])
+
+
+def test_errors_name_the_file_and_the_line():
+    def wrong(x):
+        y = x + 1
+        return sigmoyd(y)
+
+    line = inspect.getsourcelines(wrong)[1] + 2
+    with pytest.raises(ingot.Error, match="did you mean `sigmoid`") as caught:
+        ingot.op(wrong)(torch.ones(2))
+    assert f"test_door.py:{line}:16" in str(caught.value)
+
+
+def test_syntax_is_checked_when_the_op_is_made():
+    def tries(x):
+        try:
+            return x
+        finally:
+            pass
+
+    with pytest.raises(ingot.Error, match="try") as caught:
+        ingot.op(tries)
+    assert "test_door.py" in str(caught.value)
+
+
+def test_results():
+    x, y = pair()
+    total, difference = two_results(x, y)
+    assert torch.equal(total, x + y) and torch.equal(difference, x - y)
+    assert isinstance(two_results(x, y), tuple)
+    assert type(relu_add(torch.nn.Parameter(x, requires_grad=False), y)) is torch.Tensor
+
+
+def test_out():
+    x, y = pair()
+    out = torch.empty(3, 5)
+    assert relu_add(x, y, out=out) is out
+    assert torch.equal(out, torch.relu(x) + y + 0.5)
+    outs = (torch.empty(3, 5), torch.empty(3, 5))
+    assert two_results(x, y, out=outs) is outs
+    assert torch.equal(outs[1], x - y)
+    strided = torch.empty(5, 3).t()
+    relu_add(x, y, out=strided)
+    assert torch.equal(strided, torch.relu(x) + y + 0.5)
+
+
+def test_out_must_fit():
+    x, y = pair()
+    for out in (torch.empty(3, 4), torch.empty(3, 5, dtype=torch.float64), (torch.empty(3, 5),) * 2, 3):
+        with pytest.raises(ingot.Error):
+            relu_add(x, y, out=out)
+
+
+def test_out_tells_autograd():
+    w = torch.ones(3, requires_grad=True)
+    kept = torch.full((3,), 2.0)
+    product = w * kept
+    with torch.no_grad():
+        ingot.op("x + 1")(torch.ones(3), out=kept)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+def test_numbers():
+    x = torch.arange(6)
+    add = ingot.op("def add(x, n): return x + n")
+    for number in (2, 2.5, True, -(2**63), float("inf")):
+        result, expected = add(x, number), x + number
+        assert result.dtype == expected.dtype and torch.equal(result, expected)
+    numpy = pytest.importorskip("numpy")
+    assert torch.equal(add(x, numpy.float64(2.5)), x + 2.5)
+    assert torch.equal(add(x, numpy.int32(3)), x + 3)
+    with pytest.raises(ingot.Error, match="64 bits"):
+        add(x, 2**64)
+    with pytest.raises(ingot.Error, match="`n` is a str"):
+        add(x, "2")
+    with pytest.raises(ingot.Error, match="`n` is a list"):
+        add(x, [1, 2])
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: relu_add(x, x, 0.5, 1), "takes 3 arguments, 4 were given"),
+        (lambda x: relu_add(x), "`y`"),
+        (lambda x: relu_add(x, x, bais=1), "no parameter `bais`(.|\n)*did you mean `bias`"),
+        (lambda x: relu_add(x, x, x=x), "given `x` twice"),
+        (lambda x: relu_add(x, x, x), "`bias` is annotated float"),
+        (lambda x: relu_add(x, x, None), "`bias` is None"),
+        (lambda x: relu_add(x, torch.ones(7)), "(broadcast|size)"),
+    ],
+)
+def test_wrong_calls(call, message):
+    with pytest.raises(ingot.Error, match=message) as caught:
+        call(torch.ones(2, 3))
+    assert caught.value.fault == "author"
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+def test_beyond_the_fast_path_is_an_error_that_says_what_to_do():
+    x = torch.ones(3)
+    f = ingot.op("x * 2")
+    with pytest.raises(ingot.Error, match=r"torch.no_grad\(\)(.|\n)*f.reference"):
+        f(torch.ones(3, requires_grad=True))
+    with pytest.raises(ingot.Error, match="reference"):
+        f(x.as_subclass(Subclass))
+    with pytest.raises(ingot.Error, match="vmap(.|\n)*reference"):
+        torch.vmap(lambda row: f(row))(torch.ones(2, 3))
+    with pytest.raises(ingot.Error, match="reference"):
+        torch.func.jvp(lambda v: f(v), (x,), (x,))
+    with torch._subclasses.FakeTensorMode() as mode, pytest.raises(ingot.Error, match="reference"):
+        f(mode.from_tensor(x))
+    with pytest.raises(ingot.Error, match="negative view"):
+        f(torch._neg_view(x))
+    with pytest.raises(ingot.Error, match="sparse|layout"):
+        f(x.to_sparse())
+    with torch.no_grad():
+        assert torch.equal(f(torch.ones(3, requires_grad=True)), x * 2)
+    with torch.inference_mode():
+        assert torch.equal(f(x), x * 2)
+
+
+def test_torch_compile_runs_the_op_between_graphs():
+    def around(x):
+        return relu_add(x + 1, x) * 2
+
+    x = torch.randn(8)
+    compiled = torch.compile(around, backend="eager")
+    assert torch.equal(compiled(x), around(x))
+
+
+def test_errors_survive_pickling():
+    with pytest.raises(ingot.Error) as caught:
+        relu_add(torch.ones(2))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(again, ingot.Error) and isinstance(again, RuntimeError)
+    assert str(again) == str(caught.value) and again.fault == "author"
+
+
+def test_pytorch_raises_its_own_errors():
+    huge = torch.empty(1).expand(2**40)
+    with pytest.raises(RuntimeError) as caught:
+        ingot.op("x + 1")(huge)
+    assert not isinstance(caught.value, ingot.Error)
+
+
+def test_stages():
+    x = torch.randn(64, 64)
+    assert "relu" in relu_add.source(x, x)
+    assert "__global__" in relu_add.emit("source", x, x, device="cuda", architecture=80)
+    for stage in ("ast", "ir", "plan"):
+        assert relu_add.emit(stage, x, x)
+    meta = torch.empty(64, 64, device="meta")
+    assert relu_add.emit("source", meta, meta, device="cpu") == relu_add.emit("source", meta, meta, device="cpu")
+    with pytest.raises(ingot.Error, match="the stages are"):
+        relu_add.emit("assembly", x, x)
+    with pytest.raises(ingot.Error, match="devices are cpu and cuda"):
+        relu_add.emit("source", x, x, device="xpu")
+
+
+def test_trace(capsys):
+    @ingot.op
+    def shares(x, y):
+        total = x + y
+        part = x / total
+        return part * 100
+
+    x, y = torch.tensor([1.0, 3.0]), torch.tensor([3.0, 1.0])
+    shares.trace(x, y, at=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "shares at 1"
+    rows = {line.split()[0]: line.split()[1:] for line in lines[2:]}
+    assert rows["total"] == ["4", "4", "0"]
+    assert rows["part"] == ["0.75", "0.75", "0"]
+    assert rows["returns"] == ["75", "75", "0"]
+    with pytest.raises(ingot.Error, match="no element"):
+        shares.trace(x, y, at=2)
+
+
+def test_threads():
+    ops = [ingot.op(f"x * {k} + y") for k in range(4)]
+    x, y = torch.randn(1000), torch.randn(1000)
+    failures = []
+
+    def work():
+        for _ in range(50):
+            for k, f in enumerate(ops):
+                if not torch.equal(f(x, y), x * k + y):
+                    failures.append(k)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_a_warm_call_is_a_vectorcall():
+    assert type(relu_add).__flags__ & (1 << 11)  # Py_TPFLAGS_HAVE_VECTORCALL
+
+
+def test_the_language_lists_its_names():
+    names = ingot.language()
+    spelled = {s for n in names for s in (n.name, *n.aliases)}
+    assert len(names) >= 80
+    assert {"relu", "maximum", "where", "gelu", "stack", "clamp"} <= spelled

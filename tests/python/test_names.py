@@ -1,0 +1,176 @@
+"""Every spelled name against PyTorch's own op: dtypes × layouts, with NaN, zeros of both signs, infinities and
+denormals planted."""
+
+import math
+import re
+
+import names_table
+import pytest
+import torch
+import torch.nn.functional as F
+from names_table import BINARY, CASTS, MORE_VIEWS, OPERATORS, PYTHON, TERNARY, UNARY, VIEWS, Row
+
+import ingot
+from ingot.oracle import difference, judge
+
+POINTWISE = UNARY + CASTS + BINARY + TERNARY + OPERATORS
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+          torch.uint8, torch.bool]  # fmt: skip
+LAYOUTS = ["contiguous", "offset", "transposed", "expanded", "scalar", "empty"]
+RESULTS_OF_A_KERNEL = 8  # several rows share a kernel: a compilation costs more than a call
+
+
+def spelled():
+    return {s: name for name in ingot.language() for s in (name.name, *name.aliases)}
+
+
+def known(row: Row) -> bool:
+    return row.name == "" or row.name in spelled()
+
+
+def kind(dtype) -> str:
+    return "f" if dtype.is_floating_point else "b" if dtype == torch.bool else "i"
+
+
+def values(dtype, count: int, seed: int) -> torch.Tensor:
+    """Random values with the hard ones among them; integers are small, and none is 0 where `seed` is odd: divisors."""
+    generator = torch.Generator().manual_seed(seed)
+    if dtype == torch.bool:
+        return torch.randint(0, 2, (count,), generator=generator).bool()
+    if not dtype.is_floating_point:
+        info = torch.iinfo(dtype)
+        low = 1 if seed % 2 else max(info.min, -20)
+        random = torch.randint(low, 20, (count,), generator=generator).to(dtype)
+        if seed % 2 == 0:
+            hard = torch.tensor([0, 1, info.max, info.min, info.max - 1, 2, 3, 7], dtype=dtype)
+            random[: len(hard)] = hard[:count]
+        return random[torch.randperm(count, generator=generator)]
+    info = torch.finfo(dtype)
+    inf, nan = math.inf, math.nan
+    hard = [0.0, -0.0, inf, -inf, nan, info.max, info.min, info.tiny, -info.tiny, info.tiny / 4, -info.tiny / 4, 1.0, -1.0,
+            0.5, -0.5, 2.0, 3.0, 1.5, 2.5, -2.5, 0.1, 1 - info.eps, 1 + info.eps, 88.0, -88.0, 20.5, -5.844, 1e-3]  # fmt: skip
+    random = torch.randn(count, generator=generator, dtype=torch.float64) * 3
+    random[: len(hard)] = torch.tensor(hard, dtype=torch.float64)[:count]
+    return random[torch.randperm(count, generator=generator)].to(dtype)
+
+
+def laid_out(layout: str, dtype, seed: int, device: str) -> torch.Tensor:
+    rows, columns = 9, 24
+    flat = values(dtype, rows * columns + 1, seed).to(device)
+    if layout == "contiguous":
+        return flat[:-1].clone().view(rows, columns)
+    if layout == "offset":
+        return flat[1:]
+    if layout == "transposed":
+        return flat[:-1].view(columns, rows).t() if seed % 2 == 0 else flat[:-1].view(rows, columns)
+    if layout == "expanded":
+        return flat[:rows].view(rows, 1).expand(rows, columns) if seed % 2 == 0 else flat[:columns].expand(rows, columns)
+    if layout == "scalar":
+        return flat[seed % 40]
+    return flat[:0].view(0, columns)
+
+
+def batches(rows):
+    """Rows of equal inputs, a few at a time."""
+    rows = list(rows)
+    for arity in (1, 2, 3):
+        of_arity = [row for row in rows if row.arity == arity]
+        for at in range(0, len(of_arity), RESULTS_OF_A_KERNEL):
+            yield of_arity[at : at + RESULTS_OF_A_KERNEL]
+
+
+def refusal(row: Row, tensors):
+    """What PyTorch's own op raises for these dtypes, if it does."""
+    try:
+        row.eager(*tensors[: row.arity])
+    except (RuntimeError, TypeError, IndexError) as error:
+        return str(error)
+    return None
+
+
+def complaint(row: Row, tensors, result) -> str:
+    """What is wrong with a row's result; nothing if it is PyTorch's."""
+    verdict = judge(lambda *args: row.eager(*args), tensors[: row.arity], {}, result)
+    if not verdict.ok:
+        return verdict.message
+    # Where two zeros of different sign tie, eager's own vector and tail loops choose differently.
+    exact = row.exact or tensors[0].is_cuda
+    if exact and not verdict.bit_for_bit and not equal_values(row, tensors, result):
+        return f"not bit for bit: {verdict.message}"
+    return ""
+
+
+def equal_values(row: Row, tensors, result) -> bool:
+    """Equal to eager's, or, where eager's own loops differ, to what it gives in float64."""
+    inputs = tensors[: row.arity]
+    expected = torch.as_tensor(row.eager(*inputs))
+    wide = row.eager(*(t.double() if t.dtype.is_floating_point else t for t in inputs)).to(expected.dtype)
+    return torch.minimum(difference(result, expected), difference(result, wide)).max().item() == 0
+
+
+def run_batch(rows, tensors) -> list[str]:
+    inputs = rows[0].inputs
+    op = ingot.op(f"def names({inputs}):\n    return ({', '.join(row.text for row in rows)},)\n")
+    try:
+        results = op(*tensors[: rows[0].arity])
+    except ingot.Error as error:
+        if len(rows) > 1:  # find out whose it is
+            return [line for row in rows for line in run_batch([row], tensors)]
+        return [f"{rows[0].text}: {error}"]
+    results = results if isinstance(results, tuple) else (results,)
+    return [f"{row.text}: {c}" for row, result in zip(rows, results) if (c := complaint(row, tensors, result))]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: str(d).removeprefix("torch."))
+def test_pointwise(device, dtype, layout):
+    tensors = [laid_out(layout, dtype, seed, device) for seed in (2, 3, 4)]
+    rows = [row for row in POINTWISE if known(row) and kind(dtype) in row.kinds and refusal(row, tensors) is None]
+    assert len(rows) > 20
+    failures = [line for batch in batches(rows) for line in run_batch(batch, tensors)]
+    assert not failures, f"{len(failures)} of {len(rows)}:\n" + "\n".join(failures)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: str(d).removeprefix("torch."))
+def test_dtypes_that_pytorch_refuses(dtype):
+    tensors = [laid_out("contiguous", dtype, seed, "cpu") for seed in (2, 3, 4)]
+    accepted = []
+    for row in POINTWISE:
+        message = refusal(row, tensors) if known(row) else None
+        if message is None or "not implemented for" in message or "not supported on" in message:
+            continue  # a kernel that eager lacks is no rule of the language
+        try:
+            ingot.op(f"def f({row.inputs}): return {row.text}").emit("ir", *tensors[: row.arity], device="cpu")
+            accepted.append(f"{row.text}: PyTorch says {message.splitlines()[0]}")
+        except ingot.Error as error:
+            assert error.fault == "author", error
+    assert not accepted, "\n".join(accepted)
+
+
+def view_inputs(device):
+    x = torch.randn(4, 6, device=device)
+    cube = torch.randn(2, 3, 4, device=device)
+    i = torch.tensor([3, 0, 2, 2, 1], device=device)
+    return {"x": x, "cube": cube, "i": i}
+
+
+@pytest.mark.parametrize("text", [*(text for name, text in VIEWS.items() if name in spelled()), *MORE_VIEWS])
+def test_views(device, text):
+    inputs = view_inputs(device)
+    used = [name for name in inputs if re.search(rf"\b{name}\b", text)]
+    expected = eval(text, {"torch": torch, "F": F, "math": math, **inputs})
+    result = ingot.op(f"def view({', '.join(used)}): return {text}")(*(inputs[name] for name in used))
+    assert result.dtype == expected.dtype and result.shape == expected.shape
+    assert torch.equal(result, expected)
+    assert result.data_ptr() not in {t.data_ptr() for t in inputs.values()}
+
+
+def test_no_name_is_missing_from_the_table():
+    tried = {row.name for row in POINTWISE} | set(VIEWS) | PYTHON
+    missing = sorted(set(spelled()) - tried)
+    assert not missing, f"spelled, and not in names_table.py: {missing}"
+
+
+def test_the_table_is_pytorchs_own():
+    """No row's expectation comes from Ingot."""
+    assert "ingot" not in vars(names_table)

@@ -1,0 +1,83 @@
+"""Random expressions, shapes and strides against eager PyTorch.
+
+INGOT_RANDOM_SEED picks other cases, INGOT_RANDOM_SECONDS how long new ones are made. A failure prints what to paste.
+"""
+
+import os
+import random
+import time
+
+import pytest
+import torch
+from random_ops import make_expression, make_recipes
+
+import ingot
+from ingot.oracle import judge
+
+SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
+SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60"))
+CALLS_OF_AN_OP = 60
+FEWEST_CASES = 1000
+
+
+def snippet(expression, recipes, device, numerics) -> str:
+    """A program that shows the failure."""
+    lines = ["import torch, ingot", "from ingot.oracle import judge"]
+    lines.append(f"f = ingot.op({expression.source!r}, numerics={numerics!r})")
+    for name, recipe in zip(expression.names, recipes):
+        lines.append(f"{name} = {recipe.code()}" + (f".to({device!r})" if device != "cpu" else ""))
+    arguments = ", ".join(expression.names)
+    lines.append(f"print(judge(f.reference, ({arguments},), {{}}, f({arguments}), {numerics!r}))")
+    return "\n".join(lines)
+
+
+def attempt(call):
+    """What a call gives, or that it raises."""
+    try:
+        return call(), None
+    except (RuntimeError, IndexError, TypeError) as error:
+        return None, error
+
+
+def run_case(op, expression, recipes, device):
+    tensors = [recipe.make().to(device) for recipe in recipes]
+    eager, refusal = attempt(lambda: op.reference(*tensors))
+    ours, error = attempt(lambda: op(*tensors))
+    if refusal is not None:
+        # Eager lacks some kernels for some dtypes; whatever else it refuses, Ingot refuses.
+        if error is None and "not implemented for" not in str(refusal):
+            return f"eager raises {refusal!r}, Ingot does not"
+        return ""
+    if error is not None:
+        return f"{type(error).__name__}: {error}"
+    verdict = judge(op.reference, tensors, {}, ours, op.numerics)
+    return "" if verdict.ok else verdict.message
+
+
+def test_random_expressions(device):
+    rng = random.Random(SEED)
+    until, cases, failures = time.monotonic() + SECONDS, 0, []
+    while time.monotonic() < until or cases < FEWEST_CASES:
+        expression = make_expression(rng)
+        numerics = rng.choice(["default", "default", "eager"])
+        op = ingot.op(expression.source, numerics=numerics)
+        for _ in range(CALLS_OF_AN_OP):
+            recipes = make_recipes(rng, expression)
+            cases += 1
+            if message := run_case(op, expression, recipes, device):
+                failures.append(f"{message}\n\n{snippet(expression, recipes, device, numerics)}")
+                break
+        if len(failures) >= 3:
+            break
+    print(f"seed {SEED}: {cases} cases")
+    if failures:
+        pytest.fail(f"seed {SEED}, {cases} cases\n\n" + "\n\n----\n".join(failures), pytrace=False)
+
+
+def test_snippets_run():
+    rng = random.Random(0)
+    expression = make_expression(rng)
+    code = snippet(expression, make_recipes(rng, expression), "cpu", "default")
+    scope = {}
+    exec(code, scope)
+    assert torch.is_tensor(scope[expression.names[0]])

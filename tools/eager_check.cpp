@@ -1,0 +1,114 @@
+#include "tools/eager_check.h"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "runtime/compile/subprocess.h"
+#include "runtime/compile/temporary_folder.h"
+
+namespace ingot::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// $INGOT_PYTHON; else the one whose PyTorch this program was built with; else python3 on PATH.
+std::string find_python() {
+  if (const char* named = std::getenv("INGOT_PYTHON"); named && *named) return named;
+  std::error_code failed;
+  if (fs::exists(INGOT_BUILT_WITH_PYTHON, failed)) return INGOT_BUILT_WITH_PYTHON;
+  const char* path = std::getenv("PATH");
+  std::string_view folders = path ? path : "";
+  while (!folders.empty()) {
+    size_t end = std::min(folders.find(':'), folders.size());
+    fs::path candidate = fs::path(folders.substr(0, end)) / "python3";
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+  }
+  throw_environment("there is no Python to run eager PyTorch in",
+                    "set INGOT_PYTHON to a Python with torch and ingot, or leave the check out with --no-check");
+}
+
+/// The package that was built beside this program comes before an installed one.
+void prefer_package_beside() {
+  std::error_code failed;
+  fs::path package = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "python";
+  if (!fs::exists(package / "ingot" / "__init__.py", failed)) return;
+  const char* before = std::getenv("PYTHONPATH");
+  std::string path = package.string() + (before && *before ? ":" + std::string(before) : "");
+  setenv("PYTHONPATH", path.c_str(), 1);
+}
+
+void write(const fs::path& path, const char* data, size_t size) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(data, static_cast<std::streamsize>(size));
+  file.close();
+  if (!file) throw_environment("cannot write " + path.string() + " for the check against eager PyTorch");
+}
+
+void write_tensors(const fs::path& path, const std::vector<at::Tensor>& tensors) {
+  c10::List<at::Tensor> list;
+  for (const at::Tensor& tensor : tensors) list.push_back(tensor.cpu());
+  std::vector<char> bytes = torch::jit::pickle_save(list);
+  write(path, bytes.data(), bytes.size());
+}
+
+/// Numbers travel as text: JSON has no nan.
+json describe_value(const ArgumentValue& value, std::vector<at::Tensor>& tensors) {
+  if (auto tensor = std::get_if<at::Tensor>(&value)) {
+    tensors.push_back(*tensor);
+    return {{"tensor", tensors.size() - 1}};
+  }
+  auto number = std::get_if<ir::HostValue>(&value);
+  if (!number) return nullptr;
+  switch (number->kind) {
+    case ir::HostKind::Bool:
+      return {{"bool", number->integer != 0}};
+    case ir::HostKind::Int:
+      return {{"int", number->integer}};
+    case ir::HostKind::Float:
+      return {{"float", round_trip(number->real)}};
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+json check_with_eager(const BoundOp& bound, const OpInput& input, const std::vector<at::Tensor>& results,
+                      c10::Device device) {
+  runtime::TemporaryFolder folder;
+  std::vector<at::Tensor> tensors;
+  json parameters = json::array();
+  for (size_t i = 0; i < bound.values.size(); ++i)
+    parameters.push_back(
+        {{"name", bound.op.parameters()[i].name}, {"value", describe_value(bound.values[i], tensors)}});
+  json request = {{"text", bound.op.text()},         {"name", bound.op.name()},  {"file", bound.file},
+                  {"numerics", input.numerics},      {"parameters", parameters}, {"device", device.str()},
+                  {"threads", at::get_num_threads()}};
+  std::string text = request.dump();
+  write(folder.path() / "request.json", text.data(), text.size());
+  write_tensors(folder.path() / "arguments.pt", tensors);
+  write_tensors(folder.path() / "results.pt", results);
+
+  prefer_package_beside();
+  std::string python = find_python();
+  runtime::Outcome outcome = runtime::run_program({python, "-m", "ingot._check", folder.path()}, folder.path());
+  std::ifstream answer(folder.path() / "answer.json");
+  if (!outcome.succeeded || !answer)
+    throw_environment(
+        "the check against eager PyTorch could not be made: " + python + " -m ingot._check " + outcome.ending,
+        outcome.output +
+            "\nSet INGOT_PYTHON to a Python with torch and ingot, or leave the check out with "
+            "--no-check.");
+  return json::parse(answer);
+}
+
+}  // namespace ingot::tools

@@ -1,0 +1,46 @@
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tools/commands.h"
+#include "tools/op_input.h"
+
+namespace ingot::tools {
+
+namespace {
+
+struct EmitInput {
+  OpInput op;
+  Stage stage = Stage::Source;
+  EmitTarget target{EmitTarget::Device::Cpu, 0};
+};
+
+const std::map<std::string, Stage> kStages = {
+    {"ast", Stage::Ast}, {"ir", Stage::Ir}, {"plan", Stage::Plan}, {"source", Stage::Source}, {"ptx", Stage::Ptx}};
+const std::map<std::string, EmitTarget::Device> kDevices = {{"cpu", EmitTarget::Device::Cpu},
+                                                            {"cuda", EmitTarget::Device::Cuda}};
+
+}  // namespace
+
+void add_emit(CLI::App& program, int&) {
+  auto input = std::make_shared<EmitInput>();
+  CLI::App* command = program.add_subcommand("emit", "Show what an op becomes, stage by stage; runs nothing");
+  input->op.add_to(*command);
+  command->add_option("--stage", input->stage, "ast, ir, plan, source (the default) or ptx")
+      ->transform(CLI::Transformer(kStages))
+      ->option_text("STAGE");
+  command->add_option("--device", input->target.device, "cpu (the default) or cuda, which needs no GPU here")
+      ->transform(CLI::Transformer(kDevices))
+      ->option_text("DEVICE");
+  command->add_option("--arch", input->target.architecture, "CUDA: 90 for sm_90");
+  command->add_flag("--debug", input->op.debug, "with checks of gathered indices");
+  command->callback([input] {
+    BoundOp bound = bind_op(input->op, /*meta=*/true);
+    std::string text = bound.op.emit(input->stage, bound.arguments(), input->target);
+    std::fputs(text.c_str(), stdout);
+    if (!text.ends_with('\n')) std::fputc('\n', stdout);
+  });
+}
+
+}  // namespace ingot::tools

@@ -1,0 +1,33 @@
+#include <c10/util/Exception.h>
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "tools/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace ingot::tools;
+  CLI::App program("Ops written in PyTorch's own language, each compiled to one fused kernel.", "ingot");
+  program.set_version_flag("--version", "ingot " INGOT_VERSION);
+  program.require_subcommand(1);
+  int status = kOk;
+  add_run(program, status);
+  add_emit(program, status);
+  add_ops(program, status);
+  add_cache(program, status);
+  try {
+    program.parse(argc, argv);
+    return status;
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? kOk : kBadInput;
+  } catch (const ingot::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return error.fault() == ingot::Fault::Author ? kBadInput : kEnvironment;
+  } catch (const c10::Error& error) {
+    std::fprintf(stderr, "error: %s\n", error.what_without_backtrace());
+    return kEnvironment;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return kEnvironment;
+  }
+}

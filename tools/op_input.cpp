@@ -1,0 +1,135 @@
+#include "tools/op_input.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "runtime/dtypes.h"
+
+namespace ingot::tools {
+
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw_author({}, "there is no file `" + path + "` to read", "an expression is given with -e");
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+/// FILE or FILE:op.
+std::pair<std::string, std::string> file_and_name(const std::string& word) {
+  size_t colon = word.rfind(':');
+  if (colon == word.npos || std::filesystem::exists(word)) return {word, {}};
+  return {word.substr(0, colon), word.substr(colon + 1)};
+}
+
+frontend::Numerics numerics_named(const std::string& name) {
+  if (name == "eager") return frontend::Numerics::Eager;
+  if (name == "fast") return frontend::Numerics::Fast;
+  return frontend::Numerics::Default;
+}
+
+std::string parameter_names(const Op& op) {
+  std::string text;
+  for (const frontend::Parameter& parameter : op.parameters()) text += (text.empty() ? "" : ", ") + parameter.name;
+  return text.empty() ? "it takes none" : "its parameters are " + text;
+}
+
+size_t parameter_index(const Op& op, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const frontend::Parameter& parameter : op.parameters()) {
+    if (parameter.name == name) return names.size();
+    names.push_back(parameter.name);
+  }
+  std::string hint = did_you_mean(name, names);
+  throw_author({}, "`" + op.name() + "` has no parameter `" + std::string(name) + "`",
+               hint.empty() ? parameter_names(op) : hint);
+}
+
+std::string list(c10::IntArrayRef values) {
+  std::string text = "[";
+  for (int64_t value : values) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  return text + "]";
+}
+
+}  // namespace
+
+void OpInput::add_to(CLI::App& command) {
+  command.add_option("op", words, "FILE[:op], then name=value for each parameter");
+  command.add_option("-e,--expression", expression, "an expression instead of a file: -e \"relu(x) + y\"");
+  command.add_option("--numerics", numerics, "how 16-bit floats round: default, eager or fast")
+      ->check(CLI::IsMember({"default", "eager", "fast"}));
+  command.add_option("--seed", seed, "of the random tensors")->capture_default_str();
+  command.footer(
+      "Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), i64:8@0..50 (a range),\n"
+      "f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.");
+}
+
+std::vector<Argument> BoundOp::arguments() const {
+  std::vector<Argument> list;
+  for (const ArgumentValue& value : values) {
+    if (auto tensor = std::get_if<at::Tensor>(&value))
+      list.emplace_back(*tensor);
+    else if (auto number = std::get_if<ir::HostValue>(&value))
+      list.emplace_back(*number);
+    else
+      list.emplace_back();
+  }
+  return list;
+}
+
+std::string BoundOp::describe() const {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::holds_alternative<std::monostate>(values[i])) continue;
+    text += (text.empty() ? "" : ", ") + op.parameters()[i].name + ": " + tools::describe(values[i]);
+  }
+  return text;
+}
+
+std::string describe(const at::Tensor& tensor) {
+  std::optional<ir::DType> dtype = runtime::dtype_of(tensor.scalar_type());
+  std::string text =
+      std::string(dtype ? ir::short_name(*dtype) : c10::toString(tensor.scalar_type())) + list(tensor.sizes());
+  if (!tensor.is_contiguous()) text += " strides " + list(tensor.strides());
+  return text;
+}
+
+std::string describe(const ArgumentValue& value) {
+  if (auto tensor = std::get_if<at::Tensor>(&value)) return describe(*tensor);
+  auto number = std::get_if<ir::HostValue>(&value);
+  if (!number) return "none";
+  if (number->kind == ir::HostKind::Float) return round_trip(number->real);
+  if (number->kind == ir::HostKind::Bool) return number->integer ? "True" : "False";
+  return std::to_string(number->integer);
+}
+
+BoundOp bind_op(const OpInput& input, bool meta) {
+  std::vector<std::string> words = input.words;
+  std::string text = input.expression, file;
+  OpOptions options;
+  options.numerics = numerics_named(input.numerics);
+  options.debug = input.debug;
+  if (input.expression.empty()) {
+    if (words.empty()) throw_author({}, "there is no op", "name a FILE[:op], or give an expression with -e");
+    std::tie(file, options.name) = file_and_name(words.front());
+    words.erase(words.begin());
+    text = read_file(file);
+    options.source_name = file;
+  }
+  BoundOp bound{Op(text, options), file, {}};
+  bound.values.resize(bound.op.parameters().size());
+  TensorSource source{input.seed, meta};
+  for (const std::string& word : words) {
+    size_t equals = word.find('=');
+    if (equals == word.npos) throw_author({}, "`" + word + "` is not name=value", parameter_names(bound.op));
+    std::string name = word.substr(0, equals);
+    bound.values[parameter_index(bound.op, name)] = read_value(name, word.substr(equals + 1), source);
+  }
+  return bound;
+}
+
+}  // namespace ingot::tools

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/op.h"
+#include "tools/values.h"
+
+namespace ingot::tools {
+
+/// What `run` and `emit` have in common: which op, and what it is called with.
+struct OpInput {
+  std::vector<std::string> words;  ///< FILE[:op] unless there is an expression, then name=value
+  std::string expression;
+  std::string numerics = "default";
+  bool debug = false;
+  uint64_t seed = 0;
+
+  void add_to(CLI::App& command);
+};
+
+/// An op with a value for each of its parameters.
+struct BoundOp {
+  Op op;
+  std::string file;  ///< empty for an expression
+  std::vector<ArgumentValue> values;
+
+  /// Borrows the values.
+  std::vector<Argument> arguments() const;
+  /// "x: f32[1024, 4], bias: 0.5"
+  std::string describe() const;
+};
+
+/// Reads the text and the values. Errors: Error(Author).
+BoundOp bind_op(const OpInput& input, bool meta);
+
+/// "f32[1024, 4]", with strides where they are not the contiguous ones.
+std::string describe(const at::Tensor& tensor);
+std::string describe(const ArgumentValue& value);
+
+}  // namespace ingot::tools

@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "frontend/library.h"
+#include "tools/commands.h"
+
+namespace ingot::tools {
+
+namespace {
+
+const char* name_of(frontend::NameInfo::Kind kind) {
+  switch (kind) {
+    case frontend::NameInfo::Kind::Primitive:
+      return "primitive";
+    case frontend::NameInfo::Kind::Builtin:
+      return "builtin";
+    case frontend::NameInfo::Kind::Library:
+      return "library";
+  }
+  return "";
+}
+
+void print_json(const std::vector<frontend::NameInfo>& names) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const frontend::NameInfo& info : names)
+    list.push_back({{"name", info.name},
+                    {"kind", name_of(info.kind)},
+                    {"aliases", info.aliases},
+                    {"function", info.is_function},
+                    {"method", info.is_method},
+                    {"summary", info.summary}});
+  std::printf("%s\n", list.dump(2).c_str());
+}
+
+/// Every spelling of a name: "maximum", "x.clamp" for what is a method alone.
+std::string spelled(const frontend::NameInfo& info) {
+  std::string text = (info.is_function ? "" : "x.") + std::string(info.name);
+  for (std::string_view alias : info.aliases) text += ", " + std::string(alias);
+  return text;
+}
+
+void print_table(const std::vector<frontend::NameInfo>& names) {
+  size_t width = 0;
+  for (const frontend::NameInfo& info : names) width = std::max(width, std::min<size_t>(spelled(info).size(), 36));
+  for (const frontend::NameInfo& info : names)
+    std::printf("%-*s  %-9s  %.*s\n", static_cast<int>(width), spelled(info).c_str(), name_of(info.kind),
+                static_cast<int>(info.summary.size()), info.summary.data());
+  std::printf("%zu names\n", names.size());
+}
+
+}  // namespace
+
+void add_ops(CLI::App& program, int&) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = program.add_subcommand("ops", "List the names that the language spells");
+  command->add_flag("--json", *json, "as JSON");
+  command->callback([json] {
+    std::vector<frontend::NameInfo> names = frontend::language_names();
+    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    *json ? print_json(names) : print_table(names);
+  });
+}
+
+}  // namespace ingot::tools

@@ -1,0 +1,106 @@
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "runtime/backend.h"
+#include "tools/commands.h"
+#include "tools/eager_check.h"
+#include "tools/op_input.h"
+#include "tools/report.h"
+#include "tools/timing.h"
+
+namespace ingot::tools {
+
+namespace {
+
+struct RunInput {
+  OpInput op;
+  std::string device = "cpu";
+  std::string save;
+  bool json = false;
+  bool no_check = false;
+  int threads = 0;
+};
+
+c10::Device device_named(const std::string& name) {
+  c10::Device device(name);
+  if (device.is_cpu()) return device;
+  int count = runtime::cuda_backend().device_count();
+  if (count == 0) throw_environment("there is no CUDA device that this machine's driver shows");
+  c10::DeviceIndex index = device.has_index() ? device.index() : c10::DeviceIndex{0};
+  if (index >= count)
+    throw_author({}, "there is no device " + name, "the machine has " + std::to_string(count) + " CUDA devices");
+  return c10::Device(c10::DeviceType::CUDA, index);
+}
+
+int64_t bytes_of(const BoundOp& bound, const std::vector<at::Tensor>& results) {
+  int64_t bytes = 0;
+  for (const ArgumentValue& value : bound.values)
+    if (auto tensor = std::get_if<at::Tensor>(&value)) bytes += static_cast<int64_t>(tensor->nbytes());
+  for (const at::Tensor& result : results) bytes += static_cast<int64_t>(result.nbytes());
+  return bytes;
+}
+
+void save(const std::string& path, const std::vector<at::Tensor>& results) {
+  c10::List<at::Tensor> list;
+  for (const at::Tensor& result : results) list.push_back(result.cpu());
+  c10::IValue value = results.size() == 1 ? c10::IValue(list.get(0)) : c10::IValue(list);
+  std::vector<char> bytes = torch::jit::pickle_save(value);
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) throw_environment("cannot write " + path);
+}
+
+Counters since(const Counters& now, const Counters& then) {
+  return {now.lowerings - then.lowerings, now.plans - then.plans,       now.compiles - then.compiles,
+          now.disk_hits - then.disk_hits, now.launches - then.launches, now.allocations - then.allocations,
+          now.loads - then.loads};
+}
+
+int run(const RunInput& input) {
+  if (input.threads > 0) at::set_num_threads(input.threads);
+  c10::Device device = device_named(input.device);
+  BoundOp bound = bind_op(input.op, /*meta=*/false);
+  for (ArgumentValue& value : bound.values)
+    if (auto tensor = std::get_if<at::Tensor>(&value)) *tensor = tensor->to(device);
+  std::vector<Argument> arguments = bound.arguments();
+
+  Report report{bound, device, {}, {}, 0, 0, at::get_num_threads(), {}};
+  Counters before = counters();
+  report.results = bound.op.call(arguments);
+  report.first_call = since(counters(), before);
+  report.ingot_us = median_microseconds([&] { bound.op.call(arguments); }, device);
+  report.bytes = bytes_of(bound, report.results);
+  if (!input.no_check) report.verdict = check_with_eager(bound, input.op, report.results, device);
+  if (!input.save.empty()) save(input.save, report.results);
+  input.json ? print_json(report) : print_text(report);
+  return !report.verdict || report.verdict->at("ok").get<bool>() ? kOk : kMismatch;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, int& status) {
+  auto input = std::make_shared<RunInput>();
+  CLI::App* command = program.add_subcommand("run", "Run an op, check it against eager PyTorch and time both");
+  input->op.add_to(*command);
+  command->add_option("--device", input->device, "cpu (the default), cuda or cuda:1")
+      ->check([](const std::string& name) {
+        bool known =
+            name == "cpu" || name == "cuda" || (name.starts_with("cuda:") && name.size() == 6 && std::isdigit(name[5]));
+        return known ? std::string() : "the devices are cpu, cuda and cuda:N";
+      });
+  command->add_option("--save", input->save, "write the result there, as torch.save would");
+  command->add_flag("--json", input->json, "report as JSON");
+  command->add_flag("--no-check", input->no_check, "without eager PyTorch, which needs a Python with torch");
+  command->add_option("--threads", input->threads, "of the CPU (all of them)");
+  command->add_flag("--debug", input->op.debug, "check gathered indices and wait for the GPU after each launch");
+  command->callback([input, &status] { status = run(*input); });
+}
+
+}  // namespace ingot::tools

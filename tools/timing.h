@@ -1,0 +1,13 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <functional>
+
+namespace ingot::tools {
+
+/// The median time of a call in microseconds, after a few that are not counted: by the clock on the CPU, by events on
+/// the current stream of a GPU. Short calls are timed several at once. `seconds` is about what it takes.
+double median_microseconds(const std::function<void()>& call, c10::Device device, double seconds = 0.3);
+
+}  // namespace ingot::tools

@@ -1,0 +1,192 @@
+#include "tools/values.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/dtype.h"
+#include "runtime/dtypes.h"
+
+namespace ingot::tools {
+
+namespace {
+
+/// `f32:1024x4:t@0..1`, taken apart.
+struct TensorText {
+  ir::DType dtype;
+  std::vector<int64_t> sizes;
+  bool transposed = false;
+  std::optional<std::pair<double, double>> range;
+};
+
+[[noreturn]] void refuse(std::string_view name, std::string_view text, std::string message) {
+  throw_author(
+      {}, "`" + std::string(name) + "=" + std::string(text) + "`: " + message,
+      "a value is f32:1024x4, i64:8@0..50, f32:64x64:t, saved.pt, saved.pt:key, a number, true, false or none");
+}
+
+template <typename T>
+std::optional<T> read_number(std::string_view text) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == text.npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+/// Where the text begins with a dtype and a `:` or `[`: the tensor that it describes.
+std::optional<TensorText> read_tensor_text(std::string_view name, std::string_view text) {
+  size_t mark = text.find_first_of(":[");
+  if (mark == text.npos) return std::nullopt;
+  std::optional<ir::DType> dtype = ir::parse_dtype(text.substr(0, mark));
+  if (!dtype) return std::nullopt;
+  TensorText tensor{*dtype, {}, false, std::nullopt};
+  std::string_view rest = text.substr(mark + 1);
+
+  if (size_t at = rest.find('@'); at != rest.npos) {
+    std::string_view range = rest.substr(at + 1);
+    size_t dots = range.find("..");
+    std::optional<double> low, high;
+    if (dots != range.npos)
+      low = read_number<double>(range.substr(0, dots)), high = read_number<double>(range.substr(dots + 2));
+    if (!low || !high || !(*low < *high)) refuse(name, text, "the range after @ is low..high");
+    tensor.range = {*low, *high};
+    rest = rest.substr(0, at);
+  }
+  char separator = 'x';
+  std::string_view after;
+  if (text[mark] == '[') {
+    size_t close = rest.find(']');
+    if (close == rest.npos) refuse(name, text, "the bracket is not closed");
+    after = rest.substr(close + 1);
+    rest = rest.substr(0, close);
+    separator = ',';
+  } else if (size_t colon = rest.find(':'); colon != rest.npos) {
+    after = rest.substr(colon);
+    rest = rest.substr(0, colon);
+  }
+  if (!after.empty() && after != ":t") refuse(name, text, "after the shape comes nothing, or :t for transposed memory");
+  tensor.transposed = !after.empty();
+  if (!rest.empty()) {
+    for (std::string_view size : split(rest, separator)) {
+      while (size.starts_with(' ')) size.remove_prefix(1);
+      std::optional<int64_t> value = read_number<int64_t>(size);
+      if (!value || *value < 0) refuse(name, text, "`" + std::string(size) + "` is no size");
+      tensor.sizes.push_back(*value);
+    }
+  }
+  if (tensor.transposed && tensor.sizes.size() < 2) refuse(name, text, "fewer than two dims cannot be transposed");
+  return tensor;
+}
+
+at::Tensor random_tensor(const TensorText& text, std::string_view name, const TensorSource& source) {
+  std::vector<int64_t> sizes = text.sizes;
+  if (text.transposed) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+  c10::ScalarType dtype = runtime::scalar_type(text.dtype);
+  at::Tensor tensor;
+  if (source.meta) {
+    tensor = at::empty(sizes, at::device(at::kMeta).dtype(dtype));
+  } else {
+    // A generator a name: what one argument is does not hang on the others.
+    uint64_t seed = source.seed;
+    for (char c : name) seed = seed * 131 + static_cast<unsigned char>(c);
+    at::Generator generator = at::detail::createCPUGenerator(seed);
+    auto integers = [&](double low, double high) {
+      return at::randint(static_cast<int64_t>(low), static_cast<int64_t>(high), sizes, generator, at::dtype(dtype));
+    };
+    if (text.dtype == ir::DType::Bool) {
+      tensor = integers(0, 2);
+    } else if (!ir::is_floating(text.dtype)) {
+      tensor = text.range ? integers(text.range->first, text.range->second)
+                          : integers(ir::is_signed(text.dtype) ? -100 : 0, ir::is_signed(text.dtype) ? 100 : 200);
+    } else if (text.range) {
+      tensor = at::rand(sizes, generator, at::dtype(at::kDouble)) * (text.range->second - text.range->first) +
+               text.range->first;
+      tensor = tensor.to(dtype);
+    } else {
+      tensor = at::randn(sizes, generator, at::dtype(dtype));
+    }
+  }
+  return text.transposed ? tensor.transpose(-1, -2) : tensor;
+}
+
+/// `saved.pt` or `saved.pt:key`, if the file is there.
+struct SavedText {
+  std::string file, key;
+};
+
+std::optional<SavedText> read_saved_text(std::string_view text) {
+  std::string whole(text);
+  if (std::filesystem::is_regular_file(whole)) return SavedText{whole, {}};
+  size_t colon = whole.rfind(':');
+  if (colon == whole.npos || !std::filesystem::is_regular_file(whole.substr(0, colon))) return std::nullopt;
+  return SavedText{whole.substr(0, colon), whole.substr(colon + 1)};
+}
+
+c10::IValue member(const c10::IValue& saved, const std::string& key) {
+  if (saved.isGenericDict()) {
+    for (const auto& item : saved.toGenericDict())
+      if (item.key().isString() && item.key().toStringRef() == key) return item.value();
+  }
+  std::optional<size_t> index = read_number<size_t>(key);
+  if (index && saved.isList() && *index < saved.toListRef().size()) return saved.toListRef()[*index];
+  if (index && saved.isTensorList() && *index < saved.toTensorList().size()) return saved.toTensorList().get(*index);
+  if (index && saved.isTuple() && *index < saved.toTupleRef().elements().size())
+    return saved.toTupleRef().elements()[*index];
+  return {};
+}
+
+at::Tensor load_tensor(std::string_view name, std::string_view text, const SavedText& saved) {
+  std::ifstream file(saved.file, std::ios::binary);
+  std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  c10::IValue value;
+  try {
+    value = torch::jit::pickle_load(bytes);
+  } catch (const c10::Error&) {
+    refuse(name, text, "the file is not of torch.save's zip format, or holds more than tensors, numbers and strings");
+  }
+  if (!saved.key.empty()) value = member(value, saved.key);
+  if (!value.isTensor())
+    refuse(name, text,
+           saved.key.empty() ? "the file holds no tensor alone; name one of its parts, file.pt:key"
+                             : "the file holds no tensor `" + saved.key + "`");
+  return value.toTensor().detach();
+}
+
+}  // namespace
+
+ArgumentValue read_value(std::string_view name, std::string_view text, const TensorSource& source) {
+  if (text == "true" || text == "True") return ir::HostValue::of(true);
+  if (text == "false" || text == "False") return ir::HostValue::of(false);
+  if (text == "none" || text == "None") return std::monostate{};
+  if (auto value = read_number<int64_t>(text)) return ir::HostValue::of(*value);
+  if (auto value = read_number<double>(text)) return ir::HostValue::of(*value);
+  if (auto tensor = read_tensor_text(name, text)) return random_tensor(*tensor, name, source);
+  if (auto saved = read_saved_text(text)) {
+    at::Tensor tensor = load_tensor(name, text, *saved);
+    return source.meta ? at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta))
+                       : tensor;
+  }
+  if (text.find(".pt") != text.npos) refuse(name, text, "there is no such file");
+  refuse(name, text, "it is neither a tensor nor a number");
+}
+
+}  // namespace ingot::tools

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "ir/host.h"
+
+namespace ingot::tools {
+
+/// What stands behind the `=` of `name=value`: a tensor, a number, or nothing (`none`, the parameter's default).
+using ArgumentValue = std::variant<std::monostate, at::Tensor, ir::HostValue>;
+
+/// Where the tensors that a command line describes come from.
+struct TensorSource {
+  uint64_t seed = 0;
+  bool meta = false;  ///< shapes alone: meta tensors, for `emit`
+};
+
+/// Reads one value; `name` is for messages. Errors: Error(Author).
+///
+///   f32:1024x4  f32[1024,4]  f32:  f32[]     a random tensor: normal; small integers; either bool
+///   f32:1024x4:t                             the same shape, its last two dims transposed in memory
+///   i64:8@0..50                              uniform, 0 included and 50 not
+///   saved.pt  saved.pt:key                   a tensor of torch.save's zip format, or of a dict or list in it
+///   0.5  3  true  none                       a number
+ArgumentValue read_value(std::string_view name, std::string_view text, const TensorSource& source);
+
+}  // namespace ingot::tools
