@@ -1,0 +1,38 @@
+"""Makes a detector's padded batch of boxes, as a collate function hands it to a loss, and saves it.
+
+    python examples/detections.py detections.pt --images 256
+
+Each image has its own number of objects (few, sometimes many: a geometric law with mean 7, at most 100); the batch is
+padded with zeros to `slots`. Targets are whole pixels of a 256-pixel image in uint8; predictions are the targets off by
+a few pixels, and for padding they are what a network says of nothing: small boxes anywhere.
+"""
+
+import argparse
+
+import torch
+
+
+def detections(images: int, slots: int = 100, seed: int = 0) -> dict[str, torch.Tensor]:
+    """pred: float32 [images, slots, 4]; target: uint8 [images, slots, 4], both (x1, y1, x2, y2) in pixels."""
+    rng = torch.Generator().manual_seed(seed)
+    counts = torch.empty(images).geometric_(1 / 7, generator=rng).clamp(max=slots)
+    real = (torch.arange(slots) < counts[:, None])[..., None]
+
+    size = torch.exp(torch.randn(images, slots, 2, generator=rng) * 0.8 + 3.4).clamp(4, 200)
+    corner = torch.rand(images, slots, 2, generator=rng) * (255 - size)
+    target = torch.where(real, torch.cat([corner, corner + size], -1), 0.0).to(torch.uint8)
+
+    drift = torch.randn(images, slots, 4, generator=rng) * 3
+    guess_corner = torch.rand(images, slots, 2, generator=rng) * 240
+    guess = torch.cat([guess_corner, guess_corner + 12 * torch.rand(images, slots, 2, generator=rng)], -1)
+    pred = torch.where(real, target.float() + drift, guess)
+    return {"pred": pred, "target": target}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("path")
+    parser.add_argument("--images", type=int, default=256)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    torch.save(detections(options.images, seed=options.seed), options.path)
