@@ -240,11 +240,11 @@ std::string Accesses::offset(uint32_t access, bool lane) const {
   return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
 }
 
-Block Accesses::row_pointers() const {
+Block Accesses::row_pointers(const std::vector<bool>& used) const {
   Block block;
   for (uint32_t a = 0; a < plans_.size(); ++a) {
     const AccessPlan& plan = plans_[a];
-    if (plan.group != a || plan.row == plan.pointer) continue;
+    if (plan.group != a || plan.row == plan.pointer || !used[a]) continue;
     std::string value = plan.pointer + (plan.linear ? " + " + row_ : "");
     for (size_t d = 0; d + 1 < plan.strides.size(); ++d)
       if (!plan.strides[d].empty())
@@ -300,11 +300,14 @@ void Accesses::describe_domain(KernelPlan& plan) const {
 
 void Accesses::describe_arguments(KernelPlan& plan, const std::vector<std::string>& scalars) const {
   const ir::DType size_type = index_dtype();
-  const std::set<std::string, std::less<>> mentioned = identifiers(print_block(plan.body, 0));
+  const std::set<std::string, std::less<>> mentioned =
+      identifiers(print_block(plan.body, 0) + print_block(plan.after, 0));
   const bool inner_counts = !context_.cuda();  // its extent ends the rows
   for (Axis& axis : plan.axes) axis.used = mentioned.contains(axis.index);
 
   const auto add = [&](Argument argument, std::string type, std::string comment = {}) {
+    const bool is_size = argument.kind == Argument::Kind::Numel || argument.kind == Argument::Kind::Extent;
+    if (!is_size && !mentioned.contains(argument.name)) return;
     plan.launch.arguments.push_back(std::move(argument));
     plan.types.push_back(std::move(type));
     plan.comments.push_back(std::move(comment));

@@ -61,15 +61,15 @@ class Accesses {
 
   /// Fills in axes, index_type, linear, numel, row.
   void describe_domain(KernelPlan& plan) const;
-  /// Fills in launch.arguments, types and comments; `scalars`: the names of the kernel's. What of the axes the body has
-  /// no use for is left out, so the body must be there.
+  /// Fills in launch.arguments, types and comments; `scalars`: the names of the kernel's. What the body has no use for is
+  /// left out, so the body must be there.
   void describe_arguments(KernelPlan& plan, const std::vector<std::string>& scalars) const;
 
   /// The sum of coordinate · stride over the axes (on the CPU the innermost alone, the rest being in the row's
   /// pointer), plus the shift; "0" where nothing moves. `lane`: of the lane's own element, else of the vector's first.
   std::string offset(uint32_t access, bool lane) const;
-  /// The pointers to rows that the inner loop needs (CPU, more than one axis).
-  Block row_pointers() const;
+  /// The pointers to rows that the inner loop needs (CPU, more than one axis), of these groups.
+  Block row_pointers(const std::vector<bool>& used) const;
   /// The coordinate that an Index access stands for.
   Text coordinate(uint32_t access) const;
 

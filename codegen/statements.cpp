@@ -32,6 +32,7 @@ class Writer {
   void write() {
     has_loop_ = !context_.cuda() || plan_.lanes > 1;
     find_hoisted();
+    find_used();
     if (!context_.cuda()) start_cpu();
     for (uint32_t a = 0; a < accesses_.count(); ++a) load_vectors(a);
     for (uint32_t v = 0; v < values_.size(); ++v)
@@ -59,11 +60,20 @@ class Writer {
     std::ranges::for_each(results_, hoist);
   }
 
+  /// Of which groups something is needed; every store is.
+  void find_used() {
+    used_.resize(accesses_.count());
+    for (const Value& value : values_)
+      if (value.uses > 0 && value.access != Value::kNoAccess) used_[accesses_[value.access].group] = true;
+    for (size_t a = accesses_.count() - results_.size(); a < accesses_.count(); ++a)
+      used_[accesses_[static_cast<uint32_t>(a)].group] = true;
+  }
+
   // Loads
 
   void load_vectors(uint32_t a) {
     const AccessPlan& access = accesses_[a];
-    if (context_.outline.accesses[a].kind != Kind::Load) return;
+    if (context_.outline.accesses[a].kind != Kind::Load || !used_[access.group]) return;
     if (access.vector)
       plan_.body.push_back({Let{"auto", accesses_.vector_name(a), vector_call("load", a, plan_.lanes, "")}});
     if (access.group != a) return;
@@ -241,7 +251,7 @@ class Writer {
   // Loops
 
   void start_cpu() {
-    plan_.body = accesses_.row_pointers();
+    plan_.body = accesses_.row_pointers(used_);
     if (accesses_.status.empty()) return;
     bad_ = names_.claim("bad");
     plan_.before.push_back({Declare{"int", bad_, "0"}});
@@ -264,7 +274,7 @@ class Writer {
   Names& names_;
   KernelPlan& plan_;
   std::vector<Text> texts_;
-  std::vector<bool> inlined_, hoisted_;
+  std::vector<bool> inlined_, hoisted_, used_;
   bool has_loop_ = false;
   Block inner_, after_loop_;
   std::string bad_;

@@ -216,6 +216,9 @@ class Builder {
       case Op::Isfinite:
         if (!floating) return constant(DType::Bool, ir::HostValue::of(node.op == Op::Isfinite));
         break;
+      case Op::Signbit:
+        if (!ir::is_signed(work)) return constant(DType::Bool, ir::HostValue::of(false));
+        break;
       case Op::DivNumber:
         if (const std::optional<double> number = constant_of(node.args[1]); number && context_.cuda())
           return make(Op::Mul, work, result, {operands[0], constant(work, reciprocal(*number, work))});

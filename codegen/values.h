@@ -13,6 +13,7 @@
 namespace ingot::codegen {
 
 struct Value {
+  static constexpr uint32_t kNoAccess = ~0u;
   enum class Kind : uint8_t {
     Leaf,     ///< text that costs nothing: a literal, an argument, a lane of a vector, a coordinate
     Element,  ///< pointer[offset + Σ operand · step]: a load by itself
@@ -25,7 +26,7 @@ struct Value {
   ir::DType dtype = ir::DType::F32;
   ir::Op op = ir::Op::Load;         ///< of a Primitive
   ir::DType work = ir::DType::F32;  ///< of a Primitive; of a Cast, what it is from
-  uint32_t access = 0;              ///< of an Element and a Wrap
+  uint32_t access = kNoAccess;      ///< of what is loaded, and of a Wrap
   uint32_t lead = 0;                ///< of a Wrap
   Text text;                        ///< of a Leaf
   std::vector<uint32_t> operands;

@@ -36,7 +36,9 @@ Value call_cast_method(Lowering& lowering, const Builtin& self, Args args) {
 Value call_to(Lowering& lowering, const Builtin& self, Args args) {
   Value result = args[0];
   const auto apply = [&](const Value& target) {
-    if (target.is<std::string>() || target.is_none() || target.is_number()) return;
+    const bool is_device_number =
+        target.is_number() && lowering.graph.host.kind(target.number()) == ir::HostKind::Int;
+    if (target.is<std::string>() || target.is_none() || is_device_number) return;
     const Tensor* other = target.tensor();
     result = cast(lowering, input(lowering, self, std::array{result}), other ? other->dtype : require_dtype(lowering, target));
   };
@@ -174,12 +176,12 @@ Value call_floating(Lowering& lowering, const Builtin&, Args args) {
 
 Value call_check_same_dtype(Lowering& lowering, const Builtin&, Args args) {
   const Tensor* first = nullptr;
-  for (const Value& value : *args[1].items()) {
+  for (const Value& value : *args[0].items()) {
     const Tensor* tensor = value.tensor();
     if (!first) first = tensor;
     if (!tensor || !first || tensor->dtype == first->dtype) continue;
-    lowering.fail(fmt::format("{} expects tensors of one dtype, but got {} and {}", args[0].as<std::string>(),
-                              name_of(first->dtype), name_of(tensor->dtype)),
+    lowering.fail(fmt::format("expected tensors of one dtype, but got {} and {}", name_of(first->dtype),
+                              name_of(tensor->dtype)),
                   "cast one: x.to(y.dtype)");
   }
   return None{};
@@ -189,15 +191,14 @@ Value call_default_dtype(Lowering& lowering, const Builtin&, Args) { return lowe
 
 /// Refuses a dtype whose category is not among those named: "float", "int float", …
 Value call_check(Lowering& lowering, const Builtin&, Args args) {
-  const std::string& name = args[0].as<std::string>();
-  const std::string& accepted = args[2].as<std::string>();
-  const Tensor* x = args[1].tensor();
+  const Tensor* x = args[0].tensor();
+  const std::string& accepted = args[1].as<std::string>();
   if (!x) {
-    lowering.fail(fmt::format("it takes a tensor, not {}", describe(args[1])), "use math's functions for numbers");
+    lowering.fail(fmt::format("it takes a tensor, not {}", describe(args[0])), "use math's functions for numbers");
   }
   static constexpr std::string_view kNames[] = {"bool", "int", "float"};
   if (accepted.find(kNames[static_cast<size_t>(ir::category(x->dtype))]) == std::string::npos) {
-    lowering.fail(fmt::format("\"{}\" is not implemented for {}", name, name_of(x->dtype)), "cast first: x.float()");
+    lowering.fail(fmt::format("not implemented for {}", name_of(x->dtype)), "cast first: x.float()");
   }
   return None{};
 }
@@ -241,8 +242,8 @@ std::vector<Builtin> type_builtins() {
       {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},
-      {"_check_same_dtype", "(name, *inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
-      {"_check", "(name, input, accepted)", kFunction, kNoMethod, {}, call_check},
+      {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
+      {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
       {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},
   };

@@ -109,21 +109,23 @@ Value evaluate_definition(Lowering& lowering, const ast::Module& module, const a
   lowering.kept.push_back(globals);
   Frame(lowering, *globals).run(module.body);
 
-  const Value& defined = globals->values.at(function.name);
-  if (!defined.is<std::shared_ptr<const Function>>())
+  const auto defined = globals->values.find(function.name);
+  const auto* called = defined == globals->values.end()
+                           ? nullptr
+                           : std::get_if<std::shared_ptr<const Function>>(&defined->second.variant());
+  if (!called)
     throw_author(function.name_span, fmt::format("`{}` is something else at the end of the text", function.name),
                  "assign to another name below");
-  const auto& called = defined.as<std::shared_ptr<const Function>>();
   std::vector<std::optional<Value>> values(arguments.begin(), arguments.end());
   values.resize(function.parameters.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const ast::Parameter& parameter = function.parameters[i];
-    if (!values[i]) values[i] = called->defaults[i];
+    if (!values[i]) values[i] = (*called)->defaults[i];
     if (!values[i]) throw_author(parameter.span, fmt::format("`{}` is not given", parameter.name));
     values[i] = annotated(lowering, module, parameter, std::move(*values[i]));
   }
   Span returned_at = function.name_span;
-  Value result = call_bound(lowering, *called, std::move(values), &returned_at);
+  Value result = call_bound(lowering, **called, std::move(values), &returned_at);
   if (result.is_none()) {
     Lowering::At at(lowering, function.name_span);
     lowering.fail(fmt::format("`{}` returns nothing", function.name),

@@ -18,7 +18,7 @@ kernel has not, `_rounded` rounds a number to a 16-bit dtype, and `_on_cuda()` t
 @method
 def relu(input, inplace=False):
     """max(input, 0)"""
-    _check("relu", input, "int float")
+    _check(input, "int float")
     return clamp(input, min=0)
 
 
@@ -30,7 +30,7 @@ def relu6(input, inplace=False):
 @native
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """input held between min_val and max_val"""
-    _check("hardtanh", input, "int float")
+    _check(input, "int float")
     if not input.is_floating_point():
         min_val, max_val = int(min_val), int(max_val)
         if input.dtype == torch.uint8 and min_val < 0:
@@ -49,28 +49,28 @@ def sigmoid(input):
 @native
 def logsigmoid(input):
     """log(sigmoid(input)), exact for large and small inputs"""
-    _check("logsigmoid", input, "float")
+    _check(input, "float")
     return where(input < 0, input, 0.0) - log1p(exp(-abs(input)))
 
 
 @native
 def silu(input, inplace=False):
     """input * sigmoid(input)"""
-    _check("silu", input, "float")
+    _check(input, "float")
     return input / (1 + exp(-input))
 
 
 @native
 def mish(input, inplace=False):
     """input * tanh(softplus(input))"""
-    _check("mish", input, "float")
+    _check(input, "float")
     return input * tanh(log1p(exp(input)))
 
 
 @native
 def gelu(input, approximate="none"):
     """input times the normal distribution's cumulative probability of it, or its tanh approximation"""
-    _check("gelu", input, "float")
+    _check(input, "float")
     if approximate == "none":
         return input * 0.5 * (1 + erf(input * 0.7071067811865476))
     if approximate != "tanh":
@@ -83,7 +83,7 @@ def gelu(input, approximate="none"):
 @native
 def softplus(input, beta=1.0, threshold=20.0):
     """log(1 + exp(beta * input)) / beta, the input itself where beta * input exceeds the threshold"""
-    _check("softplus", input, "float")
+    _check(input, "float")
     scaled = input * beta
     return where(scaled > threshold, input, log1p(exp(scaled)) / beta)
 
@@ -96,33 +96,33 @@ def _elu(input, alpha, scale, input_scale):
 
 def elu(input, alpha=1.0, inplace=False):
     """input where it is positive, else alpha * (exp(input) - 1)"""
-    _check("elu", input, "float")
+    _check(input, "float")
     return _elu(input, alpha, 1.0, 1.0)
 
 
 def selu(input, inplace=False):
     """elu with the constants that keep the mean and the variance of activations"""
-    _check("selu", input, "float")
+    _check(input, "float")
     return _elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 
 
 def celu(input, alpha=1.0, inplace=False):
     """input where it is positive, else alpha * (exp(input / alpha) - 1)"""
-    _check("celu", input, "float")
+    _check(input, "float")
     return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 
 @native
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """input where it is positive, else negative_slope * input"""
-    _check("leaky_relu", input, "float")
+    _check(input, "float")
     return where(input > 0, input, input * negative_slope)
 
 
 @native
 def hardswish(input, inplace=False):
     """input * relu6(input + 3) / 6"""
-    _check("hardswish", input, "float")
+    _check(input, "float")
     product = input * clamp(input + 3, 0, 6)
     return product * 0.1666666716337204 if _on_cuda() else product / 6
 
@@ -130,7 +130,7 @@ def hardswish(input, inplace=False):
 @native
 def hardsigmoid(input, inplace=False):
     """relu6(input + 3) / 6"""
-    _check("hardsigmoid", input, "float")
+    _check(input, "float")
     held = clamp(input + 3, 0, 6)
     return held * 0.1666666716337204 if _on_cuda() else held / 6
 
@@ -148,7 +148,7 @@ def tanhshrink(input):
 @native
 def softshrink(input, lambd=0.5):
     """input moved towards 0 by lambd, 0 where it is nearer than that"""
-    _check("softshrink", input, "float")
+    _check(input, "float")
     lambd = _rounded(lambd, input)
     within = where(isnan(input), input, 0.0)
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))
@@ -157,7 +157,7 @@ def softshrink(input, lambd=0.5):
 @native
 def hardshrink(input, lambd=0.5):
     """0 where input is within lambd of it, else input"""
-    _check("hardshrink", input, "float")
+    _check(input, "float")
     lambd = _rounded(lambd, input)
     return where((input >= -lambd) & (input <= lambd), 0.0, input)
 
@@ -165,7 +165,7 @@ def hardshrink(input, lambd=0.5):
 @native
 def threshold(input, threshold, value, inplace=False):
     """input where it exceeds the threshold, else value"""
-    _check("threshold", input, "int float")
+    _check(input, "int float")
     if not input.is_floating_point():
         threshold, value = int(threshold), int(value)
     return where(input <= _rounded(threshold, input), value, input)
@@ -178,7 +178,7 @@ def _glu(a, b):
 
 def glu(input, dim=-1):
     """the first half of a dim times the sigmoid of the second"""
-    _check("glu", input, "float")
+    _check(input, "float")
     a, b = input.chunk(2, dim)
     return _glu(a, b)
 
@@ -196,7 +196,7 @@ def square(input):
 @method
 def frac(input):
     """what input has behind its point, with its sign"""
-    _check("frac", input, "float")
+    _check(input, "float")
     return input - trunc(input)
 
 
@@ -204,8 +204,8 @@ def frac(input):
 @method
 def lerp(input, end, weight):
     """input + weight * (end - input)"""
-    _check("lerp", input, "float")
-    _check_same_dtype("lerp", input, end, weight)
+    _check(input, "float")
+    _check_same_dtype(input, end, weight)
     if not isinstance(weight, torch.Tensor):
         weight = full_like(input, weight)
     span = end - input
@@ -220,7 +220,8 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     if not input.is_floating_point():
         return input + int(value) * tensor1 * tensor2
     if _on_cuda():
-        return _fma(value, tensor1 * tensor2, input)
+        scaled = _fma(value, tensor1 * tensor2, input)
+        return where(full_like(input, value) == 1, _fma(tensor1, tensor2, input), scaled)
     return _fma(value * tensor1, tensor2, input)
 
 
@@ -229,7 +230,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """input + value * tensor1 / tensor2"""
     input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
-    _check("addcdiv", input, "float")
+    _check(input, "float")
     if _on_cuda():
         return _fma(value, tensor1 / tensor2, input)
     return input + value * tensor1 / tensor2
@@ -268,7 +269,7 @@ def diff(input, n=1, dim=-1):
 def logaddexp(input, other):
     """log(exp(input) + exp(other)) without overflow"""
     input, other = _promoted(input, other)
-    _check("logaddexp", input, "float")
+    _check(input, "float")
     finite = fmax(input, other) + log1p(exp(-abs(input - other)))
     return where(isinf(input) & (input == other), input, finite)
 
@@ -278,7 +279,7 @@ def logaddexp(input, other):
 def logaddexp2(input, other):
     """log2(2**input + 2**other) without overflow"""
     input, other = _promoted(input, other)
-    _check("logaddexp2", input, "float")
+    _check(input, "float")
     finite = _fma(log1p(exp2(-abs(input - other))), 1.4426950408889634, fmax(input, other))
     return where(isinf(input) & (input == other), input, finite)
 
@@ -376,7 +377,7 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
 @method
 def heaviside(input, values):
     """0 where input is negative, 1 where it is positive, values where it is 0"""
-    _check_same_dtype("heaviside", input, values)
+    _check_same_dtype(input, values)
     return where(input == 0, values, (input > 0).to(input.dtype))
 
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
+#include "frontend/canonical.h"
 #include "frontend/layouts.h"
 #include "frontend/lowering.h"
 #include "frontend/promotion.h"
@@ -53,7 +55,9 @@ class Attempt {
     lowering_.graph.host.assume_sizes_not_one();
     const std::vector<std::optional<Value>> arguments = make_arguments();
     make_results(lowering_, definition_.evaluate(lowering_, arguments));
-    for (const Known& one : known_) {
+    std::vector<Known> known = known_;
+    std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
+    for (const Known& one : known) {
       const ir::HostId symbol = one.is_size ? lowering_.graph.host.size(one.param, one.dim)
                                             : lowering_.graph.host.scalar(one.param, one.value.kind);
       lowering_.graph.statics.push_back({symbol, one.value, one.touched});
@@ -62,7 +66,7 @@ class Attempt {
     std::ranges::sort(touched);
     const auto repeated = std::ranges::unique(touched);
     touched.erase(repeated.begin(), repeated.end());
-    return std::move(lowering_.graph);
+    return canonical(std::move(lowering_.graph));
   }
 
   /// The symbols that evaluation asked for, with their values.

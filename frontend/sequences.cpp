@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "frontend/python_numbers.h"
@@ -51,6 +52,28 @@ void check_length(Lowering& lowering, size_t size) {
   if (size > kMaxItems)
     lowering.fail(fmt::format("a sequence of {} items is too long", size),
                   "loops are unrolled when the op is compiled: make it shorter than 1,000,000");
+}
+
+/// A list that held itself would never be freed, nor end when it is compared.
+void refuse_cycle(Lowering& lowering, const List& list, std::span<const Value> added) {
+  std::vector<const Value*> pending;
+  std::unordered_set<const void*> seen;
+  const auto visit = [&](const Value& value) {
+    if (value.items() || value.is<BoundMethod>()) pending.push_back(&value);
+  };
+  for (const Value& value : added) visit(value);
+  while (!pending.empty()) {
+    const Value& value = *pending.back();
+    pending.pop_back();
+    if (value.is<BoundMethod>()) {
+      visit(*value.as<BoundMethod>().self);
+    } else if (value.items() == list.items.get()) {
+      lowering.fail("a list cannot hold itself", "put a copy into it: `list(xs)`");
+    } else if (seen.insert(value.items()).second) {
+      lowering.step();
+      for (const Value& item : *value.items()) visit(item);
+    }
+  }
 }
 
 constexpr std::array<std::string_view, 6> kListMethods = {"append", "extend", "insert", "pop", "index", "count"};
@@ -137,6 +160,7 @@ void set_item(Lowering& lowering, const Value& target, const Value& index, const
   if (!target.is<List>()) lowering.fail(fmt::format("{} cannot be changed", describe(target)), "use a list");
   std::vector<Value>& items = *target.as<List>().items;
   if (!index.is_number()) lowering.fail(fmt::format("an item is assigned at an integer, not at {}", describe(index)));
+  refuse_cycle(lowering, target.as<List>(), {&value, 1});
   items[wrapped(lowering, target, index, static_cast<int64_t>(items.size()))] = value;
 }
 
@@ -152,12 +176,15 @@ Value call_list_method(Lowering& lowering, std::string_view name, const List& se
   std::vector<Value>& items = *self.items;
   auto size = static_cast<int64_t>(items.size());
   if (name == "append") {
+    refuse_cycle(lowering, self, arguments);
     items.push_back(arguments[0]);
   } else if (name == "extend") {
     std::vector<Value> more = Sequence(lowering, arguments[0], "list.extend").items();
+    refuse_cycle(lowering, self, more);
     items.insert(items.end(), more.begin(), more.end());
   } else if (name == "insert") {
     int64_t at = lowering.static_int(arguments[0], "where list.insert inserts");
+    refuse_cycle(lowering, self, arguments.subspan(1));
     items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + size : at, 0, size), arguments[1]);
   } else if (name == "pop") {
     if (items.empty()) lowering.fail("pop from an empty list");

@@ -162,7 +162,8 @@ Tensor slice(Lowering& lowering, const Tensor& x, size_t dim, std::optional<ir::
   if (constant) touch(lowering, size);
   const ir::HostId begin = start ? clamped_bound(lowering, *start, size) : lowering.integer(0);
   const ir::HostId end = stop ? clamped_bound(lowering, *stop, size) : size;
-  ir::HostId length = at_least_zero(lowering, host.sub(end, begin));
+  ir::HostId length = host.sub(end, begin);
+  if (stop) length = at_least_zero(lowering, length);
   if (step != 1) {
     length = lowering.host(ir::HostOp::FloorDiv, {host.add(length, lowering.integer(step - 1)), lowering.integer(step)});
   }

@@ -99,11 +99,7 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
     } else if (parameter.has_default) {
       actual.kind = Kind::None;
     } else {
-      if (arguments.size() < parameters.size()) {
-        size_t required = 0;
-        for (const auto& other : parameters) required += !other.has_default;
-        if (arguments.size() < required && i >= arguments.size()) refuse_count(definition, arguments.size());
-      }
+      if (i >= arguments.size()) refuse_count(definition, arguments.size());
       refuse_missing(definition, parameter);
     }
   }

@@ -12,7 +12,8 @@
 namespace ingot::runtime {
 
 /// The dispatch keys of tensors whose bytes are what they seem. Conjugate, negative, named, sparse, quantized, batched
-/// and wrapped tensors, and subclasses that dispatch in Python, have others.
+/// and wrapped tensors, and subclasses that dispatch in Python, have others. Autocast leaves an op alone, as it does
+/// every op that is not on its lists.
 inline constexpr c10::DispatchKeySet kPlainKeys({c10::DispatchKey::CPU, c10::DispatchKey::CUDA,
                                                  c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA,
                                                  c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutocastCPU,

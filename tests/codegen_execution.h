@@ -56,7 +56,7 @@ class Library {
     if (std::system(command.c_str()) == 0) handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
     if (handle_ != nullptr) return;
     std::ifstream log(folder_ / "log");
-ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 3000) << text.substr(0, 3000);
+    ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 3000) << text.substr(0, 3000);
   }
   ~Library() {
     if (handle_ != nullptr) dlclose(handle_);
@@ -65,6 +65,7 @@ ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
+  bool loaded() const { return handle_ != nullptr; }
   template <typename Function>
   Function* find(const std::string& name) const {
     return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name.c_str()));
@@ -80,7 +81,7 @@ inline constexpr std::string_view kCudaOnHost = R"(
 #include <cmath>
 #include <cstring>
 #include <algorithm>
-using std::max; using std::min;
+using std::max, std::min, std::isnan, std::isinf, std::isfinite, std::signbit, std::copysign, std::floor, std::fmod, std::sqrt, std::pow;
 struct Index { unsigned x; };
 static Index blockIdx, threadIdx;
 #define __global__

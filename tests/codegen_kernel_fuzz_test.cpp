@@ -339,6 +339,7 @@ std::string library_text(const std::vector<Case>& cases, const Target& target) {
 void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed) {
   const bool cuda = target.kind == Target::Kind::Cuda;
   const Library library(library_text(cases, target));
+  ASSERT_TRUE(library.loaded());
   Maker random(seed);
   for (const Case& one : cases) {
     const Prepared prepared = prepare(one.graph, one.tensors);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -69,9 +70,15 @@ inline std::string result_of(const std::string& text) {
   return "asks again for what it knows";
 }
 
+/// A graph with the text that its spans are places of.
+struct Lowered {
+  std::shared_ptr<const Definition> definition;
+  ir::Graph graph;
+};
+
 /// The graph of the last def of a text on float32 tensors [?, 4], or numbers where it is annotated so; what has a
 /// default is left out. Sizes that must be known are 6 × 4, scalars 2, 3, ….
-inline ir::Graph graph_of(const std::string& text) {
+inline Lowered lowered(const std::string& text) {
   const auto definition = define(text);
   Signature signature;
   for (const Parameter& parameter : definition->parameters()) {
@@ -87,7 +94,7 @@ inline ir::Graph graph_of(const std::string& text) {
   Actuals actuals;
   actuals.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };
   actuals.scalar = [](uint32_t parameter) { return ir::HostValue::of(int64_t{parameter} + 2); };
-  return lower(*definition, signature, actuals);
+  return {definition, lower(*definition, signature, actuals)};
 }
 
 }  // namespace ingot::frontend

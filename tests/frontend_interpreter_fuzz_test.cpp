@@ -82,7 +82,7 @@ class Generator {
 
 void evaluate_whatever(const std::string& text) {
   try {
-    graph_of(text);
+    lowered(text);
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::Author) << error.what() << "\n" << text;
   }

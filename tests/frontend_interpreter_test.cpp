@@ -63,9 +63,9 @@ TEST(Interpreter, ImportsNameWhatTheLanguageHas) {
                       "from torch import nn\nfrom typing import Optional\nimport numpy as np\n"
                       "def f(): return m.floor(2.5), pi > 3, e(0), G.relu is nn.functional.relu or True"),
             "(2, True, 1.0, True)");
-  EXPECT_EQ(graph_of("from torch import relu as r\ndef f(x):\n    from torch.nn import functional as G\n"
-                     "    return r(x) + G.relu(x)")
-                .results.size(),
+  EXPECT_EQ(lowered("from torch import relu as r\ndef f(x):\n    from torch.nn import functional as G\n"
+                    "    return r(x) + G.relu(x)")
+                .graph.results.size(),
             1u);
 }
 
@@ -98,7 +98,7 @@ TEST(Interpreter, AnnotationsConvertNumbers) {
 }
 
 TEST(Interpreter, AssertsBecomeConditions) {
-  const ir::Graph graph = graph_of(
+  const auto [definition, graph] = lowered(
       "def f(x, y, k: int):\n"
       "    assert x.ndim == 2\n"
       "    assert x.shape[0] > 4 and k != 7, f'{k} is bad'\n"
@@ -109,12 +109,12 @@ TEST(Interpreter, AssertsBecomeConditions) {
     if (condition.kind == ir::Condition::Kind::True) messages.push_back(condition.message);
   EXPECT_EQ(messages, (std::vector<std::string>{"{k} is bad", "{k} is bad", "shapes"}));
   EXPECT_TRUE(graph.statics.empty());
-  EXPECT_EQ(refusal_of([] { graph_of("def f(x):\n    assert x.ndim == 3, 'three dims'\n    return x"); }).message,
+  EXPECT_EQ(refusal_of([] { lowered("def f(x):\n    assert x.ndim == 3, 'three dims'\n    return x"); }).message,
             "three dims");
 }
 
 TEST(Interpreter, AssignmentsNameTheirNodes) {
-  const ir::Graph graph = graph_of(
+  const auto [definition, graph] = lowered(
       "def f(x, y):\n"
       "    alias = x\n"
       "    total, product = x + y, x * y\n"
@@ -131,7 +131,7 @@ TEST(Interpreter, AssignmentsNameTheirNodes) {
 }
 
 TEST(Interpreter, NodesKnowTheirPlace) {
-  const ir::Graph graph = graph_of("def f(x, y):\n    return torch.exp(x - y) * 2\n");
+  const auto [definition, graph] = lowered("def f(x, y):\n    return torch.exp(x - y) * 2\n");
   std::vector<std::string> texts;
   for (uint32_t i = 0; i < graph.count(); ++i)
     if (ir::is_primitive(graph[ir::NodeId{i}].op)) texts.emplace_back(graph.span({i}).text());
@@ -141,7 +141,7 @@ TEST(Interpreter, NodesKnowTheirPlace) {
 TEST(Interpreter, ASumOfTenThousandTermsIsNotDeep) {
   std::string sum = "x";
   for (int i = 1; i < 10'000; ++i) sum += " + x";
-  EXPECT_EQ(graph_of(sum).count(), 10'000u);
+  EXPECT_EQ(lowered(sum).graph.count(), 10'000u);
   EXPECT_EQ(result_of("def f(): return " + std::string("1") +
                       [] {
                         std::string rest;
@@ -206,7 +206,7 @@ TEST(InterpreterErrors, Tensors) {
   };
   for (const Refused& row : table) {
     SCOPED_TRACE(row.text);
-    const Refusal refusal = refusal_of([&] { graph_of(row.text); });
+    const Refusal refusal = refusal_of([&] { lowered(row.text); });
     EXPECT_EQ(refusal.place, row.place);
     EXPECT_EQ(refusal.message, row.message);
     EXPECT_EQ(refusal.help, row.help);

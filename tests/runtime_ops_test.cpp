@@ -42,7 +42,7 @@ TEST(Ops, BareExpression) {
 }
 
 TEST(Ops, CppFunctionAndTextAreOneOp) {
-  const Op same("relu_add", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
+  const Op same("relu_add(x, y, bias)", [](Value x, Value y, Scalar bias) { return relu(x) + y + bias; });
   const at::Tensor x = at::randn({4, 5}), y = at::randn({4, 5});
   expect_same(same(x, y, 0.25), at::relu(x) + y + 0.25);
   const auto body = [&](const Op& op) {

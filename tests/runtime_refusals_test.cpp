@@ -107,6 +107,9 @@ TEST(Refusals, IndicesOutOfRange) {
   for (const int64_t bad : {5, -6})
     expect_says(error_of([&] { gather(table, at::tensor({0L, bad}, at::kLong)); }),
                 {"pick: index out of range in `table[t]`"});
+  const at::Tensor no_table = at::empty({0}), none = at::empty({0}, at::kLong);
+  expect_same(gather(no_table, none), no_table.index({none}) * 2);
+  expect_says(error_of([&] { gather(no_table, good); }), {"size 0"});
   const Op select("def row(x, i: int):\n    return x[i] * 2\n");
   const at::Tensor x = at::randn({20, 3});
   expect_same(select(x, -20), x.select(0, -20) * 2);

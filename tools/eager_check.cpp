@@ -1,7 +1,6 @@
 #include "tools/eager_check.h"
 
 #include <ATen/Parallel.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "runtime/compile/subprocess.h"
 #include "runtime/compile/temporary_folder.h"
+#include "tools/tensor_files.h"
 
 namespace ingot::tools {
 
@@ -47,18 +47,11 @@ void prefer_package_beside() {
   setenv("PYTHONPATH", path.c_str(), 1);
 }
 
-void write(const fs::path& path, const char* data, size_t size) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(data, static_cast<std::streamsize>(size));
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
   file.close();
-  if (!file) throw_environment("cannot write " + path.string() + " for the check against eager PyTorch");
-}
-
-void write_tensors(const fs::path& path, const std::vector<at::Tensor>& tensors) {
-  c10::List<at::Tensor> list;
-  for (const at::Tensor& tensor : tensors) list.push_back(tensor.cpu());
-  std::vector<char> bytes = torch::jit::pickle_save(list);
-  write(path, bytes.data(), bytes.size());
+  if (!file) throw_environment("cannot write " + path.string());
 }
 
 /// Numbers travel as text: JSON has no nan.
@@ -93,10 +86,9 @@ json check_with_eager(const BoundOp& bound, const OpInput& input, const std::vec
   json request = {{"text", bound.op.text()},         {"name", bound.op.name()},  {"file", bound.file},
                   {"numerics", input.numerics},      {"parameters", parameters}, {"device", device.str()},
                   {"threads", at::get_num_threads()}};
-  std::string text = request.dump();
-  write(folder.path() / "request.json", text.data(), text.size());
-  write_tensors(folder.path() / "arguments.pt", tensors);
-  write_tensors(folder.path() / "results.pt", results);
+  write(folder.path() / "request.json", request.dump());
+  save_tensors(folder.path() / "arguments.pt", tensors);
+  save_tensors(folder.path() / "results.pt", results);
 
   prefer_package_beside();
   std::string python = find_python();

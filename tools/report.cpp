@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "runtime/dtypes.h"
 
 namespace ingot::tools {
 
@@ -98,7 +99,7 @@ void print_json(const Report& report) {
   for (const at::Tensor& tensor : report.results) {
     ordered_json result = {{"shape", tensor.sizes().vec()},
                            {"strides", tensor.strides().vec()},
-                           {"dtype", c10::toString(tensor.scalar_type())}};
+                           {"dtype", ir::name_of(*runtime::dtype_of(tensor.scalar_type()))}};
     if (auto numbers = summary(tensor))
       result["min"] = (*numbers)[0], result["max"] = (*numbers)[1], result["mean"] = (*numbers)[2];
     results.push_back(result);

@@ -1,8 +1,6 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -12,6 +10,7 @@
 #include "tools/eager_check.h"
 #include "tools/op_input.h"
 #include "tools/report.h"
+#include "tools/tensor_files.h"
 #include "tools/timing.h"
 
 namespace ingot::tools {
@@ -46,17 +45,6 @@ int64_t bytes_of(const BoundOp& bound, const std::vector<at::Tensor>& results) {
   return bytes;
 }
 
-void save(const std::string& path, const std::vector<at::Tensor>& results) {
-  c10::List<at::Tensor> list;
-  for (const at::Tensor& result : results) list.push_back(result.cpu());
-  c10::IValue value = results.size() == 1 ? c10::IValue(list.get(0)) : c10::IValue(list);
-  std::vector<char> bytes = torch::jit::pickle_save(value);
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw_environment("cannot write " + path);
-}
-
 Counters since(const Counters& now, const Counters& then) {
   return {now.lowerings - then.lowerings, now.plans - then.plans,       now.compiles - then.compiles,
           now.disk_hits - then.disk_hits, now.launches - then.launches, now.allocations - then.allocations,
@@ -78,7 +66,12 @@ int run(const RunInput& input) {
   report.ingot_us = median_microseconds([&] { bound.op.call(arguments); }, device);
   report.bytes = bytes_of(bound, report.results);
   if (!input.no_check) report.verdict = check_with_eager(bound, input.op, report.results, device);
-  if (!input.save.empty()) save(input.save, report.results);
+  if (!input.save.empty()) {
+    if (report.results.size() == 1)
+      save_tensor(input.save, report.results[0]);
+    else
+      save_tensors(input.save, report.results);
+  }
   input.json ? print_json(report) : print_text(report);
   return !report.verdict || report.verdict->at("ok").get<bool>() ? kOk : kMismatch;
 }

@@ -2,9 +2,9 @@
 
 What is IEEE arithmetic alone has the same bits in any implementation. A transcendental function has not: each may be off
 by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a whole expression. The judge therefore
-runs eager PyTorch again with every such step pushed off by that much, up or down at random, and allows at each element
-what these runs spread over. Where eager's own step is far from float64, being nearer to it is allowed too. Steps in
-16-bit floats are pushed by their rounding, which Ingot leaves out unless numerics="eager".
+runs eager PyTorch again and again, each time with one such step pushed off by that much, and allows at each element the
+sum of what these pushes do to it. Where eager's own step is far from float64, being nearer to it is allowed too. Steps
+in 16-bit floats are pushed by their rounding, which Ingot leaves out unless numerics="eager".
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import dataclasses
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-RUNS = 6
-SLACK = 1.5  # of the spread of so few runs
+MOST_RUNS = 128  # past that, several steps are pushed at once
+SLACK = 1.5  # pushes that meet are worth more than their sum
 ULP_A_STEP = 4
 STEPS_OF_A_COMPOSITE = 6
 
@@ -68,7 +68,7 @@ def judge(reference, args, kwargs, results, numerics: str = "default") -> Verdic
         for k, allowed in enumerate(_allowed(reference, args, kwargs, eager, numerics)):
             if message := _excess(results[k], eager[k], allowed):
                 return Verdict(False, False, max_abs, max_ulp, f"{numbers}; {message}")
-        return Verdict(True, False, max_abs, max_ulp, f"{numbers}, within {ULP_A_STEP} ulp a step")
+        return Verdict(True, False, max_abs, max_ulp, f"max difference {max_abs:.3g}, within {ULP_A_STEP} ulp a step")
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
@@ -118,14 +118,19 @@ def _strides(tensor: torch.Tensor) -> list[int]:
 
 
 def _allowed(reference, args, kwargs, eager, numerics: str) -> list[torch.Tensor]:
-    """What each element may be off by: the spread of the pushed runs, and infinite where one of them is not finite."""
-    spread = [torch.zeros_like(theirs, dtype=torch.float64) for theirs in eager]
-    for run in range(RUNS):
-        with _Pushed(run, numerics):
-            pushed = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
-        spread = [torch.maximum(s, difference(p, theirs)) for s, p, theirs in zip(spread, pushed, eager)]
-    half = [theirs.dtype in (torch.float16, torch.bfloat16) for theirs in eager]
-    return [SLACK * s + (ulp(theirs) if h else 0.0) for s, theirs, h in zip(spread, eager, half)]
+    """What each element may be off by: the sum of what pushing each step does, infinite where one is not finite."""
+    with _Pushed(None, 0, numerics) as counting:
+        reference(*args, **kwargs)
+    moved = [torch.zeros_like(theirs, dtype=torch.float64) for theirs in eager]
+    groups = min(counting.steps, MOST_RUNS // 2)
+    for group in range(groups):
+        worst = [torch.zeros_like(m) for m in moved]
+        for sign in (1, -1):
+            with _Pushed(group, sign, numerics, groups):
+                pushed = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
+            worst = [torch.maximum(w, difference(p, theirs)) for w, p, theirs in zip(worst, pushed, eager)]
+        moved = [m + w for m, w in zip(moved, worst)]
+    return [SLACK * m + (ulp(theirs) if _is_half(theirs) else 0.0) for m, theirs in zip(moved, eager)]
 
 
 def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> str:
@@ -141,45 +146,51 @@ def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> s
 
 
 class _Pushed(TorchDispatchMode):
-    """Eager PyTorch with its inexact steps pushed to the edge of what they may be off by."""
+    """Eager PyTorch with some of its inexact steps pushed to the edge of what they may be off by: the k-th where
+    k % groups == group. Counts them."""
 
-    def __init__(self, seed: int, numerics: str):
+    def __init__(self, group: int | None, sign: int, numerics: str, groups: int = 1):
         super().__init__()
-        self.generators = {}
-        self.seed = seed
+        self.group, self.groups, self.sign = group, groups, sign
         self.rounds_halves = numerics == "eager"
+        self.steps = 0
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         result = function(*args, **kwargs)
         name = function.overloadpacket.__name__.rstrip("_")
         for tensor in result if isinstance(result, (tuple, list)) else [result]:
-            if name not in _MOVES and isinstance(tensor, torch.Tensor) and tensor.dtype.is_floating_point:
-                self.push(tensor, name, function, args, kwargs)
+            if isinstance(tensor, torch.Tensor) and self.is_inexact(name, tensor):
+                self.steps += 1
+                if self.group is not None and (self.steps - 1) % self.groups == self.group:
+                    self.push(tensor, name, function, args, kwargs)
         return result
+
+    def is_inexact(self, name: str, result: torch.Tensor) -> bool:
+        if name in _MOVES or not result.dtype.is_floating_point:
+            return False
+        return name not in _EXACT or (_is_half(result) and not self.rounds_halves)
 
     def push(self, result, name, function, args, kwargs) -> None:
         """Moves the step's result by as much as it may be off."""
-        half = result.dtype in (torch.float16, torch.bfloat16)
-        if name in _EXACT and (not half or self.rounds_halves):
-            return
         wide = self.widened(function, args, kwargs, result)
-        if name in _EXACT_IN_FLOAT64 and not half:
+        if name in _EXACT_IN_FLOAT64 and not _is_half(result):
             wide = torch.where(result.isnan(), 0, wide) if wide.dtype == result.dtype else wide
-            return self.move(result, torch.zeros_like(wide), wide)
-        reach = ulp(result) * (1 if half else ULP_A_STEP)
-        if name not in _ONE_STEP | _EXACT | _EXACT_IN_FLOAT64:
-            # What a composite adds up in between may be as large as its operands.
-            reach = reach * STEPS_OF_A_COMPOSITE
-            for operand in args:
-                if isinstance(operand, torch.Tensor) and operand.dtype.is_floating_point and _fits(operand, result):
-                    reach = reach + 2 * ulp(operand.to(result.dtype))
-        self.move(result, reach + 2 * difference(result, wide).nan_to_num(posinf=0.0), wide)
-
-    def move(self, result, reach, wide) -> None:
-        signs = torch.rand(result.shape, generator=self.generator(result.device), device=result.device) < 0.5
-        value = torch.where(result.isfinite() | signs, result.double(), wide.double())
-        result.copy_(torch.where(value.isfinite(), value + torch.where(signs, reach, -reach), value))
+            reach = torch.zeros_like(wide)
+        else:
+            reach = ulp(result) * (1 if _is_half(result) else ULP_A_STEP)
+            if name not in _ONE_STEP | _EXACT | _EXACT_IN_FLOAT64:
+                # What a composite adds up in between may be as large as its operands.
+                reach = reach * STEPS_OF_A_COMPOSITE
+                for operand in args:
+                    if isinstance(operand, torch.Tensor) and operand.dtype.is_floating_point and _fits(operand, result):
+                        reach = reach + 2 * ulp(operand.to(result.dtype))
+            reach = reach + 2 * difference(result, wide).nan_to_num(posinf=0.0)
+        largest = torch.finfo(result.dtype).max
+        pushed = (result.double() + self.sign * reach).clamp(-largest, largest)
+        # Where eager's own step overflows or has no answer, float64's may be the right one.
+        instead = torch.where(wide.isfinite(), wide.double().clamp(-largest, largest), wide.double())
+        result.copy_(torch.where(result.isfinite(), pushed, instead))
 
     @staticmethod
     def widened(function, args, kwargs, result):
@@ -191,10 +202,9 @@ class _Pushed(TorchDispatchMode):
         wide = wide[0] if isinstance(wide, (tuple, list)) else wide
         return wide if wide.shape == result.shape else result.double()
 
-    def generator(self, device):
-        if device not in self.generators:
-            self.generators[device] = torch.Generator(device).manual_seed(self.seed)
-        return self.generators[device]
+
+def _is_half(tensor: torch.Tensor) -> bool:
+    return tensor.dtype in (torch.float16, torch.bfloat16)
 
 
 def _fits(operand: torch.Tensor, result: torch.Tensor) -> bool:

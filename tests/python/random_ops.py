@@ -91,30 +91,50 @@ class Recipe:
         return eval(self.code(), {"torch": torch})
 
 
-def make_recipes(rng: random.Random, expression: Expression) -> list[Recipe]:
-    m, n = rng.choice([1, 2, 3, 5, 8, 16, 17, 33]), rng.choice([1, 2, 3, 4, 8, 15, 16, 32, 65])
-    n = m if expression.squares else n
+@dataclasses.dataclass
+class Form:
+    """What a kernel is compiled for, mostly: which sizes are 1 and how each tensor lies in memory."""
+
+    m_is_one: bool
+    n_is_one: bool
+    dims: list[str]  # of each tensor: "mn", "n", "m1", "1n", "11", ""
+    reversed_order: list[bool]
+    step: list[int]
+    padded: list[bool]
+    repeated: list[int | None]  # a dim of stride 0
+    offset: list[int]
+    scale: list[float]
+
+
+def make_form(rng: random.Random, expression: Expression) -> Form:
+    dims = ["mn" if k == 0 else rng.choice(["mn"] * 4 + ["n", "m1", "1n", "11", ""]) for k in range(len(expression.names))]
+    return Form(
+        m_is_one=rng.random() < 0.1,
+        n_is_one=rng.random() < 0.1,
+        dims=dims,
+        reversed_order=[rng.random() < 0.3 for _ in dims],
+        step=[rng.choice([1] * 8 + [2, 3]) for _ in dims],
+        padded=[rng.random() < 0.2 for _ in dims],
+        repeated=[rng.randrange(len(d)) if d and rng.random() < 0.1 else None for d in dims],
+        offset=[rng.choice([0, 0, 0, 1, 2, 4]) for _ in dims],
+        scale=[rng.choice([1.0, 2.0, 30.0]) for _ in dims],
+    )
+
+
+def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list[Recipe]:
+    """The tensors of one call; their sizes are all that one call of a form has of its own."""
+    m = 1 if form.m_is_one else rng.choice([2, 3, 5, 8, 16, 17, 33, 0] if rng.random() < 0.1 else [2, 3, 8, 17, 32])
+    n = 1 if form.n_is_one else rng.choice([2, 3, 4, 8, 15, 16, 32, 65])
+    length = {"m": m, "n": m if expression.squares else n, "1": 1}
     recipes = []
     for k, dtype in enumerate(expression.dtypes):
-        sizes = (m, n) if k == 0 else rng.choice([(m, n), (m, n), (m, n), (n,), (m, 1), (1, n), (1, 1), ()])
-        strides, offset = _make_strides(rng, sizes)
-        scale = rng.choice([1.0, 2.0, 30.0]) if dtype.is_floating_point else 20.0
-        recipes.append(Recipe(dtype, sizes, strides, offset, rng.randrange(2**31), scale))
+        sizes = tuple(length[d] for d in form.dims[k])
+        strides, at = [0] * len(sizes), form.step[k]
+        for dim in range(len(sizes)) if form.reversed_order[k] else reversed(range(len(sizes))):
+            strides[dim] = at
+            at = at * max(sizes[dim], 1) + 4 * form.padded[k]
+        if form.repeated[k] is not None:
+            strides[form.repeated[k]] = 0
+        scale = form.scale[k] if dtype.is_floating_point else 20.0
+        recipes.append(Recipe(dtype, sizes, tuple(strides), form.offset[k], rng.randrange(2**31), scale))
     return recipes
-
-
-def _make_strides(rng: random.Random, sizes):
-    order = list(range(len(sizes)))
-    if rng.random() < 0.3:
-        order.reverse()
-    strides, at = [0] * len(sizes), 1
-    for k, dim in enumerate(reversed(order)):
-        if k == 0 and rng.random() < 0.15:
-            at = rng.choice([2, 3])
-        strides[dim] = at
-        at *= sizes[dim]
-        if rng.random() < 0.2:
-            at += rng.choice([1, 4])
-    if sizes and rng.random() < 0.1:
-        strides[rng.randrange(len(sizes))] = 0
-    return tuple(strides), rng.choice([0, 0, 0, 1, 2, 4])

@@ -9,14 +9,14 @@ import time
 
 import pytest
 import torch
-from random_ops import make_expression, make_recipes
+from random_ops import make_expression, make_form, make_recipes
 
 import ingot
 from ingot.oracle import judge
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60"))
-CALLS_OF_AN_OP = 60
+FORMS_OF_AN_OP, CALLS_OF_A_FORM = 3, 20
 FEWEST_CASES = 1000
 
 
@@ -61,8 +61,9 @@ def test_random_expressions(device):
         expression = make_expression(rng)
         numerics = rng.choice(["default", "default", "eager"])
         op = ingot.op(expression.source, numerics=numerics)
-        for _ in range(CALLS_OF_AN_OP):
-            recipes = make_recipes(rng, expression)
+        forms = [make_form(rng, expression) for _ in range(FORMS_OF_AN_OP)]
+        for form in forms * CALLS_OF_A_FORM:
+            recipes = make_recipes(rng, expression, form)
             cases += 1
             if message := run_case(op, expression, recipes, device):
                 failures.append(f"{message}\n\n{snippet(expression, recipes, device, numerics)}")
@@ -77,7 +78,7 @@ def test_random_expressions(device):
 def test_snippets_run():
     rng = random.Random(0)
     expression = make_expression(rng)
-    code = snippet(expression, make_recipes(rng, expression), "cpu", "default")
+    code = snippet(expression, make_recipes(rng, expression, make_form(rng, expression)), "cpu", "default")
     scope = {}
     exec(code, scope)
     assert torch.is_tensor(scope[expression.names[0]])

@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const int n1,                       // of i1
         const int table_size,
         const int table_step,
-        int* status) {                      // 1 + the access whose index was out of range
+        int* status) {                      // which index was out of range
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i0 = i / n1;
