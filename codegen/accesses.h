@@ -61,8 +61,8 @@ class Accesses {
 
   /// Fills in axes, index_type, linear, numel, row.
   void describe_domain(KernelPlan& plan) const;
-  /// Fills in launch.arguments, types and comments; `scalars`: the names of the kernel's. What the body has no use for is
-  /// left out, so the body must be there.
+  /// Fills in launch.arguments, types and comments; `scalars`: the names of the kernel's. What the body has no use for
+  /// is left out, so the body must be there.
   void describe_arguments(KernelPlan& plan, const std::vector<std::string>& scalars) const;
 
   /// The sum of coordinate · stride over the axes (on the CPU the innermost alone, the rest being in the row's

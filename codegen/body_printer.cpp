@@ -111,7 +111,8 @@ bool Spelling::needs_parentheses(const Hole& hole, const Text& operand) {
   const Precedence own = operand.precedence;
   const auto clashes = [&](Precedence op, bool on_its_right) {
     if (own >= Precedence::Unary) return own < op;
-    if (op == Precedence::Conditional) return own == op && (!on_its_right || hole.between);
+    if (op == Precedence::Conditional)
+      return hole.between ? own == op : !on_its_right && (own == op || is_obscure(own));
     if (own < op || (own == op && on_its_right)) return true;
     if (own == op) return op == Precedence::Equality || op == Precedence::Relational;
     return is_obscure(op) || is_obscure(own) || (op == Precedence::LogicalOr && own == Precedence::LogicalAnd) ||

@@ -61,6 +61,7 @@ void group_neighbours(const KernelOutline& kernel, const KernelGeometry& geometr
     const AccessUse& use = kernel.accesses[a];
     if (use.kind != AccessUse::Kind::Load && use.kind != AccessUse::Kind::Store) continue;
     const int64_t reach = std::min(smallest_stride(accesses[a]), int64_t{kVectorBytes});
+    if (reach < 2) continue;
     const auto leader = std::ranges::find_if(leaders, [&](uint32_t b) {
       return kernel.accesses[b].kind == use.kind && kernel.accesses[b].tensor == use.tensor &&
              accesses[b].strides == accesses[a].strides && accesses[a].offset - accesses[b].offset < reach;

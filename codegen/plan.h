@@ -39,7 +39,7 @@ struct Argument {
     Status,  ///< int32_t*: set to 1 + access index where a gathered index was out of range
   } kind;
   uint32_t a = 0, b = 0;
-  ir::DType dtype = ir::DType::I32;  ///< the type in which it is passed: of a Scalar; I32 (unsigned) or I64 for sizes
+  ir::DType dtype = ir::DType::I32;  ///< the type in which it is passed: of a Scalar; I32 or I64 for sizes
   std::string name;                  ///< in the generated source
   bool operator==(const Argument&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "codegen/prelude.h"
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <vector>
 
@@ -10,6 +11,7 @@
 namespace ingot::codegen {
 
 extern const std::string_view prelude_cuda_cuh;
+extern const std::string_view prelude_libm_h;
 extern const std::string_view prelude_cpu_h;
 
 namespace {
@@ -36,7 +38,12 @@ std::vector<Piece> pieces_of(std::string_view file) {
 }
 
 const std::vector<Piece>& pieces(Target::Kind target) {
-  static const std::vector<Piece> cuda = pieces_of(prelude_cuda_cuh), cpu = pieces_of(prelude_cpu_h);
+  static const std::vector<Piece> cuda = pieces_of(prelude_cuda_cuh);
+  static const std::vector<Piece> cpu = [] {
+    std::vector<Piece> all = pieces_of(prelude_libm_h);  // first, since the others call it
+    std::ranges::move(pieces_of(prelude_cpu_h), std::back_inserter(all));
+    return all;
+  }();
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

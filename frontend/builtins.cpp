@@ -106,7 +106,8 @@ std::vector<Tensor> require_tensors(const Lowering& lowering, const Value& value
   }
   if (items->empty()) lowering.fail(fmt::format("{} expects a non-empty list of tensors", what));
   std::vector<Tensor> tensors;
-  for (const Value& item : *items) tensors.push_back(require_tensor(lowering, item, fmt::format("an item of {}", what)));
+  for (const Value& item : *items)
+    tensors.push_back(require_tensor(lowering, item, fmt::format("an item of {}", what)));
   return tensors;
 }
 

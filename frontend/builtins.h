@@ -15,8 +15,8 @@ struct Builtin {
   std::string_view name;
   /// Python's own notation: "(x, min=None, max=None)", "(x, *dims)". Binding and error messages come from it.
   std::string_view signature;
-  bool is_function = true;  ///< torch.name(x) and name(x)
-  bool is_method = true;    ///< x.name()
+  bool is_function = true;         ///< torch.name(x) and name(x)
+  bool is_method = true;           ///< x.name()
   std::string_view alias_of = {};  ///< another spelling of that name; not counted again by `ingot ops`
   /// One value a parameter, defaults filled in; a *parameter is a tuple.
   Value (*call)(Lowering& lowering, const Builtin& self, std::span<const Value> arguments) = nullptr;

@@ -6,20 +6,19 @@
 #include "frontend/builtin_tables.h"
 #include "frontend/pointwise.h"
 
-// Pointwise functions: a row for each primitive of ops.def, and rows of their own for those whose formula depends on more
-// than their operands' types.
+// Pointwise functions: a row for each primitive of ops.def, and rows of their own for those whose formula depends on
+// more than their operands' types.
 
 namespace ingot::frontend {
 namespace {
 
 /// The ops whose PyTorch functions take no Python number at all.
-constexpr std::array kTensorsOnly = {
-    ir::Op::Maximum,   ir::Op::Minimum,    ir::Op::Fmax,      ir::Op::Fmin,       ir::Op::Atan2,
-    ir::Op::Hypot,     ir::Op::Nextafter,  ir::Op::LogicalAnd, ir::Op::LogicalOr, ir::Op::LogicalXor};
+constexpr std::array kTensorsOnly = {ir::Op::Maximum,   ir::Op::Minimum,   ir::Op::Fmax,      ir::Op::Fmin,
+                                     ir::Op::Atan2,     ir::Op::Hypot,     ir::Op::Nextafter, ir::Op::LogicalAnd,
+                                     ir::Op::LogicalOr, ir::Op::LogicalXor};
 /// Those that take one in place of `input` too.
-constexpr std::array kNumbersFirst = {ir::Op::FloorDivide, ir::Op::Remainder,  ir::Op::BitwiseAnd,
-                                      ir::Op::BitwiseOr,   ir::Op::BitwiseXor, ir::Op::ShiftLeft,
-                                      ir::Op::ShiftRight};
+constexpr std::array kNumbersFirst = {ir::Op::FloorDivide, ir::Op::Remainder, ir::Op::BitwiseAnd, ir::Op::BitwiseOr,
+                                      ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight};
 
 ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();
@@ -32,9 +31,10 @@ void require_operand_kinds(Lowering& lowering, const Builtin& self, ir::Op op, A
     const bool number_taken = i == 0 ? std::ranges::count(kNumbersFirst, op) > 0 : !tensors_only;
     if (!args[i].is_number() || number_taken) continue;
     const bool extreme = op == ir::Op::Maximum || op == ir::Op::Minimum;
-    lowering.fail(fmt::format("{} takes a tensor as its {} argument, not a number", self.name, i == 0 ? "first" : "second"),
-                  extreme ? fmt::format("write clamp(x, {}=…)", op == ir::Op::Maximum ? "min" : "max")
-                          : "write Python's operator, or full_like(x, number)");
+    lowering.fail(
+        fmt::format("{} takes a tensor as its {} argument, not a number", self.name, i == 0 ? "first" : "second"),
+        extreme ? fmt::format("write clamp(x, {}=…)", op == ir::Op::Maximum ? "min" : "max")
+                : "write Python's operator, or full_like(x, number)");
   }
 }
 
@@ -54,6 +54,10 @@ Value call_rsub(Lowering& lowering, const Builtin&, Args args) {
   return add_scaled(lowering, ir::Op::Sub, args[1], args[0], args[2]);
 }
 Value call_div(Lowering& lowering, const Builtin&, Args args) { return divide(lowering, args[0], args[1], args[2]); }
+Value call_floor_divide(Lowering& lowering, const Builtin& self, Args args) {
+  require_operand_kinds(lowering, self, ir::Op::FloorDivide, args);
+  return floor_divide(lowering, args[0], args[1]);
+}
 Value call_true_divide(Lowering& lowering, const Builtin&, Args args) {
   return divide(lowering, args[0], args[1], None{});
 }
@@ -97,76 +101,146 @@ Value call_positive(Lowering& lowering, const Builtin&, Args args) {
 
 constexpr std::string_view summary_of(ir::Op op) {
   switch (op) {
-    case ir::Op::Add: return "input + alpha * other";
-    case ir::Op::Sub: return "input - alpha * other";
-    case ir::Op::Mul: return "input * other";
-    case ir::Op::Div: return "input / other, rounded towards zero or minus infinity where rounding_mode says so";
-    case ir::Op::FloorDivide: return "input // other: the quotient rounded down";
-    case ir::Op::Remainder: return "input % other, with the sign of other";
-    case ir::Op::Fmod: return "the rest of input / other, with the sign of input";
-    case ir::Op::Pow: return "input ** exponent";
-    case ir::Op::Neg: return "-input";
-    case ir::Op::Abs: return "the absolute value";
-    case ir::Op::Sign: return "-1, 0 or 1";
-    case ir::Op::Reciprocal: return "1 / input";
-    case ir::Op::Sqrt: return "the square root";
-    case ir::Op::Rsqrt: return "1 / sqrt(input)";
-    case ir::Op::Floor: return "rounded down";
-    case ir::Op::Ceil: return "rounded up";
-    case ir::Op::Trunc: return "rounded towards zero";
-    case ir::Op::Round: return "rounded to the nearest integer, halves to the even one";
-    case ir::Op::Maximum: return "the larger of two, NaN if either is";
-    case ir::Op::Minimum: return "the smaller of two, NaN if either is";
-    case ir::Op::Fmax: return "the larger of two, of a NaN and a number the number";
-    case ir::Op::Fmin: return "the smaller of two, of a NaN and a number the number";
-    case ir::Op::Exp: return "e ** input";
-    case ir::Op::Exp2: return "2 ** input";
-    case ir::Op::Expm1: return "e ** input - 1, exact near 0";
-    case ir::Op::Log: return "the natural logarithm";
-    case ir::Op::Log2: return "the logarithm to base 2";
-    case ir::Op::Log10: return "the logarithm to base 10";
-    case ir::Op::Log1p: return "log(1 + input), exact near 0";
-    case ir::Op::Sin: return "the sine";
-    case ir::Op::Cos: return "the cosine";
-    case ir::Op::Tan: return "the tangent";
-    case ir::Op::Asin: return "the inverse sine";
-    case ir::Op::Acos: return "the inverse cosine";
-    case ir::Op::Atan: return "the inverse tangent";
-    case ir::Op::Sinh: return "the hyperbolic sine";
-    case ir::Op::Cosh: return "the hyperbolic cosine";
-    case ir::Op::Tanh: return "the hyperbolic tangent";
-    case ir::Op::Asinh: return "the inverse hyperbolic sine";
-    case ir::Op::Acosh: return "the inverse hyperbolic cosine";
-    case ir::Op::Atanh: return "the inverse hyperbolic tangent";
-    case ir::Op::Atan2: return "the angle of the point (other, input)";
-    case ir::Op::Hypot: return "sqrt(input**2 + other**2) without overflow on the way";
-    case ir::Op::Erf: return "the error function";
-    case ir::Op::Erfc: return "1 - erf(input), exact where that is small";
-    case ir::Op::Lgamma: return "the logarithm of the absolute value of the gamma function";
-    case ir::Op::Copysign: return "the magnitude of input with the sign of other";
-    case ir::Op::Nextafter: return "the next floating-point number after input towards other";
-    case ir::Op::Eq: return "input == other";
-    case ir::Op::Ne: return "input != other";
-    case ir::Op::Lt: return "input < other";
-    case ir::Op::Le: return "input <= other";
-    case ir::Op::Gt: return "input > other";
-    case ir::Op::Ge: return "input >= other";
-    case ir::Op::Isnan: return "whether it is NaN";
-    case ir::Op::Isinf: return "whether it is infinite";
-    case ir::Op::Isfinite: return "whether it is neither NaN nor infinite";
-    case ir::Op::Signbit: return "whether the sign bit is set, -0.0 included";
-    case ir::Op::LogicalAnd: return "whether both are not zero";
-    case ir::Op::LogicalOr: return "whether one is not zero";
-    case ir::Op::LogicalXor: return "whether exactly one is not zero";
-    case ir::Op::LogicalNot: return "whether it is zero";
-    case ir::Op::BitwiseAnd: return "input & other";
-    case ir::Op::BitwiseOr: return "input | other";
-    case ir::Op::BitwiseXor: return "input ^ other";
-    case ir::Op::BitwiseNot: return "~input";
-    case ir::Op::ShiftLeft: return "input << other";
-    case ir::Op::ShiftRight: return "input >> other";
-    case ir::Op::Where: return "input where the condition holds, elsewhere other";
-    default: return {};
+    case ir::Op::Add:
+      return "input + alpha * other";
+    case ir::Op::Sub:
+      return "input - alpha * other";
+    case ir::Op::Mul:
+      return "input * other";
+    case ir::Op::Div:
+      return "input / other, rounded towards zero or minus infinity where rounding_mode says so";
+    case ir::Op::FloorDivide:
+      return "input // other: the quotient rounded down";
+    case ir::Op::Remainder:
+      return "input % other, with the sign of other";
+    case ir::Op::Fmod:
+      return "the rest of input / other, with the sign of input";
+    case ir::Op::Pow:
+      return "input ** exponent";
+    case ir::Op::Neg:
+      return "-input";
+    case ir::Op::Abs:
+      return "the absolute value";
+    case ir::Op::Sign:
+      return "-1, 0 or 1";
+    case ir::Op::Reciprocal:
+      return "1 / input";
+    case ir::Op::Sqrt:
+      return "the square root";
+    case ir::Op::Rsqrt:
+      return "1 / sqrt(input)";
+    case ir::Op::Floor:
+      return "rounded down";
+    case ir::Op::Ceil:
+      return "rounded up";
+    case ir::Op::Trunc:
+      return "rounded towards zero";
+    case ir::Op::Round:
+      return "rounded to the nearest integer, halves to the even one";
+    case ir::Op::Maximum:
+      return "the larger of two, NaN if either is";
+    case ir::Op::Minimum:
+      return "the smaller of two, NaN if either is";
+    case ir::Op::Fmax:
+      return "the larger of two, of a NaN and a number the number";
+    case ir::Op::Fmin:
+      return "the smaller of two, of a NaN and a number the number";
+    case ir::Op::Exp:
+      return "e ** input";
+    case ir::Op::Exp2:
+      return "2 ** input";
+    case ir::Op::Expm1:
+      return "e ** input - 1, exact near 0";
+    case ir::Op::Log:
+      return "the natural logarithm";
+    case ir::Op::Log2:
+      return "the logarithm to base 2";
+    case ir::Op::Log10:
+      return "the logarithm to base 10";
+    case ir::Op::Log1p:
+      return "log(1 + input), exact near 0";
+    case ir::Op::Sin:
+      return "the sine";
+    case ir::Op::Cos:
+      return "the cosine";
+    case ir::Op::Tan:
+      return "the tangent";
+    case ir::Op::Asin:
+      return "the inverse sine";
+    case ir::Op::Acos:
+      return "the inverse cosine";
+    case ir::Op::Atan:
+      return "the inverse tangent";
+    case ir::Op::Sinh:
+      return "the hyperbolic sine";
+    case ir::Op::Cosh:
+      return "the hyperbolic cosine";
+    case ir::Op::Tanh:
+      return "the hyperbolic tangent";
+    case ir::Op::Asinh:
+      return "the inverse hyperbolic sine";
+    case ir::Op::Acosh:
+      return "the inverse hyperbolic cosine";
+    case ir::Op::Atanh:
+      return "the inverse hyperbolic tangent";
+    case ir::Op::Atan2:
+      return "the angle of the point (other, input)";
+    case ir::Op::Hypot:
+      return "sqrt(input**2 + other**2) without overflow on the way";
+    case ir::Op::Erf:
+      return "the error function";
+    case ir::Op::Erfc:
+      return "1 - erf(input), exact where that is small";
+    case ir::Op::Lgamma:
+      return "the logarithm of the absolute value of the gamma function";
+    case ir::Op::Copysign:
+      return "the magnitude of input with the sign of other";
+    case ir::Op::Nextafter:
+      return "the next floating-point number after input towards other";
+    case ir::Op::Eq:
+      return "input == other";
+    case ir::Op::Ne:
+      return "input != other";
+    case ir::Op::Lt:
+      return "input < other";
+    case ir::Op::Le:
+      return "input <= other";
+    case ir::Op::Gt:
+      return "input > other";
+    case ir::Op::Ge:
+      return "input >= other";
+    case ir::Op::Isnan:
+      return "whether it is NaN";
+    case ir::Op::Isinf:
+      return "whether it is infinite";
+    case ir::Op::Isfinite:
+      return "whether it is neither NaN nor infinite";
+    case ir::Op::Signbit:
+      return "whether the sign bit is set, -0.0 included";
+    case ir::Op::LogicalAnd:
+      return "whether both are not zero";
+    case ir::Op::LogicalOr:
+      return "whether one is not zero";
+    case ir::Op::LogicalXor:
+      return "whether exactly one is not zero";
+    case ir::Op::LogicalNot:
+      return "whether it is zero";
+    case ir::Op::BitwiseAnd:
+      return "input & other";
+    case ir::Op::BitwiseOr:
+      return "input | other";
+    case ir::Op::BitwiseXor:
+      return "input ^ other";
+    case ir::Op::BitwiseNot:
+      return "~input";
+    case ir::Op::ShiftLeft:
+      return "input << other";
+    case ir::Op::ShiftRight:
+      return "input >> other";
+    case ir::Op::Where:
+      return "input where the condition holds, elsewhere other";
+    default:
+      return {};
   }
 }
 
@@ -174,13 +248,11 @@ struct Alias {
   std::string_view name, of;
 };
 constexpr std::array kAliases = {
-    Alias{"subtract", "sub"},     Alias{"multiply", "mul"},      Alias{"divide", "div"},
-    Alias{"negative", "neg"},     Alias{"absolute", "abs"},      Alias{"fix", "trunc"},
-    Alias{"sgn", "sign"},         Alias{"greater", "gt"},        Alias{"greater_equal", "ge"},
-    Alias{"less", "lt"},          Alias{"less_equal", "le"},     Alias{"not_equal", "ne"},
-    Alias{"arcsin", "asin"},      Alias{"arccos", "acos"},       Alias{"arctan", "atan"},
-    Alias{"arctan2", "atan2"},    Alias{"arcsinh", "asinh"},     Alias{"arccosh", "acosh"},
-    Alias{"arctanh", "atanh"},    Alias{"clip", "clamp"}};
+    Alias{"subtract", "sub"},     Alias{"multiply", "mul"},  Alias{"divide", "div"},    Alias{"negative", "neg"},
+    Alias{"absolute", "abs"},     Alias{"fix", "trunc"},     Alias{"sgn", "sign"},      Alias{"greater", "gt"},
+    Alias{"greater_equal", "ge"}, Alias{"less", "lt"},       Alias{"less_equal", "le"}, Alias{"not_equal", "ne"},
+    Alias{"arcsin", "asin"},      Alias{"arccos", "acos"},   Alias{"arctan", "atan"},   Alias{"arctan2", "atan2"},
+    Alias{"arcsinh", "asinh"},    Alias{"arccosh", "acosh"}, Alias{"arctanh", "atanh"}, Alias{"clip", "clamp"}};
 
 }  // namespace
 
@@ -191,16 +263,31 @@ std::vector<Builtin> pointwise_builtins() {
       {"rsub", "(input, other, *, alpha=1)", kFunction, kNoMethod, {}, call_rsub, "other - alpha * input"},
       {"div", "(input, other, *, rounding_mode=None)", kFunction, kMethod, {}, call_div, summary_of(ir::Op::Div)},
       {"true_divide", "(input, other)", kFunction, kMethod, "div", call_true_divide, "input / other"},
+      {"floor_divide", "(input, other)", kFunction, kMethod, {}, call_floor_divide, summary_of(ir::Op::FloorDivide)},
       {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, summary_of(ir::Op::Pow)},
-      {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where,
-       summary_of(ir::Op::Where)},
-      {"clamp", "(input, min=None, max=None)", kFunction, kMethod, {}, call_clamp,
+      {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where, summary_of(ir::Op::Where)},
+      {"clamp",
+       "(input, min=None, max=None)",
+       kFunction,
+       kMethod,
+       {},
+       call_clamp,
        "held between two limits, either of which may be left out; NaN stays"},
       {"clamp_min", "(input, min)", kFunction, kMethod, {}, call_clamp_min, "at least min"},
       {"clamp_max", "(input, max)", kFunction, kMethod, {}, call_clamp_max, "at most max"},
-      {"max", "(input, other=None, *, dim=None, keepdim=False)", kFunction, kMethod, {}, call_extreme,
+      {"max",
+       "(input, other=None, *, dim=None, keepdim=False)",
+       kFunction,
+       kMethod,
+       {},
+       call_extreme,
        "the larger of two tensors, as maximum"},
-      {"min", "(input, other=None, *, dim=None, keepdim=False)", kFunction, kMethod, {}, call_extreme,
+      {"min",
+       "(input, other=None, *, dim=None, keepdim=False)",
+       kFunction,
+       kMethod,
+       {},
+       call_extreme,
        "the smaller of two tensors, as minimum"},
       {"positive", "(input)", kFunction, kMethod, {}, call_positive, "+input"},
   };
@@ -208,7 +295,12 @@ std::vector<Builtin> pointwise_builtins() {
     const bool special = std::ranges::any_of(rows, [&](const Builtin& known) { return known.name == row.name; });
     if (special) continue;
     static constexpr std::string_view kSignatures[] = {"(input)", "(input, other)", "(input, other, third)"};
-    rows.push_back({row.name, kSignatures[row.arity - 1], kFunction, !row.name.starts_with('_'), {}, call_primitive,
+    rows.push_back({row.name,
+                    kSignatures[row.arity - 1],
+                    kFunction,
+                    !row.name.starts_with('_'),
+                    {},
+                    call_primitive,
                     summary_of(row.op)});
   }
   for (const Alias& alias : kAliases) {
@@ -229,32 +321,54 @@ Value tensor_operator(Lowering& lowering, Operator op, std::span<const Value> op
   }
   const auto primitive = [&](ir::Op primitive_op) { return pointwise(lowering, primitive_op, operands); };
   switch (op) {
-    case Operator::Add: return primitive(ir::Op::Add);
-    case Operator::Sub: return primitive(ir::Op::Sub);
-    case Operator::Mult: return primitive(ir::Op::Mul);
-    case Operator::Div: return divide_operator(lowering, operands[0], operands[1]);
-    case Operator::FloorDiv: return primitive(ir::Op::FloorDivide);
-    case Operator::Mod: return primitive(ir::Op::Remainder);
-    case Operator::Pow: return power(lowering, operands[0], operands[1]);
-    case Operator::BitAnd: return primitive(ir::Op::BitwiseAnd);
-    case Operator::BitOr: return primitive(ir::Op::BitwiseOr);
-    case Operator::BitXor: return primitive(ir::Op::BitwiseXor);
-    case Operator::LShift: return primitive(ir::Op::ShiftLeft);
-    case Operator::RShift: return primitive(ir::Op::ShiftRight);
-    case Operator::Lt: return primitive(ir::Op::Lt);
-    case Operator::LtE: return primitive(ir::Op::Le);
-    case Operator::Gt: return primitive(ir::Op::Gt);
-    case Operator::GtE: return primitive(ir::Op::Ge);
-    case Operator::Eq: return primitive(ir::Op::Eq);
-    case Operator::NotEq: return primitive(ir::Op::Ne);
-    case Operator::Neg: return primitive(ir::Op::Neg);
-    case Operator::Pos: return call_positive(lowering, {}, operands);
-    case Operator::Invert: return primitive(ir::Op::BitwiseNot);
+    case Operator::Add:
+      return primitive(ir::Op::Add);
+    case Operator::Sub:
+      return primitive(ir::Op::Sub);
+    case Operator::Mult:
+      return primitive(ir::Op::Mul);
+    case Operator::Div:
+      return divide_operator(lowering, operands[0], operands[1]);
+    case Operator::FloorDiv:
+      return floor_divide(lowering, operands[0], operands[1]);
+    case Operator::Mod:
+      return primitive(ir::Op::Remainder);
+    case Operator::Pow:
+      return power(lowering, operands[0], operands[1]);
+    case Operator::BitAnd:
+      return primitive(ir::Op::BitwiseAnd);
+    case Operator::BitOr:
+      return primitive(ir::Op::BitwiseOr);
+    case Operator::BitXor:
+      return primitive(ir::Op::BitwiseXor);
+    case Operator::LShift:
+      return primitive(ir::Op::ShiftLeft);
+    case Operator::RShift:
+      return primitive(ir::Op::ShiftRight);
+    case Operator::Lt:
+      return primitive(ir::Op::Lt);
+    case Operator::LtE:
+      return primitive(ir::Op::Le);
+    case Operator::Gt:
+      return primitive(ir::Op::Gt);
+    case Operator::GtE:
+      return primitive(ir::Op::Ge);
+    case Operator::Eq:
+      return primitive(ir::Op::Eq);
+    case Operator::NotEq:
+      return primitive(ir::Op::Ne);
+    case Operator::Neg:
+      return primitive(ir::Op::Neg);
+    case Operator::Pos:
+      return call_positive(lowering, {}, operands);
+    case Operator::Invert:
+      return primitive(ir::Op::BitwiseNot);
     case Operator::Is:
     case Operator::IsNot:
     case Operator::In:
     case Operator::NotIn:
-    case Operator::Not: break;
+    case Operator::Not:
+      break;
   }
   lowering.fail(fmt::format("`{}` has no meaning on tensors", spelling(op)));
 }

@@ -15,11 +15,11 @@ struct CastMethod {
   std::string_view name;
   ir::DType type;
 };
-constexpr std::array kCastMethods = {
-    CastMethod{"float", ir::DType::F32}, CastMethod{"double", ir::DType::F64}, CastMethod{"half", ir::DType::F16},
-    CastMethod{"bfloat16", ir::DType::BF16}, CastMethod{"int", ir::DType::I32}, CastMethod{"long", ir::DType::I64},
-    CastMethod{"short", ir::DType::I16}, CastMethod{"char", ir::DType::I8}, CastMethod{"byte", ir::DType::U8},
-    CastMethod{"bool", ir::DType::Bool}};
+constexpr std::array kCastMethods = {CastMethod{"float", ir::DType::F32}, CastMethod{"double", ir::DType::F64},
+                                     CastMethod{"half", ir::DType::F16},  CastMethod{"bfloat16", ir::DType::BF16},
+                                     CastMethod{"int", ir::DType::I32},   CastMethod{"long", ir::DType::I64},
+                                     CastMethod{"short", ir::DType::I16}, CastMethod{"char", ir::DType::I8},
+                                     CastMethod{"byte", ir::DType::U8},   CastMethod{"bool", ir::DType::Bool}};
 
 const Tensor& input(Lowering& lowering, const Builtin& self, Args args) {
   return require_tensor(lowering, args[0], fmt::format("{}: `input`", self.name));
@@ -36,11 +36,11 @@ Value call_cast_method(Lowering& lowering, const Builtin& self, Args args) {
 Value call_to(Lowering& lowering, const Builtin& self, Args args) {
   Value result = args[0];
   const auto apply = [&](const Value& target) {
-    const bool is_device_number =
-        target.is_number() && lowering.graph.host.kind(target.number()) == ir::HostKind::Int;
+    const bool is_device_number = target.is_number() && lowering.graph.host.kind(target.number()) == ir::HostKind::Int;
     if (target.is<std::string>() || target.is_none() || is_device_number) return;
     const Tensor* other = target.tensor();
-    result = cast(lowering, input(lowering, self, std::array{result}), other ? other->dtype : require_dtype(lowering, target));
+    result = cast(lowering, input(lowering, self, std::array{result}),
+                  other ? other->dtype : require_dtype(lowering, target));
   };
   input(lowering, self, args);
   for (const Value& target : *args[1].items()) apply(target);
@@ -100,9 +100,12 @@ Value call_full_like(Lowering& lowering, const Builtin& self, Args args) {
 
 ir::DType default_type_of(const Lowering& lowering, ir::HostId number) {
   switch (lowering.graph.host.kind(number)) {
-    case ir::HostKind::Bool: return ir::DType::Bool;
-    case ir::HostKind::Int: return ir::DType::I64;
-    case ir::HostKind::Float: return lowering.signature.default_dtype;
+    case ir::HostKind::Bool:
+      return ir::DType::Bool;
+    case ir::HostKind::Int:
+      return ir::DType::I64;
+    case ir::HostKind::Float:
+      return lowering.signature.default_dtype;
   }
   throw_internal("a number of no kind");
 }
@@ -180,9 +183,9 @@ Value call_check_same_dtype(Lowering& lowering, const Builtin&, Args args) {
     const Tensor* tensor = value.tensor();
     if (!first) first = tensor;
     if (!tensor || !first || tensor->dtype == first->dtype) continue;
-    lowering.fail(fmt::format("expected tensors of one dtype, but got {} and {}", name_of(first->dtype),
-                              name_of(tensor->dtype)),
-                  "cast one: x.to(y.dtype)");
+    lowering.fail(
+        fmt::format("expected tensors of one dtype, but got {} and {}", name_of(first->dtype), name_of(tensor->dtype)),
+        "cast one: x.to(y.dtype)");
   }
   return None{};
 }
@@ -215,29 +218,81 @@ Value call_rounded(Lowering& lowering, const Builtin&, Args args) {
   return Number{lowering.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
 }
 
+/// 1 / number, both in the type in which x's dtype is computed.
+Value call_reciprocal_of(Lowering& lowering, const Builtin& self, Args args) {
+  const ir::DType type = ir::compute_type(input(lowering, self, args.subspan(1)).dtype);
+  return Number{lowering.host(ir::HostOp::ReciprocalIn, {args[0].number()}, static_cast<uint32_t>(type))};
+}
+
 }  // namespace
 
 std::vector<Builtin> type_builtins() {
   std::vector<Builtin> rows = {
-      {"to", "(input, *targets, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None)", kNoFunction,
-       kMethod, {}, call_to, "the values in another dtype, or that of another tensor"},
+      {"to",
+       "(input, *targets, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None)",
+       kNoFunction,
+       kMethod,
+       {},
+       call_to,
+       "the values in another dtype, or that of another tensor"},
       {"type", "(input, dtype)", kNoFunction, kMethod, {}, call_type, "the values in another dtype"},
-      {"type_as", "(input, other)", kNoFunction, kMethod, {}, call_type_as, "the values in the dtype of another tensor"},
-      {"is_floating_point", "(input)", kFunction, kMethod, {}, call_is_floating_point,
+      {"type_as",
+       "(input, other)",
+       kNoFunction,
+       kMethod,
+       {},
+       call_type_as,
+       "the values in the dtype of another tensor"},
+      {"is_floating_point",
+       "(input)",
+       kFunction,
+       kMethod,
+       {},
+       call_is_floating_point,
        "whether the dtype is a floating-point one, known when the op is compiled"},
       {"detach", "(input)", kFunction, kMethod, {}, call_identity, "the same values, through which no gradient flows"},
       {"clone", "(input, *, memory_format=None)", kFunction, kMethod, {}, call_clone, "the same values"},
-      {"contiguous", "(input, *, memory_format=None)", kNoFunction, kMethod, {}, call_contiguous,
+      {"contiguous",
+       "(input, *, memory_format=None)",
+       kNoFunction,
+       kMethod,
+       {},
+       call_contiguous,
        "the same values; a result of it is contiguous"},
-      {"zeros_like", "(input, *, dtype=None, device=None)", kFunction, kNoMethod, {}, call_zeros_like,
+      {"zeros_like",
+       "(input, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_zeros_like,
        "0 in the shape of another tensor"},
-      {"ones_like", "(input, *, dtype=None, device=None)", kFunction, kNoMethod, {}, call_ones_like,
+      {"ones_like",
+       "(input, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_ones_like,
        "1 in the shape of another tensor"},
-      {"full_like", "(input, fill_value, *, dtype=None, device=None)", kFunction, kNoMethod, {}, call_full_like,
+      {"full_like",
+       "(input, fill_value, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_full_like,
        "a number in the shape of another tensor"},
-      {"tensor", "(data, *, dtype=None, device=None)", kFunction, kNoMethod, {}, call_tensor,
+      {"tensor",
+       "(data, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_tensor,
        "a number as a 0-dim tensor"},
-      {"arange", "(start, end=None, step=1, *, dtype=None, device=None)", kFunction, kNoMethod, {}, call_arange,
+      {"arange",
+       "(start, end=None, step=1, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_arange,
        "start, start + step, … up to but without end"},
       {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
@@ -245,6 +300,7 @@ std::vector<Builtin> type_builtins() {
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
       {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
+      {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
       {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},
   };
   for (const CastMethod& method : kCastMethods) {

@@ -22,8 +22,7 @@ class Mover {
         continue;
       }
       const std::vector<ir::NodeId>& args = from_[id].args;
-      const auto missing =
-          std::ranges::find_if(args, [&](ir::NodeId arg) { return !moved_[arg.index].has_value(); });
+      const auto missing = std::ranges::find_if(args, [&](ir::NodeId arg) { return !moved_[arg.index].has_value(); });
       if (missing != args.end()) {
         pending.push_back(*missing);
         continue;

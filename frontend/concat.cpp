@@ -67,8 +67,8 @@ Tensor stack(Lowering& lowering, std::span<const Tensor> tensors, const Value& d
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() != rank) {
-      lowering.fail(fmt::format("stack expects each tensor to be equal size, but got ranks {} and {}", rank,
-                                tensor.rank()));
+      lowering.fail(
+          fmt::format("stack expects each tensor to be equal size, but got ranks {} and {}", rank, tensor.rank()));
     }
     parts.push_back(unsqueeze(lowering, tensor, at));
   }

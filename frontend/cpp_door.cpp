@@ -59,8 +59,8 @@ frontend::Value Value::bind(Lowering& lowering) const {
         } else if constexpr (std::is_same_v<T, std::vector<Value>>) {
           return frontend::Value::tuple(bound_items(lowering, held));
         } else if constexpr (std::is_same_v<T, std::shared_ptr<const SliceBounds>>) {
-          return frontend::Slice{std::make_shared<const std::array<frontend::Value, 3>>(std::array{
-              held->start.bind(lowering), held->stop.bind(lowering), held->step.bind(lowering)})};
+          return frontend::Slice{std::make_shared<const std::array<frontend::Value, 3>>(
+              std::array{held->start.bind(lowering), held->stop.bind(lowering), held->step.bind(lowering)})};
         } else {
           return held;
         }
@@ -102,8 +102,8 @@ Value Value::slice(int64_t dim, const Value& begin, const Value& end) const {
   const int64_t rank = ndim();
   const int64_t from_front = dim < 0 ? dim + rank : dim;
   if (from_front < 0 || from_front >= rank) {
-    bound().first->fail(fmt::format("Dimension out of range (expected to be in range of [{}, {}], but got {})", -rank,
-                                    rank - 1, dim));
+    bound().first->fail(
+        fmt::format("Dimension out of range (expected to be in range of [{}, {}], but got {})", -rank, rank - 1, dim));
   }
   std::vector<Value> index(static_cast<size_t>(from_front), Slice());
   index.push_back(Slice(begin, end));
@@ -189,8 +189,8 @@ class CppDefinition : public frontend::Definition {
     std::vector<std::string> names;
     std::tie(name_, names) = parse_name(text);
     if (!names.empty() && names.size() != annotations.size()) {
-      throw_author({}, fmt::format("`{}` names {} parameters, but the function has {}", text, names.size(),
-                                   annotations.size()));
+      throw_author(
+          {}, fmt::format("`{}` names {} parameters, but the function has {}", text, names.size(), annotations.size()));
     }
     for (size_t i = 0; i < annotations.size(); ++i) {
       parameters_.push_back({annotations[i], names.empty() ? default_name(i) : names[i], false, {}});

@@ -53,7 +53,6 @@ class Value {
   Value(const char* text) : held_(std::string(text)) {}
   Value(std::string text) : held_(std::move(text)) {}
   Value(std::vector<Value> items) : held_(std::move(items)) {}
-  Value(std::initializer_list<Value> items) : held_(std::vector<Value>(items)) {}
   Value(std::shared_ptr<const SliceBounds> bounds) : held_(std::move(bounds)) {}
   Value(frontend::Lowering& lowering, frontend::Value value) : held_(Bound{&lowering, std::move(value)}) {}
 
@@ -136,7 +135,8 @@ inline Value Slice(Value start = None, Value stop = None, Value step = None) {
       Value::SliceBounds{std::move(start), std::move(stop), std::move(step)});
 }
 
-/// Parameters that are Python numbers, of which a new value compiles nothing new: `float`, `int` and `bool` in the text.
+/// Parameters that are Python numbers, of which a new value compiles nothing new: `float`, `int` and `bool` in the
+/// text.
 class Scalar : public Value {
   using Value::Value;
 };
@@ -160,19 +160,19 @@ template <typename T>
 concept IsValue = std::derived_from<std::remove_cvref_t<T>, Value>;
 
 // Every function of the language, found by the arguments' namespace.
-#define INGOT_FUNCTION(name)                                                       \
-  template <typename... Args>                                                      \
-    requires(IsValue<Args> || ...)                                                 \
-  Value name(Args&&... args) {                                                     \
+#define INGOT_FUNCTION(name)                                                                  \
+  template <typename... Args>                                                                 \
+    requires(IsValue<Args> || ...)                                                            \
+  Value name(Args&&... args) {                                                                \
     return call_language(#name, {std::variant<Value, Keyword>(std::forward<Args>(args))...}); \
   }
 #include "frontend/language.def"
 #undef INGOT_FUNCTION
 
 // Those of a list of tensors, also as stack({a, b}, -1).
-#define INGOT_LIST_FUNCTION(name)                                            \
-  inline Value name(const std::vector<Value>& tensors, int64_t dim = 0) {     \
-    return call_language(#name, {Value(tensors), Value(dim)});                \
+#define INGOT_LIST_FUNCTION(name)                                         \
+  inline Value name(const std::vector<Value>& tensors, int64_t dim = 0) { \
+    return call_language(#name, {Value(tensors), Value(dim)});            \
   }
 INGOT_LIST_FUNCTION(cat)
 INGOT_LIST_FUNCTION(concat)
@@ -197,7 +197,8 @@ template <typename T>
 constexpr frontend::Parameter::Annotation annotation_of() {
   using Annotation = frontend::Parameter::Annotation;
   using Bare = std::remove_cvref_t<T>;
-  static_assert(std::derived_from<Bare, Value>, "an op's parameters are ingot::Value, Scalar, ScalarInt and ScalarBool");
+  static_assert(std::derived_from<Bare, Value>,
+                "an op's parameters are ingot::Value, Scalar, ScalarInt and ScalarBool");
   if constexpr (std::same_as<Bare, Scalar>) return Annotation::Float;
   if constexpr (std::same_as<Bare, ScalarInt>) return Annotation::Int;
   if constexpr (std::same_as<Bare, ScalarBool>) return Annotation::Bool;
@@ -218,13 +219,13 @@ Value returned(T&& result) {
 
 template <typename F, typename R, typename... Params>
 std::shared_ptr<const frontend::Definition> define_as(std::string_view name, F function, R (F::*)(Params...) const) {
-  return define(name, {annotation_of<Params>()...},
-                [function = std::move(function)](frontend::Lowering& lowering,
-                                                 std::span<const frontend::Value> arguments) {
-                  return [&]<size_t... I>(std::index_sequence<I...>) {
-                    return returned(function(std::remove_cvref_t<Params>(lowering, arguments[I])...)).bind(lowering);
-                  }(std::index_sequence_for<Params...>());
-                });
+  return define(
+      name, {annotation_of<Params>()...},
+      [function = std::move(function)](frontend::Lowering& lowering, std::span<const frontend::Value> arguments) {
+        return [&]<size_t... I>(std::index_sequence<I...>) {
+          return returned(function(std::remove_cvref_t<Params>(lowering, arguments[I])...)).bind(lowering);
+        }(std::index_sequence_for<Params...>());
+      });
 }
 
 }  // namespace internal

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "frontend/layouts.h"
+#include "frontend/promotion.h"
 #include "frontend/tensors.h"
 #include "frontend/views.h"
 
@@ -26,8 +27,7 @@ void require_index_dtype(const Lowering& lowering, const Tensor& index, std::str
 void require_whole(Lowering& lowering, const Tensor& x, size_t grid_dim) {
   const ir::HostPool& host = lowering.graph.host;
   for (const Tile& tile : x.tiles) {
-    if (host.is_int(tile.offsets[grid_dim], 0) &&
-        host.same(extents(lowering, tile)[grid_dim], x.grid[grid_dim])) {
+    if (host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(lowering, tile)[grid_dim], x.grid[grid_dim])) {
       continue;
     }
     lowering.fail("indexing by a tensor along the dim of a stack or cat is not in the language",
@@ -70,9 +70,8 @@ Tile indexed_tile(Lowering& lowering, const Tile& source, const Cell& cell, cons
     for (const size_t dim : dims) {
       const auto [begin, count] = dims_of(source.groups, dim);
       for (size_t own = begin; own < begin + count; ++own) {
-        rows[own] = {lowering.integer(0),
-                     {{static_cast<uint32_t>(result.shape.size()), lowering.integer(1)}},
-                     std::nullopt};
+        rows[own] = {
+            lowering.integer(0), {{static_cast<uint32_t>(result.shape.size()), lowering.integer(1)}}, std::nullopt};
         result.shape.push_back(source.shape[own]);
       }
       result.groups.push_back(static_cast<uint32_t>(count));
@@ -141,6 +140,19 @@ Tensor index_by_tensors(Lowering& lowering, const Tensor& x, const std::map<size
     step.dims.push_back(static_cast<uint32_t>(dim));
   }
   result.layout = record_step(lowering, std::move(step));
+  return result;
+}
+
+Tensor select_by_tensor(Lowering& lowering, const Tensor& x, size_t dim, const Tensor& index) {
+  if (ir::category(index.dtype) != ir::Category::Integral) require_index_dtype(lowering, index, "indexing");
+  Tensor wide = index;
+  if (index.dtype != ir::DType::I32) wide = operand_tensor(lowering, index, ir::DType::I64, NumberCast::Wrapped);
+  Tensor result = index_by_tensors(lowering, x, {{dim, wide}});
+  std::vector<std::vector<ir::Term>> rows;
+  for (uint32_t d = 0; d < x.rank(); ++d) {
+    if (d != dim) rows.push_back({{d, lowering.integer(1)}});
+  }
+  result.layout = record_view(lowering, x.layout, std::move(rows), shape_of(lowering, result));
   return result;
 }
 

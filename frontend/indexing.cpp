@@ -53,10 +53,11 @@ ir::HostId integer_index(Lowering& lowering, const Value& item) {
     const ir::HostId index = lowering.graph.host.resolve(item.number());
     if (lowering.graph.host.kind(index) == ir::HostKind::Int) return index;
   }
-  lowering.fail(fmt::format("only integers, slices (`:`), ellipsis (`...`), None and integer tensors are valid indices, "
-                            "not {}",
-                            item.is_number() ? "a bool or a float" : describe(item)),
-                item.items() ? "stack the parts that you want: stack([x[0], x[2]])" : "");
+  lowering.fail(
+      fmt::format("only integers, slices (`:`), ellipsis (`...`), None and integer tensors are valid indices, "
+                  "not {}",
+                  item.is_number() ? "a bool or a float" : describe(item)),
+      item.items() ? "stack the parts that you want: stack([x[0], x[2]])" : "");
 }
 
 }  // namespace
@@ -71,7 +72,12 @@ Value tensor_getitem(Lowering& lowering, const Value& value, const Value& index)
     } else if (item.is<Slice>()) {
       x = sliced_by(lowering, x, dim++, item.as<Slice>());
     } else if (const Tensor* tensor = item.tensor()) {
-      indices.emplace(dim++, *tensor);
+      const bool is_integer = ir::category(tensor->dtype) == ir::Category::Integral && tensor->dtype != ir::DType::U8;
+      if (tensor->rank() == 0 && is_integer) {
+        x = select_by_tensor(lowering, x, dim, *tensor);
+      } else {
+        indices.emplace(dim++, *tensor);
+      }
     } else {
       x = select(lowering, x, dim, integer_index(lowering, item));
     }

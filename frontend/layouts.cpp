@@ -19,8 +19,8 @@ LayoutId record_pointwise(Lowering& lowering, std::vector<LayoutId> inputs, Shap
 }
 
 LayoutId record_view(Lowering& lowering, LayoutId input, std::vector<std::vector<ir::Term>> rows, Shape shape) {
-  return record_step(
-      lowering, {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(rows)});
+  return record_step(lowering,
+                     {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(rows)});
 }
 
 LayoutId record_reshape(Lowering& lowering, LayoutId input, Shape shape) {

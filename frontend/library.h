@@ -20,8 +20,8 @@ struct NameInfo {
   enum class Kind { Primitive, Builtin, Library } kind;
   std::string_view name;
   std::vector<std::string_view> aliases;
-  bool is_function = true;  ///< torch.name(x) and name(x)
-  bool is_method = true;    ///< x.name()
+  bool is_function = true;   ///< torch.name(x) and name(x)
+  bool is_method = true;     ///< x.name()
   std::string_view summary;  ///< one line of what it gives
 };
 

@@ -7,7 +7,7 @@ function as x.name() too.
 
 Names that begin with an underscore are internal: `_fma(a, b, c)` is a * b + c rounded once, `_promoted` casts its
 operands to their common dtype, `_floating` does so and makes integers floating, `_check` refuses dtypes that PyTorch's
-kernel has not, `_rounded` rounds a number to a 16-bit dtype, and `_on_cuda()` tells the devices apart whose kernels differ.
+kernel has not, `_rounded` rounds a number to a 16-bit dtype, `_reciprocal_of` is 1 / number in a dtype, and `_on_cuda()` tells the devices apart whose kernels differ.
 """
 
 
@@ -184,6 +184,27 @@ def glu(input, dim=-1):
 
 
 # Arithmetic
+
+
+@native
+def _trunc_divide_number(input, other):
+    # CUDA's kernel for a number: its reciprocal is taken once, in float32 for the 16-bit floats.
+    (input,) = _floating(input)
+    return trunc(input * _reciprocal_of(other, input))
+
+
+@native
+def _floor_divide_number(input, other):
+    (input,) = _floating(input)
+    inverse = _reciprocal_of(other, input)
+    rest = fmod(input, other)
+    quotient = (input - rest) * inverse
+    quotient = where((rest != 0) & ((rest < 0) != (other < 0)), quotient - 1, quotient)
+    floored = floor(quotient)
+    floored = where(quotient - floored > 0.5, floored + 1, floored)
+    signed_zero = copysign(zeros_like(input), input * inverse)
+    result = where(quotient != 0, floored, signed_zero)
+    return where(full_like(input, other) == 0, input * inverse, result)
 
 
 @method

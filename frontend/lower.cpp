@@ -37,9 +37,12 @@ const Known* find(const std::vector<Known>& known, bool is_size, uint32_t param,
 
 ir::HostKind kind_of(ir::DType type) {
   switch (ir::category(type)) {
-    case ir::Category::Bool: return ir::HostKind::Bool;
-    case ir::Category::Integral: return ir::HostKind::Int;
-    case ir::Category::Floating: return ir::HostKind::Float;
+    case ir::Category::Bool:
+      return ir::HostKind::Bool;
+    case ir::Category::Integral:
+      return ir::HostKind::Int;
+    case ir::Category::Floating:
+      return ir::HostKind::Float;
   }
   throw_internal("a dtype of no category");
 }
@@ -75,8 +78,8 @@ class Attempt {
     for (const ir::HostId symbol : need.symbols) {
       const ir::HostNode& node = lowering_.graph.host[symbol];
       const bool is_size = node.op == ir::HostOp::Size;
-      const ir::HostValue value = is_size ? ir::HostValue::of(lowering_.actuals.size(node.a, node.b))
-                                          : lowering_.actuals.scalar(node.a);
+      const ir::HostValue value =
+          is_size ? ir::HostValue::of(lowering_.actuals.size(node.a, node.b)) : lowering_.actuals.scalar(node.a);
       result.push_back({is_size, node.a, is_size ? node.b : 0, value, need.touched});
     }
     return result;
@@ -120,7 +123,8 @@ class Attempt {
         tensor.layout = record_contiguous(lowering_, {});
         return Value(std::move(tensor));
       }
-      case ArgumentFact::Kind::Tensor: break;
+      case ArgumentFact::Kind::Tensor:
+        break;
     }
     if (fact.rank > kMaxRank) {
       lowering_.fail(fmt::format("`{}` has {} dims", parameter.name, fact.rank),

@@ -35,12 +35,18 @@ int64_t printable(const ir::HostValue& value) {
 bool holds(ir::Condition::Kind kind, const ir::HostValue& a, const ir::HostValue& b) {
   using Kind = ir::Condition::Kind;
   switch (kind) {
-    case Kind::Equal: return a.as_int() == b.as_int();
-    case Kind::Broadcasts: return a.as_int() == b.as_int() || a.as_int() == 1 || b.as_int() == 1;
-    case Kind::InRange: return 0 <= a.as_int() && a.as_int() < b.as_int();
-    case Kind::NonNegative: return a.as_int() >= 0;
-    case Kind::True: return a.truthy();
-    case Kind::NonEmpty: return a.as_int() > 0;
+    case Kind::Equal:
+      return a.as_int() == b.as_int();
+    case Kind::Broadcasts:
+      return a.as_int() == b.as_int() || a.as_int() == 1 || b.as_int() == 1;
+    case Kind::InRange:
+      return 0 <= a.as_int() && a.as_int() < b.as_int();
+    case Kind::NonNegative:
+      return a.as_int() >= 0;
+    case Kind::True:
+      return a.truthy();
+    case Kind::NonEmpty:
+      return a.as_int() > 0;
   }
   throw_internal("a condition of no kind");
 }
@@ -51,12 +57,18 @@ std::string condition_message(const ir::Condition& condition, int64_t a, int64_t
   using Kind = ir::Condition::Kind;
   if (!condition.message.empty()) return with_values(condition.message, a, b);
   switch (condition.kind) {
-    case Kind::Equal: return fmt::format("two sizes must be equal, but are {} and {}", a, b);
-    case Kind::Broadcasts: return fmt::format("sizes {} and {} do not broadcast", a, b);
-    case Kind::InRange: return fmt::format("index {} is out of bounds for a dimension of size {}", a, b);
-    case Kind::NonNegative: return fmt::format("a size must not be negative, but is {}", a);
-    case Kind::True: return "an assertion of the op does not hold";
-    case Kind::NonEmpty: return "nothing can be gathered from a dimension of size 0";
+    case Kind::Equal:
+      return fmt::format("two sizes must be equal, but are {} and {}", a, b);
+    case Kind::Broadcasts:
+      return fmt::format("sizes {} and {} do not broadcast", a, b);
+    case Kind::InRange:
+      return fmt::format("index {} is out of bounds for a dimension of size {}", a, b);
+    case Kind::NonNegative:
+      return fmt::format("a size must not be negative, but is {}", a);
+    case Kind::True:
+      return "an assertion of the op does not hold";
+    case Kind::NonEmpty:
+      return "nothing can be gathered from a dimension of size 0";
   }
   throw_internal("a condition of no kind");
 }
@@ -78,8 +90,7 @@ void Lowering::fail(std::string message, std::string hint) const {
   if (in_library(here) && place.depth < call_stack.size()) {
     message = fmt::format("{}: {}", call_stack[place.depth].callee, message);
   }
-  Diagnostic diagnostic{
-      .message = std::move(message), .span = place.span, .hint = std::move(hint), .notes = {}};
+  Diagnostic diagnostic{.message = std::move(message), .span = place.span, .hint = std::move(hint), .notes = {}};
   for (size_t calls = place.depth; calls > 0 && diagnostic.notes.size() < kMaxNotes; --calls) {
     const CallSite& site = call_stack[calls - 1];
     diagnostic.notes.push_back({fmt::format("in `{}`, called here", site.callee), site.span});
@@ -131,8 +142,7 @@ void Lowering::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std
   a = graph.host.resolve(a);
   b = graph.host.resolve(b);
   if (kind == ir::Condition::Kind::Equal && a == b) return;
-  ir::Condition condition{
-      .kind = kind, .a = a, .b = b, .span = place(), .message = std::move(message)};
+  ir::Condition condition{.kind = kind, .a = a, .b = b, .span = place(), .message = std::move(message)};
   if (graph.host.is_constant(a) && graph.host.is_constant(b)) {
     const ir::HostValue x = graph.host.value(a), y = graph.host.value(b);
     if (!holds(kind, x, y)) fail(condition_message(condition, printable(x), printable(y)));

@@ -1,7 +1,7 @@
 #include "frontend/pointwise.h"
 
-// The boundary of a native library function: a Call node a tile, which rounding and differentiation stop at. Its operands
-// are the tensors and the numbers of the call; flags have chosen the body already.
+// The boundary of a native library function: a Call node a tile, which rounding and differentiation stop at. Its
+// operands are the tensors and the numbers of the call; flags have chosen the body already.
 
 namespace ingot::frontend {
 Value native_result(Lowering& lowering, std::string_view name, const Value& body, std::span<const Value> operands) {

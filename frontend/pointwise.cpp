@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+
+#include "frontend/interpreter.h"
 
 namespace ingot::frontend {
 namespace {
@@ -52,15 +55,15 @@ bool keeps_numbers(ir::Op op) {
     case ir::Op::Sub:
     case ir::Op::Mul:
     case ir::Op::Div:
-    case ir::Op::DivNumber:
-    case ir::Op::Fma: return true;
-    default: return false;
+    case ir::Op::Fma:
+      return true;
+    default:
+      return false;
   }
 }
 
 /// The result's node where the operand's type leaves nothing to compute.
-std::optional<ir::NodeId> trivial(Lowering& lowering, ir::Op op, std::span<const ir::NodeId> args,
-                                  ir::DType work) {
+std::optional<ir::NodeId> trivial(Lowering& lowering, ir::Op op, std::span<const ir::NodeId> args, ir::DType work) {
   if (ir::is_floating(work)) return std::nullopt;
   ir::Graph& graph = lowering.graph;
   const auto constant = [&](bool value) { return graph.scalar(ir::DType::Bool, graph.host.boolean(value)); };
@@ -68,7 +71,8 @@ std::optional<ir::NodeId> trivial(Lowering& lowering, ir::Op op, std::span<const
     case ir::Op::Floor:
     case ir::Op::Ceil:
     case ir::Op::Trunc:
-    case ir::Op::Round: return args[0];
+    case ir::Op::Round:
+      return args[0];
     case ir::Op::Abs:
       if (ir::is_signed(work)) return std::nullopt;
       return args[0];
@@ -76,15 +80,38 @@ std::optional<ir::NodeId> trivial(Lowering& lowering, ir::Op op, std::span<const
       if (work != ir::DType::Bool) return std::nullopt;
       return args[0];
     case ir::Op::Isnan:
-    case ir::Op::Isinf: return constant(false);
-    case ir::Op::Isfinite: return constant(true);
+    case ir::Op::Isinf:
+      return constant(false);
+    case ir::Op::Isfinite:
+      return constant(true);
     case ir::Op::Signbit:
       if (!ir::is_signed(work)) return constant(false);
       return graph.add(ir::Op::Lt, ir::DType::Bool, {args[0], graph.scalar(work, lowering.integer(0))});
-    case ir::Op::Fmax: return graph.add(ir::Op::Maximum, work, {args[0], args[1]});
-    case ir::Op::Fmin: return graph.add(ir::Op::Minimum, work, {args[0], args[1]});
-    default: return std::nullopt;
+    case ir::Op::Fmax:
+      return graph.add(ir::Op::Maximum, work, {args[0], args[1]});
+    case ir::Op::Fmin:
+      return graph.add(ir::Op::Minimum, work, {args[0], args[1]});
+    default:
+      return std::nullopt;
   }
+}
+
+/// The number that a CUDA kernel is given to divide a tensor by: a Python number, or a CPU scalar beside CUDA tensors.
+/// The kernels multiply by its reciprocal. Inside native functions division is what it says.
+std::optional<ir::HostId> cuda_divisor(const Lowering& lowering, const Value& a, const Value& b) {
+  const bool multiplies = lowering.signature.device == Device::Cuda && lowering.native_depth == 0 && a.is_tensor();
+  if (!multiplies) return std::nullopt;
+  if (b.is_number()) return b.number();
+  if (!b.is_tensor() || !is_host_scalar(lowering, *b.tensor())) return std::nullopt;
+  return lowering.graph.host_of(b.tensor()->tiles.front().node);
+}
+
+bool has_floating_result(Lowering& lowering, const Value& a, const Value& b) {
+  return ir::is_floating(result_type(lowering, std::array{a, b}));
+}
+
+Value call_library(Lowering& lowering, std::string_view function, std::vector<Value> arguments) {
+  return call(lowering, global_name(function, true).value(), {std::move(arguments), {}});
 }
 
 ir::DType work_type(const Lowering& lowering, ir::Rule rule, ir::DType common) {
@@ -140,24 +167,40 @@ Value divide_operator(Lowering& lowering, const Value& a, const Value& b) {
 }
 
 Value divide(Lowering& lowering, const Value& a, const Value& b, const Value& mode) {
-  const bool by_number = b.is_number() || (b.is_tensor() && is_host_scalar(lowering, *b.tensor()));
-  const bool on_host = by_number && a.is_tensor() && lowering.native_depth == 0;
-  if (mode.is_none()) return pointwise(lowering, on_host ? ir::Op::DivNumber : ir::Op::Div, {a, b});
-  if (mode.is<std::string>() && mode.as<std::string>() == "floor") {
-    return pointwise(lowering, ir::Op::FloorDivide, {a, b});
+  if (mode.is_none()) {
+    if (const auto number = cuda_divisor(lowering, a, b)) {
+      // The reciprocal is taken in double, whatever the dtype.
+      const auto f64 = static_cast<uint32_t>(ir::DType::F64);
+      const Value inverse = Number{lowering.host(ir::HostOp::ReciprocalIn, {*number}, f64)};
+      return pointwise(lowering, ir::Op::Mul, {a, inverse});
+    }
+    return pointwise(lowering, ir::Op::Div, {a, b});
   }
+  if (mode.is<std::string>() && mode.as<std::string>() == "floor") return floor_divide(lowering, a, b);
   if (mode.is<std::string>() && mode.as<std::string>() == "trunc") {
+    const auto number = cuda_divisor(lowering, a, b);
+    if (number && has_floating_result(lowering, a, b)) {
+      return call_library(lowering, "_trunc_divide_number", {a, Number{*number}});
+    }
     return pointwise(lowering, ir::Op::TruncDivide, {a, b});
   }
   lowering.fail("div expected rounding_mode to be one of None, 'trunc', or 'floor'");
+}
+
+Value floor_divide(Lowering& lowering, const Value& a, const Value& b) {
+  const auto number = cuda_divisor(lowering, a, b);
+  if (number && has_floating_result(lowering, a, b)) {
+    return call_library(lowering, "_floor_divide_number", {a, Number{*number}});
+  }
+  return pointwise(lowering, ir::Op::FloorDivide, {a, b});
 }
 
 Value add_scaled(Lowering& lowering, ir::Op op, const Value& a, const Value& b, const Value& alpha) {
   ir::HostPool& host = lowering.graph.host;
   if (!alpha.is_number()) lowering.fail(fmt::format("alpha must be a number, not {}", describe(alpha)));
   const ir::HostId factor = host.resolve(alpha.number());
-  const bool one = host.is_constant(factor) && host.value(factor).as_double() == 1.0 &&
-                   host.kind(factor) != ir::HostKind::Bool;
+  const bool one =
+      host.is_constant(factor) && host.value(factor).as_double() == 1.0 && host.kind(factor) != ir::HostKind::Bool;
   if (one) return pointwise(lowering, op, {a, b});
 
   const std::array<Value, 2> operands{a, b};
@@ -171,9 +214,9 @@ Value add_scaled(Lowering& lowering, ir::Op op, const Value& a, const Value& b, 
     lowering.fail("for integral input tensors, argument alpha must not be a floating point number");
   }
   const ir::HostId signed_factor = op == ir::Op::Sub ? lowering.host(ir::HostOp::Neg, {factor}) : factor;
-  const std::array<Tensor, 3> tensors{
-      number_tensor(lowering, signed_factor, type, NumberCast::Wrapped),
-      operand_tensor(lowering, b, type, NumberCast::Wrapped), operand_tensor(lowering, a, type, NumberCast::Wrapped)};
+  const std::array<Tensor, 3> tensors{number_tensor(lowering, signed_factor, type, NumberCast::Wrapped),
+                                      operand_tensor(lowering, b, type, NumberCast::Wrapped),
+                                      operand_tensor(lowering, a, type, NumberCast::Wrapped)};
   Tensor result = combined(lowering, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::DType work = ir::compute_type(type);
     ir::Graph& graph = lowering.graph;
@@ -245,8 +288,7 @@ Value where(Lowering& lowering, const Value& condition, const Value& a, const Va
   const std::array<Tensor, 3> tensors{*chosen, operand_tensor(lowering, a, type, NumberCast::Checked),
                                       operand_tensor(lowering, b, type, NumberCast::Checked)};
   Tensor result = combined(lowering, tensors, type, [&](std::span<const ir::NodeId> args) {
-    const ir::NodeId node =
-        lowering.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
+    const ir::NodeId node = lowering.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
     return finished_node(lowering, node, type);
   });
   if (lowering.native_depth == 0) {
@@ -254,9 +296,10 @@ Value where(Lowering& lowering, const Value& condition, const Value& a, const Va
     std::vector<LayoutId> inputs{chosen->layout};
     for (const Value& arm : arms) {
       const Tensor* tensor = arm.tensor();
-      inputs.push_back(!tensor                ? record_contiguous(lowering, {})
-                       : tensor->dtype == type ? tensor->layout
-                                               : record_preserve(lowering, tensor->layout, shape_of(lowering, *tensor)));
+      inputs.push_back(!tensor ? record_contiguous(lowering, {})
+                       : tensor->dtype == type
+                           ? tensor->layout
+                           : record_preserve(lowering, tensor->layout, shape_of(lowering, *tensor)));
     }
     result.layout = record_pointwise(lowering, std::move(inputs), shape_of(lowering, result));
   }

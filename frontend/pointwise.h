@@ -13,8 +13,8 @@
 
 namespace ingot::frontend {
 
-/// A primitive of ops.def. Operands are tensors and numbers, at least one a tensor. What a dtype makes trivial is folded:
-/// floor of integers, isnan of integers, …
+/// A primitive of ops.def. Operands are tensors and numbers, at least one a tensor. What a dtype makes trivial is
+/// folded: floor of integers, isnan of integers, …
 Value pointwise(Lowering& lowering, ir::Op op, std::span<const Value> operands);
 inline Value pointwise(Lowering& lowering, ir::Op op, std::initializer_list<Value> operands) {
   return pointwise(lowering, op, std::span(operands.begin(), operands.size()));
@@ -26,8 +26,10 @@ void record_operands(Lowering& lowering, Tensor& result, std::span<const Value> 
 
 // The functions whose formula depends on more than their operands' types.
 
-/// a / b of Python's operator: by a number it is DivNumber, of a number it is the reciprocal times the number.
+/// a / b of Python's operator: of a number it is the reciprocal times the number.
 Value divide_operator(Lowering& lowering, const Value& a, const Value& b);
+/// torch.floor_divide and `//`.
+Value floor_divide(Lowering& lowering, const Value& a, const Value& b);
 /// torch.div; `mode` is None, "floor" or "trunc".
 Value divide(Lowering& lowering, const Value& a, const Value& b, const Value& mode);
 /// a + alpha * b, or a - alpha * b.

@@ -13,9 +13,12 @@ namespace {
 
 ir::DType type_of_number(const Lowering& lowering, ir::HostId number) {
   switch (lowering.graph.host.kind(number)) {
-    case ir::HostKind::Bool: return ir::DType::Bool;
-    case ir::HostKind::Int: return ir::DType::I64;
-    case ir::HostKind::Float: return lowering.signature.default_dtype;
+    case ir::HostKind::Bool:
+      return ir::DType::Bool;
+    case ir::HostKind::Int:
+      return ir::DType::I64;
+    case ir::HostKind::Float:
+      return lowering.signature.default_dtype;
   }
   throw_internal("a number of no kind");
 }
@@ -23,11 +26,16 @@ ir::DType type_of_number(const Lowering& lowering, ir::HostId number) {
 /// The value modulo 2^bits, as a cast to an integer dtype leaves it.
 int64_t wrapped(int64_t value, ir::DType type) {
   switch (type) {
-    case ir::DType::U8: return static_cast<uint8_t>(value);
-    case ir::DType::I8: return static_cast<int8_t>(value);
-    case ir::DType::I16: return static_cast<int16_t>(value);
-    case ir::DType::I32: return static_cast<int32_t>(value);
-    default: return value;
+    case ir::DType::U8:
+      return static_cast<uint8_t>(value);
+    case ir::DType::I8:
+      return static_cast<int8_t>(value);
+    case ir::DType::I16:
+      return static_cast<int16_t>(value);
+    case ir::DType::I32:
+      return static_cast<int32_t>(value);
+    default:
+      return value;
   }
 }
 
@@ -42,7 +50,7 @@ ir::HostId converted(Lowering& lowering, ir::HostId number, ir::DType type, Numb
     return lowering.host(ir::HostOp::Float, {number});
   }
   if (type == ir::DType::Bool) return lowering.host(ir::HostOp::Bool, {number});
-  if (host.kind(number) == ir::HostKind::Bool) return lowering.host(ir::HostOp::Int, {number});
+  if (host.kind(number) != ir::HostKind::Int) number = lowering.host(ir::HostOp::Int, {number});
   if (!host.is_constant(number)) return number;
   const int64_t value = host.value(number).as_int();
   const int64_t kept = wrapped(value, type);

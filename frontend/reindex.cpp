@@ -51,11 +51,15 @@ class Reindexer {
   ir::NodeId rebuilt(ir::NodeId id) {
     const ir::Node node = graph_[id];
     switch (node.op) {
-      case ir::Op::Scalar: return id;
-      case ir::Op::Index: return coordinate(view_.from.size() - 1 - node.attr);
+      case ir::Op::Scalar:
+        return id;
+      case ir::Op::Index:
+        return coordinate(view_.from.size() - 1 - node.attr);
       case ir::Op::Load:
-      case ir::Op::Gather: return access(id, node);
-      default: break;
+      case ir::Op::Gather:
+        return access(id, node);
+      default:
+        break;
     }
     ir::Node copy = node;
     copy.args = moved(node.args);
@@ -114,9 +118,9 @@ class Reindexer {
       for (const ir::Term& part : row.terms) {
         const bool unchanged = row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
         sizes[part.dim] = unchanged ? size
-                          : exact   ? host_.resolve(view_.to[part.dim])
-                                    : lowering_.host(ir::HostOp::Select, {moves, view_.to[part.dim],
-                                                                          lowering_.integer(1)});
+                          : exact
+                              ? host_.resolve(view_.to[part.dim])
+                              : lowering_.host(ir::HostOp::Select, {moves, view_.to[part.dim], lowering_.integer(1)});
         for (const ir::Term& term : old.dims[j].terms) {
           const ir::HostId step = host_.mul(term.coef, part.coef);
           auto [at, inserted] = terms[part.dim].try_emplace(term.dim, step);

@@ -32,8 +32,8 @@ ir::NodeId reindex(Lowering& lowering, ir::NodeId node, const Reindexing& reinde
 
 // int64 nodes for the arithmetic of indices; constants and ones fold.
 
-/// The position along dim `dim` of a value of this shape. A value of size 1 stays what it is when it broadcasts, which a
-/// bare Index would not: where the size is 1 it is 0.
+/// The position along dim `dim` of a value of this shape. A value of size 1 stays what it is when it broadcasts, which
+/// a bare Index would not: where the size is 1 it is 0.
 ir::NodeId index_position(Lowering& lowering, std::span<const ir::HostId> shape, size_t dim);
 ir::NodeId index_scalar(Lowering& lowering, ir::HostId value);
 ir::NodeId index_binary(Lowering& lowering, ir::Op op, ir::NodeId a, ir::HostId b);

@@ -68,8 +68,7 @@ void ask_static(Lowering& lowering, std::span<const ir::HostId> sizes) {
 }
 
 /// Dims [begin, begin + count) as dims of other sizes, of the same product.
-Tensor reshaped_dims(Lowering& lowering, Tensor tensor, size_t begin, size_t count,
-                     std::span<const ir::HostId> sizes) {
+Tensor reshaped_dims(Lowering& lowering, Tensor tensor, size_t begin, size_t count, std::span<const ir::HostId> sizes) {
   const Shape old_sizes(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
                         tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
   const auto pieces = common_pieces(lowering, old_sizes, sizes);
@@ -186,8 +185,8 @@ Tensor reshaped(Lowering& lowering, const Tensor& tensor, std::span<const ir::Ho
   const size_t common = std::min(result.grid.size(), sizes.size());
   const ir::HostPool& host = lowering.graph.host;
   while (front < common && host.same(result.grid[front], sizes[front])) ++front;
-  while (back < common - front && host.same(result.grid.rbegin()[static_cast<ptrdiff_t>(back)],
-                                            sizes.rbegin()[static_cast<ptrdiff_t>(back)])) {
+  while (back < common - front &&
+         host.same(result.grid.rbegin()[static_cast<ptrdiff_t>(back)], sizes.rbegin()[static_cast<ptrdiff_t>(back)])) {
     ++back;
   }
   const size_t old_count = result.grid.size() - front - back;

@@ -24,14 +24,15 @@ std::optional<int64_t> last_size(Lowering& lowering, const Tile& tile) {
   return lowering.graph.host.value(size).as_int();
 }
 
-/// Where tiles that lie side by side along the last dim are all short there, one tile an element: [n, 2] beside [n, 2] is
-/// four times [n, 1].
+/// Where tiles that lie side by side along the last dim are all short there, one tile an element: [n, 2] beside [n, 2]
+/// is four times [n, 1].
 void split_short_tiles(Lowering& lowering, Tensor& tensor) {
   if (tensor.tiles.size() < 2 || tensor.grid.empty()) return;
   const size_t dim = tensor.grid.size() - 1;
   const auto is_cut_short = [&](const Tile& tile) {
     const auto size = last_size(lowering, tile);
-    return size && *size <= kShortDim && !lowering.graph.host.is_int(lowering.graph.host.resolve(tensor.grid[dim]), *size);
+    return size && *size <= kShortDim &&
+           !lowering.graph.host.is_int(lowering.graph.host.resolve(tensor.grid[dim]), *size);
   };
   if (!std::ranges::all_of(tensor.tiles, is_cut_short)) return;
   std::vector<Tile> elements;
@@ -84,9 +85,8 @@ ir::Part make_part(Lowering& lowering, const Tensor& tensor, const Tile& tile) {
 std::string authors_name(const Lowering& lowering, const Tensor& tensor) {
   std::string chosen;
   for (const std::string& name : lowering.graph.names(tensor.tiles.front().node)) {
-    const bool is_shared = std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
-      return std::ranges::count(lowering.graph.names(tile.node), name) > 0;
-    });
+    const bool is_shared = std::ranges::all_of(
+        tensor.tiles, [&](const Tile& tile) { return std::ranges::count(lowering.graph.names(tile.node), name) > 0; });
     if (is_shared && std::ranges::count(lowering.graph.params, name, &ir::Param::name) == 0) chosen = name;
   }
   return chosen;
@@ -95,10 +95,10 @@ std::string authors_name(const Lowering& lowering, const Tensor& tensor) {
 void make_result(Lowering& lowering, const Value& value, const std::string& default_name) {
   if (!value.is_tensor()) {
     lowering.fail(fmt::format("an op returns tensors, not {}", describe(value)),
-                  value.is_number()  ? "a number alone needs no kernel: give it the shape of a tensor with full_like"
-                  : value.is_none()  ? "does every way through it end with `return`?"
-                  : value.items()    ? "return one flat tuple of tensors"
-                                     : "");
+                  value.is_number() ? "a number alone needs no kernel: give it the shape of a tensor with full_like"
+                  : value.is_none() ? "does every way through it end with `return`?"
+                  : value.items()   ? "return one flat tuple of tensors"
+                                    : "");
   }
   Tensor tensor = *value.tensor();
   ir::Result result;

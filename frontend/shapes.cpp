@@ -9,7 +9,8 @@ std::optional<int64_t> lower_bound(const Lowering& lowering, ir::HostId id) {
   const ir::HostPool& host = lowering.graph.host;
   const ir::HostNode& node = host[id];
   switch (node.op) {
-    case ir::HostOp::Constant: return node.value.as_int();
+    case ir::HostOp::Constant:
+      return node.value.as_int();
     case ir::HostOp::Size:
       return std::ranges::count(lowering.graph.touched, id) > 0 ? ir::kTouchedSize + 1 : 0;
     case ir::HostOp::Affine: {
@@ -35,7 +36,8 @@ std::optional<int64_t> lower_bound(const Lowering& lowering, ir::HostId id) {
       const auto a = lower_bound(lowering, node.args[0]), b = lower_bound(lowering, node.args[1]);
       return a && b ? std::max(*a, *b) : a ? a : b;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -83,13 +85,10 @@ Shape broadcast_shapes(Lowering& lowering, std::span<const Shape> shapes) {
   return result;
 }
 
-ir::HostId product(Lowering& lowering, std::span<const ir::HostId> sizes) {
-  return lowering.graph.host.product(sizes);
-}
+ir::HostId product(Lowering& lowering, std::span<const ir::HostId> sizes) { return lowering.graph.host.product(sizes); }
 
 bool same_shape(const Lowering& lowering, std::span<const ir::HostId> a, std::span<const ir::HostId> b) {
-  return std::ranges::equal(
-      a, b, [&](ir::HostId x, ir::HostId y) { return lowering.graph.host.same(x, y); });
+  return std::ranges::equal(a, b, [&](ir::HostId x, ir::HostId y) { return lowering.graph.host.same(x, y); });
 }
 
 DimRange dims_of(const Groups& groups, size_t dim) {

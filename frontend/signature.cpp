@@ -9,28 +9,38 @@ namespace {
 
 std::string_view text_of(Numerics numerics) {
   switch (numerics) {
-    case Numerics::Default: return "";
-    case Numerics::Eager: return " eager";
-    case Numerics::Fast: return " fast";
+    case Numerics::Default:
+      return "";
+    case Numerics::Eager:
+      return " eager";
+    case Numerics::Fast:
+      return " fast";
   }
   throw_internal("a numerics mode without a name");
 }
 
 std::string_view text_of(ir::HostKind kind) {
   switch (kind) {
-    case ir::HostKind::Bool: return "bool";
-    case ir::HostKind::Int: return "int";
-    case ir::HostKind::Float: return "float";
+    case ir::HostKind::Bool:
+      return "bool";
+    case ir::HostKind::Int:
+      return "int";
+    case ir::HostKind::Float:
+      return "float";
   }
   throw_internal("a kind of number without a name");
 }
 
 std::string text_of(const ArgumentFact& fact) {
   switch (fact.kind) {
-    case ArgumentFact::Kind::None: return "None";
-    case ArgumentFact::Kind::Number: return std::string(text_of(fact.number));
-    case ArgumentFact::Kind::CpuScalar: return fmt::format("cpu {}[]", short_name(fact.dtype));
-    case ArgumentFact::Kind::Tensor: break;
+    case ArgumentFact::Kind::None:
+      return "None";
+    case ArgumentFact::Kind::Number:
+      return std::string(text_of(fact.number));
+    case ArgumentFact::Kind::CpuScalar:
+      return fmt::format("cpu {}[]", short_name(fact.dtype));
+    case ArgumentFact::Kind::Tensor:
+      break;
   }
   std::string text = fmt::format("{}[", short_name(fact.dtype));
   for (int dim = 0; dim < fact.rank; ++dim) {
@@ -43,8 +53,8 @@ std::string text_of(const ArgumentFact& fact) {
 }  // namespace
 
 std::string Signature::text() const {
-  std::string text = fmt::format("{}{} {}", device == Device::Cuda ? "cuda" : "cpu", text_of(numerics),
-                                 short_name(default_dtype));
+  std::string text =
+      fmt::format("{}{} {}", device == Device::Cuda ? "cuda" : "cpu", text_of(numerics), short_name(default_dtype));
   for (const ArgumentFact& fact : arguments) text += " | " + text_of(fact);
   return text;
 }

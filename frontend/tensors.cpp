@@ -89,8 +89,7 @@ Tensor sliced_grid(Lowering& lowering, const Tensor& tensor, size_t dim, ir::Hos
 
 Tensor selected_grid(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId index) {
   const bool one_tile_deep = uncut(lowering, tensor, dim);
-  Tensor result =
-      one_tile_deep ? tensor : sliced_grid(lowering, tensor, dim, index, lowering.integer(1), 1);
+  Tensor result = one_tile_deep ? tensor : sliced_grid(lowering, tensor, dim, index, lowering.integer(1), 1);
   const ir::HostId at = one_tile_deep ? index : lowering.integer(0);
   for_tiles(result, [&](const Tile& tile) { return select_tile(lowering, tile, dim, at); });
   result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(dim));
@@ -264,12 +263,10 @@ Tensor selected(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId
   return settled(lowering, std::move(result));
 }
 
-Tensor sliced(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
-              int64_t step) {
+Tensor sliced(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
   const auto [begin, count] = dims_of(tensor.groups, dim);
   if (count != 1) {
-    lowering.fail("a slice of a dim that a stack was flattened into is not in the language",
-                  "slice before flattening");
+    lowering.fail("a slice of a dim that a stack was flattened into is not in the language", "slice before flattening");
   }
   return settled(lowering, sliced_grid(lowering, tensor, begin, start, length, step));
 }
@@ -312,8 +309,7 @@ Tensor concatenated(Lowering& lowering, std::span<const Tensor> tensors, size_t 
   std::vector<Tensor> parts(tensors.begin(), tensors.end());
   for (const Tensor& part : parts) {
     if (dims_of(part.groups, dim).count != 1) {
-      lowering.fail("cat along a dim that a stack was flattened into is not in the language",
-                    "flatten after the cat");
+      lowering.fail("cat along a dim that a stack was flattened into is not in the language", "flatten after the cat");
     }
   }
   const Groups groups = align_merges(lowering, parts);

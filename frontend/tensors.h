@@ -17,8 +17,7 @@ Tensor whole(Lowering& lowering, ir::NodeId node, ir::DType dtype, Shape shape);
 Tensor permuted(Lowering& lowering, const Tensor& tensor, std::span<const size_t> order);
 Tensor unsqueezed(Lowering& lowering, const Tensor& tensor, size_t dim);
 Tensor selected(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId index);
-Tensor sliced(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
-              int64_t step);
+Tensor sliced(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
 Tensor flipped(Lowering& lowering, const Tensor& tensor, size_t dim);
 /// Broadcast to a shape of at least its rank.
 Tensor expanded(Lowering& lowering, const Tensor& tensor, std::span<const ir::HostId> shape);

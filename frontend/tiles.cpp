@@ -5,9 +5,7 @@
 namespace ingot::frontend {
 namespace {
 
-Groups explicit_groups(const Tile& tile) {
-  return tile.groups.empty() ? Groups(tile.offsets.size(), 1) : tile.groups;
-}
+Groups explicit_groups(const Tile& tile) { return tile.groups.empty() ? Groups(tile.offsets.size(), 1) : tile.groups; }
 
 Groups simplified(Groups groups) {
   for (const uint32_t count : groups) {
@@ -23,8 +21,7 @@ void replace(std::vector<T>& items, size_t begin, size_t count, std::span<const 
 }
 
 /// The tile under a change of its own dims: `rows` one for each of its present dims.
-Tile rebuilt(Lowering& lowering, const Tile& tile, std::vector<Row> rows, Shape shape, Groups groups,
-             Shape offsets) {
+Tile rebuilt(Lowering& lowering, const Tile& tile, std::vector<Row> rows, Shape shape, Groups groups, Shape offsets) {
   const Reindexing view{std::move(rows), tile.shape, shape};
   const ir::NodeId node = reindex(lowering, tile.node, view);
   return {node, std::move(shape), simplified(std::move(groups)), std::move(offsets)};
@@ -45,8 +42,8 @@ std::vector<Row> rows_around(Lowering& lowering, size_t rank, size_t begin, size
 }
 
 /// One dim of the tile's own as several.
-Tile split_own_dim(Lowering& lowering, const Tile& tile, size_t own, std::span<const ir::HostId> sizes,
-                   Groups groups, Shape offsets) {
+Tile split_own_dim(Lowering& lowering, const Tile& tile, size_t own, std::span<const ir::HostId> sizes, Groups groups,
+                   Shape offsets) {
   std::vector<Row> rows = rows_around(lowering, tile.shape.size(), own, 1, sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
     rows[own].terms.push_back({static_cast<uint32_t>(own + i), product(lowering, sizes.subspan(i + 1))});
@@ -104,8 +101,7 @@ Tile select_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId in
   return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
 }
 
-Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length,
-                int64_t step) {
+Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
   const auto [begin, count] = dims_of(tile.groups, dim);
   const ir::HostPool& host = lowering.graph.host;
   if (step == 1 && host.is_int(start, 0) && host.same(length, extents(lowering, tile)[dim])) return tile;

@@ -6,8 +6,8 @@
 #include "frontend/reindex.h"
 #include "frontend/shapes.h"
 
-// Views of one tile. Dims are those of the grid; a dim that merges several of the tile's own is handled as such where it
-// stays whole, and else becomes one dim whose index is divided anew (linearised).
+// Views of one tile. Dims are those of the grid; a dim that merges several of the tile's own is handled as such where
+// it stays whole, and else becomes one dim whose index is divided anew (linearised).
 
 namespace ingot::frontend {
 
@@ -20,8 +20,7 @@ Tile unsqueeze_tile(Lowering& lowering, const Tile& tile, size_t dim);
 /// Without `dim`, at coordinate `index` of the tile.
 Tile select_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId index);
 /// `length` coordinates of `dim` from `start` in steps, all within the tile.
-Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length,
-                int64_t step);
+Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
 Tile flip_tile(Lowering& lowering, const Tile& tile, size_t dim);
 /// `dim` as several dims of the grid.
 Tile unflatten_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);

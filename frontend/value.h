@@ -12,7 +12,8 @@
 #include "ir/graph.h"
 
 // What an expression of the language is worth while an op is lowered. Static Python values are themselves; a number is
-// a host expression (a constant, or made of sizes and scalars); a tensor is a node and a shape, or several side by side.
+// a host expression (a constant, or made of sizes and scalars); a tensor is a node and a shape, or several side by
+// side.
 
 namespace ingot::frontend {
 
@@ -48,13 +49,25 @@ struct Tensor {
 
 struct None {};
 struct Ellipsis {};
-struct Number { ir::HostId id; };
-struct Tuple { std::shared_ptr<const std::vector<Value>> items; };
-struct List { std::shared_ptr<std::vector<Value>> items; };  // shared and changed in place, as Python's
-struct Slice { std::shared_ptr<const std::array<Value, 3>> bounds; };  // start, stop, step
-struct Range { int64_t start, stop, step; };
+struct Number {
+  ir::HostId id;
+};
+struct Tuple {
+  std::shared_ptr<const std::vector<Value>> items;
+};
+struct List {
+  std::shared_ptr<std::vector<Value>> items;
+};  // shared and changed in place, as Python's
+struct Slice {
+  std::shared_ptr<const std::array<Value, 3>> bounds;
+};  // start, stop, step
+struct Range {
+  int64_t start, stop, step;
+};
 /// A method together with its tensor (or list): f is a Builtin, a library Function, or a list's method name.
-struct BoundMethod { std::shared_ptr<const Value> function, self; };
+struct BoundMethod {
+  std::shared_ptr<const Value> function, self;
+};
 /// torch, torch.nn.functional, math, …
 enum class Namespace : uint8_t { Torch, Functional, Nn, Math };
 
@@ -72,9 +85,13 @@ class Value {
   static Value list(std::vector<Value> items);
 
   template <typename T>
-  bool is() const { return std::holds_alternative<T>(variant_); }
+  bool is() const {
+    return std::holds_alternative<T>(variant_);
+  }
   template <typename T>
-  const T& as() const { return std::get<T>(variant_); }
+  const T& as() const {
+    return std::get<T>(variant_);
+  }
   const Variant& variant() const { return variant_; }
 
   bool is_none() const { return is<None>(); }

@@ -91,8 +91,8 @@ ir::HostId quotient(Lowering& lowering, Shape numerator, const Shape& denominato
 
 Tensor permute(Lowering& lowering, const Tensor& x, std::span<const size_t> order) {
   if (order.size() != x.rank()) {
-    lowering.fail(fmt::format("permute of a tensor of {} dims needs {} dims, but got {}", x.rank(), x.rank(),
-                              order.size()));
+    lowering.fail(
+        fmt::format("permute of a tensor of {} dims needs {} dims, but got {}", x.rank(), x.rank(), order.size()));
   }
   LayoutRows rows;
   for (const size_t dim : order) rows.push_back({{static_cast<uint32_t>(dim), lowering.integer(1)}});
@@ -165,7 +165,8 @@ Tensor slice(Lowering& lowering, const Tensor& x, size_t dim, std::optional<ir::
   ir::HostId length = host.sub(end, begin);
   if (stop) length = at_least_zero(lowering, length);
   if (step != 1) {
-    length = lowering.host(ir::HostOp::FloorDiv, {host.add(length, lowering.integer(step - 1)), lowering.integer(step)});
+    length =
+        lowering.host(ir::HostOp::FloorDiv, {host.add(length, lowering.integer(step - 1)), lowering.integer(step)});
   }
   LayoutRows rows = identity_layout(lowering, x.rank());
   rows[dim][0].coef = lowering.integer(step);
@@ -189,9 +190,10 @@ Tensor expand(Lowering& lowering, const Tensor& x, Shape sizes) {
   ir::HostPool& host = lowering.graph.host;
   const Shape old_sizes = shape_of(lowering, x);
   if (sizes.size() < x.rank()) {
-    lowering.fail(fmt::format("expand to {} sizes: the number of sizes provided must be greater or equal to the "
-                              "number of dimensions in the tensor ({})",
-                              sizes.size(), x.rank()));
+    lowering.fail(
+        fmt::format("expand to {} sizes: the number of sizes provided must be greater or equal to the "
+                    "number of dimensions in the tensor ({})",
+                    sizes.size(), x.rank()));
   }
   const size_t added = sizes.size() - x.rank();
   LayoutRows rows(sizes.size());
@@ -230,8 +232,8 @@ std::vector<Value> chunk(Lowering& lowering, const Tensor& x, int64_t chunks, si
   const ir::HostId size = shape_of(lowering, x)[dim];
   touch(lowering, size);
   // ceil(size / chunks), and how many chunks of that there are: fewer than asked for where sizes are small.
-  const ir::HostId each = lowering.host(
-      ir::HostOp::FloorDiv, {host.add(size, lowering.integer(chunks - 1)), lowering.integer(chunks)});
+  const ir::HostId each =
+      lowering.host(ir::HostOp::FloorDiv, {host.add(size, lowering.integer(chunks - 1)), lowering.integer(chunks)});
   if (host.is_constant(size)) {
     const int64_t step = host.value(each).as_int();
     chunks = step == 0 ? chunks : (host.value(size).as_int() + step - 1) / step;
@@ -247,8 +249,8 @@ std::vector<Value> chunk(Lowering& lowering, const Tensor& x, int64_t chunks, si
   for (int64_t i = 0; i < chunks; ++i) {
     const ir::HostId start = host.mul(each, lowering.integer(i));
     // The second of two is floor(size / 2), which says more of itself than size - ceil(size / 2).
-    const ir::HostId rest = chunks == 2 ? lowering.host(ir::HostOp::FloorDiv, {size, lowering.integer(2)})
-                                        : host.sub(size, start);
+    const ir::HostId rest =
+        chunks == 2 ? lowering.host(ir::HostOp::FloorDiv, {size, lowering.integer(2)}) : host.sub(size, start);
     const ir::HostId length = i + 1 < chunks ? each : rest;
     pieces.push_back(narrow(lowering, x, dim, start, length));
   }
@@ -299,7 +301,6 @@ std::vector<Value> unbind(Lowering& lowering, const Tensor& x, size_t dim) {
 Tensor unflatten(Lowering& lowering, const Tensor& x, size_t dim, Shape sizes) {
   require_dims(lowering, x, "unflatten");
   if (sizes.empty()) lowering.fail("unflatten: sizes must be non-empty");
-  ir::HostPool& host = lowering.graph.host;
   const ir::HostId size = shape_of(lowering, x)[dim];
   if (const auto at = inferred(lowering, sizes)) {
     Shape others = sizes;
@@ -308,13 +309,9 @@ Tensor unflatten(Lowering& lowering, const Tensor& x, size_t dim, Shape sizes) {
   }
   lowering.require(ir::Condition::Kind::Equal, product(lowering, sizes), size,
                    fmt::format("unflatten: provided sizes multiply to {{0}}, not to {{1}}, the size of dim {}", dim));
-  LayoutRows rows = identity_layout(lowering, x.rank());
-  rows.erase(rows.begin() + static_cast<ptrdiff_t>(dim));
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const ir::HostId inner = product(lowering, std::span(sizes).subspan(i + 1));
-    rows.insert(rows.begin() + static_cast<ptrdiff_t>(dim + i), {{static_cast<uint32_t>(dim), host.resolve(inner)}});
-  }
-  return with_view(lowering, x, unflattened(lowering, x, dim, sizes), std::move(rows));
+  Tensor result = unflattened(lowering, x, dim, sizes);
+  result.layout = record_reshape(lowering, x.layout, shape_of(lowering, result));
+  return result;
 }
 
 Tensor flatten(Lowering& lowering, const Tensor& x, size_t first, size_t last) {

@@ -3,10 +3,9 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <string>
-#include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "runtime/refusals.h"
 
 namespace ingot::python {
 
@@ -76,17 +75,6 @@ size_t parameter_index(const CallForm& form, PyObject* keyword) {
   return count;
 }
 
-[[noreturn]] void refuse_keyword(const CallForm& form, std::string_view keyword) {
-  std::vector<std::string_view> names;
-  for (const frontend::Parameter& parameter : form.parameters) names.push_back(parameter.name);
-  std::string hint = did_you_mean(keyword, names);
-  if (hint.empty()) {
-    for (std::string_view name : names)
-      hint += (hint.empty() ? "its parameters are `" : ", `") + std::string(name) + "`";
-  }
-  throw_author({}, "`" + std::string(form.op) + "` has no parameter `" + std::string(keyword) + "`", hint);
-}
-
 const at::Tensor& to_result(PyObject* object) {
   if (!THPVariable_CheckExact(object))
     throw_author({},
@@ -119,11 +107,12 @@ ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyO
     PyObject* value = args[count + static_cast<size_t>(k)];
     size_t i = parameter_index(form, keyword);
     if (i == parameters) {
-      if (!out || text_of(keyword) != "out") refuse_keyword(form, text_of(keyword));
+      if (!out || text_of(keyword) != "out") runtime::refuse_keyword(form.definition, text_of(keyword));
       *out = value;
       continue;
     }
-    if (given[i]) throw_author({}, "`" + std::string(form.op) + "` was given `" + form.parameters[i].name + "` twice");
+    if (given[i])
+      throw_author({}, "`" + form.definition.name() + "` was given `" + form.parameters[i].name + "` twice");
     given[i] = true;
     list[i] = to_argument(value, form.parameters[i].name);
   }

@@ -14,9 +14,9 @@ namespace ingot::python {
 /// One a parameter; more where the caller gave too many, which the runtime refuses.
 using ArgumentList = c10::SmallVector<Argument, 10>;
 
-/// How an op is called: its name and its parameters, the names also as interned Python strings.
+/// How an op is called: its parameters, the names also as interned Python strings.
 struct CallForm {
-  std::string_view op;
+  const frontend::Definition& definition;
   std::span<const frontend::Parameter> parameters;
   PyObject* const* names;  ///< borrowed
 };

@@ -76,7 +76,8 @@ const Op& op_of(PyObject* object) {
 }
 
 CallForm form_of(OpObject* self) {
-  return {self->op->name(), self->op->parameters(), reinterpret_cast<PyTupleObject*>(self->names)->ob_item};
+  return {self->op->state().definition(), self->op->parameters(),
+          reinterpret_cast<PyTupleObject*>(self->names)->ob_item};
 }
 
 void check_none(OpObject* self, const ArgumentList& arguments, PyObject* const* args, size_t count,

@@ -3,6 +3,7 @@
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -157,6 +158,14 @@ void refuse_count(const frontend::Definition& definition, size_t given) {
   const size_t takes = definition.parameters().size();
   throw_author(Span{}, fmt::format("{} takes {} argument{}, {} {} given", describe(definition), takes,
                                    takes == 1 ? "" : "s", given, given == 1 ? "was" : "were"));
+}
+
+void refuse_keyword(const frontend::Definition& definition, std::string_view keyword) {
+  std::vector<std::string_view> names;
+  for (const frontend::Parameter& parameter : definition.parameters()) names.push_back(parameter.name);
+  std::string hint = did_you_mean(keyword, names);
+  if (hint.empty()) hint = names.empty() ? "it takes no arguments" : fmt::format("its parameters are {}", fmt::join(names, ", "));
+  refuse(definition, fmt::format("there is no parameter `{}`", keyword), std::move(hint));
 }
 
 void refuse_missing(const frontend::Definition& definition, const frontend::Parameter& parameter) {

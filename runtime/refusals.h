@@ -38,6 +38,8 @@ bool is_plain(const at::Tensor& tensor, bool grad_mode);
 [[noreturn]] void refuse_devices(const frontend::Definition& definition, const std::string& first_name,
                                  const at::Tensor& first, const std::string& second_name, const at::Tensor& second);
 [[noreturn]] void refuse_count(const frontend::Definition& definition, size_t given);
+/// A name that is none of the op's parameters: a keyword of Python's, `name=` of the command line.
+[[noreturn]] void refuse_keyword(const frontend::Definition& definition, std::string_view keyword);
 [[noreturn]] void refuse_missing(const frontend::Definition& definition, const frontend::Parameter& parameter);
 /// A tensor for a parameter that is annotated as a number.
 [[noreturn]] void refuse_tensor_for_number(const frontend::Definition& definition, const frontend::Parameter& parameter,

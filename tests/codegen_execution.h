@@ -83,7 +83,7 @@ inline constexpr std::string_view kCudaOnHost = R"(
 #include <algorithm>
 using std::max, std::min, std::isnan, std::isinf, std::isfinite, std::signbit, std::copysign, std::floor, std::fmod, std::sqrt, std::pow;
 struct Index { unsigned x; };
-static Index blockIdx, threadIdx;
+[[maybe_unused]] static Index blockIdx, threadIdx;
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
@@ -112,6 +112,11 @@ inline std::string without_ptx(std::string text) {
     for (size_t at; (at = text.find(asm_begin)) != std::string::npos;)
       text.replace(at, text.find(");", at) + 2 - at, with);
   };
+  replace("asm(\"cvt.rn.f16.f32", "bits = __builtin_bit_cast(unsigned short, (_Float16)value);");
+  replace("asm(\"cvt.f32.f16", "value = __builtin_bit_cast(_Float16, bits);");
+  replace("asm(\"cvt.rn.bf16.f32",
+          "const unsigned wide = __builtin_bit_cast(unsigned, value); "
+          "bits = value != value ? 0x7fff : (wide + 0x7fff + (wide >> 16 & 1)) >> 16;");
   replace("asm(\"max.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;");
   replace("asm(\"min.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b;");
   return text;

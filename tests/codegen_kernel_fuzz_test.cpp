@@ -26,6 +26,15 @@ struct Case {
   bool aliased = false;
 };
 
+/// The bits of a small whole number as a 16-bit float.
+uint16_t half_bits(float value, DType dtype) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  if (dtype == DType::BF16 || value == 0) return static_cast<uint16_t>(bits >> 16);
+  const uint32_t exponent = (bits >> 23 & 0xff) - 127 + 15;
+  return static_cast<uint16_t>(bits >> 31 << 15 | exponent << 10 | (bits >> 13 & 0x3ff));
+}
+
 /// Makes one kernel at a time. Parameters are of float, int64 or uint8; the arithmetic is exact, so that every target
 /// agrees to the bit.
 class Maker {
@@ -95,9 +104,12 @@ class Maker {
     std::byte* data = case_.memory.back()->data();
     for (size_t e = 0; e < elements; ++e) {
       const int64_t value = std::uniform_int_distribution<int64_t>(low, high)(random_);
+      const auto number = static_cast<float>(value);
       if (dtype == DType::F32) {
-        const auto number = static_cast<float>(value);
         std::memcpy(data + e * bytes, &number, bytes);
+      } else if (ir::is_half(dtype)) {
+        const uint16_t bits = half_bits(number, dtype);
+        std::memcpy(data + e * bytes, &bits, bytes);
       } else {
         std::memcpy(data + e * bytes, &value, bytes);
       }
@@ -147,11 +159,14 @@ class Maker {
   }
 
   void add_load() {
-    const int kind = pick(5);
+    const int kind = pick(6);
     if (kind == 0) {
       floats_.push_back(cast(graph().load(DType::U8, view(DType::U8, 0, 200)), DType::F32));
     } else if (kind == 1) {
       add_neighbours();
+    } else if (kind == 2) {
+      const DType half = pick(2) == 0 ? DType::F16 : DType::BF16;
+      floats_.push_back(cast(graph().load(half, view(half, -20, 20)), DType::F32));
     } else {
       floats_.push_back(graph().load(DType::F32, view(DType::F32, -20, 20)));
     }
@@ -311,6 +326,13 @@ class Meaning {
       return value;
     }
     if (node.dtype == DType::U8) return static_cast<double>(*at);
+    if (ir::is_half(node.dtype)) {
+      uint16_t bits;
+      std::memcpy(&bits, at, sizeof(bits));
+      double value = -20;
+      while (half_bits(static_cast<float>(value), node.dtype) != bits) ++value;
+      return value;
+    }
     int64_t value;
     std::memcpy(&value, at, sizeof(value));
     return static_cast<double>(value);

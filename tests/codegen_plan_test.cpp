@@ -21,7 +21,7 @@ KernelPlan plan_of(const ir::Graph& graph, const Tensors& tensors, const Target&
 
 std::string body_of(const ir::Graph& graph, const Tensors& tensors, const Target& target, bool results_alias = false) {
   const std::string text = generate_for(graph, tensors, target, "", {}, results_alias).text;
-  return text.substr(text.find("{\n", text.find(target.kind == Target::Kind::Cuda ? "__global__" : "void* const*")));
+  return text.substr(text.find(") {", text.find(target.kind == Target::Kind::Cuda ? "__global__" : "void* const*")));
 }
 
 Tensors vectors(size_t count) { return {std::vector<ir::Extents>(count, contiguous({64})), {}, {}, {}}; }

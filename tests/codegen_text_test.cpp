@@ -99,6 +99,16 @@ TEST(Prelude, HoldsWhatIsUsedAndNoMore) {
   EXPECT_NE(prelude_for(Target::Kind::Cpu, "float16").find("half_to_float"), std::string::npos);
 }
 
+TEST(Prelude, CompilesAsAWhole) {
+  const auto file = [](const char* name) {
+    std::ifstream stream(std::string("codegen/prelude/") + name);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  ASSERT_NE(file("cpu.h").find("float16"), std::string::npos) << "run this in the root of the tree";
+  EXPECT_TRUE(Library(file("libm.h") + file("cpu.h"), "-Wextra").loaded());
+  EXPECT_TRUE(Library(std::string(kCudaOnHost) + without_ptx(file("cuda.cuh"))).loaded());
+}
+
 // A random expression, put together by spellings, against the same tree evaluated by calls.
 
 struct Tree {

@@ -11,7 +11,8 @@ namespace {
 
 using frontend::Call;
 
-void expect_same(const std::string& text, const std::shared_ptr<const frontend::Definition>& function, const Call& call) {
+void expect_same(const std::string& text, const std::shared_ptr<const frontend::Definition>& function,
+                 const Call& call) {
   EXPECT_EQ(ir::print(call.lower(text)), ir::print(call.lower(*function)));
 }
 
@@ -67,13 +68,15 @@ def f(x, y):
 }
 
 TEST(CppDoor, SizesSteerTheProgram) {
-  expect_same("def f(x): return sum([x[:, i] * i for i in range(x.size(1))])", define("f(x)", [](Value x) {
-                Value total = 0;
-                for (int64_t i = 0; i < x.size(1).known(); ++i) {
-                  total = i == 0 ? 0 + x[{Slice(), i}] * i : total + x[{Slice(), i}] * i;
-                }
-                return total;
-              }),
+  expect_same("def f(x): return sum([x[:, i] * i for i in range(x.size(1))])",
+              define("f(x)",
+                     [](Value x) {
+                       Value total = 0;
+                       for (int64_t i = 0; i < x.size(1).known(); ++i) {
+                         total = i == 0 ? 0 + x[{Slice(), i}] * i : total + x[{Slice(), i}] * i;
+                       }
+                       return total;
+                     }),
               Call{"f32:100x3"});
 }
 

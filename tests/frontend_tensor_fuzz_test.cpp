@@ -3,8 +3,8 @@
 
 #include "frontend_tensor_testing.h"
 
-// The laws of views: random programs of views, pointwise ops, stacks, cats and gathers, evaluated as graphs and on arrays
-// that each op indexes directly.
+// The laws of views: random programs of views, pointwise ops, stacks, cats and gathers, evaluated as graphs and on
+// arrays that each op indexes directly.
 
 namespace ingot::frontend {
 namespace {
@@ -44,20 +44,32 @@ class Program {
   std::optional<Pair> step(const Pair& x) {
     const auto rank = static_cast<int64_t>(x.array.shape.size());
     switch (below(14)) {
-      case 0: return rank ? std::optional(selected(x, below(rank))) : std::nullopt;
+      case 0:
+        return rank ? std::optional(selected(x, below(rank))) : std::nullopt;
       case 1:
-      case 2: return rank ? sliced(x, below(rank)) : std::nullopt;
-      case 3: return permuted(x);
-      case 4: return rank < 5 ? std::optional(unsqueezed(x, below(rank + 1))) : std::nullopt;
-      case 5: return rank ? std::optional(flipped(x, below(rank))) : std::nullopt;
-      case 6: return expanded(x);
+      case 2:
+        return rank ? sliced(x, below(rank)) : std::nullopt;
+      case 3:
+        return permuted(x);
+      case 4:
+        return rank < 5 ? std::optional(unsqueezed(x, below(rank + 1))) : std::nullopt;
+      case 5:
+        return rank ? std::optional(flipped(x, below(rank))) : std::nullopt;
+      case 6:
+        return expanded(x);
       case 7:
-      case 8: return reshaped(x);
-      case 9: return rank && rank < 5 ? stacked(x, below(rank + 1)) : std::nullopt;
-      case 10: return rank ? concatenated(x, below(rank)) : std::nullopt;
-      case 11: return rank ? gathered(x, below(rank)) : std::nullopt;
-      case 12: return masked(x);
-      default: return added(x, pick());
+      case 8:
+        return reshaped(x);
+      case 9:
+        return rank && rank < 5 ? stacked(x, below(rank + 1)) : std::nullopt;
+      case 10:
+        return rank ? concatenated(x, below(rank)) : std::nullopt;
+      case 11:
+        return rank ? gathered(x, below(rank)) : std::nullopt;
+      case 12:
+        return masked(x);
+      default:
+        return added(x, pick());
     }
   }
 
@@ -153,7 +165,8 @@ class Program {
     if (kind == 0 && rank >= 2) {
       const auto at = static_cast<size_t>(below(rank - 1));
       const auto last = at + 1 + static_cast<size_t>(below(rank - 1 - static_cast<int64_t>(at)));
-      const auto begin = shape.begin() + static_cast<ptrdiff_t>(at), end = shape.begin() + static_cast<ptrdiff_t>(last) + 1;
+      const auto begin = shape.begin() + static_cast<ptrdiff_t>(at),
+                 end = shape.begin() + static_cast<ptrdiff_t>(last) + 1;
       *begin = std::accumulate(begin, end, int64_t{1}, std::multiplies<>());
       shape.erase(begin + 1, end);
       return Pair{x.value.method("flatten", at, last), array};
@@ -230,9 +243,9 @@ class Program {
   std::optional<Pair> masked(const Pair& x) {
     if (x.array.shape.empty()) return std::nullopt;
     const Value position = ingot::arange(x.value.size(-1));
-    return Pair{ingot::where(position > 1, x.value, position * 3),
-                Array::of(x.array.shape,
-                          [&](const Sizes& index) { return index.back() > 1 ? x.array[index] : 3 * index.back(); })};
+    return Pair{ingot::where(position > 1, x.value, position * 3), Array::of(x.array.shape, [&](const Sizes& index) {
+                  return index.back() > 1 ? x.array[index] : 3 * index.back();
+                })};
   }
 
   std::optional<Pair> added(const Pair& x, const Pair& y) {

@@ -6,8 +6,9 @@ namespace ingot::frontend {
 namespace {
 
 TEST(TensorLower, PointwiseWithARunTimeNumber) {
-  EXPECT_EQ(Call({"f32:100x4", "f32:4", "float=0.5"}).simple("def relu_add(x, y, bias: float): return relu(x) + y + bias"),
-            R"(relu_add(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)], bias: float)
+  EXPECT_EQ(
+      Call({"f32:100x4", "f32:4", "float=0.5"}).simple("def relu_add(x, y, bias: float): return relu(x) + y + bias"),
+      R"(relu_add(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)], bias: float)
   %0 = scalar f32 0.0
   %1 = load f32 x[i0, i1]
   %2 = maximum f32 %0, %1
@@ -70,8 +71,9 @@ def denoise(eps, sample, noise, table, t):
     x0 = clamp((sample - table[0, t] * eps) * table[1, t], -1, 1)
     return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
 )";
-  EXPECT_EQ(Call({"f32:4096", "f32:4096", "f32:4096", "f32:5x1000", "i64:"}).simple(text),
-            R"(denoise(eps: f32[eps.size(0)], sample: f32[sample.size(0)], noise: f32[noise.size(0)], table: f32[5, table.size(1)], t: i64[])
+  EXPECT_EQ(
+      Call({"f32:4096", "f32:4096", "f32:4096", "f32:5x1000", "i64:"}).simple(text),
+      R"(denoise(eps: f32[eps.size(0)], sample: f32[sample.size(0)], noise: f32[noise.size(0)], table: f32[5, table.size(1)], t: i64[])
   %0 = load i64 t[]
   %1 = gather f32 table[2, %0]
   %2 = scalar f32 1.0
@@ -226,17 +228,22 @@ TEST(TensorLower, ComparisonRoundsANumberToSixteenBitsArithmeticDoesNot) {
   EXPECT_NE(added.find("scalar f32 0.3\n"), std::string::npos) << added;
 }
 
-TEST(TensorLower, DivisionByANumberIsAnOpOfItsOwn) {
-  const auto has = [](const std::string& text, const char* op, const Call& call) {
+TEST(TensorLower, DivisionIsWhatEachDevicesKernelDoes) {
+  const auto has = [](const std::string& text, const char* wanted, const Call& call) {
     const std::string printed = call.simple(text);
-    EXPECT_NE(printed.find(op), std::string::npos) << printed;
+    EXPECT_NE(printed.find(wanted), std::string::npos) << text << " has no " << wanted << "\n" << printed;
   };
-  has("x / 3", "div_number f32", Call{"f32:8"});
-  has("x / y", "div f32", Call{"f32:8", "f32:"});
-  has("x / y", "div_number f32", Call({"f32:8", "cpu f32"}).on(Device::Cuda));
+  has("x / 4", "= div f32", Call{"f32:8"});
+  has("x / 4", "scalar f32 0.25", Call({"f32:8"}).on(Device::Cuda));
+  has("x / y", "= mul f32", Call({"f32:8", "cpu f32"}).on(Device::Cuda));
+  has("x / y", "= div f32", Call({"f32:8", "f32:"}).on(Device::Cuda));
   has("3 / x", "reciprocal f32", Call{"f32:8"});
-  has("torch.div(3, x)", "div f32", Call{"f32:8"});
-  has("softplus(x, 3.0)", "= div f32", Call{"f32:8"});
+  has("torch.div(3, x)", "= div f32", Call{"f32:8"});
+  has("softplus(x, 3.0)", "= div f32", Call({"f32:8"}).on(Device::Cuda));
+  has("x // 3", "= floor_divide f32", Call{"f32:8"});
+  has("x // 3", "fmod f32", Call({"f32:8"}).on(Device::Cuda));
+  has("x // 3", "= floor_divide i32", Call({"i32:8"}).on(Device::Cuda));
+  has("torch.div(x, 3, rounding_mode='trunc')", "= trunc f32", Call({"f32:8"}).on(Device::Cuda));
 }
 
 TEST(TensorLower, ManyResultsAndNames) {

@@ -212,10 +212,16 @@ class GraphRun {
         result = arguments_[access.source.index][coordinates(access, index, args)];
         break;
       }
-      case ir::Op::Scalar: result = host(graph_.host_of(id)); break;
-      case ir::Op::Index: result = index[index.size() - 1 - node.attr]; break;
+      case ir::Op::Scalar:
+        result = host(graph_.host_of(id));
+        break;
+      case ir::Op::Index:
+        result = index[index.size() - 1 - node.attr];
+        break;
       case ir::Op::Cast:
-      case ir::Op::Call: result = args[0]; break;
+      case ir::Op::Call:
+        result = args[0];
+        break;
       default: {
         std::vector<ir::Element> elements;
         for (size_t i = 0; i < args.size(); ++i) elements.push_back({graph_[node.args[i]].dtype, args[i], 0});

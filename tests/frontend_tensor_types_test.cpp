@@ -2,7 +2,8 @@
 
 #include "frontend_tensor_testing.h"
 
-// Promotion against PyTorch's own (tests/data/make_promotion.py), dtypes that ops take, and what their authors are told.
+// Promotion against PyTorch's own (tests/data/make_promotion.py), dtypes that ops take, and what their authors are
+// told.
 
 namespace ingot::frontend {
 namespace {
@@ -86,7 +87,10 @@ struct Refused {
 
 TEST(TensorTypes, WhatPyTorchRefusesIsRefusedInItsWords) {
   const Refused cases[] = {
-      {"x - y", {"bool:3", "bool:3"}, "subtraction, the `-` operator, with a bool tensor is not supported", "logical_xor"},
+      {"x - y",
+       {"bool:3", "bool:3"},
+       "subtraction, the `-` operator, with a bool tensor is not supported",
+       "logical_xor"},
       {"1 - x", {"bool:3"}, "subtraction, the `-` operator, with a bool tensor", "~"},
       {"-x", {"bool:3"}, "negation, the `-` operator, on a bool tensor is not supported", "logical_not()"},
       {"x // 2", {"bool:"}, "accepted", ""},
@@ -99,7 +103,10 @@ TEST(TensorTypes, WhatPyTorchRefusesIsRefusedInItsWords) {
       {"x ** -1", {"i32:3"}, "integers to negative integer powers are not allowed", ""},
       {"x.add(y, alpha=1.5)", {"i32:3", "i32:3"}, "alpha must not be a floating point number", ""},
       {"x.add(y, alpha=True)", {"f32:3", "f32:3"}, "Boolean alpha only supported for Boolean results", ""},
-      {"where(x, x, 0)", {"u8:3"}, "where expected a boolean tensor as its condition, but got a uint8 tensor", "c != 0"},
+      {"where(x, x, 0)",
+       {"u8:3"},
+       "where expected a boolean tensor as its condition, but got a uint8 tensor",
+       "c != 0"},
       {"where(True, x, 0)", {"f32:3"}, "where takes a boolean tensor as its condition, not a number", "a if condition"},
       {"where(x > 0, x, 300)", {"u8:3"}, "the number 300 cannot be converted to uint8 without overflow", ""},
       {"clamp(x)", {"f32:3"}, "at least one of 'min' or 'max' must not be None", ""},
@@ -155,9 +162,14 @@ TEST(TensorTypes, ShapesThatDoNotFitAreRefusedWhereTheyMeet) {
       {"cat(x)", {"f32:3"}, "cat takes a tuple or list of tensors", "cat([x, y])"},
       {"torch.stack([])", {}, "expects a non-empty list", ""},
       {"x[:, 0] + y[:, :3]", {"f32:9x4", "f32:9x4"}, "accepted", ""},
-      {"x[0, :4] + y[0, :3]", {"f32:2x4", "f32:2x4"},
-       "The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 0", ""},
-      {"x[0, :4].expand(3, 5)", {"f32:2x4"}, "the expanded size of the tensor (5) must match the existing size (4)", ""},
+      {"x[0, :4] + y[0, :3]",
+       {"f32:2x4", "f32:2x4"},
+       "The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 0",
+       ""},
+      {"x[0, :4].expand(3, 5)",
+       {"f32:2x4"},
+       "the expanded size of the tensor (5) must match the existing size (4)",
+       ""},
       {"x[0, :4].view(3)", {"f32:2x4"}, "shape [3] is invalid for a tensor of shape [4]: it has 3 elements, not 4", ""},
       {"x[0, :4].unflatten(0, (3, -1))", {"f32:2x4"}, "unflatten: provided sizes multiply to 3, not to 4", ""},
       {"x[0].chunk(0)", {"f32:2x4"}, "chunk expects `chunks` to be greater than 0", ""},

@@ -131,7 +131,8 @@ nlohmann::json run_child(const std::filesystem::path& folder) {
   const std::string variables[] = {"INGOT_CACHE_DIR=" + (folder / "cache").string(),
                                    std::string(kReport) + "=" + report.string()};
   std::vector<char*> environment;
-  for (char** at = environ; *at != nullptr; ++at) environment.push_back(*at);
+  for (char** at = environ; *at != nullptr; ++at)
+    if (!std::string_view(*at).starts_with("INGOT_")) environment.push_back(*at);
   for (const std::string& variable : variables) environment.push_back(const_cast<char*>(variable.c_str()));
   environment.push_back(nullptr);
   char program[] = "/proc/self/exe";

@@ -92,14 +92,18 @@ json check_with_eager(const BoundOp& bound, const OpInput& input, const std::vec
 
   prefer_package_beside();
   std::string python = find_python();
-  runtime::Outcome outcome = runtime::run_program({python, "-m", "ingot._check", folder.path()}, folder.path());
+  runtime::Outcome outcome;
+  try {
+    outcome = runtime::run_program({python, "-m", "ingot._check", folder.path()}, folder.path());
+  } catch (const Error& error) {
+    outcome.output = error.message();
+  }
   std::ifstream answer(folder.path() / "answer.json");
   if (!outcome.succeeded || !answer)
-    throw_environment(
-        "the check against eager PyTorch could not be made: " + python + " -m ingot._check " + outcome.ending,
-        outcome.output +
-            "\nSet INGOT_PYTHON to a Python with torch and ingot, or leave the check out with "
-            "--no-check.");
+    throw_environment("the check against eager PyTorch could not be made with " + python,
+                      outcome.output +
+                          "\nSet INGOT_PYTHON to a Python with torch and ingot, or leave the check out "
+                          "with --no-check.");
   return json::parse(answer);
 }
 

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/dtypes.h"
+#include "runtime/op_state.h"
+#include "runtime/refusals.h"
 
 namespace ingot::tools {
 
@@ -32,21 +34,11 @@ frontend::Numerics numerics_named(const std::string& name) {
   return frontend::Numerics::Default;
 }
 
-std::string parameter_names(const Op& op) {
-  std::string text;
-  for (const frontend::Parameter& parameter : op.parameters()) text += (text.empty() ? "" : ", ") + parameter.name;
-  return text.empty() ? "it takes none" : "its parameters are " + text;
-}
-
 size_t parameter_index(const Op& op, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const frontend::Parameter& parameter : op.parameters()) {
-    if (parameter.name == name) return names.size();
-    names.push_back(parameter.name);
-  }
-  std::string hint = did_you_mean(name, names);
-  throw_author({}, "`" + op.name() + "` has no parameter `" + std::string(name) + "`",
-               hint.empty() ? parameter_names(op) : hint);
+  std::span<const frontend::Parameter> parameters = op.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].name == name) return i;
+  runtime::refuse_keyword(op.state().definition(), name);
 }
 
 std::string list(c10::IntArrayRef values) {
@@ -125,7 +117,7 @@ BoundOp bind_op(const OpInput& input, bool meta) {
   TensorSource source{input.seed, meta};
   for (const std::string& word : words) {
     size_t equals = word.find('=');
-    if (equals == word.npos) throw_author({}, "`" + word + "` is not name=value", parameter_names(bound.op));
+    if (equals == word.npos) throw_author({}, "`" + word + "` is not name=value", "say which parameter it is for");
     std::string name = word.substr(0, equals);
     bound.values[parameter_index(bound.op, name)] = read_value(name, word.substr(equals + 1), source);
   }

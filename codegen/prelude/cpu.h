@@ -14,224 +14,6 @@ using int16 = short;
 // ingot: int64
 using int64 = long long;
 
-// ingot: INGOT_VECTOR
-// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
-#else
-#define INGOT_VECTOR
-#endif
-
-// ingot: acosf
-extern "C" INGOT_VECTOR float acosf(float) noexcept;
-
-// ingot: acos
-extern "C" INGOT_VECTOR double acos(double) noexcept;
-
-// ingot: acoshf
-extern "C" INGOT_VECTOR float acoshf(float) noexcept;
-
-// ingot: acosh
-extern "C" INGOT_VECTOR double acosh(double) noexcept;
-
-// ingot: asinf
-extern "C" INGOT_VECTOR float asinf(float) noexcept;
-
-// ingot: asin
-extern "C" INGOT_VECTOR double asin(double) noexcept;
-
-// ingot: asinhf
-extern "C" INGOT_VECTOR float asinhf(float) noexcept;
-
-// ingot: asinh
-extern "C" INGOT_VECTOR double asinh(double) noexcept;
-
-// ingot: atanf
-extern "C" INGOT_VECTOR float atanf(float) noexcept;
-
-// ingot: atan
-extern "C" INGOT_VECTOR double atan(double) noexcept;
-
-// ingot: atanhf
-extern "C" INGOT_VECTOR float atanhf(float) noexcept;
-
-// ingot: atanh
-extern "C" INGOT_VECTOR double atanh(double) noexcept;
-
-// ingot: cosf
-extern "C" INGOT_VECTOR float cosf(float) noexcept;
-
-// ingot: cos
-extern "C" INGOT_VECTOR double cos(double) noexcept;
-
-// ingot: coshf
-extern "C" INGOT_VECTOR float coshf(float) noexcept;
-
-// ingot: cosh
-extern "C" INGOT_VECTOR double cosh(double) noexcept;
-
-// ingot: erff
-extern "C" INGOT_VECTOR float erff(float) noexcept;
-
-// ingot: erf
-extern "C" INGOT_VECTOR double erf(double) noexcept;
-
-// ingot: erfcf
-extern "C" INGOT_VECTOR float erfcf(float) noexcept;
-
-// ingot: erfc
-extern "C" INGOT_VECTOR double erfc(double) noexcept;
-
-// ingot: expf
-extern "C" INGOT_VECTOR float expf(float) noexcept;
-
-// ingot: exp
-extern "C" INGOT_VECTOR double exp(double) noexcept;
-
-// ingot: exp2f
-extern "C" INGOT_VECTOR float exp2f(float) noexcept;
-
-// ingot: exp2
-extern "C" INGOT_VECTOR double exp2(double) noexcept;
-
-// ingot: expm1f
-extern "C" INGOT_VECTOR float expm1f(float) noexcept;
-
-// ingot: expm1
-extern "C" INGOT_VECTOR double expm1(double) noexcept;
-
-// ingot: logf
-extern "C" INGOT_VECTOR float logf(float) noexcept;
-
-// ingot: log
-extern "C" INGOT_VECTOR double log(double) noexcept;
-
-// ingot: log10f
-extern "C" INGOT_VECTOR float log10f(float) noexcept;
-
-// ingot: log10
-extern "C" INGOT_VECTOR double log10(double) noexcept;
-
-// ingot: log1pf
-extern "C" INGOT_VECTOR float log1pf(float) noexcept;
-
-// ingot: log1p
-extern "C" INGOT_VECTOR double log1p(double) noexcept;
-
-// ingot: log2f
-extern "C" INGOT_VECTOR float log2f(float) noexcept;
-
-// ingot: log2
-extern "C" INGOT_VECTOR double log2(double) noexcept;
-
-// ingot: sinf
-extern "C" INGOT_VECTOR float sinf(float) noexcept;
-
-// ingot: sin
-extern "C" INGOT_VECTOR double sin(double) noexcept;
-
-// ingot: sinhf
-extern "C" INGOT_VECTOR float sinhf(float) noexcept;
-
-// ingot: sinh
-extern "C" INGOT_VECTOR double sinh(double) noexcept;
-
-// ingot: tanf
-extern "C" INGOT_VECTOR float tanf(float) noexcept;
-
-// ingot: tan
-extern "C" INGOT_VECTOR double tan(double) noexcept;
-
-// ingot: tanhf
-extern "C" INGOT_VECTOR float tanhf(float) noexcept;
-
-// ingot: tanh
-extern "C" INGOT_VECTOR double tanh(double) noexcept;
-
-// ingot: atan2f
-extern "C" INGOT_VECTOR float atan2f(float, float) noexcept;
-
-// ingot: atan2
-extern "C" INGOT_VECTOR double atan2(double, double) noexcept;
-
-// ingot: hypotf
-extern "C" INGOT_VECTOR float hypotf(float, float) noexcept;
-
-// ingot: hypot
-extern "C" INGOT_VECTOR double hypot(double, double) noexcept;
-
-// ingot: powf
-extern "C" INGOT_VECTOR float powf(float, float) noexcept;
-
-// ingot: pow
-extern "C" INGOT_VECTOR double pow(double, double) noexcept;
-
-// ingot: ceilf
-extern "C" float ceilf(float) noexcept;
-
-// ingot: ceil
-extern "C" double ceil(double) noexcept;
-
-// ingot: fabsf
-extern "C" float fabsf(float) noexcept;
-
-// ingot: fabs
-extern "C" double fabs(double) noexcept;
-
-// ingot: floorf
-extern "C" float floorf(float) noexcept;
-
-// ingot: floor
-extern "C" double floor(double) noexcept;
-
-// ingot: lgammaf
-extern "C" float lgammaf(float) noexcept;
-
-// ingot: lgamma
-extern "C" double lgamma(double) noexcept;
-
-// ingot: nearbyintf
-extern "C" float nearbyintf(float) noexcept;
-
-// ingot: nearbyint
-extern "C" double nearbyint(double) noexcept;
-
-// ingot: sqrtf
-extern "C" float sqrtf(float) noexcept;
-
-// ingot: sqrt
-extern "C" double sqrt(double) noexcept;
-
-// ingot: truncf
-extern "C" float truncf(float) noexcept;
-
-// ingot: trunc
-extern "C" double trunc(double) noexcept;
-
-// ingot: copysignf
-extern "C" float copysignf(float, float) noexcept;
-
-// ingot: copysign
-extern "C" double copysign(double, double) noexcept;
-
-// ingot: fmodf
-extern "C" float fmodf(float, float) noexcept;
-
-// ingot: fmod
-extern "C" double fmod(double, double) noexcept;
-
-// ingot: nextafterf
-extern "C" float nextafterf(float, float) noexcept;
-
-// ingot: nextafter
-extern "C" double nextafter(double, double) noexcept;
-
-// ingot: fmaf
-extern "C" float fmaf(float, float, float) noexcept;
-
-// ingot: fma
-extern "C" double fma(double, double, double) noexcept;
-
 // ingot: argument
 // The value of an argument; each is passed by its address.
 template <typename T>
@@ -306,7 +88,7 @@ constexpr float nan = __builtin_nanf("");
 // An index into n elements: negative ones count from the end, and none leaves the tensor. One that
 // is out of range leaves its code in `bad`.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
-    bad = (index < -n) | (index >= n) ? code : bad;
+    bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
     const int64 most = wrapped < n ? wrapped : n - 1;
     return most < 0 ? 0 : most;
@@ -341,42 +123,51 @@ inline int negative(int a) { return int(0u - unsigned(a)); }
 // ingot: negative int64
 inline int64 negative(int64 a) { return int64(0ull - (unsigned long long)a); }
 
+// ingot: is_below_zero
+template <typename T>
+inline bool is_below_zero(T a) {
+    if constexpr (T(-1) < 0)
+        return a < 0;
+    else
+        return false;
+}
+
 // ingot: absolute
 template <typename T>
 inline T absolute(T a) {
-    return a < 0 ? T(0ull - (unsigned long long)a) : a;
+    return is_below_zero(a) ? T(0ull - (unsigned long long)a) : a;
 }
 
 // ingot: sign
 template <typename T>
 inline T sign(T a) {
-    return T((a > 0) - (a < 0));
+    return T((a > 0) - is_below_zero(a));
 }
 
 // ingot: maximum
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 // ingot: minimum
 template <typename T>
 inline T minimum(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 // ingot: larger
 // The one that is not NaN if one is; a where they are equal.
 template <typename T>
 inline T larger(T a, T b) {
-    return (a >= b) | (b != b) ? a : b;
+    return ((a >= b) | (b != b)) ? a : b;
 }
 
 // ingot: smaller
 template <typename T>
 inline T smaller(T a, T b) {
-    return (a <= b) | (b != b) ? a : b;
+    return ((a <= b) | (b != b)) ? a : b;
 }
 
 // ingot: quotient
@@ -404,7 +195,7 @@ inline T floor_of_quotient(T value, T ratio) {
 // ingot: integer_floor_divide
 template <typename T>
 inline T integer_floor_divide(T a, T b) {
-    return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && (a < 0) != (b < 0)));
+    return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && is_below_zero(a) != is_below_zero(b)));
 }
 
 // ingot: floor_divide float
@@ -430,7 +221,7 @@ inline double floor_divide(double a, double b) {
 template <typename T>
 inline T integer_remainder(T a, T b) {
     const T left = rest<T>(a, b);
-    return left != 0 && (left < 0) != (b < 0) ? T(left + b) : left;
+    return left != 0 && is_below_zero(left) != is_below_zero(b) ? T(left + b) : left;
 }
 
 // ingot: remainder_of float
@@ -448,7 +239,8 @@ inline double remainder_of(double a, double b) {
 // ingot: integer_power
 template <typename T>
 inline T integer_power(T base, T exponent) {
-    if (exponent < 0) return base == 1 ? T(1) : base == T(-1) ? T(exponent % 2 ? -1 : 1) : T(0);
+    if (is_below_zero(exponent))
+        return base == 1 ? T(1) : base == T(-1) ? T(exponent % 2 ? -1 : 1) : T(0);
     unsigned long long result = 1, square = (unsigned long long)base;
     for (; exponent != 0; exponent = T(exponent / 2), square *= square)
         if (exponent % 2) result *= square;
@@ -486,7 +278,7 @@ inline double power(double base, double exponent) {
 // By a negative number, or by the width or more: 0.
 template <typename T>
 inline T shift_left(T a, T b) {
-    const bool within = b >= 0 && b < T(8 * sizeof(T));
+    const bool within = !is_below_zero(b) && b < T(8 * sizeof(T));
     return within ? T((unsigned long long)a << (within ? b : 0)) : T(0);
 }
 
@@ -495,7 +287,7 @@ inline T shift_left(T a, T b) {
 template <typename T>
 inline T shift_right(T a, T b) {
     constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
-    return T(a >> (b < 0 || b >= most ? most : b));
+    return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
 // ingot: is_infinite
@@ -504,8 +296,9 @@ inline bool is_infinite(T a) {
     return __builtin_isinf(a) != 0;
 }
 
-// ingot: is_negative
-template <typename T>
-inline bool is_negative(T a) {
-    return __builtin_signbit(a) != 0;
-}
+// ingot: is_negative float
+// Not __builtin_signbit, on which GCC 12 fails within vectorised loops.
+inline bool is_negative(float a) { return bit_cast<int>(a) < 0; }
+
+// ingot: is_negative double
+inline bool is_negative(double a) { return bit_cast<int64>(a) < 0; }

@@ -149,16 +149,25 @@ __device__ inline int negative(int a) { return int(0u - unsigned(a)); }
 // ingot: negative int64
 __device__ inline int64 negative(int64 a) { return int64(0ull - (unsigned long long)a); }
 
+// ingot: is_below_zero
+template <typename T>
+__device__ inline bool is_below_zero(T a) {
+    if constexpr (T(-1) < 0)
+        return a < 0;
+    else
+        return false;
+}
+
 // ingot: absolute
 template <typename T>
 __device__ inline T absolute(T a) {
-    return a < 0 ? T(0ull - (unsigned long long)a) : a;
+    return is_below_zero(a) ? T(0ull - (unsigned long long)a) : a;
 }
 
 // ingot: sign
 template <typename T>
 __device__ inline T sign(T a) {
-    return T((a > 0) - (a < 0));
+    return T((a > 0) - is_below_zero(a));
 }
 
 // ingot: maximum float
@@ -201,7 +210,7 @@ __device__ inline T floor_of_quotient(T quotient, T ratio) {
 template <typename T>
 __device__ inline T integer_floor_divide(T a, T b) {
     const T quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? T(quotient - 1) : quotient;
+    return a % b != 0 && is_below_zero(a) != is_below_zero(b) ? T(quotient - 1) : quotient;
 }
 
 // ingot: floor_divide float
@@ -238,7 +247,7 @@ __device__ inline T floor_divide_by_number(T a, T b) {
 template <typename T>
 __device__ inline T integer_remainder(T a, T b) {
     const T rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+    return rest != 0 && is_below_zero(rest) != is_below_zero(b) ? T(rest + b) : rest;
 }
 
 // ingot: remainder_of float
@@ -256,7 +265,8 @@ __device__ inline double remainder_of(double a, double b) {
 // ingot: integer_power
 template <typename T>
 __device__ inline T integer_power(T base, T exponent) {
-    if (exponent < 0) return base == 1 ? T(1) : base == T(-1) ? T(exponent % 2 ? -1 : 1) : T(0);
+    if (is_below_zero(exponent))
+        return base == 1 ? T(1) : base == T(-1) ? T(exponent % 2 ? -1 : 1) : T(0);
     unsigned long long result = 1, square = (unsigned long long)base;
     for (; exponent != 0; exponent /= 2, square *= square)
         if (exponent % 2) result *= square;
@@ -282,7 +292,7 @@ __device__ inline T power(T base, T exponent) {
 // By a negative number, or by the width or more: 0.
 template <typename T>
 __device__ inline T shift_left(T a, T b) {
-    return b < 0 || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
+    return is_below_zero(b) || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
 }
 
 // ingot: shift_right
@@ -290,5 +300,5 @@ __device__ inline T shift_left(T a, T b) {
 template <typename T>
 __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);
-    return T(a >> (b < 0 || b >= most ? most : b));
+    return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }

@@ -1,5 +1,6 @@
 // Ingot from C++: one op from text and once more as a function, and what a mistake looks like.
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
 

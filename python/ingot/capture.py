@@ -24,7 +24,6 @@ LAMBDA_NAME = "op"
 
 _MODULES = {"torch": torch, "F": F, "nn": torch.nn, "math": math}
 _MODULE_PATHS = {torch: "torch", F: "torch.nn.functional", torch.nn: "torch.nn", math: "math"}
-_ANNOTATIONS = ("float", "int", "bool", "Tensor")
 
 
 @dataclasses.dataclass
@@ -61,10 +60,25 @@ def capture(function: types.FunctionType, name: str | None = None) -> Text:
     return _Capture(function, name).text()
 
 
-def snippet(function: types.FunctionType, name: str | None = None) -> Snippet:
-    """The function's own text; `name` renames it."""
+def unwrapped(function) -> types.FunctionType:
+    """The function itself. Of the decorators below ours only PyTorch's own (torch.no_grad) may be looked through: any
+    other means what its text does not say."""
     if not isinstance(function, types.FunctionType):
         raise fail(f"ingot.op takes a Python function or a text, not a {type(function).__name__}")
+    inner = getattr(function, "__wrapped__", None)
+    if inner is None:
+        return function
+    if not function.__globals__.get("__name__", "").startswith("torch."):
+        raise fail(
+            f"`{function.__name__}` is wrapped by a decorator, which would be left out: an op is compiled from its text",
+            "take the decorator off, or call the op from a decorated function",
+        )
+    return unwrapped(inner)
+
+
+def snippet(function, name: str | None = None) -> Snippet:
+    """The function's own text; `name` renames it."""
+    function = unwrapped(function)
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
@@ -203,6 +217,7 @@ class _Capture:
         return Text("\n".join(lines) + "\n", self.root.name, self.root.file, origins)
 
     def add_function(self, function, name: str | None = None) -> Snippet:
+        function = unwrapped(function)
         part = snippet(function, name)
         known = self.functions.get(part.name)
         if known:

@@ -9,7 +9,7 @@ import typing
 
 from . import _ingot
 from . import trace as _trace
-from .capture import Text, capture, fail, literal, snippet
+from .capture import Text, capture, snippet, unwrapped
 from .reference import Reference
 
 __all__ = ["Op", "op"]
@@ -28,26 +28,34 @@ class Op(_ingot.Op):
 
     def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False):
         self.numerics, self.debug = numerics, debug
-        self._function = None
+        self._function = self._text = None
         if isinstance(source, str):
             self._define(source, "<text>", [], name or "", numerics, debug)
             self._text = Text(source, super().name, "<text>")
             return
         # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.
-        self._function = source
         part = snippet(source, name)
         alone = "\n".join(part.lines) + "\n"
         _ingot.Op()._define(alone, part.file, [(1, part.file, part.line, part.indent)], part.name, numerics, debug)
-        self._name, self._text = part.name, None
-        functools.update_wrapper(self, source)
+        self._function, self._name = unwrapped(source), part.name
+        functools.update_wrapper(self, self._function)
         self.__name__ = part.name
 
     def _resolve(self):
-        text = capture(self._function, self._name)
+        """Reads the text: what the first call needs, of this op or of a copy of it."""
+        text = self._text or capture(self._function, self._name)
         self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug)
         self._text = text
-        defaults = inspect.signature(self._function).parameters.values()
-        self._refuse_none([p.name for p in defaults if p.default not in (p.empty, None)])
+        if self._function:
+            defaults = inspect.signature(self._function).parameters.values()
+            self._refuse_none([p.name for p in defaults if p.default not in (p.empty, None)])
+
+    def __reduce__(self):
+        # A function travels as its text here, too.
+        return _restored, (self._whole, self.numerics, self.debug)
+
+    def __deepcopy__(self, memo):
+        return self
 
     @property
     def _whole(self) -> Text:
@@ -93,6 +101,14 @@ class Op(_ingot.Op):
 
     def __repr__(self):
         return f"<ingot.Op {self.name}{self.signature}>"
+
+
+def _restored(text: Text, numerics: str, debug: bool) -> Op:
+    """An op from its pickled parts."""
+    made = Op.__new__(Op)
+    made.numerics, made.debug, made._function, made._text = numerics, debug, None, text
+    made._resolve()
+    return made
 
 
 @typing.overload

@@ -3,8 +3,9 @@
 What is IEEE arithmetic alone has the same bits in any implementation. A transcendental function has not: each may be off
 by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a whole expression. The judge therefore
 runs eager PyTorch again and again, each time with one such step pushed off by that much, and allows at each element the
-sum of what these pushes do to it. Where eager's own step is far from float64, being nearer to it is allowed too. Steps
-in 16-bit floats are pushed by their rounding, which Ingot leaves out unless numerics="eager".
+sum of what these pushes do to it. Arithmetic on what such a step gave may round the other way, so it is pushed as well.
+Where eager's own step is far from float64, being nearer to it is allowed too. Steps in 16-bit floats are pushed by their
+rounding, which Ingot leaves out unless numerics="eager". What no such step has touched must be equal.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ bitwise_not bitwise_left_shift bitwise_right_shift heaviside hardtanh threshold 
 fill full_like ones_like zeros_like empty_like full ones zeros scalar_tensor arange lift_fresh""".split())
 # Exact as well, but eager's vector loops lose what is left of a quotient past the digits of its type.
 _EXACT_IN_FLOAT64 = {"remainder", "fmod"}
+_ROUNDS = set("add sub rsub mul div true_divide reciprocal square remainder fmod".split())
 _MOVES = set("""_to_copy clone copy cat stack index index_select gather take select slice view reshape _unsafe_view
 expand permute transpose t unsqueeze squeeze unbind split split_with_sizes chunk flip detach alias as_strided
 unflatten flatten narrow diagonal roll contiguous""".split())
@@ -154,13 +156,18 @@ class _Pushed(TorchDispatchMode):
         self.group, self.groups, self.sign = group, groups, sign
         self.rounds_halves = numerics == "eager"
         self.steps = 0
+        self.touched = {}  # storages that an inexact step has had a part in, kept alive, by address
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         result = function(*args, **kwargs)
         name = function.overloadpacket.__name__.rstrip("_")
-        for tensor in result if isinstance(result, (tuple, list)) else [result]:
-            if isinstance(tensor, torch.Tensor) and self.is_inexact(name, tensor):
+        touched = any(_address(value) in self.touched for value in _tensors((args, list(kwargs.values()))))
+        for tensor in _tensors(result):
+            inexact = self.is_inexact(name, tensor)
+            if inexact or touched:
+                self.touched[_address(tensor)] = tensor.untyped_storage()
+            if inexact or (touched and name in _ROUNDS and tensor.dtype.is_floating_point):
                 self.steps += 1
                 if self.group is not None and (self.steps - 1) % self.groups == self.group:
                     self.push(tensor, name, function, args, kwargs)
@@ -178,7 +185,7 @@ class _Pushed(TorchDispatchMode):
             wide = torch.where(result.isnan(), 0, wide) if wide.dtype == result.dtype else wide
             reach = torch.zeros_like(wide)
         else:
-            reach = ulp(result) * (1 if _is_half(result) else ULP_A_STEP)
+            reach = ulp(result) * (1 if _is_half(result) or name in _ROUNDS else ULP_A_STEP)
             if name not in _ONE_STEP | _EXACT | _EXACT_IN_FLOAT64:
                 # What a composite adds up in between may be as large as its operands.
                 reach = reach * STEPS_OF_A_COMPOSITE
@@ -201,6 +208,19 @@ class _Pushed(TorchDispatchMode):
             return result.double()
         wide = wide[0] if isinstance(wide, (tuple, list)) else wide
         return wide if wide.shape == result.shape else result.double()
+
+
+def _tensors(value):
+    """The tensors in an op's arguments or results."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def _is_half(tensor: torch.Tensor) -> bool:

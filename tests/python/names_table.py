@@ -193,6 +193,9 @@ MORE_VIEWS = [
     "cube.flatten(0, 1).unflatten(0, (2, 3))", "x.chunk(3, dim=-1)[2]", "x[0].expand(3, 6)", "x * math.sqrt(x.size(-1))",
 ]  # fmt: skip
 
+# Of float32 and float64 on CUDA every row has eager's bits, but for those whose order of steps is still to be found.
+ORDER_NOT_FOUND = {"gelu(x, approximate='tanh')", "erfcx(x)", "digamma(x)", "ndtr(x)", "ndtri(x)", "psi(x)"}
+
 # Names without elements to compare: Python's own, and what the door's tests show.
 PYTHON = set(
     """len range zip enumerate isinstance tuple list str print sorted reversed map filter float int bool sum min max abs

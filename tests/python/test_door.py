@@ -1,5 +1,8 @@
 """The Python door: what an op is made of, how it is called, what it gives back."""
 
+import copy
+import functools
+import importlib.util
 import inspect
 import math
 import pickle
@@ -14,7 +17,6 @@ import ingot
 
 SCALE = 0.25
 SIZES = (2, 3)
-HALF = torch.float16
 UNUSED = object()
 
 
@@ -150,6 +152,48 @@ def test_a_function_without_source():
     exec("def made(x): return x", scope)
     with pytest.raises(ingot.Error, match="source of `made` is not to be found"):
         ingot.op(scope["made"])
+
+
+def test_decorators():
+    def doubled(function):
+        @functools.wraps(function)
+        def outer(x):
+            return 2 * function(x)
+
+        return outer
+
+    def plain(x):
+        return x + 1
+
+    assert torch.equal(ingot.op(torch.no_grad()(plain))(torch.ones(2)), torch.full((2,), 2.0))
+    with pytest.raises(ingot.Error, match="wrapped by a decorator"):
+        ingot.op(doubled(plain))
+
+
+def test_names_of_a_star_import(tmp_path):
+    (tmp_path / "starred.py").write_text(
+        "from torch import *\n\n"
+        "def f(x, b: float):\n"
+        "    parts = [x * k for k in range(3)]\n"
+        "    return sum(parts) * pi + max(x, abs(-x)) + b\n"
+    )
+    spec = importlib.util.spec_from_file_location("starred", tmp_path / "starred.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    f, x = ingot.op(module.f), torch.randn(5)
+    expected = (0 + x * 0 + x * 1 + x * 2) * math.pi + torch.max(x, torch.abs(-x)) + 0.5
+    assert torch.equal(f(x, 0.5), expected)
+    assert torch.equal(f.reference(x, 0.5), expected)
+
+
+def test_ops_are_copied_and_pickled():
+    x, y = pair()
+    assert copy.deepcopy(relu_add) is relu_add
+    for op in (relu_add, uses_its_module, ingot.op("x * 2", name="double")):
+        again = pickle.loads(pickle.dumps(op))
+        arguments = (x, y) if op is relu_add else (x,)
+        assert torch.equal(again(*arguments), op(*arguments))
+        assert again.name == op.name
 
 
 def test_errors_name_the_file_and_the_line():

@@ -8,7 +8,18 @@ import names_table
 import pytest
 import torch
 import torch.nn.functional as F
-from names_table import BINARY, CASTS, MORE_VIEWS, OPERATORS, PYTHON, TERNARY, UNARY, VIEWS, Row
+from names_table import (
+    BINARY,
+    CASTS,
+    MORE_VIEWS,
+    OPERATORS,
+    ORDER_NOT_FOUND,
+    PYTHON,
+    TERNARY,
+    UNARY,
+    VIEWS,
+    Row,
+)
 
 import ingot
 from ingot.oracle import difference, judge
@@ -94,7 +105,8 @@ def complaint(row: Row, tensors, result) -> str:
     if not verdict.ok:
         return verdict.message
     # Where two zeros of different sign tie, eager's own vector and tail loops choose differently.
-    exact = row.exact or tensors[0].is_cuda
+    wide = tensors[0].dtype in (torch.float32, torch.float64)
+    exact = row.exact or (tensors[0].is_cuda and wide and row.text not in ORDER_NOT_FOUND)
     if exact and not verdict.bit_for_bit and not equal_values(row, tensors, result):
         return f"not bit for bit: {verdict.message}"
     return ""

@@ -1,7 +1,5 @@
 // gelu(x + y) * sigmoid(y) + x
 
-using int64 = long long;
-
 // Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
@@ -12,6 +10,8 @@ using int64 = long long;
 extern "C" INGOT_VECTOR float erff(float) noexcept;
 
 extern "C" INGOT_VECTOR float expf(float) noexcept;
+
+using int64 = long long;
 
 // The value of an argument; each is passed by its address.
 template <typename T>

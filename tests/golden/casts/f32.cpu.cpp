@@ -2,11 +2,11 @@
 //     q = clamp(round(x / scale) + zero, 0, 255).to(torch.uint8)
 //     return q, (q.float() - zero) * scale
 
+extern "C" float nearbyintf(float) noexcept;
+
 using uint8 = unsigned char;
 
 using int64 = long long;
-
-extern "C" float nearbyintf(float) noexcept;
 
 // The value of an argument; each is passed by its address.
 template <typename T>
@@ -17,12 +17,12 @@ inline T argument(const void* address) {
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 template <typename T>
 inline T minimum(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 extern "C" void quantise(const void* const* arguments, int64 begin, int64 end) {

@@ -15,7 +15,7 @@ inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 // An index into n elements: negative ones count from the end, and none leaves the tensor. One that
 // is out of range leaves its code in `bad`.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
-    bad = (index < -n) | (index >= n) ? code : bad;
+    bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
     const int64 most = wrapped < n ? wrapped : n - 1;
     return most < 0 ? 0 : most;
@@ -24,12 +24,12 @@ inline int64 check_index(int64 index, int64 n, int& bad, int code) {
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 template <typename T>
 inline T minimum(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {

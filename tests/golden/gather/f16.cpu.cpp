@@ -50,7 +50,7 @@ struct float16 {
 // An index into n elements: negative ones count from the end, and none leaves the tensor. One that
 // is out of range leaves its code in `bad`.
 inline int64 check_index(int64 index, int64 n, int& bad, int code) {
-    bad = (index < -n) | (index >= n) ? code : bad;
+    bad = ((index < -n) | (index >= n)) ? code : bad;
     const int64 wrapped = index < 0 ? index + n : index;
     const int64 most = wrapped < n ? wrapped : n - 1;
     return most < 0 ? 0 : most;

@@ -22,12 +22,12 @@ inline T argument(const void* address) {
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 template <typename T>
 inline T minimum(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {

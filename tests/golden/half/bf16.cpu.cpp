@@ -1,8 +1,6 @@
 // def scaled_silu(x, w):
 //     return silu(x) * w
 
-using int64 = long long;
-
 // Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
@@ -11,6 +9,8 @@ using int64 = long long;
 #endif
 
 extern "C" INGOT_VECTOR float expf(float) noexcept;
+
+using int64 = long long;
 
 // The value of an argument; each is passed by its address.
 template <typename T>

@@ -39,29 +39,37 @@ __device__ inline int add(int a, int b) { return int(unsigned(a) + unsigned(b));
 __device__ inline int multiply(int a, int b) { return int(unsigned(a) * unsigned(b)); }
 
 template <typename T>
+__device__ inline bool is_below_zero(T a) {
+    if constexpr (T(-1) < 0)
+        return a < 0;
+    else
+        return false;
+}
+
+template <typename T>
 __device__ inline T integer_floor_divide(T a, T b) {
     const T quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? T(quotient - 1) : quotient;
+    return a % b != 0 && is_below_zero(a) != is_below_zero(b) ? T(quotient - 1) : quotient;
 }
 
 // The remainder with the sign of the divisor.
 template <typename T>
 __device__ inline T integer_remainder(T a, T b) {
     const T rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+    return rest != 0 && is_below_zero(rest) != is_below_zero(b) ? T(rest + b) : rest;
 }
 
 // By a negative number, or by the width or more: 0.
 template <typename T>
 __device__ inline T shift_left(T a, T b) {
-    return b < 0 || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
+    return is_below_zero(b) || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
 }
 
 // By a negative number, or by the width or more: the sign.
 template <typename T>
 __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);
-    return T(a >> (b < 0 || b >= most ? most : b));
+    return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
 extern "C" __global__ void __launch_bounds__(256) mix(

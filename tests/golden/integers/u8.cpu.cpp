@@ -13,6 +13,14 @@ inline T argument(const void* address) {
 }
 
 template <typename T>
+inline bool is_below_zero(T a) {
+    if constexpr (T(-1) < 0)
+        return a < 0;
+    else
+        return false;
+}
+
+template <typename T>
 inline T quotient(T a, T b) {
     return b == 0 ? T(0) : b == T(-1) && T(-1) < 0 ? T(0ull - (unsigned long long)a) : T(a / b);
 }
@@ -24,20 +32,20 @@ inline T rest(T a, T b) {
 
 template <typename T>
 inline T integer_floor_divide(T a, T b) {
-    return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && (a < 0) != (b < 0)));
+    return T(quotient<T>(a, b) - (rest<T>(a, b) != 0 && is_below_zero(a) != is_below_zero(b)));
 }
 
 // The remainder with the sign of the divisor.
 template <typename T>
 inline T integer_remainder(T a, T b) {
     const T left = rest<T>(a, b);
-    return left != 0 && (left < 0) != (b < 0) ? T(left + b) : left;
+    return left != 0 && is_below_zero(left) != is_below_zero(b) ? T(left + b) : left;
 }
 
 // By a negative number, or by the width or more: 0.
 template <typename T>
 inline T shift_left(T a, T b) {
-    const bool within = b >= 0 && b < T(8 * sizeof(T));
+    const bool within = !is_below_zero(b) && b < T(8 * sizeof(T));
     return within ? T((unsigned long long)a << (within ? b : 0)) : T(0);
 }
 
@@ -45,7 +53,7 @@ inline T shift_left(T a, T b) {
 template <typename T>
 inline T shift_right(T a, T b) {
     constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
-    return T(a >> (b < 0 || b >= most ? most : b));
+    return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
 extern "C" void mix(const void* const* arguments, int64 begin, int64 end) {

@@ -14,7 +14,7 @@ inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {

@@ -12,7 +12,7 @@ inline T argument(const void* address) {
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {

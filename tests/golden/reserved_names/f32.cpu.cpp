@@ -6,9 +6,9 @@
 //     λ = k + i
 //     return λ / (n + abs(k)) + NULL
 
-using int64 = long long;
-
 extern "C" float fabsf(float) noexcept;
+
+using int64 = long long;
 
 // The value of an argument; each is passed by its address.
 template <typename T>
