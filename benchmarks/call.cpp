@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
   const double into = microseconds([&] { relu_add.call_out(arguments, {&out, 1}); });
   const double eager_add = microseconds([&] { at::add(x, y); });
   const double eager = microseconds([&] { at::relu(x) + y + 0.5; });
-  std::printf("{\"device\": \"%s\", \"microseconds\": {\"ingot\": %.3f, \"ingot_out\": %.3f, \"eager_add\": %.3f, "
-              "\"eager\": %.3f}}\n",
-              device.c_str(), ingot, into, eager_add, eager);
+  std::printf(
+      "{\"device\": \"%s\", \"microseconds\": {\"ingot\": %.3f, \"ingot_out\": %.3f, \"eager_add\": %.3f, "
+      "\"eager\": %.3f}}\n",
+      device.c_str(), ingot, into, eager_add, eager);
 }

@@ -164,7 +164,8 @@ void refuse_keyword(const frontend::Definition& definition, std::string_view key
   std::vector<std::string_view> names;
   for (const frontend::Parameter& parameter : definition.parameters()) names.push_back(parameter.name);
   std::string hint = did_you_mean(keyword, names);
-  if (hint.empty()) hint = names.empty() ? "it takes no arguments" : fmt::format("its parameters are {}", fmt::join(names, ", "));
+  if (hint.empty())
+    hint = names.empty() ? "it takes no arguments" : fmt::format("its parameters are {}", fmt::join(names, ", "));
   refuse(definition, fmt::format("there is no parameter `{}`", keyword), std::move(hint));
 }
 

@@ -3,9 +3,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
+#include <ingot/ingot.h>
 
 #include <iostream>
-#include <ingot/ingot.h>
 
 int main() {
   const at::Tensor x = at::randn({1024, 512});

@@ -48,15 +48,15 @@ extern "C" __global__ void __launch_bounds__(256) hinge(
     const int i = 2 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
 
-    const auto score2 = load_tile<2>(score, i, n);
     const auto label2 = load_tile<2>(label, i, n);
+    const auto score2 = load_tile<2>(score, i, n);
     const auto mask2 = load_tile<2>(mask, i, n);
     Vec<float, 2> out0_2;
     Vec<bool, 2> wrong2;
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
         const float margin = label2[k] > 0LL ? 1.0f - score2[k] : 1.0f + score2[k];
-        const bool wrong_1 = ((margin > 1.0f) & (mask2[k] != 0)) | isnan(score2[k]);
+        const bool wrong_1 = (margin > 1.0f && mask2[k] != 0) || isnan(score2[k]);
         out0_2[k] = wrong_1 ? margin : 0.0f;
         wrong2[k] = wrong_1;
     }

@@ -55,9 +55,9 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const float* __restrict__ eps,      // contiguous
         const float* __restrict__ sample,   // contiguous
         const float* __restrict__ noise,    // contiguous
+        const float* __restrict__ table_2,  // at index * table_step
         const float* __restrict__ table_0,  // at index * table_step
         const float* __restrict__ table_1,  // at index * table_step
-        const float* __restrict__ table_2,  // at index * table_step
         const float* __restrict__ table_3,  // at index * table_step
         const float* __restrict__ table_4,  // at index * table_step
         const int64* __restrict__ t,        // at i0
@@ -71,13 +71,13 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
     if (i >= n) return;
     const int i0 = i / n1;
 
-    const auto eps4 = load<4>(eps, i);
     const auto sample4 = load<4>(sample, i);
+    const auto eps4 = load<4>(eps, i);
     const auto noise4 = load<4>(noise, i);
-    const int t_wrapped = check_index(t[i0], table_size, status, 5);
+    const int t_wrapped = check_index(t[i0], table_size, status, 2);
+    const float table_2_value = table_2[t_wrapped * table_step];
     const float table_0_value = table_0[t_wrapped * table_step];
     const float table_1_value = table_1[t_wrapped * table_step];
-    const float table_2_value = table_2[t_wrapped * table_step];
     const float table_3_value = table_3[t_wrapped * table_step];
     const float table_4_value = table_4[t_wrapped * table_step];
     Vec<float, 4> out4;

@@ -34,9 +34,9 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict eps = argument<const float*>(arguments[0]);      // contiguous
     const float* __restrict sample = argument<const float*>(arguments[1]);   // contiguous
     const float* __restrict noise = argument<const float*>(arguments[2]);    // contiguous
-    const float* __restrict table_0 = argument<const float*>(arguments[3]);  // at index * table_step
-    const float* __restrict table_1 = argument<const float*>(arguments[4]);  // at index * table_step
-    const float* __restrict table_2 = argument<const float*>(arguments[5]);  // at index * table_step
+    const float* __restrict table_2 = argument<const float*>(arguments[3]);  // at index * table_step
+    const float* __restrict table_0 = argument<const float*>(arguments[4]);  // at index * table_step
+    const float* __restrict table_1 = argument<const float*>(arguments[5]);  // at index * table_step
     const float* __restrict table_3 = argument<const float*>(arguments[6]);  // at index * table_step
     const float* __restrict table_4 = argument<const float*>(arguments[7]);  // at index * table_step
     const int64* __restrict t = argument<const int64*>(arguments[8]);        // one element
@@ -46,10 +46,10 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     int* status = argument<int*>(arguments[12]);                             // which index was out of range
 
     int bad = 0;
-    const int64 t_wrapped = check_index(t[0], table_size, bad, 5);
+    const int64 t_wrapped = check_index(t[0], table_size, bad, 2);
+    const float table_2_value = table_2[t_wrapped * table_step];
     const float table_0_value = table_0[t_wrapped * table_step];
     const float table_1_value = table_1[t_wrapped * table_step];
-    const float table_2_value = table_2[t_wrapped * table_step];
     const float table_3_value = table_3[t_wrapped * table_step];
     const float table_4_value = table_4[t_wrapped * table_step];
 #pragma omp simd

@@ -63,10 +63,10 @@ extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
     float16* __restrict out = argument<float16*>(arguments[3]);                   // contiguous
     const int64 n1 = argument<int64>(arguments[4]);                               // of i1
     const int64 n2 = argument<int64>(arguments[5]);                               // of i2
-    const int64 position_stride1 = argument<int64>(arguments[6]);
-    const int64 token_stride0 = argument<int64>(arguments[7]);
-    const int64 weight_size = argument<int64>(arguments[8]);
-    const int64 weight_step = argument<int64>(arguments[9]);
+    const int64 token_stride0 = argument<int64>(arguments[6]);
+    const int64 weight_size = argument<int64>(arguments[7]);
+    const int64 weight_step = argument<int64>(arguments[8]);
+    const int64 position_stride1 = argument<int64>(arguments[9]);
     int* status = argument<int*>(arguments[10]);                                  // which index was out of range
 
     int bad = 0;
@@ -76,10 +76,10 @@ extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
         const int64 row = i - first;
         const int64 i1 = i / n2 % n1;
         const int64 i0 = i / n2 / n1;
-        const auto position_row = position + i1 * position_stride1;
         const auto token_row = token + i0 * token_stride0 + i1;
+        const auto position_row = position + i1 * position_stride1;
         const auto out_row = out + row;
-        const int64 token_wrapped = check_index(token_row[0], weight_size, bad, 3);
+        const int64 token_wrapped = check_index(token_row[0], weight_size, bad, 2);
 #pragma omp simd
         for (int64 i2 = first; i2 < last; ++i2) {
             const float v1 = float(weight[i2 + token_wrapped * weight_step]);

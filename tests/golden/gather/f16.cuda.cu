@@ -51,10 +51,10 @@ extern "C" __global__ void __launch_bounds__(256) embed(
         const int n,                           // elements
         const int n1,                          // of i1
         const int n2,                          // of i2
-        const int position_stride1,
         const int token_stride0,
         const int weight_size,
-        const int weight_step) {
+        const int weight_step,
+        const int position_stride1) {
     const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i2 = i % n2;

@@ -51,11 +51,11 @@ extern "C" __global__ void __launch_bounds__(256) giou(
 
     const auto pred4 = load<4>(pred, i * pred_stride);
     const auto target4 = load<4>(target, i * target_stride);
-    const float lt = maximum(pred4[0], target4[0]);
     const float rb = minimum(pred4[2], target4[2]);
+    const float lt = maximum(pred4[0], target4[0]);
     const float w = maximum(0.0f, rb - lt);
-    const float lt_1 = maximum(pred4[1], target4[1]);
     const float rb_1 = minimum(pred4[3], target4[3]);
+    const float lt_1 = maximum(pred4[1], target4[1]);
     const float h = maximum(0.0f, rb_1 - lt_1);
     const float overlap = w * h;
     const float pw = pred4[2] - pred4[0];
@@ -63,11 +63,11 @@ extern "C" __global__ void __launch_bounds__(256) giou(
     const float tw = target4[2] - target4[0];
     const float th = target4[3] - target4[1];
     const float union_ = pw * ph + tw * th - overlap;
-    const float hull_lt = minimum(pred4[0], target4[0]);
     const float hull_rb = maximum(pred4[2], target4[2]);
+    const float hull_lt = minimum(pred4[0], target4[0]);
     const float cw = hull_rb - hull_lt;
-    const float hull_lt_1 = minimum(pred4[1], target4[1]);
     const float hull_rb_1 = maximum(pred4[3], target4[3]);
+    const float hull_lt_1 = minimum(pred4[1], target4[1]);
     const float ch = hull_rb_1 - hull_lt_1;
     const float hull = cw * ch;
     out[i] = overlap / union_ - (hull - union_) / hull;

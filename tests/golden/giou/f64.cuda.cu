@@ -47,11 +47,11 @@ extern "C" __global__ void __launch_bounds__(256) giou(
     const auto pred_23 = load<2>(pred, i * pred_stride + 2);
     const auto target_01 = load<2>(target, i * target_stride);
     const auto target_23 = load<2>(target, i * target_stride + 2);
-    const double lt = maximum(pred_01[0], target_01[0]);
     const double rb = minimum(pred_23[0], target_23[0]);
+    const double lt = maximum(pred_01[0], target_01[0]);
     const double w = maximum(0.0, rb - lt);
-    const double lt_1 = maximum(pred_01[1], target_01[1]);
     const double rb_1 = minimum(pred_23[1], target_23[1]);
+    const double lt_1 = maximum(pred_01[1], target_01[1]);
     const double h = maximum(0.0, rb_1 - lt_1);
     const double overlap = w * h;
     const double pw = pred_23[0] - pred_01[0];
@@ -59,11 +59,11 @@ extern "C" __global__ void __launch_bounds__(256) giou(
     const double tw = target_23[0] - target_01[0];
     const double th = target_23[1] - target_01[1];
     const double union_ = pw * ph + tw * th - overlap;
-    const double hull_lt = minimum(pred_01[0], target_01[0]);
     const double hull_rb = maximum(pred_23[0], target_23[0]);
+    const double hull_lt = minimum(pred_01[0], target_01[0]);
     const double cw = hull_rb - hull_lt;
-    const double hull_lt_1 = minimum(pred_01[1], target_01[1]);
     const double hull_rb_1 = maximum(pred_23[1], target_23[1]);
+    const double hull_lt_1 = minimum(pred_01[1], target_01[1]);
     const double ch = hull_rb_1 - hull_lt_1;
     const double hull = cw * ch;
     out[i] = overlap / union_ - (hull - union_) / hull;

@@ -40,10 +40,10 @@ __device__ inline float minimum(float a, float b) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) giou(
-        const float* __restrict__ pred_0,  // contiguous
         const float* __restrict__ pred_2,  // contiguous
-        const float* __restrict__ pred_1,  // contiguous
+        const float* __restrict__ pred_0,  // contiguous
         const float* __restrict__ pred_3,  // contiguous
+        const float* __restrict__ pred_1,  // contiguous
         const float* __restrict__ target,  // at i * target_stride + 0..3
         float* __restrict__ out,           // contiguous
         const int n,                       // elements
@@ -52,15 +52,15 @@ extern "C" __global__ void __launch_bounds__(256) giou(
     if (i >= n) return;
 
     const auto target4 = load<4>(target, i * target_stride);
-    const float pred_0_i = pred_0[i];
-    const float lt = maximum(pred_0_i, target4[0]);
     const float pred_2_i = pred_2[i];
     const float rb = minimum(pred_2_i, target4[2]);
+    const float pred_0_i = pred_0[i];
+    const float lt = maximum(pred_0_i, target4[0]);
     const float w = maximum(0.0f, rb - lt);
-    const float pred_1_i = pred_1[i];
-    const float lt_1 = maximum(pred_1_i, target4[1]);
     const float pred_3_i = pred_3[i];
     const float rb_1 = minimum(pred_3_i, target4[3]);
+    const float pred_1_i = pred_1[i];
+    const float lt_1 = maximum(pred_1_i, target4[1]);
     const float h = maximum(0.0f, rb_1 - lt_1);
     const float overlap = w * h;
     const float pw = pred_2_i - pred_0_i;
@@ -68,11 +68,11 @@ extern "C" __global__ void __launch_bounds__(256) giou(
     const float tw = target4[2] - target4[0];
     const float th = target4[3] - target4[1];
     const float union_ = pw * ph + tw * th - overlap;
-    const float hull_lt = minimum(pred_0_i, target4[0]);
     const float hull_rb = maximum(pred_2_i, target4[2]);
+    const float hull_lt = minimum(pred_0_i, target4[0]);
     const float cw = hull_rb - hull_lt;
-    const float hull_lt_1 = minimum(pred_1_i, target4[1]);
     const float hull_rb_1 = maximum(pred_3_i, target4[3]);
+    const float hull_lt_1 = minimum(pred_1_i, target4[1]);
     const float ch = hull_rb_1 - hull_lt_1;
     const float hull = cw * ch;
     out[i] = overlap / union_ - (hull - union_) / hull;

@@ -74,9 +74,9 @@ extern "C" void mix(const void* const* arguments, int64 begin, int64 end) {
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
         const int a_i = a[i];
-        const int b_i = b[i];
         const int low = a_i & 15;
         const int high = shift_right(a_i, 4);
+        const int b_i = b[i];
         const int v1 = integer_remainder(add(multiply(low, 3), high), 7);
         out0[i] = add(v1, integer_floor_divide(b_i, 2));
         out1[i] = shift_left(a_i, 1) ^ b_i;

@@ -65,9 +65,9 @@ extern "C" void mix(const void* const* arguments, int64 begin, int64 end) {
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
         const uint8 a_i = a[i];
-        const uint8 b_i = b[i];
         const uint8 low = uint8(a_i & 15);
         const uint8 high = shift_right<uint8>(a_i, 4);
+        const uint8 b_i = b[i];
         const uint8 v1 = integer_remainder<uint8>(uint8(uint8(low * 3) + high), 7);
         out0[i] = uint8(v1 + integer_floor_divide<uint8>(b_i, 2));
         out1[i] = uint8(shift_left<uint8>(a_i, 1) ^ b_i);

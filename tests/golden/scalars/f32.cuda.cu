@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(256) lerp_noise(
         const float* __restrict__ noise,  // contiguous
         const float s1,                   // (1 - t / steps) ** 0.5
         const float s2,                   // (1 - (1 - t / steps)) ** 0.5
-        const float t,
+        const float s3,                   // float64(1 / t)
         float* __restrict__ out0,         // contiguous
         float* __restrict__ out1,         // contiguous
         const int n) {                    // elements
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256) lerp_noise(
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         out0_4[k] = s1 * x4[k] + s2 * noise4[k];
-        out1_4[k] = x4[k] * (1.0f / t);
+        out1_4[k] = x4[k] * s3;
     }
     store_tile(out0, i, n, out0_4);
     store_tile(out1, i, n, out1_4);

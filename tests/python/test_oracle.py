@@ -1,0 +1,96 @@
+"""The judge itself: what it must let pass and what it must not."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from ingot.oracle import judge, ulp
+
+
+def exact(x, y):
+    return torch.relu(x) + y * 0.5
+
+
+def smooth(x, y):
+    return torch.exp(x) / (1 + torch.tanh(y)) - y
+
+
+def tensors(dtype=torch.float32):
+    generator = torch.Generator().manual_seed(1)
+    return tuple(torch.randn(64, 33, generator=generator).to(dtype) for _ in range(2))
+
+
+def test_eagers_own_results_are_right():
+    x, y = tensors()
+    assert judge(exact, (x, y), {}, exact(x, y)).bit_for_bit
+    assert judge(smooth, (x,), {"y": y}, smooth(x, y)).message == "bit for bit"
+
+
+def test_what_is_nearer_to_the_truth_is_right():
+    x, y = tensors()
+    verdict = judge(smooth, (x, y), {}, smooth(x.double(), y.double()).float())
+    assert verdict.ok and not verdict.bit_for_bit
+    assert judge(F.gelu, (x,), {}, F.gelu(x.double()).float()).ok
+
+
+def test_half_precision_may_keep_its_intermediates():
+    x, y = tensors(torch.bfloat16)
+
+    def product(x, y):
+        return x * y + y
+
+    ours = product(x.float(), y.float()).bfloat16()
+    assert judge(product, (x, y), {}, ours).ok
+    assert not judge(product, (x, y), {}, ours, numerics="eager").ok
+
+
+@pytest.mark.parametrize("function", [exact, smooth])
+@pytest.mark.parametrize("spoil", ["last", "shift", "swap", "nan", "infinite"])
+def test_one_wrong_element_is_wrong(function, spoil):
+    x, y = tensors()
+    result = function(x, y)
+    flat = result.view(-1)
+    if spoil == "last":
+        flat[-1] = 0
+    elif spoil == "shift":
+        flat[7] += 1e-4
+    elif spoil == "swap":
+        flat[3], flat[4] = flat[4].clone(), flat[3].clone()
+    else:
+        flat[5] = float("nan") if spoil == "nan" else float("inf")
+    verdict = judge(function, (x, y), {}, result)
+    assert not verdict.ok
+    assert "1 of 2112" in verdict.message or "2 of 2112" in verdict.message
+
+
+def test_one_ulp_is_too_much_where_arithmetic_is_exact():
+    x, y = tensors()
+    result = exact(x, y)
+    result.view(-1)[9] += ulp(result).view(-1)[9]
+    assert not judge(exact, (x, y), {}, result).ok
+
+
+def test_a_nan_that_eager_has_must_be_there():
+    x = torch.tensor([1.0, float("nan"), 3.0])
+    assert not judge(torch.relu, (x,), {}, torch.nan_to_num(torch.relu(x))).ok
+    assert judge(torch.relu, (x,), {}, torch.relu(x)).bit_for_bit
+
+
+def test_zeros_of_either_sign_are_equal_in_value():
+    verdict = judge(lambda x: x * 1, (torch.zeros(3),), {}, -torch.zeros(3))
+    assert verdict.ok and not verdict.bit_for_bit
+
+
+@pytest.mark.parametrize(
+    "result, message",
+    [
+        (lambda r: r.double(), "dtype"),
+        (lambda r: r[:, :-1], "shape"),
+        (lambda r: r.t().contiguous().t(), "strides"),
+        (lambda r: (r, r), "2 results"),
+    ],
+)
+def test_dtype_shape_strides_and_count(result, message):
+    x, y = tensors()
+    verdict = judge(exact, (x, y), {}, result(exact(x, y)))
+    assert not verdict.ok and message in verdict.message
