@@ -62,6 +62,18 @@ Value call_true_divide(Lowering& lowering, const Builtin&, Args args) {
   return divide(lowering, args[0], args[1], None{});
 }
 Value call_pow(Lowering& lowering, const Builtin&, Args args) { return power(lowering, args[0], args[1]); }
+Value call_nextafter(Lowering& lowering, const Builtin& self, Args args) {
+  require_operand_kinds(lowering, self, ir::Op::Nextafter, args);
+  return nextafter(lowering, args[0], args[1]);
+}
+
+/// Of bool it is the identity, which only PyTorch's CUDA kernel knows.
+Value call_abs(Lowering& lowering, const Builtin& self, Args args) {
+  const Tensor* input = args[0].tensor();
+  const bool of_bool = input && input->dtype == ir::DType::Bool && lowering.signature.device == Device::Cuda;
+  return of_bool ? pointwise(lowering, ir::Op::BitwiseOr, {args[0], args[0]}) : call_primitive(lowering, self, args);
+}
+
 Value call_clamp(Lowering& lowering, const Builtin&, Args args) { return clamp(lowering, args[0], args[1], args[2]); }
 Value call_clamp_min(Lowering& lowering, const Builtin&, Args args) {
   return clamp(lowering, args[0], args[1], None{});
@@ -264,6 +276,8 @@ std::vector<Builtin> pointwise_builtins() {
       {"div", "(input, other, *, rounding_mode=None)", kFunction, kMethod, {}, call_div, summary_of(ir::Op::Div)},
       {"true_divide", "(input, other)", kFunction, kMethod, "div", call_true_divide, "input / other"},
       {"floor_divide", "(input, other)", kFunction, kMethod, {}, call_floor_divide, summary_of(ir::Op::FloorDivide)},
+      {"abs", "(input)", kFunction, kMethod, {}, call_abs, summary_of(ir::Op::Abs)},
+      {"nextafter", "(input, other)", kFunction, kMethod, {}, call_nextafter, summary_of(ir::Op::Nextafter)},
       {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, summary_of(ir::Op::Pow)},
       {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where, summary_of(ir::Op::Where)},
       {"clamp",

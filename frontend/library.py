@@ -46,9 +46,13 @@ def sigmoid(input):
     return 1 / (1 + exp(-input))
 
 
-@native
 def logsigmoid(input):
     """log(sigmoid(input)), exact for large and small inputs"""
+    return _logsigmoid(input if _on_cuda() else input.contiguous())
+
+
+@native
+def _logsigmoid(input):
     _check(input, "float")
     return where(input < 0, input, 0.0) - log1p(exp(-abs(input)))
 
@@ -168,7 +172,8 @@ def threshold(input, threshold, value, inplace=False):
     _check(input, "int float")
     if not input.is_floating_point():
         threshold, value = int(threshold), int(value)
-    return where(input <= _rounded(threshold, input), value, input)
+    limit = _rounded(threshold, input) if _on_cuda() else threshold
+    return where(input <= limit, value, input)
 
 
 @native
@@ -367,7 +372,9 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     close = input == other
     if equal_nan:
         close = close | (isnan(input) & isnan(other))
-    if not input.is_floating_point():
+    if input.dtype == torch.bool:
+        input = input.to(_default_dtype())
+    if not input.is_floating_point() or other.dtype == torch.bool:
         other = other.to(_default_dtype())
     error = abs(input - other)
     return close | (isfinite(error) & (error <= atol + abs(rtol * other)))
@@ -475,3 +482,17 @@ def fliplr(input):
 def hstack(tensors):
     """tensors side by side along the second dim, vectors along their only one"""
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@native
+def _nextafter16(input, other):
+    """the next 16-bit float is one more or one less of its bits read as an integer"""
+    input, other = _promoted(input, other)
+    sign = -32768
+    bits, target = input.view(torch.int16), other.view(torch.int16)
+    size, target_size = bits & 32767, target & 32767
+    inwards = (size > target_size) | ((bits ^ target) < 0)
+    moved = where(inwards, bits - 1, bits + 1)
+    smallest = where(target_size == 0, target, (target & sign) | 1)
+    stepped = where(size == 0, smallest, where(bits == target, bits, moved)).view(input.dtype)
+    return where(isnan(input) | isnan(other), input + other, stepped)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "frontend/interpreter.h"
 
@@ -234,9 +235,23 @@ Value power(Lowering& lowering, const Value& base, const Value& exponent) {
   ir::HostPool& host = lowering.graph.host;
   const Tensor* tensor = exponent.tensor();
   const bool by_number = exponent.is_number() || (tensor && is_host_scalar(lowering, *tensor));
-  if (!by_number || !base.is_tensor()) return pointwise(lowering, ir::Op::Pow, {base, exponent});
+  if (!base.is_tensor()) {
+    // number ** tensor: PyTorch makes its result contiguous, whatever the exponent's strides.
+    Tensor result = *pointwise(lowering, ir::Op::Pow, {base, exponent}).tensor();
+    result.layout = record_contiguous(lowering, shape_of(lowering, result));
+    return result;
+  }
+  if (!by_number) return pointwise(lowering, ir::Op::Pow, {base, exponent});
   const std::array<Value, 2> operands{base, exponent};
   const ir::DType type = result_type(lowering, operands);
+  // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
+  const auto is_root = [&](double value) {
+    return exponent.is_number() && host.is_constant(exponent.number()) &&
+           std::abs(host.value(exponent.number()).as_double()) == value;
+  };
+  if (type == ir::DType::F16 && lowering.signature.device == Device::Cpu && is_root(0.5)) {
+    return pointwise(lowering, ir::Op::Pow, operands);
+  }
   if (ir::category(type) == ir::Category::Integral) {
     const ir::HostId number = tensor ? lowering.graph.host_of(tensor->tiles.front().node) : exponent.number();
     const ir::HostId not_negative = lowering.host(ir::HostOp::Ge, {number, lowering.integer(0)});
@@ -244,6 +259,13 @@ Value power(Lowering& lowering, const Value& base, const Value& exponent) {
                      "integers to negative integer powers are not allowed");
   }
   return pointwise(lowering, ir::Op::PowNumber, operands);
+}
+
+Value nextafter(Lowering& lowering, const Value& from, const Value& towards) {
+  const std::array<Value, 2> operands{from, towards};
+  // The neighbours of a 16-bit float are not those of the float32 that it is computed in.
+  if (ir::is_half(result_type(lowering, operands))) return call_library(lowering, "_nextafter16", {from, towards});
+  return pointwise(lowering, ir::Op::Nextafter, operands);
 }
 
 Value clamp(Lowering& lowering, const Value& x, const Value& low, const Value& high) {

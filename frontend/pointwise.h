@@ -35,6 +35,8 @@ Value divide(Lowering& lowering, const Value& a, const Value& b, const Value& mo
 /// a + alpha * b, or a - alpha * b.
 Value add_scaled(Lowering& lowering, ir::Op op, const Value& a, const Value& b, const Value& alpha);
 Value power(Lowering& lowering, const Value& base, const Value& exponent);
+/// The next value of the operands' common type.
+Value nextafter(Lowering& lowering, const Value& from, const Value& towards);
 /// Each limit may be None; a NaN passes.
 Value clamp(Lowering& lowering, const Value& x, const Value& low, const Value& high);
 Value where(Lowering& lowering, const Value& condition, const Value& a, const Value& b);

@@ -184,6 +184,13 @@ def test_a_mismatch_exits_with_one(cli, tmp_path):
     assert "MISMATCH" in done.stdout
 
 
+def test_run_on_cuda(cli):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    report = cli("run", "ops.py:relu_add", "x=f32:64x48", "y=f32[48]", "bias=0.5", "--device", "cuda").stdout
+    assert "bit for bit" in report and "cuda:0" in report
+
+
 def test_no_cuda_device_is_an_error_of_the_environment(cli):
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
