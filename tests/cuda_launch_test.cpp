@@ -108,7 +108,7 @@ TEST_F(Gpu, RunsOnTheCurrentStream) {
 }
 
 TEST_F(Gpu, LaunchesOnTheTensorsDevice) {
-  if (c10::cuda::device_count() < 2) GTEST_SKIP() << "there is one GPU here, and this needs two";
+  if (c10::cuda::device_count() < 2) GTEST_SKIP() << "explained: there is one GPU here, and this needs two";
   const Op op("x + 1");
   const at::Tensor x = at::randn({1000}, at::device(at::Device(at::kCUDA, 1)));
   const at::Tensor result = op(x);

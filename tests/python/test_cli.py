@@ -193,7 +193,7 @@ def test_run_on_cuda(cli):
 
 def test_no_cuda_device_is_an_error_of_the_environment(cli):
     if torch.cuda.is_available():
-        pytest.skip("there is a CUDA device")
+        pytest.skip("explained: there is a CUDA device")
     done = cli("run", "-e", "x + 1", "x=f32:8", "--device", "cuda", check=False)
     assert done.returncode == 3
     assert "CUDA" in done.stderr
