@@ -3,10 +3,10 @@
 # Compiles each file's text into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The symbol
 # is the file's path below the folder, with everything but letters and digits made `_`:
 #
-#   frontend/library.py         ingot::frontend::library_py
-#   codegen/prelude/cuda.cuh    ingot::codegen::prelude_cuda_cuh
+#   frontend/library/library.py   ingot::frontend::library_library_py
+#   codegen/prelude/cuda.cuh      ingot::codegen::prelude_cuda_cuh
 #
-# Whoever uses one declares it: `extern const std::string_view library_py;`. It is initialised before any code runs.
+# Whoever uses one declares it: `extern const std::string_view library_library_py;`. It is initialised before any code runs.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   # As a script (-DFILE -DSYMBOL -DNAMESPACE -DOUTPUT): writes one file's C++.

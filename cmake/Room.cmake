@@ -1,9 +1,9 @@
 # ingot_room(NAME LIBRARIES...)
 #
-# The sources of this folder as the static library ingot_NAME. A room's headers are included by their path from the
+# The sources of this folder and those below it as the static library ingot_NAME. A room's headers are included by their path from the
 # root. What is compiled into libingot as well must not depend on a library that is not linked there.
 function(ingot_room name)
-  file(GLOB sources CONFIGURE_DEPENDS *.cpp *.h)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.h)
   add_library(ingot_${name} STATIC ${sources})
   set_target_properties(ingot_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(ingot_${name} PUBLIC ${PROJECT_SOURCE_DIR})

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "ir/dtype.h"
-#include "ir/host.h"
+#include "ir/host/host.h"
+#include "ir/types/dtype.h"
 
 namespace ingot::codegen {
 

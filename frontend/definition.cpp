@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "frontend/ast_print.h"
-#include "frontend/interpreting.h"
-#include "frontend/parser.h"
-#include "frontend/python_builtins.h"
-#include "frontend/python_numbers.h"
+#include "frontend/interpret/interpreting.h"
+#include "frontend/interpret/python_builtins.h"
+#include "frontend/interpret/python_numbers.h"
+#include "frontend/syntax/ast_print.h"
+#include "frontend/syntax/parser.h"
 
 // Ops that are text.
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "frontend/canonical.h"
-#include "frontend/layouts.h"
-#include "frontend/lowering.h"
-#include "frontend/promotion.h"
-#include "frontend/results.h"
-#include "frontend/tensors.h"
+#include "frontend/tensor/layouts.h"
+#include "frontend/tensor/lowering.h"
+#include "frontend/tensor/promotion.h"
+#include "frontend/tensor/results.h"
+#include "frontend/tensor/tensors.h"
+#include "ir/passes/canonical.h"
 
 // The pass: parameters as values, the op evaluated on them, what it returns as results. When evaluation needs the value
 // of a symbol it starts again with that value known, which then is a condition of the graph.

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/dtype.h"
-#include "ir/host.h"
+#include "ir/host/host.h"
+#include "ir/types/dtype.h"
 
 namespace ingot::frontend {
 

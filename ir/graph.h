@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/source.h"
-#include "ir/dtype.h"
-#include "ir/host.h"
+#include "ir/host/host.h"
 #include "ir/op.h"
+#include "ir/types/dtype.h"
 
 // The graph of an op for one signature. Nodes have no shape: a node is a function of an index, and broadcasts
 // implicitly; indices are aligned at their last dim. Views leave no node: they have rewritten the accesses. Nodes are

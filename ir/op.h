@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "ir/dtype.h"
+#include "ir/types/dtype.h"
 
 namespace ingot::ir {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "frontend/lowering.h"
+#include "frontend/tensor/lowering.h"
 #include "runtime/argument.h"
 
 namespace ingot::python {

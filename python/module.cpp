@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "frontend/library.h"
+#include "frontend/library/library.h"
 #include "python/errors.h"
 #include "python/op_object.h"
 #include "runtime/op.h"

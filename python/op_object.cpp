@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "frontend/lowering.h"
+#include "frontend/tensor/lowering.h"
 #include "python/arguments.h"
 #include "python/errors.h"
 #include "runtime/op.h"

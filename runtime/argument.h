@@ -5,8 +5,8 @@
 #include <concepts>
 #include <cstdint>
 
-#include "frontend/cpp_door.h"
-#include "ir/host.h"
+#include "frontend/cpp_api.h"
+#include "ir/host/host.h"
 
 namespace ingot {
 

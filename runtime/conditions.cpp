@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "frontend/lowering.h"
+#include "frontend/tensor/lowering.h"
 #include "runtime/bound_call.h"
 
 namespace ingot::runtime {

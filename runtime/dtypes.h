@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "ir/dtype.h"
+#include "ir/types/dtype.h"
 
 namespace ingot::runtime {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "ir/checked.h"
+#include "ir/host/checked.h"
 
 namespace ingot::runtime {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "ir/host.h"
+#include "ir/host/host.h"
 #include "runtime/facts.h"
 
 namespace ingot::runtime {

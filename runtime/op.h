@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/cpp_door.h"
+#include "frontend/cpp_api.h"
 #include "runtime/argument.h"
 
 namespace ingot {

@@ -3,8 +3,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include "frontend/lowering.h"
-#include "ir/host.h"
+#include "frontend/tensor/lowering.h"
+#include "ir/host/host.h"
 
 // The narrow test of the fast path (DESIGN §4) and what is said to those who fail it. The test is a few loads and
 // compares; why it failed is worked out afterwards.

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "ir/dtype.h"
-#include "ir/host.h"
+#include "ir/host/host.h"
+#include "ir/types/dtype.h"
 
 namespace ingot::runtime {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ir/dtype.h"
+#include "ir/types/dtype.h"
 #include "runtime/dtypes.h"
 
 namespace ingot::tools {

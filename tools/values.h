@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "ir/host.h"
+#include "ir/host/host.h"
 
 namespace ingot::tools {
 

@@ -1,0 +1,223 @@
+#include "frontend/interpret/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/interpret/interpreting.h"
+#include "frontend/interpret/python_numbers.h"
+#include "frontend/interpret/sequences.h"
+
+// Statements. Evaluation is Python's: what is static is computed, what is a tensor becomes nodes through the tensor
+// half of this room.
+
+namespace ingot::frontend {
+
+using ast::ExprId;
+
+Value Frame::evaluate(ExprId id) {
+  const ast::Expr& expr = module_[id];
+  Lowering::At at(lowering_, expr.span);
+  lowering_.step();
+  Depth depth(lowering_);
+  return std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
+}
+
+Frame::Flow Frame::run(const ast::Block& block) {
+  Depth depth(lowering_);
+  for (ast::StmtId id : block) {
+    const ast::Stmt& statement = module_[id];
+    Lowering::At at(lowering_, statement.span);
+    lowering_.step();
+    Flow flow = std::visit([&](const auto& node) { return execute(node); }, statement.node);
+    if (flow != Flow::Next) return flow;
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::Return& node) {
+  returned = node.value ? evaluate(node.value) : None{};
+  returned_at = node.value ? module_[node.value].span : lowering_.here;
+  return Flow::Return;
+}
+
+Frame::Flow Frame::execute(const ast::Assign& node) {
+  Value value = evaluate(node.value);
+  bool is_alias = std::holds_alternative<ast::Name>(module_[node.value].node);
+  for (ExprId target : node.targets) assign(target, value, !is_alias);
+  return Flow::Next;
+}
+
+void Frame::assign(ExprId target, const Value& value, bool named) {
+  const ast::Expr& expr = module_[target];
+  Lowering::At at(lowering_, expr.span);
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    scope_.values.insert_or_assign(name->name, value);
+    if (named) lowering_.name(value, name->name);
+    return;
+  }
+  if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
+    Value container = evaluate(item->value);
+    return set_item(lowering_, container, evaluate(item->index), value);
+  }
+  const auto* tuple = std::get_if<ast::Tuple>(&expr.node);
+  const std::vector<ExprId>& targets = tuple ? tuple->items : std::get<ast::List>(expr.node).items;
+  bool has_parts = value.items() || value.is<Range>() || value.is_tensor();
+  if (!has_parts)
+    lowering_.fail(fmt::format("{} cannot be unpacked into {} name{}", describe(value), targets.size(),
+                               targets.size() == 1 ? "" : "s"));
+  Sequence parts(lowering_, value, "an assignment");
+  if (parts.size() != targets.size())
+    lowering_.fail(fmt::format("{} value{} cannot be unpacked into {} name{}", parts.size(),
+                               parts.size() == 1 ? "" : "s", targets.size(), targets.size() == 1 ? "" : "s"));
+  for (size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i], named);
+}
+
+/// `x += y` rebinds x to x + y, but a list grows in place, as in Python.
+Frame::Flow Frame::execute(const ast::AugAssign& node) {
+  const ast::Expr& expr = module_[node.target];
+  auto combined = [&](const Value& current) -> Value {
+    Value operand = evaluate(node.value);
+    if (current.is<List>() && node.op == Operator::Add) {
+      const Value items[] = {operand};
+      call_list_method(lowering_, "extend", current.as<List>(), items);
+      return current;
+    }
+    const Value operands[] = {current, operand};
+    return operate(lowering_, node.op, operands);
+  };
+  if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
+    Value container = evaluate(item->value), index = evaluate(item->index);
+    if (!container.items()) set_item(lowering_, container, index, None{});  // refuses it
+    set_item(lowering_, container, index, combined(get_item(lowering_, container, index)));
+    return Flow::Next;
+  }
+  assign(node.target, combined(evaluate(node.target)), true);
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::AnnAssign& node) {
+  if (node.value) assign(node.target, evaluate(node.value), true);
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::ExprStmt& node) {
+  const ast::Expr& expr = module_[node.value];
+  if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+    Lowering::At at(lowering_, expr.span);
+    call_value(*call, expr, false);
+  } else {
+    evaluate(node.value);
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::Def& node) {
+  scope_.values.insert_or_assign(module_[node.function].name, make_function(node.function));
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::For& node) {
+  Value iterable = evaluate(node.iterable);
+  Sequence items(lowering_, iterable, "a `for`");
+  for (size_t i = 0; i < items.size(); ++i) {
+    lowering_.step();
+    assign(node.target, items[i], false);
+    Flow flow = run(node.body);
+    if (flow == Flow::Return) return flow;
+    if (flow == Flow::Break) break;
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::While& node) {
+  for (;;) {
+    Value test = evaluate(node.test);
+    Lowering::At at(lowering_, module_[node.test].span);
+    if (!truth(lowering_, test, "the condition of a `while`")) return Flow::Next;
+    Flow flow = run(node.body);
+    if (flow == Flow::Return) return flow;
+    if (flow == Flow::Break) return Flow::Next;
+  }
+}
+
+Frame::Flow Frame::execute(const ast::If& node) {
+  for (const ast::If::Branch& branch : node.branches) {
+    Value test = evaluate(branch.test);
+    Lowering::At at(lowering_, module_[branch.test].span);
+    if (truth(lowering_, test, "the condition of an `if`")) return run(branch.body);
+  }
+  return run(node.otherwise);
+}
+
+Frame::Flow Frame::execute(const ast::Import& node) {
+  for (const ast::Import::Binding& binding : node.bindings) {
+    if (binding.name == "*") continue;
+    std::string_view module = binding.module;
+    std::optional<Namespace> known;
+    if (module == "torch") known = Namespace::Torch;
+    if (module == "torch.nn") known = Namespace::Nn;
+    if (module == "torch.nn.functional") known = Namespace::Functional;
+    if (module == "math") known = Namespace::Math;
+    if (!known) {
+      scope_.foreign.emplace_back(binding.alias, module);
+      continue;
+    }
+    std::optional<Value> value = *known;
+    if (!binding.name.empty()) value = namespace_attribute(lowering_, *known, binding.name);
+    if (value)
+      scope_.values.insert_or_assign(binding.alias, std::move(*value));
+    else
+      scope_.foreign.emplace_back(binding.alias, module);
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::Assert& node) {
+  check(node.test, node.message ? message_text(node.message) : "");
+  return Flow::Next;
+}
+
+/// What is known now is decided now; what depends on sizes and scalars becomes a condition of the call.
+void Frame::check(ExprId test, const std::string& message) {
+  const ast::Expr& expr = module_[test];
+  if (const auto* both = std::get_if<ast::BoolOp>(&expr.node); both && both->is_and) {
+    for (ExprId operand : both->operands) check(operand, message);
+    return;
+  }
+  Value value = evaluate(test);
+  Lowering::At at(lowering_, expr.span);
+  std::string failed = message.empty() ? fmt::format("`{}` does not hold", expr.span.text()) : message;
+  if (value.is_number()) {
+    ir::HostId id = lowering_.graph.host.resolve(value.number());
+    if (!lowering_.graph.host.is_constant(id))
+      return lowering_.require(ir::Condition::Kind::True, id, id, std::move(failed));
+  }
+  if (!truth(lowering_, value, "what an `assert` states")) lowering_.fail(std::move(failed));
+}
+
+Frame::Flow Frame::execute(const ast::Raise& node) {
+  std::string text;
+  for (ExprId argument : node.arguments) text += (text.empty() ? "" : ", ") + message_text(argument);
+  lowering_.fail(text.empty() ? node.exception : text);
+}
+
+/// The text of an error message of the author's. Its fields are shown as they are written: a message that cannot be
+/// put together must not hide what it is about.
+std::string Frame::message_text(ExprId id) {
+  Depth depth(lowering_);
+  const ast::Expr& expr = module_[id];
+  if (const auto* constant = std::get_if<ast::Constant>(&expr.node))
+    if (const auto* text = std::get_if<std::string>(&constant->value)) return *text;
+  if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {
+    if (binary->op == Operator::Mod) return message_text(binary->left);
+    if (binary->op == Operator::Add) return message_text(binary->left) + message_text(binary->right);
+  }
+  if (const auto* call = std::get_if<ast::Call>(&expr.node))
+    if (const auto* method = std::get_if<ast::Attribute>(&module_[call->function].node);
+        method && method->name == "format")
+      return message_text(method->value);
+  return std::string(expr.span.text());
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "frontend/interpret/interpreter.h"
+
+namespace ingot::frontend {
+
+/// The names of a module, of one call of a function, or of a comprehension.
+struct Scope {
+  const ast::Module& module;
+  Scope* enclosing = nullptr;
+  /// What the text binds here, sorted: looked up nowhere else, bound yet or not. A module has none.
+  const std::vector<std::string>* locals = nullptr;
+  std::unordered_map<std::string_view, Value> values;
+  std::vector<std::pair<std::string_view, std::string_view>> foreign;  ///< imports that mean nothing here: name, module
+  bool captured = false;                                               ///< a function closes over it
+};
+
+/// Evaluates the statements and expressions of one scope.
+class Frame {
+ public:
+  enum class Flow { Next, Break, Continue, Return };
+
+  Frame(Lowering& lowering, Scope& scope) : lowering_(lowering), module_(scope.module), scope_(scope) {}
+
+  Value evaluate(ast::ExprId id);
+  /// Flow::Return leaves the value in `returned`.
+  Flow run(const ast::Block& block);
+  Value returned;
+  Span returned_at;
+
+ private:
+  // Statements
+  Flow execute(const ast::Return& node);
+  Flow execute(const ast::Assign& node);
+  Flow execute(const ast::AugAssign& node);
+  Flow execute(const ast::AnnAssign& node);
+  Flow execute(const ast::ExprStmt& node);
+  Flow execute(const ast::Def& node);
+  Flow execute(const ast::For& node);
+  Flow execute(const ast::While& node);
+  Flow execute(const ast::If& node);
+  Flow execute(const ast::Import& node);
+  Flow execute(const ast::Assert& node);
+  Flow execute(const ast::Raise& node);
+  Flow execute(const ast::Pass&) { return Flow::Next; }
+  Flow execute(const ast::Break&) { return Flow::Break; }
+  Flow execute(const ast::Continue&) { return Flow::Continue; }
+  /// Binds the names of a target. `named`: they are the author's names for these values, and not a loop's or an alias.
+  void assign(ast::ExprId target, const Value& value, bool named);
+  void check(ast::ExprId test, const std::string& message);
+  std::string message_text(ast::ExprId id);
+
+  // Expressions
+  Value value_of(const ast::Constant& node, const ast::Expr&);
+  Value value_of(const ast::Name& node, const ast::Expr&);
+  Value value_of(const ast::Binary& node, const ast::Expr&);
+  Value value_of(const ast::Unary& node, const ast::Expr&);
+  Value value_of(const ast::Compare& node, const ast::Expr&);
+  Value value_of(const ast::BoolOp& node, const ast::Expr&);
+  Value value_of(const ast::IfExp& node, const ast::Expr&);
+  Value value_of(const ast::Tuple& node, const ast::Expr&);
+  Value value_of(const ast::List& node, const ast::Expr&);
+  Value value_of(const ast::Comprehension& node, const ast::Expr&);
+  Value value_of(const ast::Lambda& node, const ast::Expr&);
+  Value value_of(const ast::Slice& node, const ast::Expr&);
+  Value value_of(const ast::Subscript& node, const ast::Expr&);
+  Value value_of(const ast::Attribute& node, const ast::Expr&);
+  Value value_of(const ast::Call& node, const ast::Expr&);
+  Value value_of(const ast::Starred& node, const ast::Expr&);
+  std::vector<Value> values_of(const std::vector<ast::ExprId>& items);
+  Value call_value(const ast::Call& node, const ast::Expr& expr, bool used);
+  void comprehend(const ast::Comprehension& node, size_t clause, const Value& iterable, std::vector<Value>& items);
+  Value make_function(ast::FunctionId id);
+  [[noreturn]] void unknown_name(const std::string& name);
+  [[noreturn]] void unbound_name(const std::string& name);
+  void refuse_foreign(std::string_view name);
+
+  Lowering& lowering_;
+  const ast::Module& module_;
+  Scope& scope_;
+};
+
+/// Counts a level of evaluation for as long as it lives; too many are an error, long before a thread's stack is full.
+class Depth {
+ public:
+  explicit Depth(Lowering& lowering);
+  ~Depth() { --lowering_.depth; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+
+ private:
+  Lowering& lowering_;
+};
+
+/// torch.name, math.name, …; none if there is no such thing.
+std::optional<Value> namespace_attribute(Lowering& lowering, Namespace space, std::string_view name);
+/// Calls a function on values that are bound already, one a parameter; none: the default.
+/// `returned_at` becomes the place of the `return` that ended it.
+Value call_bound(Lowering& lowering, const Function& function, std::vector<std::optional<Value>> values,
+                 Span* returned_at = nullptr);
+/// Gives each parameter its value, none where its default holds; errors name the callee and show its signature.
+std::vector<std::optional<Value>> bind(Lowering& lowering, const ast::Module& module, const ast::Function& callee,
+                                       Arguments arguments);
+/// "clamp(x, min=None, max=None)".
+std::string signature_text(const ast::Module& module, const ast::Function& function);
+
+}  // namespace ingot::frontend

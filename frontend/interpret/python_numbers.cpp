@@ -1,0 +1,323 @@
+#include "frontend/interpret/python_numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "frontend/interpret/interpreter.h"
+#include "frontend/interpret/sequences.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+using ir::HostId;
+using ir::HostKind;
+using ir::HostOp;
+using ir::HostValue;
+
+constexpr int kMaxDepth = 100;  // of sequences in sequences that are compared
+constexpr int64_t kLongestSequence = 1'000'000;
+
+std::optional<HostOp> host_op(Operator op) {
+  switch (op) {
+    case Operator::Add:
+      return HostOp::Add;
+    case Operator::Sub:
+      return HostOp::Sub;
+    case Operator::Mult:
+      return HostOp::Mul;
+    case Operator::Div:
+      return HostOp::TrueDiv;
+    case Operator::FloorDiv:
+      return HostOp::FloorDiv;
+    case Operator::Mod:
+      return HostOp::Mod;
+    case Operator::Pow:
+      return HostOp::Pow;
+    case Operator::Lt:
+      return HostOp::Lt;
+    case Operator::LtE:
+      return HostOp::Le;
+    case Operator::Gt:
+      return HostOp::Gt;
+    case Operator::GtE:
+      return HostOp::Ge;
+    case Operator::Eq:
+      return HostOp::Eq;
+    case Operator::NotEq:
+      return HostOp::Ne;
+    case Operator::Neg:
+      return HostOp::Neg;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Python's name of a value's type, for its own sentences.
+std::string type_name(Lowering& lowering, const Value& value) {
+  if (!value.is_number()) {
+    if (value.is<Tuple>()) return "tuple";
+    if (value.is<List>()) return "list";
+    if (value.is<std::string>()) return "str";
+    return describe(value);
+  }
+  switch (lowering.graph.host.kind(value.number())) {
+    case HostKind::Bool:
+      return "bool";
+    case HostKind::Int:
+      return "int";
+    case HostKind::Float:
+      return "float";
+  }
+  throw_internal("a number of no kind");
+}
+
+[[noreturn]] void unsupported(Lowering& lowering, Operator op, std::span<const Value> operands) {
+  std::string hint;
+  for (const Value& operand : operands) {
+    if (operand.is_none()) hint = "`None` is no number: give it a value, or test for it with `is None`";
+    if (operand.is<const Builtin*>() || operand.is<std::shared_ptr<const Function>>())
+      hint = "this is a function: call it with `(…)`";
+  }
+  if (operands.size() == 1)
+    lowering.fail(fmt::format("`{}` does not take {}", spelling(op), type_name(lowering, operands[0])), hint);
+  lowering.fail(fmt::format("`{}` does not take {} and {}", spelling(op), type_name(lowering, operands[0]),
+                            type_name(lowering, operands[1])),
+                hint);
+}
+
+[[noreturn]] void too_large(Lowering& lowering) {
+  lowering.fail("the integer does not fit in 64 bits", "integers reach from -2**63 to 2**63 - 1; use a float");
+}
+
+int64_t shifted_left(Lowering& lowering, int64_t value, int64_t by) {
+  if (value == 0) return 0;
+  if (by >= 63) too_large(lowering);
+  int64_t result = 0;
+  if (__builtin_mul_overflow(value, int64_t{1} << by, &result)) too_large(lowering);
+  return result;
+}
+
+bool is_bitwise(Operator op) {
+  return op == Operator::BitAnd || op == Operator::BitOr || op == Operator::BitXor || op == Operator::LShift ||
+         op == Operator::RShift || op == Operator::Invert;
+}
+
+Value bitwise(Lowering& lowering, Operator op, std::span<const Value> operands) {
+  std::vector<HostValue> values;
+  for (const Value& operand : operands) {
+    if (lowering.graph.host.kind(operand.number()) == HostKind::Float) unsupported(lowering, op, operands);
+    values.push_back(lowering.static_number(operand.number()));
+  }
+  int64_t a = values[0].as_int();
+  if (op == Operator::Invert) return number(lowering.integer(~a));
+  int64_t b = values[1].as_int();
+  if (op == Operator::LShift || op == Operator::RShift) {
+    if (b < 0) lowering.fail("negative shift count", "shift the other way");
+    return number(
+        lowering.integer(op == Operator::LShift ? shifted_left(lowering, a, b) : a >> std::min<int64_t>(b, 63)));
+  }
+  int64_t result = op == Operator::BitAnd ? a & b : op == Operator::BitOr ? a | b : a ^ b;
+  if (values[0].kind == HostKind::Bool && values[1].kind == HostKind::Bool) return boolean(lowering, result != 0);
+  return number(lowering.integer(result));
+}
+
+Value number_operator(Lowering& lowering, Operator op, std::span<const Value> operands) {
+  if (is_bitwise(op)) return bitwise(lowering, op, operands);
+  std::vector<HostId> ids;
+  for (const Value& operand : operands) ids.push_back(operand.number());
+  if (op == Operator::Pos) {
+    bool is_bool = lowering.graph.host.kind(ids[0]) == HostKind::Bool;
+    return number(is_bool ? lowering.host(HostOp::Int, std::move(ids)) : ids[0]);
+  }
+  if (auto host = host_op(op)) return number(host_operation(lowering, *host, std::move(ids)));
+  unsupported(lowering, op, operands);
+}
+
+/// Joins two sequences, or repeats one.
+Value joined(const Value& a, const Value& b) {
+  std::vector<Value> items = *a.items();
+  items.insert(items.end(), b.items()->begin(), b.items()->end());
+  return a.is<Tuple>() ? Value::tuple(std::move(items)) : Value::list(std::move(items));
+}
+
+Value repeated(Lowering& lowering, const Value& sequence, const Value& count) {
+  int64_t times = std::max<int64_t>(0, lowering.static_int(count, "how often a sequence is repeated"));
+  const std::vector<Value>& items = *sequence.items();
+  if (!items.empty() && times > kLongestSequence / static_cast<int64_t>(items.size()))
+    lowering.fail("a sequence of more than 1,000,000 items is too long", "loops are unrolled: make it shorter");
+  std::vector<Value> result;
+  for (int64_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
+  return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
+}
+
+/// `a and b` of two host booleans, without asking for their values.
+HostId both(Lowering& lowering, HostId a, HostId b) {
+  return lowering.host(HostOp::Select, {a, b, lowering.graph.host.boolean(false)});
+}
+
+HostId equal(Lowering& lowering, const Value& a, const Value& b, int depth) {
+  auto constant = [&](bool value) { return lowering.graph.host.boolean(value); };
+  if (a.is_number() && b.is_number()) {
+    if (lowering.graph.host.same(a.number(), b.number()) && lowering.graph.host.kind(a.number()) != HostKind::Float)
+      return constant(true);
+    return lowering.host(HostOp::Eq, {a.number(), b.number()});
+  }
+  if (a.is_tensor() || b.is_tensor()) {
+    if (identical(a, b)) return constant(true);
+    lowering.fail("tensors inside tuples or lists are not compared", "compare the tensors themselves, one by one");
+  }
+  bool sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
+  if (!sequences) {
+    if (a.is<Range>() && b.is<Range>()) {
+      const Range &x = a.as<Range>(), &y = b.as<Range>();
+      return constant(x.start == y.start && x.stop == y.stop && x.step == y.step);
+    }
+    return constant(identical(a, b));
+  }
+  if (depth == kMaxDepth) lowering.fail("the tuples or lists are nested too deeply to compare");
+  const std::vector<Value>&x = *a.items(), &y = *b.items();
+  if (&x == &y) return constant(true);
+  if (x.size() != y.size()) return constant(false);
+  HostId result = constant(true);
+  for (size_t i = 0; i < x.size(); ++i) {
+    lowering.step();
+    result = both(lowering, result, equal(lowering, x[i], y[i], depth + 1));
+  }
+  return result;
+}
+
+bool contains(Lowering& lowering, const Value& container, const Value& item) {
+  if (container.is<std::string>() && item.is<std::string>())
+    return container.as<std::string>().find(item.as<std::string>()) != std::string::npos;
+  Sequence sequence(lowering, container, "`in`");
+  for (size_t i = 0; i < sequence.size(); ++i) {
+    lowering.step();
+    if (lowering.static_number(equal(lowering, sequence[i], item)).truthy()) return true;
+  }
+  return false;
+}
+
+/// Python's order of tuples and lists: that of the first items that differ.
+bool ordered(Lowering& lowering, Operator op, const std::vector<Value>& a, const std::vector<Value>& b) {
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (lowering.static_number(equal(lowering, a[i], b[i])).truthy()) continue;
+    const Value pair[] = {a[i], b[i]};
+    return truth(lowering, operate(lowering, op, pair), "a comparison of sequences");
+  }
+  switch (op) {
+    case Operator::Lt:
+      return a.size() < b.size();
+    case Operator::LtE:
+      return a.size() <= b.size();
+    case Operator::Gt:
+      return a.size() > b.size();
+    default:
+      return a.size() >= b.size();
+  }
+}
+
+bool is_order(Operator op) {
+  return op == Operator::Lt || op == Operator::LtE || op == Operator::Gt || op == Operator::GtE;
+}
+
+bool ordered(Operator op, const std::string& a, const std::string& b) {
+  switch (op) {
+    case Operator::Lt:
+      return a < b;
+    case Operator::LtE:
+      return a <= b;
+    case Operator::Gt:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+}  // namespace
+
+Value number(HostId id) { return Number{id}; }
+Value boolean(Lowering& lowering, bool value) { return Number{lowering.graph.host.boolean(value)}; }
+
+HostId host_operation(Lowering& lowering, HostOp op, std::vector<HostId> operands) {
+  if (lowering.graph.host.kind_depends_on_value(op, operands))
+    for (HostId& operand : operands) operand = lowering.graph.host.constant(lowering.static_number(operand));
+  return lowering.host(op, std::move(operands));
+}
+
+HostId require_number(Lowering& lowering, const Value& value, std::string_view what) {
+  if (value.is_number()) return value.number();
+  if (value.is_tensor())
+    lowering.fail(fmt::format("{} takes numbers, not {}", what, describe(value)),
+                  "the functions of torch take tensors");
+  lowering.fail(fmt::format("{} takes numbers, not {}", what, describe(value)));
+}
+
+HostId equal(Lowering& lowering, const Value& a, const Value& b) { return equal(lowering, a, b, 0); }
+
+bool identical(const Value& a, const Value& b) {
+  if (a.variant().index() != b.variant().index()) return false;
+  return std::visit(
+      [&](const auto& x) {
+        using T = std::decay_t<decltype(x)>;
+        const T& y = b.as<T>();
+        if constexpr (std::is_same_v<T, None> || std::is_same_v<T, Ellipsis>) {
+          return true;
+        } else if constexpr (std::is_same_v<T, Number>) {
+          return x.id == y.id;
+        } else if constexpr (std::is_same_v<T, Tuple> || std::is_same_v<T, List>) {
+          return x.items == y.items;
+        } else if constexpr (std::is_same_v<T, Slice>) {
+          return x.bounds == y.bounds;
+        } else if constexpr (std::is_same_v<T, Range>) {
+          return x.start == y.start && x.stop == y.stop && x.step == y.step;
+        } else if constexpr (std::is_same_v<T, BoundMethod>) {
+          return identical(*x.function, *y.function) && identical(*x.self, *y.self);
+        } else {
+          return x == y;
+        }
+      },
+      a.variant());
+}
+
+Value static_operator(Lowering& lowering, Operator op, std::span<const Value> operands) {
+  const Value& a = operands[0];
+  if (op == Operator::Not) return boolean(lowering, !truth(lowering, a, "the operand of `not`"));
+  if (operands.size() == 1) {
+    if (!a.is_number()) unsupported(lowering, op, operands);
+    return number_operator(lowering, op, operands);
+  }
+  const Value& b = operands[1];
+  switch (op) {
+    case Operator::Is:
+      return boolean(lowering, identical(a, b));
+    case Operator::IsNot:
+      return boolean(lowering, !identical(a, b));
+    case Operator::In:
+      return boolean(lowering, contains(lowering, b, a));
+    case Operator::NotIn:
+      return boolean(lowering, !contains(lowering, b, a));
+    case Operator::Eq:
+      return number(equal(lowering, a, b));
+    case Operator::NotEq:
+      return number(lowering.host(HostOp::Not, {equal(lowering, a, b)}));
+    default:
+      break;
+  }
+  if (a.is_number() && b.is_number()) return number_operator(lowering, op, operands);
+  bool alike = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
+  if (op == Operator::Add && alike) return joined(a, b);
+  if (op == Operator::Add && a.is<std::string>() && b.is<std::string>())
+    return a.as<std::string>() + b.as<std::string>();
+  if (op == Operator::Mult && a.items() && b.is_number()) return repeated(lowering, a, b);
+  if (op == Operator::Mult && a.is_number() && b.items()) return repeated(lowering, b, a);
+  if (is_order(op) && alike) return boolean(lowering, ordered(lowering, op, *a.items(), *b.items()));
+  if (is_order(op) && a.is<std::string>() && b.is<std::string>())
+    return boolean(lowering, ordered(op, a.as<std::string>(), b.as<std::string>()));
+  unsupported(lowering, op, operands);
+}
+
+}  // namespace ingot::frontend

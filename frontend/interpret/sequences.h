@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "frontend/tensor/lowering.h"
+
+namespace ingot::frontend {
+
+/// What a loop can go over, item by item: a tuple, a list (as it is when each item is asked for, as Python does), a
+/// range (never written out), the parts of a tensor along dim 0.
+class Sequence {
+ public:
+  /// Errors (Author) when the value cannot be iterated; `what` is who asks: "a `for`".
+  Sequence(Lowering& lowering, const Value& value, std::string_view what);
+
+  size_t size() const;
+  Value operator[](size_t i) const;
+  /// All items; more than a million are an error.
+  std::vector<Value> items() const;
+
+ private:
+  Lowering& lowering_;
+  std::variant<Range, std::shared_ptr<const std::vector<Value>>> of_;
+};
+
+int64_t length(const Range& range);
+/// tuple[index], list[index] and range[index] for a number or a slice.
+Value sequence_item(Lowering& lowering, const Value& sequence, const Value& index);
+/// list[index] = value; tuples and tensors refuse.
+void set_item(Lowering& lowering, const Value& target, const Value& index, const Value& value);
+
+/// A method of lists: append, extend, insert, pop, index, count; null if there is none of that name.
+bool is_list_method(std::string_view name);
+Value call_list_method(Lowering& lowering, std::string_view name, const List& self, std::span<const Value> arguments);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/library/builtins.h"
+
+// The tables that builtins() joins, one file a theme, and what they share.
+
+namespace ingot::frontend {
+
+using Args = std::span<const Value>;
+
+std::vector<Builtin> pointwise_builtins();
+std::vector<Builtin> view_builtins();
+std::vector<Builtin> type_builtins();
+std::vector<Builtin> index_builtins();
+std::vector<Builtin> refused_builtins();
+
+inline constexpr bool kFunction = true, kNoFunction = false, kMethod = true, kNoMethod = false;
+
+/// An argument that must be a tensor; `what` names it.
+const Tensor& require_tensor(const Lowering& lowering, const Value& value, std::string_view what);
+/// A tuple or list of tensors.
+std::vector<Tensor> require_tensors(const Lowering& lowering, const Value& value, std::string_view what);
+ir::DType require_dtype(const Lowering& lowering, const Value& value);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,62 @@
+#include "frontend/library/builtin_tables.h"
+#include "frontend/tensor/concat.h"
+#include "frontend/tensor/gather.h"
+#include "frontend/tensor/shapes.h"
+
+// Functions that put tensors together and that index by tensors.
+
+namespace ingot::frontend {
+namespace {
+
+Value call_cat(Lowering& lowering, const Builtin& self, Args args) {
+  return cat(lowering, require_tensors(lowering, args[0], self.name), args[1]);
+}
+
+Value call_stack(Lowering& lowering, const Builtin& self, Args args) {
+  return stack(lowering, require_tensors(lowering, args[0], self.name), args[1]);
+}
+
+Value call_take(Lowering& lowering, const Builtin&, Args args) {
+  return take(lowering, require_tensor(lowering, args[0], "take: `input`"),
+              require_tensor(lowering, args[1], "take: `index`"));
+}
+
+Value call_index_select(Lowering& lowering, const Builtin&, Args args) {
+  const Tensor& x = require_tensor(lowering, args[0], "index_select: `input`");
+  return index_select(lowering, x, resolve_dim(lowering, args[1], x.rank()),
+                      require_tensor(lowering, args[2], "index_select: `index`"));
+}
+
+Value call_gather(Lowering& lowering, const Builtin&, Args args) {
+  const Tensor& x = require_tensor(lowering, args[0], "gather: `input`");
+  return gather(lowering, x, resolve_dim(lowering, args[1], x.rank()),
+                require_tensor(lowering, args[2], "gather: `index`"));
+}
+
+}  // namespace
+
+std::vector<Builtin> index_builtins() {
+  return {
+      {"cat", "(tensors, dim=0)", kFunction, kNoMethod, {}, call_cat, "tensors side by side along a dim"},
+      {"concat", "(tensors, dim=0)", kFunction, kNoMethod, "cat", call_cat},
+      {"concatenate", "(tensors, dim=0)", kFunction, kNoMethod, "cat", call_cat},
+      {"stack", "(tensors, dim=0)", kFunction, kNoMethod, {}, call_stack, "tensors side by side along a new dim"},
+      {"take", "(input, index)", kFunction, kMethod, {}, call_take, "elements by their place in row-major order"},
+      {"index_select",
+       "(input, dim, index)",
+       kFunction,
+       kMethod,
+       {},
+       call_index_select,
+       "the coordinates of a dim that a vector names"},
+      {"gather",
+       "(input, dim, index)",
+       kFunction,
+       kMethod,
+       {},
+       call_gather,
+       "along a dim the coordinate that the index has at each place"},
+  };
+}
+
+}  // namespace ingot::frontend

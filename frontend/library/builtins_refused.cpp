@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <string>
+
+#include "frontend/library/builtin_tables.h"
+
+// What PyTorch has and the language has not: calling it says why, and what to do instead.
+
+namespace ingot::frontend {
+namespace {
+
+Value call_refused(Lowering& lowering, const Builtin& self, Args) {
+  const size_t split = self.refusal.find("; ");
+  const std::string_view why = self.refusal.substr(0, split);
+  const std::string_view instead = split == std::string_view::npos ? "" : self.refusal.substr(split + 2);
+  lowering.fail(fmt::format("`{}` is not in the language: {}", self.name, why), std::string(instead));
+}
+
+struct Refused {
+  std::string_view names;  ///< divided by spaces
+  std::string_view refusal;
+};
+
+constexpr Refused kRefused[] = {
+    {"sum mean amax amin prod logsumexp softmax log_softmax softmin var std var_mean norm argmax argmin all any "
+     "count_nonzero nansum nanmean median nanmedian cumsum cumprod logcumsumexp aminmax layer_norm group_norm rms_norm "
+     "batch_norm normalize cross_entropy nll_loss cosine_similarity",
+     "reductions are not in the language yet; reduce the op's result, as in f(x, y).sum()"},
+    {"matmul mm bmm mv dot inner outer einsum addmm baddbmm linear conv1d conv2d conv3d bilinear embedding "
+     "scaled_dot_product_attention",
+     "an op of the language computes each element by itself; call torch's own before or after it"},
+    {"sort topk argsort unique nonzero masked_select bincount histc searchsorted kthvalue",
+     "its result depends on all elements; call torch's own before or after the op"},
+    {"scatter scatter_add index_add index_put index_copy index_fill masked_scatter",
+     "an op writes each element of its result once; choose with where(mask, a, b)"},
+    {"dropout rand randn rand_like randn_like randint bernoulli normal",
+     "an op draws no random numbers; pass them as a tensor"},
+    {"empty empty_like empty_strided new_empty", "its elements have no values; use zeros_like(x)"},
+    {"zeros ones full eye linspace logspace new_zeros new_ones new_full new_tensor from_numpy as_tensor",
+     "it makes a tensor whose device is not that of an input; use zeros_like, ones_like or full_like"},
+    {"item tolist numpy", "the values of a tensor are not known when the op is compiled; compute with the tensor"},
+    {"backward requires_grad_ retain_grad register_hook grad",
+     "an op computes values; gradients are taken outside of the op"},
+    {"stride storage_offset data_ptr is_contiguous as_strided untyped_storage set_",
+     "how a tensor lies in memory is not visible to an op; index it instead"},
+    {"repeat tile repeat_interleave roll", "it copies elements around; use expand, or cat of slices"},
+    {"cuda cpu pin_memory", "an op runs where its tensors are; move them before the call"},
+};
+
+}  // namespace
+
+std::vector<Builtin> refused_builtins() {
+  std::vector<Builtin> rows;
+  for (const Refused& refused : kRefused) {
+    for (size_t begin = 0; begin < refused.names.size();) {
+      const size_t end = std::min(refused.names.find(' ', begin), refused.names.size());
+      Builtin row{refused.names.substr(begin, end - begin),
+                  "(*args, dim=None, keepdim=False, dtype=None, correction=1, unbiased=True, axis=None)",
+                  kFunction,
+                  kMethod,
+                  {},
+                  call_refused};
+      row.refusal = refused.refusal;
+      rows.push_back(row);
+      begin = end + 1;
+    }
+  }
+  return rows;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,255 @@
+#include "frontend/syntax/ast_print.h"
+
+#include <type_traits>
+#include <utility>
+
+#include "base/text.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+using ast::Block;
+using ast::ExprId;
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += "\\x";
+      result += "0123456789abcdef"[c >> 4];
+      result += "0123456789abcdef"[c & 15];
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string constant(const ast::Constant& node) {
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, ast::NoneLiteral>) return "None";
+        if constexpr (std::is_same_v<T, ast::EllipsisLiteral>) return "...";
+        if constexpr (std::is_same_v<T, bool>) return value ? "True" : "False";
+        if constexpr (std::is_same_v<T, int64_t>) return std::to_string(value);
+        if constexpr (std::is_same_v<T, double>) return round_trip(value);
+        if constexpr (std::is_same_v<T, std::string>) return quoted(value);
+      },
+      node.value);
+}
+
+/// Prints expressions with a stack of its own: a sum of thousands of terms is that deep.
+class Printer {
+ public:
+  explicit Printer(const ast::Module& module) : module_(module) {}
+
+  std::string module() {
+    block(module_.body, 0);
+    return std::move(text_);
+  }
+
+ private:
+  /// What is still to be printed: a word, or an expression.
+  using Piece = std::variant<std::string, ExprId>;
+  using Pieces = std::vector<Piece>;
+
+  std::string term(ExprId id) const {
+    if (!id) return "None";
+    std::string text;
+    Pieces stack = {id};
+    while (!stack.empty()) {
+      Piece piece = std::move(stack.back());
+      stack.pop_back();
+      if (const auto* word = std::get_if<std::string>(&piece)) {
+        text += *word;
+        continue;
+      }
+      Pieces parts = pieces(std::get<ExprId>(piece));
+      stack.insert(stack.end(), std::make_move_iterator(parts.rbegin()), std::make_move_iterator(parts.rend()));
+    }
+    return text;
+  }
+
+  static void append(Pieces& pieces, ExprId id) {
+    pieces.emplace_back(" ");
+    if (id)
+      pieces.emplace_back(id);
+    else
+      pieces.emplace_back("_");
+  }
+
+  static Pieces list(std::string head, const std::vector<ExprId>& items) {
+    Pieces result = {"(" + std::move(head)};
+    for (ExprId item : items) append(result, item);
+    result.emplace_back(")");
+    return result;
+  }
+
+  Pieces pieces(ExprId id) const {
+    return std::visit([&](const auto& node) { return pieces(node); }, module_[id].node);
+  }
+  Pieces pieces(const ast::Constant& node) const { return {constant(node)}; }
+  Pieces pieces(const ast::Name& node) const { return {node.name}; }
+  Pieces pieces(const ast::Binary& node) const { return list(std::string(spelling(node.op)), {node.left, node.right}); }
+  Pieces pieces(const ast::Unary& node) const { return list(std::string(spelling(node.op)), {node.operand}); }
+  Pieces pieces(const ast::Compare& node) const {
+    Pieces result = {"(compare"};
+    append(result, node.left);
+    for (size_t i = 0; i < node.ops.size(); ++i) {
+      result.emplace_back(" " + std::string(spelling(node.ops[i])));
+      append(result, node.rights[i]);
+    }
+    result.emplace_back(")");
+    return result;
+  }
+  Pieces pieces(const ast::BoolOp& node) const { return list(node.is_and ? "and" : "or", node.operands); }
+  Pieces pieces(const ast::IfExp& node) const { return list("if", {node.test, node.then, node.otherwise}); }
+  Pieces pieces(const ast::Tuple& node) const { return list("tuple", node.items); }
+  Pieces pieces(const ast::List& node) const { return list("list", node.items); }
+  Pieces pieces(const ast::Comprehension& node) const {
+    Pieces result = {node.is_generator ? "(generator" : "(comprehension"};
+    append(result, node.element);
+    for (const auto& clause : node.clauses) {
+      result.emplace_back(" (for");
+      append(result, clause.target);
+      append(result, clause.iterable);
+      for (ExprId condition : clause.conditions) {
+        result.emplace_back(" if");
+        append(result, condition);
+      }
+      result.emplace_back(")");
+    }
+    result.emplace_back(")");
+    return result;
+  }
+  Pieces pieces(const ast::Lambda& node) const {
+    const ast::Function& function = module_[node.function];
+    Pieces result = {"(lambda (" + parameters(function) + ")"};
+    append(result, function.value);
+    result.emplace_back(")");
+    return result;
+  }
+  Pieces pieces(const ast::Slice& node) const { return list("slice", {node.lower, node.upper, node.step}); }
+  Pieces pieces(const ast::Subscript& node) const { return list("[]", {node.value, node.index}); }
+  Pieces pieces(const ast::Attribute& node) const { return {"(. ", node.value, " " + node.name + ")"}; }
+  Pieces pieces(const ast::Call& node) const {
+    Pieces result = list("call", {node.function});
+    result.pop_back();
+    for (ExprId argument : node.arguments) append(result, argument);
+    for (const auto& keyword : node.keywords) {
+      result.emplace_back(" " + keyword.name + "=");
+      result.emplace_back(keyword.value);
+    }
+    result.emplace_back(")");
+    return result;
+  }
+  Pieces pieces(const ast::Starred& node) const { return {"*", node.value}; }
+
+  std::string parameters(const ast::Function& function) const {
+    std::string text;
+    bool star = false;
+    for (const ast::Parameter& parameter : function.parameters) {
+      if (!text.empty()) text += ", ";
+      if (parameter.kind == ast::Parameter::Kind::VarArgs) {
+        text += "*";
+        star = true;
+      } else if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !star) {
+        text += "*, ";
+        star = true;
+      }
+      text += parameter.name;
+      if (parameter.annotation) text += ": " + term(parameter.annotation);
+      if (parameter.fallback) text += "=" + term(parameter.fallback);
+    }
+    return text;
+  }
+
+  void line(size_t depth, const std::string& text, Span place = {}) {
+    std::string whole = std::string(2 * depth, ' ') + text;
+    if (place) {
+      constexpr size_t kPlaceColumn = 60;
+      Source::Position at = place.source->position(place.begin);
+      whole.resize(std::max(whole.size() + 2, kPlaceColumn), ' ');
+      whole += "# " + std::to_string(at.line) + ":" + std::to_string(at.column);
+    }
+    text_ += whole + "\n";
+  }
+
+  void block(const Block& body, size_t depth) {
+    for (ast::StmtId id : body)
+      std::visit([&](const auto& node) { statement(node, module_[id].span, depth); }, module_[id].node);
+  }
+  void statement(const ast::Return& node, Span at, size_t depth) {
+    line(depth, node.value ? "return " + term(node.value) : "return", at);
+  }
+  void statement(const ast::Assign& node, Span at, size_t depth) {
+    std::string text;
+    for (ExprId target : node.targets) text += term(target) + " = ";
+    line(depth, text + term(node.value), at);
+  }
+  void statement(const ast::AugAssign& node, Span at, size_t depth) {
+    line(depth, term(node.target) + " " + std::string(spelling(node.op)) + "= " + term(node.value), at);
+  }
+  void statement(const ast::AnnAssign& node, Span at, size_t depth) {
+    std::string value = node.value ? " = " + term(node.value) : "";
+    line(depth, term(node.target) + ": " + term(node.annotation) + value, at);
+  }
+  void statement(const ast::ExprStmt& node, Span at, size_t depth) { line(depth, term(node.value), at); }
+  void statement(const ast::Def& node, Span at, size_t depth) {
+    const ast::Function& function = module_[node.function];
+    for (ExprId decorator : function.decorators) line(depth, "@" + term(decorator));
+    line(depth, "def " + function.name + "(" + parameters(function) + ")", at);
+    block(function.body, depth + 1);
+  }
+  void statement(const ast::For& node, Span at, size_t depth) {
+    line(depth, "for " + term(node.target) + " in " + term(node.iterable), at);
+    block(node.body, depth + 1);
+  }
+  void statement(const ast::While& node, Span at, size_t depth) {
+    line(depth, "while " + term(node.test), at);
+    block(node.body, depth + 1);
+  }
+  void statement(const ast::If& node, Span at, size_t depth) {
+    for (size_t i = 0; i < node.branches.size(); ++i) {
+      const ast::If::Branch& branch = node.branches[i];
+      line(depth, (i == 0 ? "if " : "elif ") + term(branch.test), i == 0 ? at : module_[branch.test].span);
+      block(branch.body, depth + 1);
+    }
+    if (node.otherwise.empty()) return;
+    line(depth, "else");
+    block(node.otherwise, depth + 1);
+  }
+  void statement(const ast::Import& node, Span at, size_t depth) {
+    for (const auto& binding : node.bindings) {
+      std::string what = binding.name.empty() ? binding.module : binding.module + "." + binding.name;
+      line(depth, "import " + what + (binding.alias.empty() ? "" : " as " + binding.alias), at);
+    }
+  }
+  void statement(const ast::Assert& node, Span at, size_t depth) {
+    line(depth, "assert " + term(node.test) + (node.message ? ", " + term(node.message) : ""), at);
+  }
+  void statement(const ast::Raise& node, Span at, size_t depth) {
+    std::string text = "raise " + node.exception;
+    for (ExprId argument : node.arguments) text += " " + term(argument);
+    line(depth, text, at);
+  }
+  void statement(const ast::Pass&, Span at, size_t depth) { line(depth, "pass", at); }
+  void statement(const ast::Break&, Span at, size_t depth) { line(depth, "break", at); }
+  void statement(const ast::Continue&, Span at, size_t depth) { line(depth, "continue", at); }
+
+  const ast::Module& module_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const ast::Module& module) { return Printer(module).module(); }
+
+}  // namespace ingot::frontend

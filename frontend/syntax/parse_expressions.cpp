@@ -1,0 +1,398 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "base/error.h"
+#include "frontend/syntax/parsing.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+using ast::ExprId;
+
+struct BinaryOperator {
+  std::string_view spelled;
+  Operator op;
+  int precedence;
+};
+constexpr std::array<BinaryOperator, 11> kBinaryOperators = {{{"|", Operator::BitOr, 1},
+                                                              {"^", Operator::BitXor, 2},
+                                                              {"&", Operator::BitAnd, 3},
+                                                              {"<<", Operator::LShift, 4},
+                                                              {">>", Operator::RShift, 4},
+                                                              {"+", Operator::Add, 5},
+                                                              {"-", Operator::Sub, 5},
+                                                              {"*", Operator::Mult, 6},
+                                                              {"/", Operator::Div, 6},
+                                                              {"//", Operator::FloorDiv, 6},
+                                                              {"%", Operator::Mod, 6}}};
+
+const BinaryOperator* binary_operator(const Token& token) {
+  if (!token.is(Token::Kind::Operator)) return nullptr;
+  for (const BinaryOperator& row : kBinaryOperators)
+    if (row.spelled == token.text()) return &row;
+  return nullptr;
+}
+
+std::optional<Operator> comparison_operator(const Token& token) {
+  if (!token.is(Token::Kind::Operator)) return std::nullopt;
+  std::string_view text = token.text();
+  if (text == "<") return Operator::Lt;
+  if (text == "<=") return Operator::LtE;
+  if (text == ">") return Operator::Gt;
+  if (text == ">=") return Operator::GtE;
+  if (text == "==") return Operator::Eq;
+  if (text == "!=") return Operator::NotEq;
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// lambda, or a disjunction with its `if … else …`.
+ExprId Parser::expression() {
+  Level level(*this);
+  if (at_keyword("lambda")) return lambda();
+  uint32_t start = begin();
+  ExprId then = disjunction();
+  if (at_operator(":="))
+    throw_author(peek().span, "`:=` is outside the language", "assign on a line of its own, before the expression");
+  if (!accept_keyword("if")) return then;
+  ExprId test = disjunction();
+  expect_keyword("else", "after `a if condition`", "a choice names both its values");
+  ExprId otherwise = expression();
+  return expr(start, ast::IfExp{test, then, otherwise});
+}
+
+/// One expression, or several with commas, which are a tuple.
+ExprId Parser::expression_list() {
+  uint32_t start = begin();
+  ExprId first = starred_or_expression();
+  if (!at_operator(",")) {
+    if (get<ast::Starred>(first))
+      throw_author(module_[first].span, "a `*` unpacks only into a call, a tuple or a list",
+                   "write `(*values,)` for a tuple of them");
+    return first;
+  }
+  std::vector<ExprId> items = {first};
+  while (accept_operator(",") && !at_expression_end()) items.push_back(starred_or_expression());
+  return expr(start, ast::Tuple{std::move(items)});
+}
+
+/// What may follow the last comma of a list of expressions.
+bool Parser::at_expression_end() {
+  const Token& token = peek();
+  if (token.is(Token::Kind::Newline) || token.is(Token::Kind::End)) return true;
+  if (!token.is(Token::Kind::Operator)) return token.is_keyword("in");
+  std::string_view text = token.text();
+  return text == ")" || text == "]" || text == "}" || text == ":" || text == ";" || text.ends_with("=");
+}
+
+ExprId Parser::starred_or_expression() {
+  uint32_t start = begin();
+  if (!accept_operator("*")) return expression();
+  ExprId value = binary(0);
+  return expr(start, ast::Starred{value});
+}
+
+ExprId Parser::disjunction() {
+  uint32_t start = begin();
+  ExprId first = conjunction();
+  if (!at_keyword("or")) return first;
+  std::vector<ExprId> operands = {first};
+  while (accept_keyword("or")) operands.push_back(conjunction());
+  return expr(start, ast::BoolOp{false, std::move(operands)});
+}
+
+ExprId Parser::conjunction() {
+  uint32_t start = begin();
+  ExprId first = inversion();
+  if (!at_keyword("and")) return first;
+  std::vector<ExprId> operands = {first};
+  while (accept_keyword("and")) operands.push_back(inversion());
+  return expr(start, ast::BoolOp{true, std::move(operands)});
+}
+
+ExprId Parser::inversion() {
+  uint32_t start = begin();
+  if (!accept_keyword("not")) return comparison();
+  Level level(*this);
+  ExprId operand = inversion();
+  return expr(start, ast::Unary{Operator::Not, operand});
+}
+
+ExprId Parser::comparison() {
+  uint32_t start = begin();
+  ExprId left = binary(0);
+  std::vector<Operator> ops;
+  std::vector<ExprId> rights;
+  for (;;) {
+    if (auto op = comparison_operator(peek())) {
+      take();
+      ops.push_back(*op);
+    } else if (accept_keyword("in")) {
+      ops.push_back(Operator::In);
+    } else if (at_keyword("not") && peek(1).is_keyword("in")) {
+      take(), take();
+      ops.push_back(Operator::NotIn);
+    } else if (accept_keyword("is")) {
+      ops.push_back(accept_keyword("not") ? Operator::IsNot : Operator::Is);
+    } else {
+      break;
+    }
+    rights.push_back(binary(0));
+  }
+  if (ops.empty()) return left;
+  return expr(start, ast::Compare{left, std::move(ops), std::move(rights)});
+}
+
+/// The binary operators of at least this precedence: left to right in a loop, the tighter ones by recursion.
+ExprId Parser::binary(int least_precedence) {
+  uint32_t start = begin();
+  ExprId left = unary();
+  for (;;) {
+    if (at_operator("@"))
+      throw_author(peek().span, "matrix products are outside the language", "compute the product before the op");
+    const BinaryOperator* row = binary_operator(peek());
+    if (!row || row->precedence < least_precedence) return left;
+    take();
+    ExprId right = binary(row->precedence + 1);
+    left = expr(start, ast::Binary{row->op, left, right});
+  }
+}
+
+ExprId Parser::unary() {
+  uint32_t start = begin();
+  bool minus = at_operator("-");
+  if (!minus && !at_operator("+") && !at_operator("~")) return power();
+  Level level(*this);
+  Operator op = minus ? Operator::Neg : at_operator("+") ? Operator::Pos : Operator::Invert;
+  take();
+  bool most_negative =
+      minus && peek().is(Token::Kind::Integer) && peek().integer == uint64_t{1} << 63 && !peek(1).is_operator("**");
+  if (most_negative) {
+    take();
+    return expr(start, ast::Constant{std::numeric_limits<int64_t>::min()});
+  }
+  ExprId operand = unary();
+  return expr(start, ast::Unary{op, operand});
+}
+
+ExprId Parser::power() {
+  uint32_t start = begin();
+  ExprId base = postfix();
+  if (!accept_operator("**")) return base;
+  Level level(*this);
+  ExprId exponent = unary();
+  return expr(start, ast::Binary{Operator::Pow, base, exponent});
+}
+
+ExprId Parser::postfix() {
+  uint32_t start = begin();
+  ExprId value = atom();
+  for (;;) {
+    if (accept_operator(".")) {
+      Token name = expect_name("the name of an attribute after `.`");
+      value = expr(start, ast::Attribute{value, std::string(name.text()), name.span});
+    } else if (at_operator("(")) {
+      value = call(start, value);
+    } else if (at_operator("[")) {
+      value = subscript(start, value);
+    } else {
+      return value;
+    }
+  }
+}
+
+ExprId Parser::call(uint32_t start, ExprId function) {
+  Token open = take();
+  std::vector<ExprId> arguments;
+  std::vector<ast::Call::Keyword> keywords;
+  while (!at_operator(")")) {
+    if (at_operator("**"))
+      throw_author(peek().span, "`**` in a call is outside the language", "name each argument: `f(x, dim=0)`");
+    if (peek().is(Token::Kind::Name) && peek(1).is_operator("=")) {
+      Token name = take();
+      take();
+      bool repeated = std::any_of(keywords.begin(), keywords.end(),
+                                  [&](const auto& keyword) { return keyword.name == name.text(); });
+      if (repeated) throw_author(name.span, "`" + std::string(name.text()) + "` is given twice", "keep one of them");
+      ExprId value = expression();
+      keywords.push_back({std::string(name.text()), name.span, value});
+    } else {
+      uint32_t at = begin();
+      ExprId argument = starred_or_expression();
+      if (at_comprehension()) {
+        argument = comprehension(at, argument, true);
+        if (!arguments.empty() || !keywords.empty() || !at_operator(")"))
+          throw_author(module_[argument].span, "a generator among other arguments needs parentheses",
+                       "write `f(a, (x for x in xs))`");
+      }
+      if (!keywords.empty() && !get<ast::Starred>(argument))
+        throw_author(module_[argument].span, "a positional argument follows a keyword argument",
+                     "name it too, or put it before the `" + keywords.back().name + "=`");
+      arguments.push_back(argument);
+    }
+    if (!accept_operator(",")) break;
+  }
+  expect_close(open);
+  return expr(start, ast::Call{function, std::move(arguments), std::move(keywords)});
+}
+
+ExprId Parser::subscript(uint32_t start, ExprId value) {
+  Token open = take();
+  if (at_operator("]")) throw_author(since(open.span.begin), "an index is missing", "write `x[0]` or `x[:]`");
+  uint32_t index_start = begin();
+  ExprId index = subscript_item();
+  if (at_operator(",")) {
+    std::vector<ExprId> items = {index};
+    while (accept_operator(",") && !at_operator("]")) items.push_back(subscript_item());
+    index = expr(index_start, ast::Tuple{std::move(items)});
+  }
+  expect_close(open);
+  return expr(start, ast::Subscript{value, index});
+}
+
+/// An index, or lower:upper:step with any of them missing.
+ExprId Parser::subscript_item() {
+  uint32_t start = begin();
+  if (at_operator("*")) throw_author(peek().span, "`*` in an index is outside the language", "write the indices out");
+  ExprId lower, upper, step;
+  if (!at_operator(":")) lower = expression();
+  if (!accept_operator(":")) return lower;
+  auto part = [&] { return at_operator(":") || at_operator(",") || at_operator("]") ? ExprId{} : expression(); };
+  upper = part();
+  if (accept_operator(":")) step = part();
+  return expr(start, ast::Slice{lower, upper, step});
+}
+
+ExprId Parser::atom() {
+  uint32_t start = begin();
+  const Token& token = peek();
+  switch (token.kind) {
+    case Token::Kind::Name: {
+      std::string name(take().text());
+      return expr(start, ast::Name{std::move(name)});
+    }
+    case Token::Kind::Integer: {
+      Token number = take();
+      if (number.integer == uint64_t{1} << 63)
+        throw_author(number.span, "the integer does not fit in 64 bits",
+                     "integers reach from -2**63 to 2**63 - 1; a larger number must be a float, such as 1e20");
+      return expr(start, ast::Constant{static_cast<int64_t>(number.integer)});
+    }
+    case Token::Kind::Float: {
+      double value = take().real;
+      return expr(start, ast::Constant{value});
+    }
+    case Token::Kind::String:
+    case Token::Kind::FormatString:
+      return string();
+    default:
+      break;
+  }
+  if (at_operator("(")) return parenthesized();
+  if (at_operator("[")) return bracketed();
+  if (accept_operator("...")) return expr(start, ast::Constant{ast::EllipsisLiteral{}});
+  if (accept_keyword("None")) return expr(start, ast::Constant{ast::NoneLiteral{}});
+  if (accept_keyword("True")) return expr(start, ast::Constant{true});
+  if (accept_keyword("False")) return expr(start, ast::Constant{false});
+  refuse_atom();
+}
+
+/// One string, or several side by side, which are one.
+ExprId Parser::string() {
+  uint32_t start = begin();
+  std::string value;
+  while (peek().is(Token::Kind::String) || peek().is(Token::Kind::FormatString)) {
+    Token token = take();
+    if (token.is(Token::Kind::FormatString) && !in_message_)
+      throw_author(token.span, "f-strings are outside the language",
+                   "strings are for names and error messages: write this one without the `f`");
+    value += token.string;
+  }
+  return expr(start, ast::Constant{std::move(value)});
+}
+
+ExprId Parser::parenthesized() {
+  uint32_t start = begin();
+  Token open = take();
+  if (accept_operator(")")) return expr(start, ast::Tuple{});
+  uint32_t inner = begin();
+  ExprId first = starred_or_expression();
+  if (at_comprehension()) {
+    first = comprehension(inner, first, true);
+    expect_close(open);
+    return first;
+  }
+  if (!at_operator(",")) {
+    if (get<ast::Starred>(first))
+      throw_author(module_[first].span, "a `*` unpacks only into a call, a tuple or a list",
+                   "write `(*values,)` for a tuple of them");
+    expect_close(open);
+    return first;
+  }
+  std::vector<ExprId> items = {first};
+  while (accept_operator(",") && !at_operator(")")) items.push_back(starred_or_expression());
+  expect_close(open);
+  return expr(start, ast::Tuple{std::move(items)});
+}
+
+ExprId Parser::bracketed() {
+  uint32_t start = begin();
+  Token open = take();
+  std::vector<ExprId> items;
+  while (!at_operator("]")) {
+    items.push_back(starred_or_expression());
+    if (items.size() == 1 && at_comprehension()) {
+      ExprId result = comprehension(start, items[0], false);
+      expect_close(open);
+      module_.exprs[result.index].span = since(start);
+      return result;
+    }
+    if (!accept_operator(",")) break;
+  }
+  expect_close(open);
+  return expr(start, ast::List{std::move(items)});
+}
+
+/// The clauses after the element: for … in … if …, once or more.
+ExprId Parser::comprehension(uint32_t start, ExprId element, bool is_generator) {
+  if (get<ast::Starred>(element))
+    throw_author(module_[element].span, "a comprehension's element cannot be unpacked", "add a `for` over its items");
+  ast::Comprehension node{element, {}, {}, is_generator};
+  scopes_.emplace_back();
+  while (at_comprehension()) {
+    if (at_keyword("async")) refuse_atom();
+    take();
+    ast::Comprehension::Clause clause;
+    clause.target = target_list();
+    bind_target(clause.target);
+    expect_keyword("in", "after the names of a `for`");
+    clause.iterable = disjunction();
+    while (accept_keyword("if")) clause.conditions.push_back(disjunction());
+    node.clauses.push_back(std::move(clause));
+  }
+  node.locals = sorted(scopes_.back().names);
+  scopes_.pop_back();
+  return expr(start, std::move(node));
+}
+
+/// What stands between `for` and `in`.
+ExprId Parser::target_list() {
+  uint32_t start = begin();
+  auto target = [&] {
+    uint32_t at = begin();
+    if (!accept_operator("*")) return postfix();
+    ExprId value = postfix();
+    return expr(at, ast::Starred{value});
+  };
+  ExprId first = target();
+  if (!at_operator(",")) return first;
+  std::vector<ExprId> items = {first};
+  while (accept_operator(",") && !at_keyword("in")) items.push_back(target());
+  return expr(start, ast::Tuple{std::move(items)});
+}
+
+}  // namespace ingot::frontend

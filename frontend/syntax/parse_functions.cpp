@@ -1,0 +1,151 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "frontend/syntax/parsing.h"
+
+namespace ingot::frontend {
+
+using ast::ExprId;
+
+std::vector<std::string> Parser::sorted(const std::set<std::string>& names) { return {names.begin(), names.end()}; }
+
+/// The `@name(…)` lines before a def. They are kept as expressions and never evaluated.
+std::vector<ExprId> Parser::decorators() {
+  std::vector<ExprId> result;
+  while (at_operator("@")) {
+    Span at = take().span;
+    ExprId decorator = expression();
+    for (ExprId part = decorator;;) {
+      if (const auto* called = get<ast::Call>(part)) {
+        part = called->function;
+      } else if (const auto* attribute = get<ast::Attribute>(part)) {
+        part = attribute->value;
+      } else if (get<ast::Name>(part)) {
+        break;
+      } else {
+        throw_author(module_[decorator].span, "a decorator is a name or a call of one", "remove it");
+      }
+    }
+    if (scopes_.back().is_def)
+      throw_author(Span::join(at, module_[decorator].span), "a nested def has no decorators",
+                   "remove it, or move the def to the top of the file");
+    result.push_back(decorator);
+    if (!peek().is(Token::Kind::Newline))
+      throw_author(peek().span, "a decorator stands on a line of its own", "begin a new line after it");
+    take();
+  }
+  if (!at_keyword("def")) {
+    if (peek().is(Token::Kind::Keyword)) refuse_statement();
+    throw_author(peek().span, "expected a `def` after the decorators, found " + describe(peek()));
+  }
+  return result;
+}
+
+ast::StmtId Parser::def_statement() {
+  ast::Function function;
+  if (at_operator("@")) function.decorators = decorators();
+  uint32_t start = begin();
+  take();
+  Token name = expect_name("the function's name after `def`");
+  function.name = name.text();
+  function.name_span = name.span;
+  bind(function.name);
+  if (!at_operator("(")) expect_operator("(", "after the function's name");
+  Token open = take();
+  function.parameters = parameters(")", true);
+  expect_close(open);
+  if (accept_operator("->")) expression();
+  function.span = since(start);
+
+  Scope scope;
+  scope.is_def = true;
+  for (const ast::Parameter& parameter : function.parameters) scope.names.insert(parameter.name);
+  scopes_.push_back(std::move(scope));
+  function.body = block("the function's head");
+  function.locals = sorted(scopes_.back().names);
+  function.returns = scopes_.back().returns;
+  scopes_.pop_back();
+
+  module_.functions.push_back(std::move(function));
+  ast::StmtId id = stmt(start, ast::Def{{static_cast<uint32_t>(module_.functions.size() - 1)}});
+  module_.stmts[id.index].span = module_.functions.back().span;
+  return id;
+}
+
+/// Parameters up to, but without, the token `close`.
+std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool annotations) {
+  std::vector<ast::Parameter> result;
+  bool after_star = false;
+  Span bare_star;  // one that no parameter has followed yet
+  while (!at_operator(close)) {
+    if (at_operator("**")) throw_author(peek().span, "`**` parameters are outside the language", "name each parameter");
+    if (at_operator("/"))
+      throw_author(peek().span, "positional-only parameters are outside the language", "remove the `/`");
+    ast::Parameter parameter;
+    if (at_operator("*")) {
+      Token star = take();
+      if (after_star) throw_author(star.span, "a function has one `*` only", "remove this one");
+      after_star = true;
+      if (at_operator(",") || at_operator(close)) {
+        bare_star = star.span;
+        if (!accept_operator(",")) break;
+        continue;
+      }
+      parameter.kind = ast::Parameter::Kind::VarArgs;
+    } else if (after_star) {
+      parameter.kind = ast::Parameter::Kind::KeywordOnly;
+      bare_star = {};
+    }
+    Token name = expect_name("a parameter's name");
+    parameter.name = name.text();
+    parameter.span = name.span;
+    if (annotations && accept_operator(":")) parameter.annotation = expression();
+    if (at_operator("=")) {
+      if (parameter.kind == ast::Parameter::Kind::VarArgs)
+        throw_author(peek().span, "a `*` parameter has no default", "it is an empty tuple when nothing is given");
+      take();
+      parameter.fallback = expression();
+    }
+    check_parameter(result, parameter, after_star);
+    result.push_back(std::move(parameter));
+    if (!accept_operator(",")) break;
+  }
+  if (bare_star)
+    throw_author(bare_star, "a `*` alone must be followed by a parameter",
+                 "it makes the parameters after it keyword-only: remove it");
+  return result;
+}
+
+void Parser::check_parameter(const std::vector<ast::Parameter>& earlier, const ast::Parameter& parameter,
+                             bool after_star) {
+  for (const ast::Parameter& other : earlier) {
+    if (other.name != parameter.name) continue;
+    Diagnostic diagnostic{
+        "two parameters are named `" + parameter.name + "`", parameter.span, "rename one of them", {}};
+    diagnostic.notes.push_back({"the first one is here", other.span});
+    throw_author(std::move(diagnostic));
+  }
+  if (!after_star && !parameter.fallback && !earlier.empty() && earlier.back().fallback)
+    throw_author(parameter.span, "`" + parameter.name + "` has no default, but the parameter before it has",
+                 "give it one, or move it before `" + earlier.back().name + "`");
+}
+
+ExprId Parser::lambda() {
+  uint32_t start = begin();
+  take();
+  ast::Function function;
+  function.name = "<lambda>";
+  function.parameters = parameters(":", false);
+  expect_operator(":", "after the parameters of a lambda");
+  scopes_.emplace_back();
+  for (const ast::Parameter& parameter : function.parameters) bind(parameter.name);
+  function.value = expression();
+  function.locals = sorted(scopes_.back().names);
+  scopes_.pop_back();
+  function.returns = true;
+  function.span = function.name_span = since(start);
+  module_.functions.push_back(std::move(function));
+  return expr(start, ast::Lambda{{static_cast<uint32_t>(module_.functions.size() - 1)}});
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,200 @@
+#include "frontend/syntax/parser.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "frontend/syntax/parsing.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+using ast::ExprId;
+using ast::StmtId;
+
+/// Of expressions and blocks inside one another; what a thread's stack bears, many times over.
+constexpr int kMaxLevels = 300;
+
+}  // namespace
+
+ast::Module parse(std::shared_ptr<const Source> source, const KnownName& is_known) {
+  return Parser(std::move(source)).run(is_known);
+}
+
+Parser::Parser(std::shared_ptr<const Source> source) : source_(std::move(source)), lexer_(*source_) {}
+
+Parser::Level::Level(Parser& parser) : parser_(parser) {
+  if (++parser_.level_ <= kMaxLevels) return;
+  --parser_.level_;  // the destructor of a level that was never made does not run
+  throw_author(parser_.peek().span, "the expressions are nested too deeply",
+               "give the inner ones names of their own, on lines before this one");
+}
+
+// Tokens
+
+const Token& Parser::peek(size_t ahead) {
+  while (ahead_.size() <= ahead) ahead_.push_back(lexer_.next());
+  return ahead_[ahead];
+}
+
+Token Parser::take() {
+  peek();
+  Token token = std::move(ahead_.front());
+  ahead_.pop_front();
+  last_end_ = token.span.end;
+  return token;
+}
+
+bool Parser::accept_operator(std::string_view spelled) {
+  if (!at_operator(spelled)) return false;
+  take();
+  return true;
+}
+
+bool Parser::accept_keyword(std::string_view word) {
+  if (!at_keyword(word)) return false;
+  take();
+  return true;
+}
+
+void Parser::expect_operator(std::string_view spelled, std::string_view where) {
+  if (accept_operator(spelled)) return;
+  std::string hint;
+  if (spelled == ":" && at_operator("=")) hint = "equality is `==`";
+  if (spelled == ":" && at_keyword("if")) hint = "write `elif`";
+  if (spelled == ":" && at_operator("{")) hint = "a block is what is indented below the `:`";
+  throw_author(peek().span,
+               "expected `" + std::string(spelled) + "` " + std::string(where) + ", found " + describe(peek()),
+               std::move(hint));
+}
+
+void Parser::expect_keyword(std::string_view word, std::string_view where, std::string hint) {
+  if (accept_keyword(word)) return;
+  throw_author(peek().span,
+               "expected `" + std::string(word) + "` " + std::string(where) + ", found " + describe(peek()),
+               std::move(hint));
+}
+
+void Parser::expect_close(const Token& open) {
+  std::string_view close = open.is_operator("(") ? ")" : "]";
+  if (accept_operator(close)) return;
+  Diagnostic diagnostic{"expected `,` or `" + std::string(close) + "`, found " + describe(peek()), peek().span, {}, {}};
+  if (at_operator("=")) diagnostic.hint = "equality is `==`";
+  diagnostic.notes.push_back({"`" + std::string(open.text()) + "` is open since here", open.span});
+  throw_author(std::move(diagnostic));
+}
+
+Token Parser::expect_name(std::string_view what) {
+  if (peek().is(Token::Kind::Name)) return take();
+  std::string hint;
+  if (peek().is(Token::Kind::Keyword)) hint = describe(peek()) + " is a word of Python's: choose another name";
+  throw_author(peek().span, "expected " + std::string(what) + ", found " + describe(peek()), std::move(hint));
+}
+
+// Modules
+
+ast::Module Parser::run(const KnownName& is_known) {
+  module_.source = source_;
+  scopes_.emplace_back();
+  module_body(is_known);
+  return std::move(module_);
+}
+
+void Parser::module_body(const KnownName& is_known) {
+  while (!peek().is(Token::Kind::End)) {
+    size_t first = module_.body.size();
+    statement(module_.body);
+    for (size_t i = first; i < module_.body.size(); ++i) check_module_statement(module_.body[i]);
+  }
+  bool has_def = std::any_of(module_.body.begin(), module_.body.end(),
+                             [&](StmtId id) { return std::holds_alternative<ast::Def>(module_[id].node); });
+  for (size_t i = 0; i < module_.body.size(); ++i) {
+    const ast::Stmt& statement = module_[module_.body[i]];
+    const auto* alone = std::get_if<ast::ExprStmt>(&statement.node);
+    if (!alone || get<ast::Constant>(alone->value)) continue;
+    if (has_def || i + 1 != module_.body.size())
+      throw_author(statement.span, "an expression stands among the statements of a file",
+                   "write it into a `def`, or alone as the last line of a text without defs");
+    ExprId value = alone->value;
+    module_.body.pop_back();
+    return make_expression_function(value, is_known);
+  }
+  if (has_def) return;
+  if (module_.body.size() == 1) {
+    const auto* alone = std::get_if<ast::ExprStmt>(&module_[module_.body[0]].node);
+    if (alone && !std::holds_alternative<std::string>(get<ast::Constant>(alone->value)->value)) {
+      ExprId value = alone->value;
+      module_.body.clear();
+      return make_expression_function(value, is_known);
+    }
+  }
+  throw_author(peek().span, "the text defines no op", "write `def name(x, y): return x + y`, or an expression alone");
+}
+
+void Parser::check_module_statement(StmtId id) {
+  const ast::Stmt& statement = module_[id];
+  bool allowed =
+      std::holds_alternative<ast::Def>(statement.node) || std::holds_alternative<ast::Import>(statement.node) ||
+      std::holds_alternative<ast::Assign>(statement.node) || std::holds_alternative<ast::AnnAssign>(statement.node) ||
+      std::holds_alternative<ast::ExprStmt>(statement.node);
+  if (!allowed)
+    throw_author(statement.span, "only defs, imports and constants stand at the top of a file",
+                 "write this inside a `def`");
+}
+
+void Parser::make_expression_function(ExprId value, const KnownName& is_known) {
+  ast::Function function;
+  function.name = "expression";
+  function.span = function.name_span = module_[value].span;
+  function.parameters = free_parameters(value, is_known);
+  std::set<std::string> names;
+  for (const ast::Parameter& parameter : function.parameters) names.insert(parameter.name);
+  function.locals = sorted(names);
+  function.returns = true;
+  module_.stmts.push_back({function.span, ast::Return{value}});
+  function.body.push_back({static_cast<uint32_t>(module_.stmts.size() - 1)});
+  module_.functions.push_back(std::move(function));
+  module_.stmts.push_back({module_[value].span, ast::Def{{static_cast<uint32_t>(module_.functions.size() - 1)}}});
+  module_.body.push_back({static_cast<uint32_t>(module_.stmts.size() - 1)});
+  module_.is_expression = true;
+}
+
+/// The names in `value` that nothing in the text binds, in order of first use, as parameters. Expressions are made in
+/// the order of their first words, so the table of them is walked and not the tree.
+std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const KnownName& is_known) const {
+  struct Binder {
+    std::vector<std::string> names;
+    Span inside, except;
+  };
+  std::vector<Binder> binders;
+  std::set<uint32_t> callees, owners;  // expressions that are called, or that an attribute is taken of
+  for (const ast::Expr& expression : module_.exprs) {
+    if (const auto* node = std::get_if<ast::Call>(&expression.node)) callees.insert(node->function.index);
+    if (const auto* node = std::get_if<ast::Attribute>(&expression.node)) owners.insert(node->value.index);
+    if (const auto* made = std::get_if<ast::Comprehension>(&expression.node)) {
+      binders.push_back({made->locals, expression.span, module_[made->clauses[0].iterable].span});
+    } else if (const auto* lambda = std::get_if<ast::Lambda>(&expression.node)) {
+      const ast::Function& function = module_[lambda->function];
+      binders.push_back({function.locals, module_[function.value].span, {}});
+    }
+  }
+  auto within = [](Span inner, Span outer) { return outer && inner.begin >= outer.begin && inner.end <= outer.end; };
+  std::vector<ast::Parameter> result;
+  std::set<std::string> seen = scopes_.front().names;
+  for (uint32_t index = 0; index < module_.exprs.size(); ++index) {
+    const ast::Expr& expression = module_.exprs[index];
+    const auto* use = std::get_if<ast::Name>(&expression.node);
+    if (!use || callees.contains(index) || seen.contains(use->name) || !within(expression.span, module_[value].span))
+      continue;
+    bool bound = std::any_of(binders.begin(), binders.end(), [&](const Binder& binder) {
+      return within(expression.span, binder.inside) && !within(expression.span, binder.except) &&
+             std::binary_search(binder.names.begin(), binder.names.end(), use->name);
+    });
+    if (bound || (is_known && is_known(use->name, owners.contains(index)))) continue;
+    seen.insert(use->name);
+    result.push_back({use->name, expression.span, ast::Parameter::Kind::Positional, {}, {}});
+  }
+  return result;
+}
+
+}  // namespace ingot::frontend

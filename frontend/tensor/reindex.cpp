@@ -1,0 +1,212 @@
+#include "frontend/tensor/reindex.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "frontend/tensor/shapes.h"
+
+namespace ingot::frontend {
+namespace {
+
+/// `node` and all that it is made of, ascending, which is a topological order.
+std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
+  std::vector<bool> seen(node.index + 1);
+  std::vector<ir::NodeId> pending{node};
+  seen[node.index] = true;
+  while (!pending.empty()) {
+    const ir::NodeId id = pending.back();
+    pending.pop_back();
+    for (const ir::NodeId arg : graph[id].args) {
+      if (!seen[arg.index]) pending.push_back(arg);
+      seen[arg.index] = true;
+    }
+  }
+  std::vector<ir::NodeId> nodes;
+  for (uint32_t index = 0; index < seen.size(); ++index) {
+    if (seen[index]) nodes.push_back({index});
+  }
+  return nodes;
+}
+
+class Reindexer {
+ public:
+  Reindexer(Lowering& lowering, const Reindexing& view)
+      : lowering_(lowering), graph_(lowering.graph), host_(lowering.graph.host), view_(view) {}
+
+  ir::NodeId run(ir::NodeId root) {
+    for (const ir::NodeId id : reachable(graph_, root)) {
+      const ir::NodeId moved = rebuilt(id);
+      const ir::Op op = graph_[moved].op;
+      // A read is where the author indexes: messages speak of `table[0, t]`, not of the parameter.
+      if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) lowering_.placed(moved);
+      if (moved != id) graph_.carry(graph_, id, moved);
+      moved_[id.index] = moved;
+      lowering_.check_limits();
+    }
+    return moved_.at(root.index);
+  }
+
+ private:
+  ir::NodeId rebuilt(ir::NodeId id) {
+    const ir::Node node = graph_[id];
+    switch (node.op) {
+      case ir::Op::Scalar:
+        return id;
+      case ir::Op::Index:
+        return coordinate(view_.from.size() - 1 - node.attr);
+      case ir::Op::Load:
+      case ir::Op::Gather:
+        return access(id, node);
+      default:
+        break;
+    }
+    ir::Node copy = node;
+    copy.args = moved(node.args);
+    return graph_.add(std::move(copy));
+  }
+
+  std::vector<ir::NodeId> moved(const std::vector<ir::NodeId>& args) const {
+    std::vector<ir::NodeId> result;
+    for (const ir::NodeId arg : args) result.push_back(moved_.at(arg.index));
+    return result;
+  }
+
+  /// The old coordinate along a dim, as an int64 node over the new index space.
+  ir::NodeId coordinate(size_t dim) {
+    const Row& row = view_.rows[dim];
+    if (row.gathered) return wrapped_index(lowering_, *row.gathered, view_.from[dim]);
+    std::optional<ir::NodeId> sum;
+    for (const ir::Term& term : row.terms) {
+      if (is_one(lowering_, view_.to[term.dim])) continue;
+      const ir::NodeId position = index_position(lowering_, view_.to, term.dim);
+      const ir::NodeId scaled = index_binary(lowering_, ir::Op::Mul, position, term.coef);
+      sum = sum ? graph_.add(ir::Op::Add, ir::DType::I64, {*sum, scaled}) : scaled;
+    }
+    return sum ? index_binary(lowering_, ir::Op::Add, *sum, row.offset) : index_scalar(lowering_, row.offset);
+  }
+
+  ir::NodeId access(ir::NodeId id, const ir::Node& node) {
+    const ir::Access old = graph_.access(id);
+    ir::Access access{old.source, old.offsets, {}, old.leads};
+    std::vector<ir::NodeId> indices = moved(node.args);
+    std::vector<ir::HostId> sizes(view_.to.size(), lowering_.integer(1));
+    std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
+
+    const size_t skipped = view_.from.size() - old.dims.size();
+    for (size_t j = 0; j < old.dims.size(); ++j) {
+      const ir::HostId size = host_.resolve(old.dims[j].size);
+      if (host_.is_int(size, 1)) continue;
+      const ir::HostId full = host_.resolve(view_.from[skipped + j]);
+      const Row& row = view_.rows[skipped + j];
+      // A dim that may be of size 1 while the value is wider: 0 makes steps along it go nowhere.
+      const bool exact = size == full || not_one(lowering_, size);
+      const ir::HostId moves = exact ? lowering_.integer(1) : lowering_.host(ir::HostOp::NotOne, {size});
+      if (row.gathered) {
+        ir::Lead lead{full, {}};
+        for (const ir::Term& term : old.dims[j].terms) {
+          lead.terms.push_back({term.dim, host_.mul(term.coef, moves)});
+        }
+        access.leads.push_back(std::move(lead));
+        indices.push_back(*row.gathered);
+        continue;
+      }
+      for (const ir::Term& term : old.dims[j].terms) {
+        ir::HostId& offset = access.offsets[term.dim];
+        offset = host_.add(offset, host_.mul(host_.mul(term.coef, row.offset), moves));
+      }
+      for (const ir::Term& part : row.terms) {
+        const bool unchanged = row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
+        sizes[part.dim] = unchanged ? size
+                          : exact
+                              ? host_.resolve(view_.to[part.dim])
+                              : lowering_.host(ir::HostOp::Select, {moves, view_.to[part.dim], lowering_.integer(1)});
+        for (const ir::Term& term : old.dims[j].terms) {
+          const ir::HostId step = host_.mul(term.coef, part.coef);
+          auto [at, inserted] = terms[part.dim].try_emplace(term.dim, step);
+          if (!inserted) at->second = host_.add(at->second, step);
+        }
+      }
+    }
+    access.dims = trimmed(sizes, terms);
+    if (access.leads.empty()) return graph_.load(node.dtype, std::move(access));
+    return graph_.gather(node.dtype, std::move(access), std::move(indices));
+  }
+
+  /// The dims of an access in their canonical form: no terms of coefficient 0, no terms where the size is 1, no leading
+  /// dims of size 1.
+  std::vector<ir::AccessDim> trimmed(const std::vector<ir::HostId>& sizes,
+                                     const std::vector<std::map<uint32_t, ir::HostId>>& terms) {
+    std::vector<ir::AccessDim> dims;
+    for (size_t k = 0; k < sizes.size(); ++k) {
+      ir::AccessDim dim{sizes[k], {}};
+      for (const auto& [source_dim, coef] : terms[k]) {
+        if (!host_.is_int(coef, 0)) dim.terms.push_back({source_dim, coef});
+      }
+      if (dim.terms.empty() || host_.is_int(dim.size, 1)) dim = {lowering_.integer(1), {}};
+      if (!dims.empty() || !dim.terms.empty()) dims.push_back(std::move(dim));
+    }
+    return dims;
+  }
+
+  Lowering& lowering_;
+  ir::Graph& graph_;
+  ir::HostPool& host_;
+  const Reindexing& view_;
+  std::unordered_map<uint32_t, ir::NodeId> moved_;
+};
+
+bool is_identity(const Lowering& lowering, const Reindexing& view) {
+  if (!same_shape(lowering, view.from, view.to)) return false;
+  for (size_t d = 0; d < view.rows.size(); ++d) {
+    const Row& row = view.rows[d];
+    if (row.gathered || !lowering.graph.host.is_int(row.offset, 0)) return false;
+    if (row.terms.size() != 1 || row.terms[0].dim != d) return false;
+    if (!lowering.graph.host.is_int(row.terms[0].coef, 1)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Row> identity_rows(Lowering& lowering, size_t rank) {
+  std::vector<Row> rows;
+  for (uint32_t d = 0; d < rank; ++d) {
+    rows.push_back({lowering.integer(0), {{d, lowering.integer(1)}}, std::nullopt});
+  }
+  return rows;
+}
+
+ir::NodeId reindex(Lowering& lowering, ir::NodeId node, const Reindexing& reindexing) {
+  if (is_identity(lowering, reindexing)) return node;
+  return Reindexer(lowering, reindexing).run(node);
+}
+
+ir::NodeId index_position(Lowering& lowering, std::span<const ir::HostId> shape, size_t dim) {
+  if (is_one(lowering, shape[dim])) return index_scalar(lowering, lowering.integer(0));
+  const ir::NodeId position = lowering.graph.index(static_cast<uint32_t>(shape.size() - 1 - dim));
+  if (not_one(lowering, shape[dim])) return position;
+  return index_binary(lowering, ir::Op::Mul, position, lowering.host(ir::HostOp::NotOne, {shape[dim]}));
+}
+
+ir::NodeId index_scalar(Lowering& lowering, ir::HostId value) {
+  return lowering.graph.scalar(ir::DType::I64, lowering.graph.host.resolve(value));
+}
+
+ir::NodeId index_binary(Lowering& lowering, ir::Op op, ir::NodeId a, ir::HostId b) {
+  const ir::HostPool& host = lowering.graph.host;
+  if (op == ir::Op::Add && host.is_int(b, 0)) return a;
+  if ((op == ir::Op::Mul || op == ir::Op::FloorDivide) && host.is_int(b, 1)) return a;
+  return lowering.graph.add(op, ir::DType::I64, {a, index_scalar(lowering, b)});
+}
+
+ir::NodeId wrapped_index(Lowering& lowering, ir::NodeId index, ir::HostId extent) {
+  ir::Graph& graph = lowering.graph;
+  if (graph[index].dtype != ir::DType::I64) index = graph.add(ir::Op::Cast, ir::DType::I64, {index});
+  const ir::NodeId zero = index_scalar(lowering, lowering.integer(0));
+  const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {index, zero});
+  const ir::NodeId from_end = index_binary(lowering, ir::Op::Add, index, extent);
+  return graph.add(ir::Op::Where, ir::DType::I64, {negative, from_end, index});
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <optional>
+
+#include "frontend/tensor/tensors.h"
+
+// Splitting dims goes down to the loads, merging dims floats up: a change of shape that keeps row-major order is dims
+// split into pieces and neighbouring pieces merged again. Where no such pieces are found, sizes are asked to be static;
+// where there are none at all, indices are computed.
+
+namespace ingot::frontend {
+namespace {
+
+/// a / b where b is known to divide a.
+std::optional<ir::HostId> quotient(Lowering& lowering, ir::HostId a, ir::HostId b) {
+  ir::HostPool& host = lowering.graph.host;
+  if (host.is_int(b, 0)) return std::nullopt;
+  const ir::HostId q = lowering.host(ir::HostOp::FloorDiv, {a, b});
+  if (!host.same(host.mul(q, b), a)) return std::nullopt;
+  return q;
+}
+
+/// How dims are split into pieces, and how many pieces each new dim merges.
+struct Pieces {
+  std::vector<Shape> of_old;
+  Groups of_new;
+};
+
+std::optional<Pieces> common_pieces(Lowering& lowering, std::span<const ir::HostId> old_sizes,
+                                    std::span<const ir::HostId> new_sizes) {
+  Pieces pieces{std::vector<Shape>(old_sizes.size()), Groups(new_sizes.size(), 0)};
+  if (old_sizes.size() == 1) {
+    pieces.of_old[0].assign(new_sizes.begin(), new_sizes.end());
+    pieces.of_new.assign(new_sizes.size(), 1);
+    return pieces;
+  }
+  if (new_sizes.size() == 1) {
+    for (size_t i = 0; i < old_sizes.size(); ++i) pieces.of_old[i] = {old_sizes[i]};
+    pieces.of_new = {static_cast<uint32_t>(old_sizes.size())};
+    return pieces;
+  }
+  size_t i = 0, j = 0;
+  ir::HostId a = old_sizes[0], b = new_sizes[0];
+  while (true) {
+    const auto a_rest = quotient(lowering, a, b), b_rest = quotient(lowering, b, a);
+    if (!a_rest && !b_rest) return std::nullopt;
+    pieces.of_old[i].push_back(a_rest ? b : a);
+    ++pieces.of_new[j];
+    const bool old_done = b_rest.has_value(), new_done = a_rest.has_value();
+    if (old_done && ++i < old_sizes.size()) a = old_sizes[i];
+    if (new_done && ++j < new_sizes.size()) b = new_sizes[j];
+    if (i == old_sizes.size() || j == new_sizes.size()) break;
+    if (!old_done) a = *a_rest;
+    if (!new_done) b = *b_rest;
+  }
+  if (i != old_sizes.size() || j != new_sizes.size()) return std::nullopt;
+  return pieces;
+}
+
+/// Asks for the sizes that are not known; with all known it does nothing.
+void ask_static(Lowering& lowering, std::span<const ir::HostId> sizes) {
+  std::vector<ir::HostId> symbols;
+  for (const ir::HostId size : sizes) {
+    for (const ir::HostId symbol : lowering.graph.host.symbols(lowering.graph.host.resolve(size))) {
+      symbols.push_back(symbol);
+    }
+  }
+  if (!symbols.empty()) throw NeedStatic{std::move(symbols)};
+}
+
+/// Dims [begin, begin + count) as dims of other sizes, of the same product.
+Tensor reshaped_dims(Lowering& lowering, Tensor tensor, size_t begin, size_t count, std::span<const ir::HostId> sizes) {
+  const Shape old_sizes(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
+                        tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
+  const auto pieces = common_pieces(lowering, old_sizes, sizes);
+  if (!pieces) {
+    ask_static(lowering, old_sizes);
+    ask_static(lowering, sizes);
+    if (tensor.tiles.size() > 1) {
+      lowering.fail("this change of shape cuts across the parts of a stack or cat",
+                    "reshape the parts before they are put together");
+    }
+    tensor = flattened(lowering, tensor, begin, count);
+    tensor.tiles[0] = linearise_tile(lowering, tensor.tiles[0], begin);
+    return unflattened(lowering, tensor, begin, sizes);
+  }
+  for (size_t i = count; i-- > 0;) {
+    if (pieces->of_old[i].size() > 1) {
+      tensor = unflattened(lowering, tensor, begin + i, pieces->of_old[i]);
+    }
+  }
+  size_t dim = begin;
+  for (const uint32_t merged_count : pieces->of_new) {
+    if (merged_count > 1) tensor = flattened(lowering, tensor, dim, merged_count);
+    ++dim;
+  }
+  return tensor;
+}
+
+/// A dim of the grid as `outer` rows of `inner`, where tiles begin and end within rows.
+std::vector<Tile> tiles_in_rows(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId inner_size) {
+  const int64_t inner = lowering.static_number(inner_size).as_int();
+  std::vector<Tile> tiles;
+  for (const Tile& tile : tensor.tiles) {
+    int64_t position = lowering.static_number(tile.offsets[dim]).as_int();
+    int64_t left = lowering.static_number(extents(lowering, tile)[dim]).as_int();
+    int64_t start = 0;
+    while (left > 0) {
+      const int64_t column = position % inner;
+      const bool rows = column == 0 && left >= inner;
+      const int64_t taken = rows ? left - left % inner : std::min(left, inner - column);
+      const Shape sizes{lowering.integer(rows ? taken / inner : 1), lowering.integer(rows ? inner : taken)};
+      Tile piece = slice_tile(lowering, tile, dim, lowering.integer(start), lowering.integer(taken), 1);
+      piece = unflatten_tile(lowering, piece, dim, sizes);
+      piece.offsets[dim] = lowering.integer(position / inner);
+      piece.offsets[dim + 1] = lowering.integer(column);
+      tiles.push_back(std::move(piece));
+      position += taken, start += taken, left -= taken;
+    }
+  }
+  return tiles;
+}
+
+}  // namespace
+
+Tensor unflattened(Lowering& lowering, const Tensor& tensor, size_t dim, std::span<const ir::HostId> sizes) {
+  if (sizes.size() == 1) return tensor;
+  const auto [begin, count] = dims_of(tensor.groups, dim);
+  if (count > 1) {
+    Shape shape = shape_of(lowering, tensor);
+    shape.erase(shape.begin() + static_cast<ptrdiff_t>(dim));
+    shape.insert(shape.begin() + static_cast<ptrdiff_t>(dim), sizes.begin(), sizes.end());
+    return reshaped(lowering, tensor, shape);
+  }
+  Tensor result = tensor;
+  const ir::HostId inner = product(lowering, sizes.subspan(1));
+  const bool one_deep = std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
+    return lowering.graph.host.is_int(tile.offsets[begin], 0) &&
+           lowering.graph.host.same(extents(lowering, tile)[begin], tensor.grid[begin]);
+  });
+  const Shape two{sizes[0], inner};
+  const std::span<const ir::HostId> now = one_deep ? sizes : std::span<const ir::HostId>(two);
+  result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(begin));
+  result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(begin), now.begin(), now.end());
+  if (!tensor.groups.empty()) {
+    result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), now.size() - 1, 1);
+  }
+  if (one_deep) {
+    for (Tile& tile : result.tiles) tile = unflatten_tile(lowering, tile, begin, sizes);
+    return result;
+  }
+  result.tiles = tiles_in_rows(lowering, tensor, begin, inner);
+  return unflattened(lowering, result, dim + 1, sizes.subspan(1));
+}
+
+Tensor unmerged(Lowering& lowering, const Tensor& tensor) {
+  Tensor result = tensor;
+  result.groups.clear();
+  if (tensor.tiles.size() > 1) return result;
+  Tile& tile = result.tiles.front();
+  tile.groups.clear();
+  tile.offsets.assign(tile.shape.size(), lowering.integer(0));
+  result.grid = tile.shape;
+  return result;
+}
+
+Tensor reshaped(Lowering& lowering, const Tensor& tensor, std::span<const ir::HostId> shape) {
+  if (same_shape(lowering, shape_of(lowering, tensor), shape)) return tensor;
+  const auto empty = [&](ir::HostId size) { return lowering.graph.host.is_int(size, 0); };
+  if (std::ranges::any_of(shape, empty)) {
+    const ir::NodeId nothing = lowering.graph.scalar(ir::compute_type(tensor.dtype), lowering.integer(0));
+    return whole(lowering, nothing, tensor.dtype, {shape.begin(), shape.end()});
+  }
+
+  // Dims of size 1 say nothing about order: they are taken out, and put in again last.
+  Tensor result = unmerged(lowering, tensor);
+  for (size_t d = result.grid.size(); d-- > 0;) {
+    if (is_one(lowering, result.grid[d])) result = selected(lowering, result, d, lowering.integer(0));
+  }
+  Shape sizes;
+  for (const ir::HostId size : shape) {
+    if (!is_one(lowering, size)) sizes.push_back(size);
+  }
+
+  size_t front = 0, back = 0;
+  const size_t common = std::min(result.grid.size(), sizes.size());
+  const ir::HostPool& host = lowering.graph.host;
+  while (front < common && host.same(result.grid[front], sizes[front])) ++front;
+  while (back < common - front &&
+         host.same(result.grid.rbegin()[static_cast<ptrdiff_t>(back)], sizes.rbegin()[static_cast<ptrdiff_t>(back)])) {
+    ++back;
+  }
+  const size_t old_count = result.grid.size() - front - back;
+  const std::span<const ir::HostId> new_sizes =
+      std::span<const ir::HostId>(sizes).subspan(front, sizes.size() - front - back);
+  if (old_count == 0 || new_sizes.empty()) {
+    if (old_count != 0 || !new_sizes.empty()) {
+      ask_static(lowering, result.grid);
+      ask_static(lowering, sizes);
+    }
+  } else {
+    result = reshaped_dims(lowering, std::move(result), front, old_count, new_sizes);
+  }
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (is_one(lowering, shape[d])) result = unsqueezed(lowering, result, d);
+  }
+  return result;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,201 @@
+#include "frontend/tensor/shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ingot::frontend {
+std::optional<int64_t> lower_bound(const Lowering& lowering, ir::HostId id) {
+  const ir::HostPool& host = lowering.graph.host;
+  const ir::HostNode& node = host[id];
+  switch (node.op) {
+    case ir::HostOp::Constant:
+      return node.value.as_int();
+    case ir::HostOp::Size:
+      return std::ranges::count(lowering.graph.touched, id) > 0 ? ir::kTouchedSize + 1 : 0;
+    case ir::HostOp::Affine: {
+      int64_t sum = node.value.as_int();
+      for (size_t i = 0; i < node.args.size(); ++i) {
+        const auto bound = lower_bound(lowering, node.args[i]);
+        if (!bound || node.coefs[i] < 0) return std::nullopt;
+        sum += node.coefs[i] * *bound;
+      }
+      return sum;
+    }
+    case ir::HostOp::FloorDiv: {
+      const auto bound = lower_bound(lowering, node.args[0]);
+      const bool divides = host.is_constant(node.args[1]) && host.value(node.args[1]).as_int() > 0;
+      if (!divides || !bound || *bound < 0) return std::nullopt;
+      return *bound / host.value(node.args[1]).as_int();
+    }
+    case ir::HostOp::Min: {
+      const auto a = lower_bound(lowering, node.args[0]), b = lower_bound(lowering, node.args[1]);
+      return a && b ? std::optional(std::min(*a, *b)) : std::nullopt;
+    }
+    case ir::HostOp::Max: {
+      const auto a = lower_bound(lowering, node.args[0]), b = lower_bound(lowering, node.args[1]);
+      return a && b ? std::max(*a, *b) : a ? a : b;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_one(const Lowering& lowering, ir::HostId size) {
+  return lowering.graph.host.is_int(lowering.graph.host.resolve(size), 1);
+}
+
+bool not_one(const Lowering& lowering, ir::HostId size) {
+  size = lowering.graph.host.resolve(size);
+  return lowering.graph.host.known_not_one(size) || lower_bound(lowering, size) > 1;
+}
+
+ir::HostId broadcast_size(Lowering& lowering, ir::HostId a, ir::HostId b, const std::string& message) {
+  ir::HostPool& host = lowering.graph.host;
+  a = host.resolve(a);
+  b = host.resolve(b);
+  if (a == b || host.is_int(b, 1)) return a;
+  if (host.is_int(a, 1)) return b;
+  const bool a_not_one = not_one(lowering, a), b_not_one = not_one(lowering, b);
+  if (a_not_one && b_not_one) {
+    lowering.require(ir::Condition::Kind::Equal, a, b, message);
+    host.unify(a, b);
+    return host.resolve(a);
+  }
+  lowering.require(ir::Condition::Kind::Broadcasts, a, b, message);
+  if (a_not_one) return a;
+  if (b_not_one) return b;
+  return lowering.host(ir::HostOp::Broadcast, {a, b});
+}
+
+Shape broadcast_shapes(Lowering& lowering, std::span<const Shape> shapes) {
+  size_t rank = 0;
+  for (const Shape& shape : shapes) rank = std::max(rank, shape.size());
+  Shape result(rank, lowering.integer(1));
+  for (const Shape& shape : shapes) {
+    const size_t skipped = rank - shape.size();
+    for (size_t d = 0; d < shape.size(); ++d) {
+      result[skipped + d] = broadcast_size(
+          lowering, result[skipped + d], shape[d],
+          fmt::format("The size of tensor a ({{0}}) must match the size of tensor b ({{1}}) at non-singleton "
+                      "dimension {}",
+                      skipped + d));
+    }
+  }
+  return result;
+}
+
+ir::HostId product(Lowering& lowering, std::span<const ir::HostId> sizes) { return lowering.graph.host.product(sizes); }
+
+bool same_shape(const Lowering& lowering, std::span<const ir::HostId> a, std::span<const ir::HostId> b) {
+  return std::ranges::equal(a, b, [&](ir::HostId x, ir::HostId y) { return lowering.graph.host.same(x, y); });
+}
+
+DimRange dims_of(const Groups& groups, size_t dim) {
+  if (groups.empty()) return {dim, 1};
+  size_t begin = 0;
+  for (size_t d = 0; d < dim; ++d) begin += groups[d];
+  return {begin, groups[dim]};
+}
+
+Groups compose(const Groups& inner, const Groups& outer, size_t count) {
+  Groups result;
+  size_t at = 0;
+  const size_t outer_count = outer.empty() ? count : outer.size();
+  for (size_t d = 0; d < outer_count; ++d) {
+    uint32_t dims = 0;
+    for (uint32_t k = 0; k < (outer.empty() ? 1 : outer[d]); ++k, ++at) {
+      dims += inner.empty() ? 1 : inner[at];
+    }
+    result.push_back(dims);
+  }
+  if (std::ranges::all_of(result, [](uint32_t n) { return n == 1; })) result.clear();
+  return result;
+}
+
+Shape merged(Lowering& lowering, std::span<const ir::HostId> sizes, const Groups& groups) {
+  if (groups.empty()) return {sizes.begin(), sizes.end()};
+  Shape result;
+  for (size_t d = 0; d < groups.size(); ++d) {
+    const auto [begin, count] = dims_of(groups, d);
+    result.push_back(product(lowering, sizes.subspan(begin, count)));
+  }
+  return result;
+}
+
+Shape shape_of(Lowering& lowering, const Tensor& tensor) {
+  Shape shape = merged(lowering, tensor.grid, tensor.groups);
+  for (ir::HostId& size : shape) size = lowering.graph.host.resolve(size);
+  return shape;
+}
+
+size_t resolve_dim(const Lowering& lowering, int64_t dim, size_t rank) {
+  const auto bound = static_cast<int64_t>(std::max<size_t>(rank, 1));
+  if (dim < -bound || dim >= bound) {
+    lowering.fail(fmt::format("Dimension out of range (expected to be in range of [{}, {}], but got {})", -bound,
+                              bound - 1, dim));
+  }
+  return static_cast<size_t>(dim < 0 ? dim + bound : dim);
+}
+
+size_t resolve_dim(Lowering& lowering, const Value& dim, size_t rank) {
+  return resolve_dim(lowering, lowering.static_int(dim, "a dim"), rank);
+}
+
+std::vector<size_t> resolve_dims(Lowering& lowering, const Value& dims, size_t rank) {
+  std::vector<size_t> result;
+  if (const auto* items = dims.items()) {
+    for (const Value& dim : *items) result.push_back(resolve_dim(lowering, dim, rank));
+  } else {
+    result.push_back(resolve_dim(lowering, dims, rank));
+  }
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (std::ranges::count(result, result[i]) > 1) {
+      lowering.fail(fmt::format("dim {} appears more than once in the list of dims", result[i]));
+    }
+  }
+  return result;
+}
+
+Shape sizes_argument(Lowering& lowering, const Value& sizes) {
+  const std::vector<Value>* items = sizes.items();
+  if (!items) lowering.fail(fmt::format("a shape must be numbers, not {}", describe(sizes)));
+  if (items->size() == 1 && items->front().items()) items = items->front().items();
+  Shape shape;
+  for (const Value& size : *items) {
+    if (!size.is_number() || lowering.graph.host.kind(size.number()) == ir::HostKind::Float) {
+      lowering.fail(fmt::format("a size must be an integer, not {}", describe(size)));
+    }
+    shape.push_back(lowering.graph.host.resolve(size.number()));
+  }
+  return shape;
+}
+
+void touch(Lowering& lowering, ir::HostId size) {
+  const ir::HostPool& host = lowering.graph.host;
+  size = host.resolve(size);
+  if (host.is_constant(size)) return;
+  std::vector<ir::HostId> symbols = host.symbols(size);
+  for (const ir::HostId symbol : symbols) {
+    if (host[symbol].op != ir::HostOp::Size) return;
+  }
+  std::vector<ir::HostId> large;
+  for (const ir::HostId symbol : symbols) {
+    if (lowering.actuals.size(host[symbol].a, host[symbol].b) > ir::kTouchedSize) large.push_back(symbol);
+  }
+  if (large.empty()) throw NeedStatic{std::move(symbols), true};
+  for (const ir::HostId symbol : large) lowering.graph.touched.push_back(symbol);
+}
+
+std::string print_shape(const Lowering& lowering, std::span<const ir::HostId> shape) {
+  std::vector<std::string> names;
+  for (const ir::Param& param : lowering.graph.params) names.push_back(param.name);
+  std::string text = "[";
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (d > 0) text += ", ";
+    text += lowering.graph.host.print(lowering.graph.host.resolve(shape[d]), names);
+  }
+  return text + "]";
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,200 @@
+#include "frontend/tensor/tiles.h"
+
+#include <numeric>
+
+namespace ingot::frontend {
+namespace {
+
+Groups explicit_groups(const Tile& tile) { return tile.groups.empty() ? Groups(tile.offsets.size(), 1) : tile.groups; }
+
+Groups simplified(Groups groups) {
+  for (const uint32_t count : groups) {
+    if (count != 1) return groups;
+  }
+  return {};
+}
+
+template <typename T>
+void replace(std::vector<T>& items, size_t begin, size_t count, std::span<const T> with) {
+  items.erase(items.begin() + static_cast<ptrdiff_t>(begin), items.begin() + static_cast<ptrdiff_t>(begin + count));
+  items.insert(items.begin() + static_cast<ptrdiff_t>(begin), with.begin(), with.end());
+}
+
+/// The tile under a change of its own dims: `rows` one for each of its present dims.
+Tile rebuilt(Lowering& lowering, const Tile& tile, std::vector<Row> rows, Shape shape, Groups groups, Shape offsets) {
+  const Reindexing view{std::move(rows), tile.shape, shape};
+  const ir::NodeId node = reindex(lowering, tile.node, view);
+  return {node, std::move(shape), simplified(std::move(groups)), std::move(offsets)};
+}
+
+/// Rows that keep the dims before `begin` and those from `begin + removed` on, the latter moved behind `added` new
+/// dims; the rows between are left empty.
+std::vector<Row> rows_around(Lowering& lowering, size_t rank, size_t begin, size_t removed, size_t added) {
+  std::vector<Row> rows = identity_rows(lowering, rank);
+  for (size_t d = begin; d < rank; ++d) {
+    if (d < begin + removed) {
+      rows[d].terms.clear();
+    } else {
+      rows[d].terms[0].dim = static_cast<uint32_t>(d - removed + added);
+    }
+  }
+  return rows;
+}
+
+/// One dim of the tile's own as several.
+Tile split_own_dim(Lowering& lowering, const Tile& tile, size_t own, std::span<const ir::HostId> sizes, Groups groups,
+                   Shape offsets) {
+  std::vector<Row> rows = rows_around(lowering, tile.shape.size(), own, 1, sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    rows[own].terms.push_back({static_cast<uint32_t>(own + i), product(lowering, sizes.subspan(i + 1))});
+  }
+  Shape shape = tile.shape;
+  replace<ir::HostId>(shape, own, 1, sizes);
+  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+}
+
+}  // namespace
+
+Shape extents(Lowering& lowering, const Tile& tile) { return merged(lowering, tile.shape, tile.groups); }
+
+Tile permute_tile(Lowering& lowering, const Tile& tile, std::span<const size_t> order) {
+  std::vector<Row> rows = identity_rows(lowering, tile.shape.size());
+  Shape shape, offsets;
+  Groups groups;
+  for (const size_t dim : order) {
+    const auto [begin, count] = dims_of(tile.groups, dim);
+    for (size_t own = begin; own < begin + count; ++own) {
+      rows[own].terms[0].dim = static_cast<uint32_t>(shape.size());
+      shape.push_back(tile.shape[own]);
+    }
+    groups.push_back(static_cast<uint32_t>(count));
+    offsets.push_back(tile.offsets[dim]);
+  }
+  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+}
+
+Tile unsqueeze_tile(Lowering& lowering, const Tile& tile, size_t dim) {
+  const size_t own = dim < tile.offsets.size() ? dims_of(tile.groups, dim).begin : tile.shape.size();
+  Shape shape = tile.shape, offsets = tile.offsets;
+  Groups groups = explicit_groups(tile);
+  shape.insert(shape.begin() + static_cast<ptrdiff_t>(own), lowering.integer(1));
+  offsets.insert(offsets.begin() + static_cast<ptrdiff_t>(dim), lowering.integer(0));
+  groups.insert(groups.begin() + static_cast<ptrdiff_t>(dim), 1);
+  return rebuilt(lowering, tile, rows_around(lowering, tile.shape.size(), own, 0, 1), std::move(shape),
+                 std::move(groups), std::move(offsets));
+}
+
+Tile select_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId index) {
+  const auto [begin, count] = dims_of(tile.groups, dim);
+  std::vector<Row> rows = rows_around(lowering, tile.shape.size(), begin, count, 0);
+  ir::HostId rest = index;
+  for (size_t own = begin + count; own-- > begin;) {
+    const bool outermost = own == begin;
+    rows[own].offset = outermost ? rest : lowering.host(ir::HostOp::Mod, {rest, tile.shape[own]});
+    if (!outermost) rest = lowering.host(ir::HostOp::FloorDiv, {rest, tile.shape[own]});
+  }
+  Shape shape = tile.shape, offsets = tile.offsets;
+  Groups groups = explicit_groups(tile);
+  replace<ir::HostId>(shape, begin, count, {});
+  offsets.erase(offsets.begin() + static_cast<ptrdiff_t>(dim));
+  groups.erase(groups.begin() + static_cast<ptrdiff_t>(dim));
+  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+}
+
+Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
+  const auto [begin, count] = dims_of(tile.groups, dim);
+  const ir::HostPool& host = lowering.graph.host;
+  if (step == 1 && host.is_int(start, 0) && host.same(length, extents(lowering, tile)[dim])) return tile;
+  if (count != 1) return slice_tile(lowering, linearise_tile(lowering, tile, dim), dim, start, length, step);
+  std::vector<Row> rows = identity_rows(lowering, tile.shape.size());
+  rows[begin].offset = start;
+  rows[begin].terms[0].coef = lowering.integer(step);
+  Shape shape = tile.shape;
+  shape[begin] = length;
+  return rebuilt(lowering, tile, std::move(rows), std::move(shape), explicit_groups(tile), tile.offsets);
+}
+
+Tile flip_tile(Lowering& lowering, const Tile& tile, size_t dim) {
+  const auto [begin, count] = dims_of(tile.groups, dim);
+  std::vector<Row> rows = identity_rows(lowering, tile.shape.size());
+  for (size_t own = begin; own < begin + count; ++own) {
+    rows[own].offset = lowering.graph.host.sub(tile.shape[own], lowering.integer(1));
+    rows[own].terms[0].coef = lowering.integer(-1);
+  }
+  return rebuilt(lowering, tile, std::move(rows), tile.shape, explicit_groups(tile), tile.offsets);
+}
+
+Tile unflatten_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes) {
+  const Tile fine = refine_tile(lowering, tile, dim, sizes);
+  Tile result = fine;
+  result.groups = explicit_groups(fine);
+  const Groups ones(sizes.size(), 1);
+  replace<uint32_t>(result.groups, dim, 1, ones);
+  result.groups = simplified(std::move(result.groups));
+  const Shape zeros(sizes.size(), lowering.integer(0));
+  replace<ir::HostId>(result.offsets, dim, 1, zeros);
+  return result;
+}
+
+Tile refine_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes) {
+  const auto [begin, count] = dims_of(tile.groups, dim);
+  if (same_shape(lowering, std::span(tile.shape).subspan(begin, count), sizes)) return tile;
+  if (count != 1) return refine_tile(lowering, linearise_tile(lowering, tile, dim), dim, sizes);
+  Groups groups = explicit_groups(tile);
+  groups[dim] = static_cast<uint32_t>(sizes.size());
+  return split_own_dim(lowering, tile, begin, sizes, std::move(groups), tile.offsets);
+}
+
+Tile flatten_tile(Lowering& lowering, const Tile& tile, size_t dim, size_t count) {
+  Tile result = tile;
+  const Groups groups = explicit_groups(tile);
+  const std::span<const uint32_t> joined = std::span(groups).subspan(dim, count);
+  const uint32_t total = std::accumulate(joined.begin(), joined.end(), 0u);
+  result.groups = groups;
+  replace<uint32_t>(result.groups, dim, count, std::span(&total, 1));
+  result.groups = simplified(std::move(result.groups));
+  const Shape sizes = extents(lowering, tile);
+  const ir::HostId inner = product(lowering, std::span(sizes).subspan(dim + 1, count - 1));
+  const ir::HostId offset = lowering.graph.host.mul(tile.offsets[dim], inner);
+  replace<ir::HostId>(result.offsets, dim, count, std::span(&offset, 1));
+  return result;
+}
+
+Tile linearise_tile(Lowering& lowering, const Tile& tile, size_t dim) {
+  const auto [begin, count] = dims_of(tile.groups, dim);
+  if (count == 1) return tile;
+  const std::span<const ir::HostId> merged_sizes = std::span(tile.shape).subspan(begin, count);
+  const ir::HostId size = product(lowering, merged_sizes);
+  Shape shape = tile.shape;
+  replace<ir::HostId>(shape, begin, count, std::span(&size, 1));
+  Groups groups = explicit_groups(tile);
+  groups[dim] = 1;
+
+  std::vector<Row> rows = rows_around(lowering, tile.shape.size(), begin, count, 1);
+  const ir::NodeId position = index_position(lowering, shape, begin);
+  for (size_t i = 0; i < count; ++i) {
+    const ir::HostId inner = product(lowering, merged_sizes.subspan(i + 1));
+    ir::NodeId coordinate = index_binary(lowering, ir::Op::FloorDivide, position, inner);
+    if (i > 0) coordinate = index_binary(lowering, ir::Op::Remainder, coordinate, merged_sizes[i]);
+    rows[begin + i].gathered = coordinate;
+  }
+  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), tile.offsets);
+}
+
+Tile expand_tile(Lowering& lowering, const Tile& tile, std::span<const ir::HostId> sizes) {
+  Tile result = tile;
+  for (size_t dim = 0; dim < sizes.size(); ++dim) {
+    const auto [begin, count] = dims_of(result.groups, dim);
+    if (count == 1) {
+      result.shape[begin] = sizes[dim];
+      continue;
+    }
+    const ir::HostId size = product(lowering, std::span(result.shape).subspan(begin, count));
+    if (lowering.graph.host.same(size, sizes[dim])) continue;
+    result = linearise_tile(lowering, result, dim);
+    result.shape[begin] = sizes[dim];
+  }
+  return result;
+}
+
+}  // namespace ingot::frontend

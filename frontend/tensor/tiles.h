@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "frontend/tensor/reindex.h"
+#include "frontend/tensor/shapes.h"
+
+// Views of one tile. Dims are those of the grid; a dim that merges several of the tile's own is handled as such where
+// it stays whole, and else becomes one dim whose index is divided anew (linearised).
+
+namespace ingot::frontend {
+
+/// The sizes of a tile along the dims of the grid.
+Shape extents(Lowering& lowering, const Tile& tile);
+
+Tile permute_tile(Lowering& lowering, const Tile& tile, std::span<const size_t> order);
+/// A dim of size 1 before `dim`.
+Tile unsqueeze_tile(Lowering& lowering, const Tile& tile, size_t dim);
+/// Without `dim`, at coordinate `index` of the tile.
+Tile select_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId index);
+/// `length` coordinates of `dim` from `start` in steps, all within the tile.
+Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
+Tile flip_tile(Lowering& lowering, const Tile& tile, size_t dim);
+/// `dim` as several dims of the grid.
+Tile unflatten_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
+/// `dim` still one dim of the grid, merging dims of these sizes.
+Tile refine_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
+/// `count` dims of the grid from `dim` on merged into one. The tile must reach across all of the inner ones.
+Tile flatten_tile(Lowering& lowering, const Tile& tile, size_t dim, size_t count);
+/// A dim that is made of one dim of the tile, computing indices where it merges several.
+Tile linearise_tile(Lowering& lowering, const Tile& tile, size_t dim);
+/// Broadcast to the extents, which the tile's own broadcast to.
+Tile expand_tile(Lowering& lowering, const Tile& tile, std::span<const ir::HostId> sizes);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "frontend/syntax/operator.h"
+#include "ir/graph.h"
+
+// What an expression of the language is worth while an op is lowered. Static Python values are themselves; a number is
+// a host expression (a constant, or made of sizes and scalars); a tensor is a node and a shape, or several side by
+// side.
+
+namespace ingot::frontend {
+
+class Value;
+struct Function;  // a def, a nested def or a lambda with its closure: interpreter.h
+struct Builtin;   // builtins.h
+
+using Shape = std::vector<ir::HostId>;
+/// How many dims, taken in order, are merged into each dim of something; empty where it is one each.
+using Groups = std::vector<uint32_t>;
+
+/// A block of a tensor: the values of a node over the index space `shape`, its dims merged into those of the tensor's
+/// grid, where it begins at `offsets`.
+struct Tile {
+  ir::NodeId node;
+  Shape shape;
+  Groups groups;
+  Shape offsets;  ///< one for each dim of the grid
+};
+
+/// A tensor: tiles that cover a grid exactly (nearly always one; cat and stack make more), and the dims of the grid
+/// merged into those of the tensor. Merging leaves nodes alone and floats up to the results; it stands in the tile
+/// where it can (cat of flattened tensors) and in the tensor where a merge crosses tiles (a flattened stack).
+struct Tensor {
+  ir::DType dtype = ir::DType::F32;  ///< what PyTorch would say; a node's own may be float32 for a 16-bit float
+  std::vector<Tile> tiles;
+  Shape grid;
+  Groups groups;
+  uint32_t layout = 0;  ///< its step in Graph::eager_layouts
+
+  size_t rank() const { return groups.empty() ? grid.size() : groups.size(); }
+};
+
+struct None {};
+struct Ellipsis {};
+struct Number {
+  ir::HostId id;
+};
+struct Tuple {
+  std::shared_ptr<const std::vector<Value>> items;
+};
+struct List {
+  std::shared_ptr<std::vector<Value>> items;
+};  // shared and changed in place, as Python's
+struct Slice {
+  std::shared_ptr<const std::array<Value, 3>> bounds;
+};  // start, stop, step
+struct Range {
+  int64_t start, stop, step;
+};
+/// A method together with its tensor (or list): f is a Builtin, a library Function, or a list's method name.
+struct BoundMethod {
+  std::shared_ptr<const Value> function, self;
+};
+/// torch, torch.nn.functional, math, …
+enum class Namespace : uint8_t { Torch, Functional, Nn, Math };
+
+class Value {
+ public:
+  using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Slice, Range,
+                               std::shared_ptr<const Function>, const Builtin*, BoundMethod, Namespace,
+                               std::shared_ptr<const Tensor>>;
+  Value() : variant_(None{}) {}
+  template <typename T>
+    requires std::constructible_from<Variant, T>
+  Value(T value) : variant_(std::move(value)) {}
+  Value(Tensor tensor) : variant_(std::make_shared<const Tensor>(std::move(tensor))) {}
+  static Value tuple(std::vector<Value> items);
+  static Value list(std::vector<Value> items);
+
+  template <typename T>
+  bool is() const {
+    return std::holds_alternative<T>(variant_);
+  }
+  template <typename T>
+  const T& as() const {
+    return std::get<T>(variant_);
+  }
+  const Variant& variant() const { return variant_; }
+
+  bool is_none() const { return is<None>(); }
+  bool is_number() const { return is<Number>(); }
+  ir::HostId number() const { return as<Number>().id; }
+  bool is_tensor() const { return tensor() != nullptr; }
+  const Tensor* tensor() const;
+  /// The items of a tuple or a list; null for anything else.
+  const std::vector<Value>* items() const;
+
+ private:
+  Variant variant_;
+};
+
+/// What a value is, as messages call it: "a float32 tensor", "a number", "None", "a tuple", …
+std::string describe(const Value& value);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,182 @@
+#include "ir/host/host.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "base/hash.h"
+#include "ir/host/checked.h"
+
+namespace ingot::ir {
+namespace {
+
+uint64_t bits_of(const HostValue& value) {
+  return value.kind == HostKind::Float ? std::bit_cast<uint64_t>(value.real) : static_cast<uint64_t>(value.integer);
+}
+
+size_t hash_of(const HostNode& node) {
+  size_t seed = 0;
+  hash_combine(seed, static_cast<int>(node.op));
+  hash_combine(seed, static_cast<int>(node.kind));
+  hash_combine(seed, node.a);
+  hash_combine(seed, node.b);
+  hash_combine(seed, static_cast<int>(node.value.kind));
+  hash_combine(seed, bits_of(node.value));
+  hash_range(seed, node.args);
+  hash_range(seed, node.coefs);
+  return seed;
+}
+
+}  // namespace
+
+HostValue HostValue::of(bool value) {
+  HostValue result;
+  result.kind = HostKind::Bool;
+  result.integer = value;
+  return result;
+}
+
+HostValue HostValue::of(int64_t value) {
+  HostValue result;
+  result.integer = value;
+  return result;
+}
+
+HostValue HostValue::of(double value) {
+  HostValue result;
+  result.kind = HostKind::Float;
+  result.real = value;
+  return result;
+}
+
+int64_t HostValue::as_int() const { return integer; }
+
+double HostValue::as_double() const { return kind == HostKind::Float ? real : static_cast<double>(integer); }
+
+bool HostValue::truthy() const { return kind == HostKind::Float ? real != 0 : integer != 0; }
+
+bool HostValue::operator==(const HostValue& other) const {
+  return kind == other.kind && bits_of(*this) == bits_of(other);
+}
+
+HostId HostPool::constant(HostValue value) {
+  return intern({.op = HostOp::Constant, .kind = value.kind, .value = value});
+}
+
+HostId HostPool::size(uint32_t param, uint32_t dim) {
+  return intern({.op = HostOp::Size, .kind = HostKind::Int, .a = param, .b = dim});
+}
+
+HostId HostPool::scalar(uint32_t param, HostKind kind) {
+  return intern({.op = HostOp::Scalar, .kind = kind, .a = param});
+}
+
+HostId HostPool::product(std::span<const HostId> factors) {
+  HostId result = integer(1);
+  for (const HostId factor : factors) result = mul(result, factor);
+  return result;
+}
+
+HostId HostPool::resolve(HostId x) const {
+  while (representative_[x.index] != x) x = representative_[x.index];
+  return x;
+}
+
+void HostPool::assume_sizes_not_one() {
+  sizes_not_one_ = true;
+  for (size_t i = 0; i < nodes_.size(); ++i) facts_[i] = facts_of(nodes_[i]);
+}
+
+bool HostPool::is_int(HostId id, int64_t value) const {
+  const HostNode& node = nodes_[resolve(id).index];
+  return node.op == HostOp::Constant && node.value == HostValue::of(value);
+}
+
+std::vector<HostId> HostPool::symbols(HostId id) const {
+  std::vector<bool> needed(id.index + 1);
+  needed[id.index] = true;
+  std::vector<HostId> found;
+  for (uint32_t i = id.index + 1; i-- > 0;) {
+    if (!needed[i]) continue;
+    const HostNode& node = nodes_[i];
+    if (node.op == HostOp::Size || node.op == HostOp::Scalar) found.push_back({i});
+    for (const HostId arg : node.args) needed[arg.index] = true;
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
+bool HostPool::is_per_call(const HostNode& node) const {
+  return node.op == HostOp::Scalar ||
+         std::ranges::any_of(node.args, [&](HostId arg) { return nodes_[arg.index].per_call; });
+}
+
+HostId HostPool::append(HostNode node) {
+  const HostId id{static_cast<uint32_t>(nodes_.size())};
+  node.per_call = is_per_call(node);
+  table_[hash_of(node)].push_back(id);
+  facts_.push_back(facts_of(node));
+  representative_.push_back(id);
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
+HostId HostPool::intern(HostNode node) {
+  node.per_call = is_per_call(node);
+  if (const auto found = table_.find(hash_of(node)); found != table_.end()) {
+    for (const HostId id : found->second) {
+      if (nodes_[id.index] == node) return id;
+    }
+  }
+  return append(std::move(node));
+}
+
+HostPool::Facts HostPool::facts_of(const HostNode& node) const {
+  const auto nonnegative = [&](HostId x) { return facts_[x.index].nonnegative; };
+  const auto not_one = [&](HostId x) { return facts_[x.index].not_one; };
+  const auto all = [&](const auto& fact) { return std::ranges::all_of(node.args, fact); };
+  const auto any = [&](const auto& fact) { return std::ranges::any_of(node.args, fact); };
+
+  if (node.kind == HostKind::Float) return {};
+  switch (node.op) {
+    case HostOp::Constant:
+      return {node.value.integer >= 0, node.value.integer != 1};
+    case HostOp::Size:
+      return {true, sizes_not_one_};
+    case HostOp::Affine: {
+      const int64_t constant = node.value.integer;
+      const bool rising = all(nonnegative) && std::ranges::all_of(node.coefs, [](int64_t coef) { return coef > 0; });
+      // The sum is 1 only where the coefficients' common divisor divides constant - 1.
+      int64_t divisor = 0;
+      for (const int64_t coef : node.coefs) {
+        divisor = coef == INT64_MIN ? 1 : std::gcd(divisor, coef);
+      }
+      const bool never_one = divisor > 1 && floor_mod(constant, divisor) != 1;
+      return {rising && constant >= 0, never_one || (rising && constant >= 2)};
+    }
+    case HostOp::Mul:  // of integers that are not negative it is 1 only where all of them are
+      return {all(nonnegative), all(nonnegative) && any(not_one)};
+    case HostOp::FloorDiv:
+      return {all(nonnegative), false};
+    case HostOp::Mod:
+      return {nonnegative(node.args[1]), false};
+    case HostOp::Min:
+      return {all(nonnegative), all(not_one)};
+    case HostOp::Max:
+      return {any(nonnegative), all(not_one) || any([&](HostId x) { return is_constant(x) && value(x).integer >= 2; })};
+    case HostOp::Broadcast:
+      return {all(nonnegative), any(not_one)};
+    case HostOp::Select:
+      return {nonnegative(node.args[1]) && nonnegative(node.args[2]), not_one(node.args[1]) && not_one(node.args[2])};
+    case HostOp::NotOne:
+    case HostOp::Abs:
+      return {true, false};
+    case HostOp::Int:
+      return {nonnegative(node.args[0]), false};
+    default:
+      return {node.kind == HostKind::Bool, false};
+  }
+}
+
+}  // namespace ingot::ir

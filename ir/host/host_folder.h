@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/host/checked.h"
+#include "ir/host/host.h"
+
+// The normal form of host expressions. Integer sums are kept as polynomials, c + Σ coefficient · monomial, each
+// monomial a sorted product of other expressions; division, min, max and comparisons look at the difference of two such
+// sums. It is this that lets the offsets and lengths of a slice of a slice of a slice stay one small node.
+
+namespace ingot::ir {
+
+/// constant + Σ coefficient · term; terms ascend, no coefficient is 0.
+struct Linear {
+  int64_t constant = 0;
+  std::vector<std::pair<HostId, int64_t>> terms;
+
+  void add(HostId term, int64_t coef) {
+    const auto at = std::ranges::lower_bound(terms, term, {}, &std::pair<HostId, int64_t>::first);
+    if (at == terms.end() || at->first != term) {
+      if (coef != 0) terms.insert(at, {term, coef});
+    } else if (at->second = checked_add(at->second, coef); at->second == 0) {
+      terms.erase(at);
+    }
+  }
+
+  void add(const Linear& other, int64_t factor) {
+    constant = checked_add(constant, checked_mul(factor, other.constant));
+    for (const auto& [term, coef] : other.terms) add(term, checked_mul(factor, coef));
+  }
+
+  bool is_constant() const { return terms.empty(); }
+  bool is_term() const { return constant == 0 && terms.size() == 1; }
+  size_t summands() const { return terms.size() + (constant != 0); }
+};
+
+/// What HostPool::make does. Sums, products and division are in host_linear.cpp, all else in host_fold.cpp.
+class HostFolder {
+ public:
+  explicit HostFolder(HostPool& pool) : pool_(pool) {}
+
+  HostId fold(HostOp op, std::vector<HostId> args, uint32_t b);
+
+ private:
+  using Args = const std::vector<HostId>&;
+
+  std::optional<HostId> fold_integers(HostOp op, Args args);
+  std::optional<HostId> fold_any(HostOp op, Args args, uint32_t b);
+  HostKind result_kind(HostOp op, Args args) const;
+
+  Linear linear(HostId x);
+  HostId node(const Linear& sum);
+  Linear times(const Linear& x, const Linear& y);
+  HostId monomial(HostId x, HostId y);
+  std::vector<HostId> factors(HostId x) const;
+  /// The factors of x that are left when those of y are taken away; nothing if y has others.
+  std::optional<std::vector<HostId>> without(HostId x, HostId y) const;
+
+  HostId floor_divide(HostId x, HostId y);
+  HostId divide_by_constant(const Linear& x, int64_t divisor);
+  std::optional<Linear> divide_by_term(const Linear& x, const Linear& y);
+  HostId modulo(HostId x, HostId y);
+  HostId extreme(HostOp op, Args args);
+  HostId broadcast(Args args);
+  std::optional<bool> compare(HostOp op, HostId x, HostId y);
+
+  /// Whether x >= y whatever the symbols are, and whether x - y >= bound.
+  bool at_least(HostId x, HostId y);
+  bool difference_at_least(HostId x, HostId y, int64_t bound);
+  bool nonnegative(const Linear& sum) const;
+
+  HostId intern(HostOp op, HostKind kind, std::vector<HostId> args, uint32_t b = 0) {
+    return pool_.intern({.op = op, .kind = kind, .b = b, .args = std::move(args)});
+  }
+  bool is(HostId x, HostOp op) const { return pool_[x].op == op; }
+  HostId integer_of(HostId x) { return pool_.kind(x) == HostKind::Bool ? fold(HostOp::Int, {x}, 0) : x; }
+
+  HostPool& pool_;
+};
+
+}  // namespace ingot::ir

@@ -1,0 +1,163 @@
+#include "ir/passes/rewrite.h"
+
+#include <utility>
+
+namespace ingot::ir {
+namespace {
+
+void take_over(const Graph& graph, Graph& out) {
+  out.name = graph.name;
+  out.params = graph.params;
+  out.results = graph.results;
+  out.conditions = graph.conditions;
+  out.statics = graph.statics;
+  out.eager_layouts = graph.eager_layouts;
+}
+
+using HostRule = std::function<void(HostId& id)>;
+
+void for_each_host(std::vector<Term>& terms, const HostRule& visit) {
+  for (Term& term : terms) visit(term.coef);
+}
+
+void for_each_host(Access& access, const HostRule& visit) {
+  for (HostId& offset : access.offsets) visit(offset);
+  for (AccessDim& dim : access.dims) {
+    visit(dim.size);
+    for_each_host(dim.terms, visit);
+  }
+  for (Lead& lead : access.leads) {
+    visit(lead.extent);
+    for_each_host(lead.terms, visit);
+  }
+}
+
+/// The host expressions of what stands beside the nodes. Those that state which values are equal go to `visit_fact`.
+void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fact) {
+  for (Param& param : graph.params) {
+    for (HostId& size : param.shape) visit_fact(size);
+  }
+  for (Condition& condition : graph.conditions) {
+    visit_fact(condition.a);
+    visit_fact(condition.b);
+  }
+  for (Static& fact : graph.statics) visit_fact(fact.symbol);
+  for (Result& result : graph.results) {
+    for (HostId& size : result.shape) visit(size);
+    for (Part& part : result.parts) {
+      for (HostId& size : part.domain) visit(size);
+      for_each_host(part.store, visit);
+    }
+  }
+  for (LayoutStep& step : graph.eager_layouts) {
+    for (HostId& size : step.shape) visit(size);
+    for (std::vector<Term>& row : step.rows) for_each_host(row, visit);
+  }
+}
+
+/// Keeps the layout steps that the results' layouts are made of.
+void drop_unused_layouts(Graph& graph) {
+  std::vector<LayoutStep>& steps = graph.eager_layouts;
+  if (steps.empty()) return;
+  std::vector<bool> needed(steps.size());
+  for (const Result& result : graph.results) needed[result.layout] = true;
+  for (size_t i = steps.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const uint32_t input : steps[i].inputs) needed[input] = true;
+  }
+  std::vector<uint32_t> now(steps.size());
+  std::vector<LayoutStep> kept;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!needed[i]) continue;
+    now[i] = static_cast<uint32_t>(kept.size());
+    for (uint32_t& input : steps[i].inputs) input = now[input];
+    kept.push_back(std::move(steps[i]));
+  }
+  steps = std::move(kept);
+  for (Result& result : graph.results) result.layout = now[result.layout];
+}
+
+}  // namespace
+
+Graph rewrite(const Graph& graph, const NodeRule& rule) {
+  Graph out;
+  take_over(graph, out);
+  out.host = graph.host;
+  const std::vector<bool> live = graph.live();
+  std::vector<NodeId> now(graph.count());
+  for (uint32_t i = 0; i < graph.count(); ++i) {
+    if (!live[i]) continue;
+    std::vector<NodeId> args;
+    for (const NodeId arg : graph[{i}].args) args.push_back(now[arg.index]);
+    now[i] = rule(out, out.transfer(graph, {i}, std::move(args)));
+    out.carry(graph, {i}, now[i]);
+  }
+  for (Result& result : out.results) {
+    for (Part& part : result.parts) part.node = now[part.node.index];
+  }
+  return out;
+}
+
+Graph compact(const Graph& graph) {
+  Graph out;
+  take_over(graph, out);
+  drop_unused_layouts(out);
+  const std::vector<bool> live = graph.live();
+
+  std::vector<bool> needed(graph.host.count());
+  const HostRule need_fact = [&](HostId& id) { needed[id.index] = true; };
+  const HostRule need = [&](HostId& id) { needed[graph.host.resolve(id).index] = true; };
+  for_each_host(out, need, need_fact);
+  for (uint32_t i = 0; i < graph.count(); ++i) {
+    if (!live[i]) continue;
+    const Op op = graph[{i}].op;
+    if (op == Op::Load || op == Op::Gather) {
+      Access access = graph.access({i});
+      for_each_host(access, need);
+    }
+    if (op == Op::Scalar) needed[graph.host.resolve(graph.host_of({i})).index] = true;
+  }
+  for (uint32_t i = static_cast<uint32_t>(needed.size()); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const HostId arg : graph.host[{i}].args) needed[arg.index] = true;
+  }
+
+  std::vector<HostId> kept(graph.host.count());
+  for (uint32_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    HostNode node = graph.host[{i}];
+    for (HostId& arg : node.args) arg = kept[arg.index];
+    kept[i] = out.host.append(std::move(node));
+  }
+  if (graph.host.sizes_not_one()) out.host.assume_sizes_not_one();
+  const HostRule renumber_fact = [&](HostId& id) { id = kept[id.index]; };
+  const HostRule renumber = [&](HostId& id) { id = kept[graph.host.resolve(id).index]; };
+  for_each_host(out, renumber, renumber_fact);
+
+  std::vector<NodeId> now(graph.count());
+  for (uint32_t i = 0; i < graph.count(); ++i) {
+    if (!live[i]) continue;
+    const Node& node = graph[{i}];
+    std::vector<NodeId> args;
+    for (const NodeId arg : node.args) args.push_back(now[arg.index]);
+    if (node.op == Op::Load || node.op == Op::Gather) {
+      Access access = graph.access({i});
+      for_each_host(access, renumber);
+      now[i] = node.op == Op::Load ? out.load(node.dtype, std::move(access))
+                                   : out.gather(node.dtype, std::move(access), std::move(args));
+    } else if (node.op == Op::Scalar) {
+      HostId value = graph.host_of({i});
+      renumber(value);
+      now[i] = out.scalar(node.dtype, value);
+    } else {
+      now[i] = out.add(out.transfer(graph, {i}, std::move(args)));
+    }
+    out.carry(graph, {i}, now[i]);
+  }
+  for (Result& result : out.results) {
+    for (Part& part : result.parts) part.node = now[part.node.index];
+  }
+  return out;
+}
+
+}  // namespace ingot::ir

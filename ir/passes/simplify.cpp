@@ -1,0 +1,368 @@
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "ir/passes/rewrite.h"
+#include "ir/types/constant.h"
+
+// Exact rewrites. Each rule looks at one node whose operands have been simplified and returns what stands for it, or
+// nothing. Signed zeros, infinities, NaN and the wrapping of integers come out as they went in; which NaN it is does
+// not count. Values of a 16-bit float type may be float32 in between, so for these a cast to their own type is a
+// rounding.
+
+namespace ingot::ir {
+namespace {
+
+using Rewritten = std::optional<NodeId>;
+
+NodeId simplified(Graph& graph, Node node);
+
+NodeId make(Graph& graph, Op op, DType type, std::vector<NodeId> args) {
+  return simplified(graph, {op, type, 0, std::move(args)});
+}
+
+bool is(const Graph& graph, NodeId id, Op op) { return graph[id].op == op; }
+
+bool is_constant(const Graph& graph, NodeId id, double value) {
+  const auto constant = constant_of(graph, id);
+  return constant && constant->is(value);
+}
+
+bool is_integer(const Graph& graph, NodeId id) { return category(graph[id].dtype) == Category::Integral; }
+
+NodeId boolean(Graph& graph, bool value) { return add_constant(graph, Constant::of_bool(value)); }
+
+// Constants
+
+/// A constant is kept in its dtype's own kind: 2 and 2.0 as float32 are one node.
+Rewritten constant_in_its_kind(Graph& graph, const Node& node) {
+  if (node.op != Op::Scalar) return std::nullopt;
+  const NodeId id = graph.add(node);
+  const HostKind kind = graph.host.kind(graph.host_of(id));
+  const auto constant = constant_of(graph, id);
+  if (!constant || (constant->is_float() && kind == HostKind::Float)) return id;
+  return add_constant(graph, *constant);
+}
+
+Rewritten constant_folding(Graph& graph, const Node& node) {
+  if (!is_primitive(node.op) && node.op != Op::Cast) return std::nullopt;
+  std::vector<Constant> args;
+  for (const NodeId arg : node.args) {
+    const auto constant = constant_of(graph, arg);
+    if (!constant) return std::nullopt;
+    args.push_back(*constant);
+  }
+  const auto result = node.op == Op::Cast ? cast(args[0], node.dtype) : fold(node.op, node.dtype, args);
+  if (!result) return std::nullopt;
+  return add_constant(graph, *result);
+}
+
+// Casts
+
+/// Bits of precision: of a float its significand's, of an integer those beside the sign.
+int precision(DType type) {
+  switch (type) {
+    case DType::Bool:
+      return 1;
+    case DType::F16:
+      return 11;
+    case DType::BF16:
+      return 8;
+    case DType::F32:
+      return 24;
+    case DType::F64:
+      return 53;
+    default:
+      return 8 * size_of(type) - is_signed(type);
+  }
+}
+
+/// Whether every value that a node of type `from` may have is one of type `to`.
+bool loses_nothing(DType from, DType to) {
+  if (from == to) return !is_half(from);
+  if (is_floating(from)) return is_floating(to) && precision(to) >= 24 && precision(to) >= precision(from);
+  if (from == DType::Bool) return true;
+  return precision(to) >= precision(from) && (is_signed(to) || !is_signed(from));
+}
+
+/// Whether the value of a node is one of its type, not a float32 on its way to one of 16 bits.
+bool holds_its_type(const Graph& graph, NodeId id) {
+  const Op op = graph[id].op;
+  return !is_half(graph[id].dtype) || op == Op::Load || op == Op::Gather || op == Op::Cast || op == Op::Bitcast;
+}
+
+Rewritten cast_to_same_type(Graph& graph, const Node& node) {
+  if (node.op != Op::Cast && node.op != Op::Bitcast) return std::nullopt;
+  const NodeId x = node.args[0];
+  if (graph[x].dtype == node.dtype && holds_its_type(graph, x)) return x;
+  return std::nullopt;
+}
+
+/// The middle one of two casts goes where it loses nothing, or is one of integers before a narrower one.
+Rewritten cast_of_cast(Graph& graph, const Node& node) {
+  if (node.op != Op::Cast || !is(graph, node.args[0], Op::Cast)) return std::nullopt;
+  const NodeId x = graph[node.args[0]].args[0];
+  const DType from = graph[x].dtype, middle = graph[node.args[0]].dtype, to = node.dtype;
+  const auto integral = [](DType type) { return category(type) == Category::Integral; };
+  const bool narrowing = integral(from) && integral(middle) && integral(to) && size_of(to) <= size_of(middle);
+  // From float to integer targets may differ by the float's type, where it is out of range.
+  const bool same_conversion = is_floating(to) || to == DType::Bool || !is_floating(middle);
+  if (!narrowing && !(loses_nothing(from, middle) && same_conversion)) return std::nullopt;
+  return make(graph, Op::Cast, to, {x});
+}
+
+Rewritten bitcast_of_bitcast(Graph& graph, const Node& node) {
+  if (node.op != Op::Bitcast || !is(graph, node.args[0], Op::Bitcast)) return std::nullopt;
+  return make(graph, Op::Bitcast, node.dtype, {graph[node.args[0]].args[0]});
+}
+
+// Arithmetic
+
+/// x + 0 (-0.0 in floats), x - 0, x * 1, x / 1, and their like in integers.
+Rewritten neutral_operand(Graph& graph, const Node& node) {
+  if (node.args.size() != 2) return std::nullopt;
+  const auto [x, y] = std::pair(node.args[0], node.args[1]);
+  const bool floating = is_floating(node.dtype), integral = is_integer(graph, x);
+  const double zero = floating ? -0.0 : 0.0;
+  switch (node.op) {
+    case Op::Add:
+      if (is_constant(graph, y, zero)) return x;
+      if (is_constant(graph, x, zero)) return y;
+      return std::nullopt;
+    case Op::Sub:
+    case Op::BitwiseOr:
+    case Op::BitwiseXor:
+    case Op::ShiftLeft:
+    case Op::ShiftRight:
+      if (is_constant(graph, y, 0.0)) return x;
+      return std::nullopt;
+    case Op::Mul:
+      if (is_constant(graph, y, 1)) return x;
+      if (is_constant(graph, x, 1)) return y;
+      return std::nullopt;
+    case Op::Div:
+    case Op::DivNumber:
+      if (is_constant(graph, y, 1)) return x;
+      return std::nullopt;
+    case Op::FloorDivide:
+    case Op::TruncDivide:
+      if (integral && is_constant(graph, y, 1)) return x;
+      return std::nullopt;
+    case Op::BitwiseAnd:
+      if (integral && is_signed(node.dtype) && is_constant(graph, y, -1)) return x;
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// 0 absorbs in integers; in floats 0 * x may be -0.0 or NaN.
+Rewritten absorbing_zero(Graph& graph, const Node& node) {
+  if (node.op != Op::Mul && node.op != Op::BitwiseAnd) return std::nullopt;
+  if (is_floating(node.dtype)) return std::nullopt;
+  for (const NodeId arg : node.args) {
+    if (is_constant(graph, arg, 0)) return arg;
+  }
+  return std::nullopt;
+}
+
+/// op(x, x) of an op for which that is x, or in integers nothing.
+Rewritten same_operands(Graph& graph, const Node& node) {
+  if (node.args.size() != 2 || node.args[0] != node.args[1]) return std::nullopt;
+  const NodeId x = node.args[0];
+  const bool exact = !is_floating(graph[x].dtype);
+  switch (node.op) {
+    case Op::Maximum:
+    case Op::Minimum:
+    case Op::Fmax:
+    case Op::Fmin:
+    case Op::BitwiseAnd:
+    case Op::BitwiseOr:
+    case Op::LogicalAnd:
+    case Op::LogicalOr:
+      return x;
+    case Op::Sub:
+    case Op::BitwiseXor:
+      if (exact) return add_constant(graph, {node.dtype, 0, 0});
+      return std::nullopt;
+    case Op::LogicalXor:
+      return boolean(graph, false);
+    case Op::Eq:
+    case Op::Le:
+    case Op::Ge:
+      if (exact) return boolean(graph, true);  // NaN is not equal to itself
+      return std::nullopt;
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Gt:
+      if (exact) return boolean(graph, false);
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// --x, |-x|, ||x||, x + -y, x - -y.
+Rewritten signs(Graph& graph, const Node& node) {
+  const auto negated = [&](size_t i) -> Rewritten {
+    if (!is(graph, node.args[i], Op::Neg)) return std::nullopt;
+    return graph[node.args[i]].args[0];
+  };
+  switch (node.op) {
+    case Op::Neg:
+      return negated(0);
+    case Op::Abs:
+      if (is(graph, node.args[0], Op::Abs) || node.dtype == DType::U8) return node.args[0];
+      if (const auto x = negated(0)) return make(graph, Op::Abs, node.dtype, {*x});
+      return std::nullopt;
+    case Op::Add:
+      if (const auto y = negated(1)) return make(graph, Op::Sub, node.dtype, {node.args[0], *y});
+      return std::nullopt;
+    case Op::Sub:
+      if (const auto y = negated(1)) return make(graph, Op::Add, node.dtype, {node.args[0], *y});
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool rounds(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round; }
+
+/// Rounding of what is whole already.
+Rewritten rounding(Graph& graph, const Node& node) {
+  if (!rounds(node.op)) return std::nullopt;
+  const NodeId x = node.args[0];
+  const bool whole = is_integer(graph, x) || rounds(graph[x].op) ||
+                     (is(graph, x, Op::Cast) && !is_floating(graph[graph[x].args[0]].dtype));
+  return whole ? Rewritten(x) : std::nullopt;
+}
+
+/// A power by a number that eager PyTorch computes without pow.
+Rewritten power_by_number(Graph& graph, const Node& node) {
+  if (node.op != Op::PowNumber) return std::nullopt;
+  const NodeId x = node.args[0];
+  const auto exponent = constant_of(graph, node.args[1]);
+  if (!exponent) return std::nullopt;
+  const DType type = node.dtype;
+  const auto square = [&] { return make(graph, Op::Mul, type, {x, x}); };
+  const double power = exponent->is_float() ? exponent->real : static_cast<double>(exponent->integer);
+  if (power == 0) return add_constant(graph, {type, 1, 1});
+  if (power == 1) return x;
+  if (power == 2) return square();
+  if (power == 3) return make(graph, Op::Mul, type, {square(), x});
+  if (!is_floating(type)) return std::nullopt;
+  if (power == 0.5) return make(graph, Op::Sqrt, type, {x});
+  if (power == -0.5) return make(graph, Op::Rsqrt, type, {x});
+  if (power == -1) return make(graph, Op::Reciprocal, type, {x});
+  if (power == -2) return make(graph, Op::Reciprocal, type, {square()});
+  return std::nullopt;
+}
+
+// Logic and selection
+
+/// The comparison that is true where `op` is false; of integers only, since a NaN makes all of them false.
+std::optional<Op> opposite(Op op) {
+  switch (op) {
+    case Op::Eq:
+      return Op::Ne;
+    case Op::Ne:
+      return Op::Eq;
+    case Op::Lt:
+      return Op::Ge;
+    case Op::Ge:
+      return Op::Lt;
+    case Op::Gt:
+      return Op::Le;
+    case Op::Le:
+      return Op::Gt;
+    default:
+      return std::nullopt;
+  }
+}
+
+Rewritten negation(Graph& graph, const Node& node) {
+  if (node.op != Op::LogicalNot && node.op != Op::BitwiseNot) return std::nullopt;
+  const Node x = graph[node.args[0]];
+  if (x.op == node.op) return x.args[0];
+  if (node.dtype != DType::Bool) return std::nullopt;
+  const auto inverted = opposite(x.op);
+  if (!inverted || is_floating(graph[x.args[0]].dtype)) return std::nullopt;
+  return make(graph, *inverted, DType::Bool, x.args);
+}
+
+Rewritten logic_with_constant(Graph& graph, const Node& node) {
+  if (node.args.size() != 2 || node.dtype != DType::Bool) return std::nullopt;
+  for (const size_t i : {0, 1}) {
+    const auto constant = constant_of(graph, node.args[i]);
+    if (!constant || constant->type != DType::Bool) continue;
+    const NodeId other = node.args[1 - i];
+    const bool value = constant->integer != 0;
+    switch (node.op) {
+      case Op::LogicalAnd:
+        return value ? other : node.args[i];
+      case Op::LogicalOr:
+        return value ? node.args[i] : other;
+      case Op::LogicalXor:
+        return value ? make(graph, Op::LogicalNot, DType::Bool, {other}) : other;
+      default:
+        return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+/// What integers cannot be.
+Rewritten float_test_of_integer(Graph& graph, const Node& node) {
+  if (node.args.size() != 1 || is_floating(graph[node.args[0]].dtype)) return std::nullopt;
+  switch (node.op) {
+    case Op::Isnan:
+    case Op::Isinf:
+      return boolean(graph, false);
+    case Op::Isfinite:
+      return boolean(graph, true);
+    case Op::Signbit:
+      if (is_signed(graph[node.args[0]].dtype)) return std::nullopt;
+      return boolean(graph, false);
+    default:
+      return std::nullopt;
+  }
+}
+
+Rewritten selection(Graph& graph, const Node& node) {
+  if (node.op != Op::Where) return std::nullopt;
+  const NodeId condition = node.args[0], a = node.args[1], b = node.args[2];
+  if (const auto constant = constant_of(graph, condition)) return constant->integer ? a : b;
+  if (a == b) return a;
+  if (node.dtype == DType::Bool && is_constant(graph, a, 1) && is_constant(graph, b, 0)) {
+    return condition;
+  }
+  // Within an arm it is known how the same condition turned out.
+  const auto settled = [&](NodeId arm, size_t taken) {
+    const Node& inner = graph[arm];
+    return inner.op == Op::Where && inner.args[0] == condition ? inner.args[taken] : arm;
+  };
+  const NodeId then = settled(a, 1), otherwise = settled(b, 2);
+  if (then == a && otherwise == b) return std::nullopt;
+  return make(graph, Op::Where, node.dtype, {condition, then, otherwise});
+}
+
+using Rule = Rewritten (*)(Graph&, const Node&);
+
+constexpr Rule kRules[] = {
+    constant_in_its_kind, constant_folding, cast_to_same_type,   cast_of_cast, bitcast_of_bitcast,
+    neutral_operand,      absorbing_zero,   same_operands,       signs,        rounding,
+    power_by_number,      negation,         logic_with_constant, selection,    float_test_of_integer,
+};
+
+NodeId simplified(Graph& graph, Node node) {
+  for (const Rule rule : kRules) {
+    if (const Rewritten result = rule(graph, node)) return *result;
+  }
+  return graph.add(std::move(node));
+}
+
+}  // namespace
+
+Graph simplify(const Graph& graph) { return compact(rewrite(graph, simplified)); }
+
+}  // namespace ingot::ir

@@ -1,0 +1,177 @@
+// The store where the system says no, and where several processes meet. Each case runs in a process of its own, which
+// gives up rights, sets limits, or dies.
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "runtime/cache/store.h"
+#include "tests/scratch.h"
+
+namespace ingot::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr uid_t kNobody = 65534;
+
+/// Root ignores modes, so it becomes somebody else. The path must be open to that user.
+bool give_up_root() { return ::geteuid() != 0 || (::setegid(kNobody) == 0 && ::seteuid(kNobody) == 0); }
+
+TEST(StoreFaults, AReadOnlyFolderStillServes) {
+  const Scratch scratch;
+  const fs::path folder = scratch.path() / "cache";
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(folder.c_str(), kNobody, kNobody), 0);
+  }
+  EXPECT_EQ(in_child([&]() -> std::string {
+              if (!give_up_root()) return "cannot become another user";
+              Store(folder).publish("kernel", "key", "payload");
+              if (::chmod(folder.c_str(), 0500) != 0) return "cannot change the mode";
+              Store store(folder);
+              if (store.find("kernel", "key") != "payload") return "no hit: " + store.status();
+              store.publish("kernel", "new", "payload");
+              store.publish("kernel", "newer", "payload");
+              if (store.counters().write_errors != 1) return "it kept trying to write";
+              if (!store.enabled() || store.find("kernel", "key") != "payload") return "no hit after the write error";
+              const std::string wanted = "not written to for now; cannot write kernel-";
+              if (store.status().find(wanted) == std::string::npos ||
+                  store.status().find("Permission denied") == std::string::npos)
+                return store.status();
+              return {};
+            }),
+            "");
+  ::chmod(folder.c_str(), 0700);
+}
+
+TEST(StoreFaults, AFolderThatCannotBeMadeIsAMiss) {
+  const Scratch scratch;
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0555), 0);
+  EXPECT_EQ(in_child([&]() -> std::string {
+              if (!give_up_root()) return "cannot become another user";
+              Store store(scratch.path() / "parent" / "cache");
+              if (store.find("kernel", "key")) return "a hit";
+              store.publish("kernel", "key", "payload");
+              store.publish("kernel", "key", "payload");
+              if (store.counters().write_errors != 1) return "it kept trying to write";
+              return store.status().find("Permission denied") == std::string::npos ? store.status() : "";
+            }),
+            "");
+  ::chmod(scratch.path().c_str(), 0700);
+}
+
+/// Where no file system can be mounted, a limit on what may be written to a file does: the error comes half way, too.
+bool limit_files_to_64k() {
+  const rlimit limit = {64 << 10, 64 << 10};
+  return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
+}
+
+/// What both kinds of full disk have in common: a record of 100 KB does not fit, a small one before and after does.
+std::string write_too_much(const fs::path& folder, Store store) {
+  store.publish("kernel", "small", "payload");
+  store.publish("kernel", "large", std::string(100'000, 'x'));
+  if (store.counters().write_errors != 1) return "no write error: " + store.status();
+  if (store.find("kernel", "large")) return "half a record was published";
+  if (store.find("kernel", "small") != "payload") return "the other record is lost";
+  if (names_in(folder).size() != 1) return "the temporary file stayed";
+  return {};
+}
+
+TEST(StoreFaults, AFullDiskPausesWritingUntilThereIsRoom) {
+  const Scratch scratch;
+  const std::string answer = in_child([&]() -> std::string {
+    if (!may_mount() || !mount_small_disk(scratch.path())) return "may not mount";
+    StoreOptions options;
+    options.pause = milliseconds(200);
+    Store store(scratch.path(), options);
+    if (std::string wrong = write_too_much(scratch.path(), store); !wrong.empty()) return wrong;
+    if (store.status().find("No space left on device") == std::string::npos) return store.status();
+    store.publish("kernel", "paused", "payload");
+    if (store.find("kernel", "paused")) return "it kept writing";
+    std::this_thread::sleep_for(options.pause);
+    store.publish("kernel", "later", "payload");
+    if (store.find("kernel", "later") != "payload") return "it did not try again: " + store.status();
+    return {};
+  });
+  if (answer == "may not mount")
+    GTEST_SKIP() << "explained: this user may not mount a small file system; the next test stands in";
+  EXPECT_EQ(answer, "");
+}
+
+TEST(StoreFaults, AWriteThatFailsHalfWayLeavesNothing) {
+  const Scratch scratch;
+  EXPECT_EQ(in_child([&]() -> std::string {
+              if (!limit_files_to_64k()) return "cannot set the limit";
+              Store store(scratch.path());
+              if (std::string wrong = write_too_much(scratch.path(), store); !wrong.empty()) return wrong;
+              store.publish("kernel", "next", "payload");  // the error was this record's own
+              return store.find("kernel", "next") == "payload" ? "" : store.status();
+            }),
+            "");
+}
+
+/// Publishes and reads one key for a time, with payloads of all lengths. What was wrong with what it read.
+std::string hammer(const fs::path& folder, char letter, milliseconds time) {
+  Store store(folder);
+  uint64_t found = 0;
+  for (const auto end = steady_clock::now() + time; steady_clock::now() < end;) {
+    for (size_t length = 1; length < 9000; length += 997) {
+      store.publish("kernel", "key", std::string(length, letter));
+      const std::optional<std::string> read = store.find("kernel", "key");
+      if (!read) continue;
+      ++found;
+      if (read->empty() || *read != std::string(read->size(), read->front())) return "a torn record";
+    }
+  }
+  const StoreCounters counters = store.counters();
+  if (counters.corrupt + counters.collisions + counters.read_errors + counters.write_errors != 0) return store.status();
+  return found == counters.publications ? "" : "a record was missing for a moment";
+}
+
+TEST(StoreProcesses, TwoPublishAndReadOneKey) {
+  const Scratch scratch;
+  const fs::path folder = scratch.path() / "cache";
+  std::string theirs;
+  std::thread other([&] { theirs = in_child([&] { return hammer(folder, 'a', milliseconds(1000)); }); });
+  const std::string ours = in_child([&] { return hammer(folder, 'b', milliseconds(1000)); });
+  other.join();
+  EXPECT_EQ(theirs, "");
+  EXPECT_EQ(ours, "");
+  EXPECT_EQ(names_in(folder).size(), 1u);
+}
+
+TEST(StoreProcesses, KilledWhilePublishingItLeavesWholeRecordsOnly) {
+  const Scratch scratch;
+  const std::string payload(50'000, 'x');
+  for (int round = 0; round < 25; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Store store(scratch.path());
+      for (int i = 0;; ++i) store.publish("kernel", std::to_string(i % 20), payload);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(5000 + 1733 * round));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  Store store(scratch.path());
+  uint64_t found = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::optional<std::string> read = store.find("kernel", std::to_string(i));
+    if (!read) continue;
+    ++found;
+    EXPECT_EQ(*read, payload);
+  }
+  EXPECT_GT(found, 0u);
+  EXPECT_EQ(store.counters().corrupt, 0u);
+}
+
+}  // namespace
+}  // namespace ingot::runtime

@@ -1,0 +1,106 @@
+#include "runtime/cache/single_flight.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <vector>
+
+namespace ingot::runtime {
+namespace {
+
+std::shared_ptr<const int> number(int value) { return std::make_shared<const int>(value); }
+
+/// Waits, within reason, until `happened`.
+bool eventually(const std::function<bool()>& happened) {
+  for (int i = 0; i < 10'000 && !happened(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return happened();
+}
+
+/// `flights.run(key, make)` in several threads at once, with `make` held back until all of them have asked.
+template <typename Observe>
+void ask_together(SingleFlight<int>& flights, int threads, const std::function<std::shared_ptr<const int>()>& make,
+                  Observe observe) {
+  std::atomic<int> asked = 0;
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) {
+    all.emplace_back([&] {
+      ++asked;
+      observe([&] {
+        return flights.run("key", [&] {
+          eventually([&] { return asked == threads; });
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // from "asked" to waiting inside
+          return make();
+        });
+      });
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+}
+
+TEST(SingleFlight, MakesOnceWhatSeveralAskFor) {
+  SingleFlight<int> flights;
+  std::atomic<int> made = 0, right = 0;
+  ask_together(
+      flights, 8, [&] { return number(++made); },
+      [&](const auto& ask) {
+        if (*ask() == 1) ++right;
+      });
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(right, 8);
+}
+
+TEST(SingleFlight, AnExceptionReachesEveryoneAndTheNextCallTriesAgain) {
+  SingleFlight<int> flights;
+  std::atomic<int> made = 0, caught = 0;
+  ask_together(
+      flights, 8,
+      [&]() -> std::shared_ptr<const int> {
+        ++made;
+        throw std::runtime_error("refused");
+      },
+      [&](const auto& ask) {
+        try {
+          ask();
+        } catch (const std::runtime_error& error) {
+          if (error.what() == std::string("refused")) ++caught;
+        }
+      });
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(caught, 8);
+  EXPECT_EQ(*flights.run("key", [] { return number(5); }), 5);
+}
+
+TEST(SingleFlight, KeepsNothing) {
+  SingleFlight<int> flights;
+  EXPECT_EQ(*flights.run("key", [] { return number(1); }), 1);
+  EXPECT_EQ(*flights.run("key", [] { return number(2); }), 2);
+}
+
+TEST(SingleFlight, OtherKeysDoNotWait) {
+  SingleFlight<int> flights;
+  std::atomic<bool> inside = false, release = false;
+  std::thread slow([&] {
+    flights.run("slow", [&] {
+      inside = true;
+      eventually([&] { return release.load(); });
+      return number(1);
+    });
+  });
+  ASSERT_TRUE(eventually([&] { return inside.load(); }));
+  EXPECT_EQ(*flights.run("quick", [] { return number(2); }), 2);
+  release = true;
+  slow.join();
+}
+
+TEST(SingleFlight, OneFlightMayNeedAnotherButNotItself) {
+  SingleFlight<int> flights;
+  const auto outer = flights.run("outer", [&] { return flights.run("inner", [] { return number(3); }); });
+  EXPECT_EQ(*outer, 3);
+  EXPECT_THROW(flights.run("same", [&] { return flights.run("same", [] { return number(4); }); }), Error);
+  EXPECT_EQ(*flights.run("same", [] { return number(5); }), 5);
+}
+
+}  // namespace
+}  // namespace ingot::runtime

@@ -1,0 +1,127 @@
+#include "runtime/cache/table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+namespace ingot::runtime {
+namespace {
+
+using Key = std::vector<uint64_t>;
+
+std::shared_ptr<const Key> record_of(const Key& key) { return std::make_shared<const Key>(key); }
+
+TEST(Table, FindsWhatWasInserted) {
+  Table<Key> table;
+  EXPECT_EQ(table.find(Key{1, 2}), nullptr);
+  const Key* inserted = table.insert(Key{1, 2}, record_of({1, 2}));
+  ASSERT_NE(inserted, nullptr);
+  EXPECT_EQ(table.find(Key{1, 2}), inserted);
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(Table, TellsKeysApartByEveryWordAndByTheirLength) {
+  Table<Key> table;
+  const std::vector<Key> keys = {{}, {0}, {0, 0}, {1}, {1, 0}, {0, 1}, {1, 2, 3}, {1, 3, 2}, {uint64_t{1} << 63}};
+  for (const Key& key : keys) EXPECT_EQ(*table.insert(key, record_of(key)), key);
+  for (const Key& key : keys) EXPECT_EQ(*table.find(key), key);
+  EXPECT_EQ(table.find(Key{1, 2}), nullptr);
+  EXPECT_EQ(table.size(), keys.size());
+}
+
+TEST(Table, ComparesWholeKeysWhenHashesAgree) {
+  struct SameForAll {
+    uint64_t operator()(std::span<const uint64_t>) const { return 5; }
+  };
+  Table<Key, SameForAll> table;
+  std::vector<Key> keys = {{}, {0}, {0, 0}};
+  for (uint64_t i = 0; i < 40; ++i) keys.push_back({1, i << 32, 2});
+  for (const Key& key : keys) {
+    EXPECT_EQ(table.find(key), nullptr);
+    EXPECT_EQ(*table.insert(key, record_of(key)), key);
+  }
+  for (const Key& key : keys) EXPECT_EQ(*table.find(key), key);
+  EXPECT_EQ(table.size(), keys.size());
+}
+
+TEST(Table, TheFirstRecordOfAKeyStays) {
+  Table<Key> table;
+  const Key* first = table.insert(Key{7}, record_of({1}));
+  EXPECT_EQ(table.insert(Key{7}, record_of({2})), first);
+  EXPECT_EQ(*table.find(Key{7}), Key{1});
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(Table, GrowsAndKeepsWhatItGave) {
+  Table<Key> table;
+  std::vector<const Key*> given;
+  for (uint64_t i = 0; i < 5000; ++i) given.push_back(table.insert(Key{i, i * i}, record_of({i})));
+  for (uint64_t i = 0; i < 5000; ++i) {
+    ASSERT_EQ(table.find(Key{i, i * i}), given[i]);
+    ASSERT_EQ(*given[i], Key{i});
+  }
+}
+
+TEST(Table, RefusesWhenFullAndStillFinds) {
+  Table<Key> table(3);
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_NE(table.insert(Key{i}, record_of({i})), nullptr);
+  EXPECT_EQ(table.insert(Key{3}, record_of({3})), nullptr);
+  EXPECT_EQ(table.find(Key{3}), nullptr);
+  EXPECT_NE(table.insert(Key{2}, record_of({9})), nullptr);
+  EXPECT_EQ(*table.find(Key{2}), Key{2});
+  EXPECT_EQ(table.size(), 3u);
+}
+
+TEST(Table, IsEmptyAfterClear) {
+  Table<Key> table;
+  auto record = record_of({1});
+  const std::weak_ptr<const Key> watched = record;
+  table.insert(Key{1}, std::move(record));
+  EXPECT_FALSE(watched.expired());
+  table.clear();
+  EXPECT_TRUE(watched.expired());
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(table.find(Key{1}), nullptr);
+  EXPECT_NE(table.insert(Key{1}, record_of({2})), nullptr);
+}
+
+TEST(Table, HashesNeighboursApart) {
+  // What keys are made of: small numbers, and pointers that differ in few bits. The low bits choose the slot.
+  std::set<uint64_t> slots;
+  for (uint64_t i = 0; i < 1024; ++i) {
+    slots.insert(HashWords{}(Key{i, 4}) & 0xffff);
+    slots.insert(HashWords{}(Key{4, i << 40}) & 0xffff);
+  }
+  EXPECT_GT(slots.size(), 1900u);  // of 2048; random ones would give about 2016
+}
+
+TEST(Table, ReadersSeeWholeRecordsWhileWritersInsert) {
+  constexpr uint64_t kKeys = 3000;
+  Table<Key> table;
+  std::atomic<uint64_t> wrong = 0, writing = 2;
+  const auto key_of = [](uint64_t i) { return Key{i, ~i, i % 7}; };
+  const auto write = [&] {
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      const Key* held = table.insert(key_of(i), record_of({i, i + 1}));
+      if (!held || *held != Key{i, i + 1}) ++wrong;
+    }
+    --writing;
+  };
+  const auto read = [&] {
+    uint64_t known = 0;  // keys below were found once, so they must be found again
+    for (uint64_t i = 0; writing > 0 || known < kKeys; i = (i + 1) % kKeys) {
+      const Key* held = table.find(key_of(i));
+      if (held ? *held != Key{i, i + 1} : i < known) ++wrong;
+      if (held && i == known) ++known;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) threads.emplace_back(write), threads.emplace_back(read);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(table.size(), kKeys);
+}
+
+}  // namespace
+}  // namespace ingot::runtime

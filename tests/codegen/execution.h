@@ -1,0 +1,183 @@
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/codegen/support.h"
+
+// Runs generated kernels, both targets' on this machine: CUDA C++ is compiled as host code, a thread after the other.
+
+namespace ingot::codegen {
+
+/// Memory between two pages that nobody may touch, so that reading past either end of a tensor ends the test.
+class Guarded {
+ public:
+  /// `at_end`: the last byte touches the page behind; else the first touches the page before.
+  Guarded(size_t bytes, bool at_end) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t inside = (bytes + page - 1) / page * page;
+    total_ = inside + 2 * page;
+    base_ = static_cast<std::byte*>(mmap(nullptr, total_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (inside > 0) mprotect(base_ + page, inside, PROT_READ | PROT_WRITE);
+    data_ = base_ + page + (at_end ? inside - bytes : 0);
+  }
+  ~Guarded() { munmap(base_, total_); }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte *base_ = nullptr, *data_ = nullptr;
+  size_t total_ = 0;
+};
+
+/// A shared library made of C++ text by the host's compiler, in a folder of its own that goes with it.
+class Library {
+ public:
+  explicit Library(const std::string& text, const std::string& flags = "-O1") {
+    char name[] = "/tmp/ingot_codegen_XXXXXX";
+    folder_ = mkdtemp(name);
+    std::ofstream(folder_ / "kernels.cpp") << text;
+    const std::string command =
+        "cd " + folder_.string() + " && c++ -std=c++20 -march=native -fopenmp-simd " +
+        "-ffp-contract=off -fno-math-errno -Wall -Werror -Wno-unused-function -Wno-unknown-pragmas -shared -fPIC " +
+        flags + " kernels.cpp -o kernels.so -lmvec -lm > log 2>&1";
+    if (std::system(command.c_str()) == 0) handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
+    if (handle_ != nullptr) return;
+    std::ifstream log(folder_ / "log");
+    ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 3000) << text.substr(0, 3000);
+  }
+  ~Library() {
+    if (handle_ != nullptr) dlclose(handle_);
+    std::filesystem::remove_all(folder_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  bool loaded() const { return handle_ != nullptr; }
+  template <typename Function>
+  Function* find(const std::string& name) const {
+    return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name.c_str()));
+  }
+
+ private:
+  std::filesystem::path folder_;
+  void* handle_ = nullptr;
+};
+
+/// What makes CUDA C++ host code: one thread at a time, whose indices are globals.
+inline constexpr std::string_view kCudaOnHost = R"(
+#include <cmath>
+#include <cstring>
+#include <algorithm>
+using std::max, std::min, std::isnan, std::isinf, std::isfinite, std::signbit, std::copysign, std::floor, std::fmod, std::sqrt, std::pow;
+struct Index { unsigned x; };
+[[maybe_unused]] static Index blockIdx, threadIdx;
+#define __global__
+#define __device__
+#define __launch_bounds__(threads)
+inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
+inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+inline double rsqrt(double x) { return 1 / sqrt(x); }
+)";
+
+/// Adds `void run_NAME(const void* const* arguments, long long begin, long long end)` for a CUDA kernel, where end is
+/// the number of blocks.
+inline std::string cuda_runner(const KernelPlan& plan) {
+  std::string call;
+  for (size_t a = 0; a < plan.types.size(); ++a)
+    call += (a > 0 ? ", " : "") + ("*(" + plan.types[a] + " const*)arguments[" + std::to_string(a) + "]");
+  return "extern \"C\" void run_" + plan.launch.entry +
+         "(const void* const* arguments, long long begin, long long end) {\n"
+         "  for (blockIdx.x = begin; blockIdx.x < end; ++blockIdx.x)\n"
+         "    for (threadIdx.x = 0; threadIdx.x < " +
+         std::to_string(plan.launch.block_threads) + "; ++threadIdx.x) " + plan.launch.entry + "(" + call + ");\n}\n";
+}
+
+/// PTX that has no meaning on the host, said in C++ instead.
+inline std::string without_ptx(std::string text) {
+  const auto replace = [&](std::string_view asm_begin, std::string_view with) {
+    for (size_t at; (at = text.find(asm_begin)) != std::string::npos;)
+      text.replace(at, text.find(");", at) + 2 - at, with);
+  };
+  replace("asm(\"cvt.rn.f16.f32", "bits = __builtin_bit_cast(unsigned short, (_Float16)value);");
+  replace("asm(\"cvt.f32.f16", "value = __builtin_bit_cast(_Float16, bits);");
+  replace("asm(\"cvt.rn.bf16.f32",
+          "const unsigned wide = __builtin_bit_cast(unsigned, value); "
+          "bits = value != value ? 0x7fff : (wide + 0x7fff + (wide >> 16 & 1)) >> 16;");
+  replace("asm(\"max.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;");
+  replace("asm(\"min.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b;");
+  return text;
+}
+
+/// The arguments of a launch, packed by a kernel's list as the runtime does.
+class Arguments {
+ public:
+  Arguments(const LaunchInfo& launch, const KernelOutline& kernel, const KernelGeometry& geometry,
+            const std::vector<std::byte*>& data, std::span<const ir::HostValue> host, int* status) {
+    values_.resize(launch.arguments.size());
+    for (size_t k = 0; k < launch.arguments.size(); ++k) {
+      const Argument& argument = launch.arguments[k];
+      const auto put = [&](auto value) { std::memcpy(&values_[k], &value, sizeof(value)); };
+      const auto put_size = [&](int64_t value) {
+        argument.dtype == ir::DType::I32 ? put(static_cast<int32_t>(value)) : put(value);
+      };
+      const AccessGeometry& access = geometry.accesses[argument.a];
+      switch (argument.kind) {
+        case Argument::Kind::Pointer:
+          put(data[argument.a] + access.offset * ir::size_of(kernel.accesses[argument.a].dtype));
+          break;
+        case Argument::Kind::Extent:
+          put_size(geometry.extents[argument.b]);
+          break;
+        case Argument::Kind::Numel:
+          put_size(geometry.numel);
+          break;
+        case Argument::Kind::Stride:
+          put_size(access.strides[argument.b]);
+          break;
+        case Argument::Kind::LeadStride:
+          put_size(access.lead_strides[argument.b]);
+          break;
+        case Argument::Kind::LeadExtent:
+          put_size(access.lead_extents[argument.b]);
+          break;
+        case Argument::Kind::Status:
+          put(status);
+          break;
+        case Argument::Kind::Scalar: {
+          const ir::HostValue value = host[kernel.scalars[argument.a].value.index];
+          if (argument.dtype == ir::DType::F32)
+            put(static_cast<float>(value.as_double()));
+          else if (argument.dtype == ir::DType::F64)
+            put(value.as_double());
+          else
+            put(value.as_int());
+          break;
+        }
+      }
+    }
+    for (const int64_t& value : values_) addresses_.push_back(&value);
+  }
+  const void* const* addresses() const { return addresses_.data(); }
+
+ private:
+  std::vector<int64_t> values_;
+  std::vector<const void*> addresses_;
+};
+
+using Entry = void(const void* const*, long long, long long);
+
+}  // namespace ingot::codegen

@@ -1,0 +1,189 @@
+// Goldens: the text that is generated for a corpus of ops, signatures and layouts stands beside the ops, so that a
+// change of codegen is read as a change of code. script/rebase-goldens writes them anew; nothing else does.
+//
+// tests/golden/CASE/op.py, and for each layout of the table below LAYOUT.cuda.cu and LAYOUT.cpu.cpp; ir.txt and
+// plan.txt are those of the first layout on CUDA.
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "frontend/tensor/lowering.h"
+#include "tests/codegen/support.h"
+
+namespace ingot::codegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = "tests/golden";
+
+struct Row {
+  std::string_view op, layout;
+  /// One a parameter: "f32 1000x4", then strides as "/ 4x1" and the address's distance from alignment as "@ 4"; or
+  /// "float 0.5", "int 3", "bool 1".
+  std::vector<std::string_view> arguments;
+  bool check_indices = false;
+};
+
+const std::vector<Row>& table() {
+  static const std::vector<Row> rows = {
+      {"relu_add", "contiguous", {"f32 1000x1000", "f32 1000x1000", "float 0.5"}},
+      {"relu_add", "row", {"f32 1000x1000", "f32 1000", "float 0.5"}},
+      {"relu_add", "column", {"f32 1000x1000", "f32 1000x1", "float 0.5"}},
+      {"relu_add", "odd_column", {"f32 1000x1001", "f32 1000x1", "float 0.5"}},
+      {"relu_add", "transposed", {"f32 1000x1000 / 1x1000", "f32 1000x1000", "float 0.5"}},
+      {"relu_add", "padded_rows", {"f32 1000x1000 / 1024x1", "f32 1000x1000", "float 0.5"}},
+      {"relu_add", "misaligned", {"f32 1000000 @ 4", "f32 1000000", "float 0.5"}},
+      {"relu_add", "huge", {"f32 3000000000", "f32 3000000000", "float 0.5"}},
+      {"relu_add", "scalar_tensors", {"f32", "f32", "float 0.5"}},
+      {"mul", "f32", {"f32 1000", "f32 1000"}},
+      {"mul", "f64", {"f64 1000", "f64 1000"}},
+      {"mul", "i64", {"i64 1000", "i64 1000"}},
+      {"mul", "u8_and_f32", {"u8 1000", "f32 1000"}},
+      {"mul", "bool", {"bool 1000", "bool 1000"}},
+      {"giou", "contiguous", {"f32 1000x4", "f32 1000x4"}},
+      {"giou", "f64", {"f64 1000x4", "f64 1000x4"}},
+      {"giou", "f16", {"f16 1000x4", "f16 1000x4"}},
+      {"giou", "transposed", {"f32 1000x4 / 1x1000", "f32 1000x4"}},
+      {"denoise", "one_step", {"f32 8x3x64x64", "f32 8x3x64x64", "f32 8x3x64x64", "f32 5x1000", "i64"}},
+      {"denoise", "a_step_each", {"f32 8x3x64x64", "f32 8x3x64x64", "f32 8x3x64x64", "f32 5x1000", "i64 8x1x1x1"}},
+      {"denoise", "checked", {"f32 8x3x64x64", "f32 8x3x64x64", "f32 8x3x64x64", "f32 5x1000", "i64 8x1x1x1"}, true},
+      {"half", "f16", {"f16 1000x64", "f16 64"}},
+      {"half", "bf16", {"bf16 1000x64", "bf16 64"}},
+      {"integers", "i32", {"i32 1000", "i32 1000"}},
+      {"integers", "u8", {"u8 1000", "u8 1000"}},
+      {"activations", "f32", {"f32 1000", "f32 1000"}},
+      {"boxes", "contiguous", {"f32 1000x4"}},
+      {"boxes", "f64", {"f64 1000x4"}},
+      {"comparisons", "f32", {"f32 1000", "i64 1000", "bool 1000"}},
+      {"gather", "f16", {"f16 50257x768", "i64 8x128", "f16 128x768"}},
+      {"positions", "f32", {"f32 100x64"}},
+      {"reserved_names", "f32", {"f32 1000", "f32 1000", "f32 1000", "f32 1000", "float 0.5"}},
+      {"scalars", "f32", {"f32 1000", "f32 1000", "float 0.5", "int 10", "bool 0"}},
+      {"statistics", "u8", {"u8 8x3x64x64", "f32 3", "f32 3"}},
+      {"casts", "f32", {"f32 1000", "f32 1", "float 128"}},
+  };
+  return rows;
+}
+
+ir::Sizes sizes_from(std::string_view text) {
+  ir::Sizes sizes;
+  std::istringstream stream{std::string(text)};
+  for (std::string size; std::getline(stream, size, 'x');) sizes.push_back(std::stoll(size));
+  return sizes;
+}
+
+/// The arguments of a row, as signature and as tensors.
+struct Call {
+  frontend::Signature signature;
+  Tensors tensors;
+  std::vector<ir::HostValue> numbers;  // one a parameter
+
+  Call(const Row& row, frontend::Device device) {
+    signature.device = device;
+    for (const std::string_view argument : row.arguments) add(std::string(argument));
+  }
+
+  frontend::Actuals actuals() const {
+    return {[this](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },
+            [this](uint32_t param) { return numbers[param]; }};
+  }
+
+ private:
+  void add(const std::string& text) {
+    std::istringstream words(text);
+    std::string type, word;
+    words >> type;
+    frontend::ArgumentFact fact;
+    ir::Extents extents;
+    uintptr_t address = 0;
+    ir::HostValue number;
+    if (type == "float" || type == "int" || text == "bool 0" || text == "bool 1") {
+      words >> word;
+      number = type == "float" ? ir::HostValue::of(std::stod(word))
+               : type == "int" ? ir::HostValue::of(int64_t{std::stoll(word)})
+                               : ir::HostValue::of(word == "1");
+      fact.kind = frontend::ArgumentFact::Kind::Number;
+      fact.number = number.kind;
+    } else {
+      fact.dtype = ir::parse_dtype(type).value();
+      if (words >> word) extents = contiguous(sizes_from(word));
+      while (words >> word) {
+        std::string value;
+        words >> value;
+        if (word == "/") extents.strides = sizes_from(value);
+        if (word == "@") address = std::stoull(value);
+      }
+      fact.rank = static_cast<uint8_t>(extents.sizes.size());
+      for (size_t d = 0; d < extents.sizes.size(); ++d) fact.ones |= uint64_t{extents.sizes[d] == 1} << d;
+    }
+    signature.arguments.push_back(fact);
+    tensors.params.push_back(extents);
+    tensors.addresses.push_back(address);
+    numbers.push_back(number);
+    if (fact.kind == frontend::ArgumentFact::Kind::Number) tensors.numbers.push_back(number);
+  }
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What the files of a row hold: path → text.
+std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
+  const fs::path folder = kRoot / row.op;
+  const std::string text = read(folder / "op.py");
+  const auto definition = frontend::define(text, "op.py");
+  std::map<fs::path, std::string> texts;
+  for (const Target& target : {kCuda, kCpu}) {
+    const bool cuda = target.kind == Target::Kind::Cuda;
+    const Call call(row, cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
+    ir::Graph graph = frontend::lower(*definition, call.signature, call.actuals());
+    ir::verify(graph);
+    graph = ir::simplify(ir::inline_calls(graph));
+    ir::verify(graph);
+    const Prepared prepared = prepare(graph, call.tensors);
+    const Options options{row.check_indices, false};
+    texts[folder / (std::string(row.layout) + (cuda ? ".cuda.cu" : ".cpu.cpp"))] =
+        generate(graph, prepared.outline, prepared.layouts, target, options, definition->text()).text;
+    if (!first || !cuda) continue;
+    texts[folder / "ir.txt"] = print(graph);
+    texts[folder / "plan.txt"] = plan_text(graph, prepared.outline, prepared.layouts, target, options);
+  }
+  return texts;
+}
+
+TEST(Golden, GeneratedTextIsWhatWasReviewed) {
+  const bool rebase = std::getenv("INGOT_REBASE_GOLDENS") != nullptr;
+  std::set<fs::path> expected;
+  std::set<std::string_view> seen;
+  for (const Row& row : table()) {
+    const bool first = seen.insert(row.op).second;
+    if (first) expected.insert(kRoot / row.op / "op.py");
+    for (const auto& [path, text] : texts_of(row, first)) {
+      expected.insert(path);
+      if (rebase) std::ofstream(path, std::ios::binary) << text;
+      ASSERT_TRUE(fs::exists(path)) << path << " is missing: script/rebase-goldens writes it";
+      EXPECT_EQ(read(path), text) << path << " has changed: script/rebase-goldens writes it anew";
+    }
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot)) {
+    const bool known = !entry.is_regular_file() || expected.contains(entry.path());
+    EXPECT_TRUE(known) << entry.path() << " belongs to no row of the table";
+  }
+}
+
+TEST(Golden, TheSameTextEveryTime) {
+  for (const Row& row : table()) EXPECT_EQ(texts_of(row, true), texts_of(row, true)) << row.op << " " << row.layout;
+}
+
+}  // namespace
+}  // namespace ingot::codegen

@@ -1,0 +1,214 @@
+// From sizes and strides to a kernel's geometry and layout.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "tests/codegen/support.h"
+
+namespace ingot::codegen {
+namespace {
+
+using ir::DType;
+
+/// A kernel of plain loads over `domain` with strides of any kind: out is first in `strides`.
+struct Loads {
+  KernelOutline kernel;
+  std::vector<ir::HostValue> host;
+  std::vector<ir::Extents> params, results;
+
+  Loads(const ir::Sizes& domain, const std::vector<ir::Sizes>& strides, DType dtype = DType::F32) {
+    for (size_t d = 0; d < domain.size(); ++d) kernel.domain.push_back(number(domain[d]));
+    for (size_t a = 1; a <= strides.size(); ++a) {
+      const bool store = a == strides.size();
+      AccessUse use{store ? AccessUse::Kind::Store : AccessUse::Kind::Load,
+                    static_cast<uint32_t>(store ? 0 : a - 1),
+                    dtype,
+                    {},
+                    ""};
+      use.access.offsets.assign(domain.size(), number(0));
+      for (uint32_t d = 0; d < domain.size(); ++d) use.access.dims.push_back({kernel.domain[d], {{d, number(1)}}});
+      kernel.accesses.push_back(use);
+      (store ? results : params).push_back({domain, strides[store ? 0 : a]});
+    }
+  }
+  ir::HostId number(int64_t value) {
+    host.push_back(ir::HostValue::of(value));
+    return {static_cast<uint32_t>(host.size() - 1)};
+  }
+  KernelGeometry shape() const { return geometry(kernel, host, params, results); }
+  KernelLayout layout(std::vector<uintptr_t> addresses = {}) const {
+    addresses.resize(kernel.accesses.size());
+    return classify(kernel, shape(), addresses, false);
+  }
+};
+
+TEST(Geometry, ContiguousTensorsAreOneAxis) {
+  const Loads loads({2, 3, 4}, {{12, 4, 1}, {12, 4, 1}, {12, 4, 1}});
+  const KernelGeometry shape = loads.shape();
+  EXPECT_EQ(shape.extents, (std::vector<int64_t>{24}));
+  EXPECT_EQ(shape.numel, 24);
+  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1}));
+}
+
+TEST(Geometry, AnElementHasNoAxes) {
+  EXPECT_TRUE(Loads({}, {{}, {}}).shape().extents.empty());
+  EXPECT_TRUE(Loads({1, 1}, {{7, 9}, {1, 1}}).shape().extents.empty());
+  EXPECT_EQ(Loads({}, {{}, {}}).shape().numel, 1);
+}
+
+TEST(Geometry, AxesFollowTheResultsMemory) {
+  // A column-major result with a row-major operand: the result's rows come last.
+  const KernelGeometry shape = Loads({3, 5}, {{1, 3}, {5, 1}}).shape();
+  EXPECT_EQ(shape.extents, (std::vector<int64_t>{5, 3}));
+  EXPECT_EQ(shape.accesses.back().strides, (std::vector<int64_t>{3, 1}));
+  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1, 5}));
+}
+
+TEST(Geometry, SixteenDims) {
+  ir::Sizes sizes(16, 2), strides = ir::contiguous_strides(sizes), reversed(strides.rbegin(), strides.rend());
+  EXPECT_EQ(Loads(sizes, {strides, strides}).shape().extents.size(), 1u);
+  EXPECT_EQ(Loads(sizes, {strides, reversed}).shape().extents.size(), 16u);
+}
+
+/// Every tuple of offsets that the elements of a domain have, by brute force.
+std::multiset<std::vector<int64_t>> offsets_of(const std::vector<int64_t>& extents,
+                                               const std::vector<std::vector<int64_t>>& strides) {
+  int64_t numel = 1;
+  for (const int64_t extent : extents) numel *= extent;
+  std::multiset<std::vector<int64_t>> all;
+  for (int64_t e = 0; e < numel; ++e) {
+    std::vector<int64_t> offsets(strides.size());
+    int64_t rest = e;
+    for (size_t d = extents.size(); d-- > 0; rest /= extents[d])
+      for (size_t a = 0; a < strides.size(); ++a) offsets[a] += rest % extents[d] * strides[a][d];
+    all.insert(offsets);
+  }
+  return all;
+}
+
+TEST(Geometry, CollapsingMovesNoElement) {
+  std::mt19937 random(7);
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int round = 0; round < 3000; ++round) {
+    ir::Sizes domain(static_cast<size_t>(pick(0, 5)));
+    for (int64_t& size : domain) size = pick(0, 9) == 0 ? 0 : pick(1, 4);
+    std::vector<ir::Sizes> strides;
+    for (int64_t a = pick(1, 3); a >= 0; --a) {
+      strides.push_back(ir::contiguous_strides(domain));
+      if (pick(0, 1) == 0) std::shuffle(strides.back().begin(), strides.back().end(), random);
+      for (int64_t& stride : strides.back()) stride = pick(0, 5) == 0 ? 0 : pick(0, 5) == 0 ? -stride : stride;
+    }
+    const Loads loads(domain, strides);
+    const KernelGeometry shape = loads.shape();
+    std::vector<std::vector<int64_t>> before, after;
+    for (const AccessGeometry& access : shape.accesses) after.push_back(access.strides);
+    for (size_t a = 1; a < strides.size(); ++a) before.push_back(strides[a]);
+    before.push_back(strides[0]);
+    EXPECT_EQ(offsets_of(domain, before), offsets_of(shape.extents, after));
+    EXPECT_LE(shape.extents.size(), domain.size());
+    // No further pair can be merged.
+    for (size_t d = 1; d < shape.extents.size(); ++d) {
+      const auto merges = [&](const std::vector<int64_t>& s) { return s[d - 1] == s[d] * shape.extents[d]; };
+      EXPECT_FALSE(std::ranges::all_of(after, merges));
+    }
+  }
+}
+
+TEST(Geometry, AnIndexKeepsItsDim) {
+  Loads loads({4, 6}, {{6, 1}, {6, 1}});
+  loads.kernel.accesses.insert(loads.kernel.accesses.begin(), {AccessUse::Kind::Index, 1, DType::I64, {}, ""});
+  const KernelGeometry shape = loads.shape();
+  EXPECT_EQ(shape.extents, (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1, 0}));
+}
+
+TEST(Layout, NewSizesShareALayout) {
+  const auto text = [](int64_t n) { return Loads({n}, {{1}, {1}, {1}}).layout().text(); };
+  EXPECT_EQ(text(1000), text(1001));
+  EXPECT_EQ(text(7), text(1 << 20));
+  const auto rows = [](int64_t n, int64_t m) { return Loads({n, m}, {{m, 1}, {0, 1}, {m, 1}}).layout(); };
+  EXPECT_EQ(rows(10, 64), rows(99, 1024));
+  EXPECT_FALSE(rows(10, 64) == rows(10, 63));
+}
+
+TEST(Layout, Strides) {
+  const KernelLayout layout = Loads({3, 5}, {{5, 1}, {0, 1}, {5, -1}, {40, 8}}).layout();
+  EXPECT_EQ(layout.rank, 2u);
+  EXPECT_EQ(layout.accesses[0].axes, (std::vector{StrideClass::Zero, StrideClass::One}));
+  EXPECT_EQ(layout.accesses[1].axes, (std::vector{StrideClass::Other, StrideClass::Other}));
+  EXPECT_EQ(layout.accesses[2].axes, (std::vector{StrideClass::Other, StrideClass::Other}));
+  EXPECT_FALSE(layout.accesses[0].linear);
+  EXPECT_TRUE(layout.accesses[3].linear);
+}
+
+TEST(Layout, Alignment) {
+  const auto alignment = [](ir::Sizes strides, uintptr_t address) {
+    return int{Loads({8, 64}, {{64, 1}, strides}).layout({address}).accesses[0].alignment};
+  };
+  EXPECT_EQ(alignment({64, 1}, 0x1000), 16);
+  EXPECT_EQ(alignment({64, 1}, 0x1004), 4);
+  EXPECT_EQ(alignment({66, 1}, 0x1000), 8);
+  EXPECT_EQ(alignment({68, 1}, 0x1008), 8);
+  EXPECT_EQ(alignment({0, 1}, 0x1000), 16);
+  EXPECT_EQ(alignment({1, 8}, 0x1000), 4) << "no vector could use more";
+}
+
+TEST(Layout, IndexWidth) {
+  const auto bits = [](int64_t n, ir::Sizes strides, DType dtype = DType::F32) {
+    return int{Loads({n}, {{1}, strides}, dtype).layout().index_bits};
+  };
+  EXPECT_EQ(bits(1 << 28, {1}), 32);
+  EXPECT_EQ(bits(1 << 29, {1}), 64) << "2 GiB of floats";
+  EXPECT_EQ(bits(1 << 29, {1}, DType::U8), 32);
+  EXPECT_EQ(bits((int64_t{1} << 31) - 10, {1}, DType::U8), 64) << "the last block counts past the end";
+  EXPECT_EQ(bits(1 << 20, {1 << 12}), 64) << "few elements, far apart";
+  EXPECT_EQ(bits(1 << 20, {-(1 << 12)}), 64);
+  EXPECT_EQ(bits(3, {0}), 32);
+}
+
+TEST(Layout, NeighboursFormGroups) {
+  Sketch sketch("boxes");
+  const uint32_t boxes = sketch.add_param("boxes", DType::F32, 2);
+  ir::NodeId sum = sketch.corner(boxes, 3);
+  for (const int64_t k : {1, 0, 2}) sum = sketch.graph.add(ir::Op::Add, DType::F32, {sum, sketch.corner(boxes, k)});
+  sketch.result("out", DType::F32, sum, {sketch.graph.host.size(0, 0)});
+  const auto layout = [&](const ir::Extents& tensor) {
+    return prepare(sketch.graph, {{tensor}, {}, {}, {}}).layouts[0];
+  };
+
+  const KernelLayout packed = layout(contiguous({10, 4}));
+  const std::vector<uint32_t> distances = {3, 1, 0, 2};
+  for (size_t a = 0; a < 4; ++a) {
+    EXPECT_EQ(packed.accesses[a].leader, 2u);
+    EXPECT_EQ(packed.accesses[a].neighbour, distances[a]);
+  }
+  EXPECT_EQ(packed.accesses[2].alignment, 16);
+  // Columns of their own are no neighbours; nor are elements as far apart as the rows.
+  for (const ir::Extents& apart : {ir::Extents{{10, 4}, {1, 10}}, ir::Extents{{10, 4}, {2, 20}}})
+    for (uint32_t a = 0; a < 4; ++a) EXPECT_EQ(layout(apart).accesses[a].leader, a);
+}
+
+TEST(Outline, PartsOfOneShapeAreOneKernel) {
+  Sketch sketch("exp");
+  const ir::NodeId x = sketch.tensor("x", DType::F32, 2);
+  ir::HostPool& host = sketch.graph.host;
+  const ir::NodeId y = sketch.graph.add(ir::Op::Exp, DType::F32, {x});
+  sketch.result("a", DType::F32, y, {host.size(0, 0), host.size(0, 1)});
+  sketch.result("b", DType::F32, x, {host.integer(3), host.size(0, 0), host.size(0, 1)});
+  sketch.result("c", DType::F32, x, {host.size(0, 0), host.size(0, 1)});
+  const Outline result = outline(sketch.graph);
+  ASSERT_EQ(result.kernels.size(), 2u);
+  EXPECT_EQ(result.kernels[0].name, "exp_") << "exp is the C library's";
+  EXPECT_EQ(result.kernels[1].name, "exp__1");
+  EXPECT_EQ(result.kernels[0].parts.size(), 2u);
+  EXPECT_EQ(result.kernels[1].parts[0].result, 1u);
+  EXPECT_EQ(result.kernels[0].accesses.size(), 3u);
+}
+
+}  // namespace
+}  // namespace ingot::codegen

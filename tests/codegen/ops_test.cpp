@@ -1,0 +1,346 @@
+// Every primitive in every type that PyTorch takes it in, as each target spells it, compiled and compared with the C++
+// and the mathematics that it stands for. (PyTorch itself is asked by the runtime's tests.)
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "tests/codegen/execution.h"
+#include "tests/codegen/reference.h"
+
+namespace ingot::codegen {
+namespace {
+
+using ir::DType;
+
+constexpr DType kTypes[] = {DType::F32, DType::F64, DType::I32, DType::I64,
+                            DType::U8,  DType::I8,  DType::I16, DType::Bool};
+
+/// One op in one type: its graph, on pairs of all samples.
+struct OpCase {
+  Op op;
+  DType work;
+  ir::Graph graph;
+};
+
+std::string name_of(Op op, DType work) {
+  return "op_" + std::string(ir::id_of(op)) + "_" + std::string(ir::short_name(work));
+}
+
+bool takes(const ir::OpInfo& info, DType work) {
+  if (info.rule == ir::Rule::Float && !ir::is_floating(work)) return false;
+  if (info.rule == ir::Rule::Logical) return work == DType::Bool;
+  return info.accepts.contains(ir::category(work));
+}
+
+std::vector<OpCase> all_cases() {
+  std::vector<OpCase> cases;
+  for (const ir::OpInfo& info : ir::primitives()) {
+    if (info.op == Op::Where || info.op == Op::Fma) continue;  // below
+    for (const DType work : kTypes) {
+      if (!takes(info, work)) continue;
+      Sketch sketch(name_of(info.op, work));
+      std::vector<ir::NodeId> operands;
+      for (int k = 0; k < info.arity; ++k)
+        operands.push_back(sketch.tensor(std::string(1, static_cast<char>('p' + k)), work, 1));
+      const DType result = info.rule == ir::Rule::Compare ? DType::Bool : work;
+      sketch.result("out", result, sketch.graph.add(info.op, result, operands), {sketch.graph.host.size(0, 0)});
+      ir::verify(sketch.graph);
+      cases.push_back({info.op, work, std::move(sketch.graph)});
+    }
+  }
+  return cases;
+}
+
+/// Runs a one-kernel graph on contiguous operands of one length.
+template <typename R>
+std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const Target& target,
+                         std::vector<void*> operands, int64_t count) {
+  Tensors tensors;
+  for (const void* data : operands) {
+    tensors.params.push_back(contiguous({count}));
+    tensors.addresses.push_back(reinterpret_cast<uintptr_t>(data));
+  }
+  std::vector<std::byte> memory(static_cast<size_t>(count) * sizeof(R) + 64);
+  std::byte* out = memory.data() + 16 - reinterpret_cast<uintptr_t>(memory.data()) % 16;
+  tensors.result_addresses = {reinterpret_cast<uintptr_t>(out)};
+  const Prepared prepared = prepare(graph, tensors);
+  const LaunchInfo launch = generate(graph, prepared.outline, prepared.layouts, target, {}, "").kernels[0];
+  std::vector<std::byte*> data;
+  for (const AccessUse& use : prepared.outline.kernels[0].accesses)
+    data.push_back(use.kind == AccessUse::Kind::Store ? out : static_cast<std::byte*>(operands[use.tensor]));
+  const Arguments arguments(launch, prepared.outline.kernels[0], prepared.geometries[0], data, prepared.host, nullptr);
+  const bool cuda = target.kind == Target::Kind::Cuda;
+  auto* entry = library.find<Entry>((cuda ? "run_" : "") + launch.entry);
+  EXPECT_NE(entry, nullptr) << launch.entry;
+  const int64_t tile = int64_t{launch.block_threads} * launch.elements_per_thread;
+  if (entry != nullptr) entry(arguments.addresses(), 0, cuda ? (count + tile - 1) / tile : count);
+  auto values = std::make_unique<R[]>(static_cast<size_t>(count));
+  std::memcpy(values.get(), out, static_cast<size_t>(count) * sizeof(R));
+  return values;
+}
+
+std::string library_text(const std::vector<const ir::Graph*>& graphs, const Target& target) {
+  const bool cuda = target.kind == Target::Kind::Cuda;
+  std::string text(cuda ? kCudaOnHost : "");
+  for (const ir::Graph* graph : graphs) {
+    Tensors tensors;
+    for (size_t p = 0; p < graph->params.size(); ++p) tensors.params.push_back(contiguous({16}));
+    const Prepared prepared = prepare(*graph, tensors);
+    text += "namespace in_" + graph->name + " {\n" +
+            without_ptx(generate(*graph, prepared.outline, prepared.layouts, target, {}, "").text);
+    if (cuda) text += cuda_runner(plan(*graph, prepared.outline, prepared.layouts, target, {}).kernels[0]);
+    text += "}\n";
+  }
+  return text;
+}
+
+/// Calls `body` with a value of the C++ type of a dtype.
+template <typename Body>
+void with_type(DType dtype, Body body) {
+  switch (dtype) {
+    case DType::F32:
+      return body(float{});
+    case DType::F64:
+      return body(double{});
+    case DType::I32:
+      return body(int32_t{});
+    case DType::I64:
+      return body(int64_t{});
+    case DType::U8:
+      return body(uint8_t{});
+    case DType::I8:
+      return body(int8_t{});
+    case DType::I16:
+      return body(int16_t{});
+    case DType::Bool:
+      return body(bool{});
+    default:
+      ADD_FAILURE();
+  }
+}
+
+/// Memory that a vector load may use: aligned to 16 bytes.
+template <typename T>
+struct Column {
+  explicit Column(size_t count)
+      : data(static_cast<T*>(std::aligned_alloc(16, (count * sizeof(T) + 15) / 16 * 16))), size(count) {}
+  ~Column() { std::free(data); }
+  Column(const Column&) = delete;
+  Column& operator=(const Column&) = delete;
+  T* data;
+  size_t size;
+};
+
+template <typename T>
+void check_case(const Library& library, const OpCase& one, const Target& target) {
+  const ir::OpInfo& info = ir::info(one.op);
+  const bool cuda = target.kind == Target::Kind::Cuda;
+  const std::vector<T> values = samples<T>();
+  const size_t pairs = values.size() * (info.arity == 2 ? values.size() : 1);
+  const size_t count = (pairs + 15) / 16 * 16;  // no lanes past the end: they would divide by zero, which traps here
+  Column<T> a(count), b(count);
+  for (size_t k = 0; k < count; ++k) {
+    a.data[k] = values[k % values.size()];
+    b.data[k] = values[k / values.size() % values.size()];
+  }
+  std::vector<void*> operands = {a.data};
+  if (info.arity == 2) operands.push_back(b.data);
+  const auto where = [&](size_t k) {
+    return std::string(cuda ? "cuda " : "cpu ") + one.graph.name + "(" + std::to_string(a.data[k]) + ", " +
+           std::to_string(b.data[k]) + ")";
+  };
+  if (info.rule == ir::Rule::Compare) {
+    const auto got = run<uint8_t>(library, one.graph, target, operands, static_cast<int64_t>(count));
+    for (size_t k = 0; k < count; ++k)
+      EXPECT_EQ(got[k], expected_comparison<T>(one.op, a.data[k], b.data[k])) << where(k);
+    return;
+  }
+  // Python never divides integers by zero on the CPU, and what CUDA does then is nobody's promise.
+  if (!ir::is_floating(one.work) && cuda &&
+      (one.op == Op::FloorDivide || one.op == Op::TruncDivide || one.op == Op::Remainder || one.op == Op::Fmod)) {
+    for (size_t k = 0; k < count; ++k)
+      if (b.data[k] == T(0) || b.data[k] == T(-1)) b.data[k] = T(3);
+  }
+  const auto got = run<T>(library, one.graph, target, operands, static_cast<int64_t>(count));
+  for (size_t k = 0; k < count; ++k) {
+    const T x = a.data[k], y = b.data[k];
+    if constexpr (std::is_same_v<T, bool>) {
+      EXPECT_EQ(got[k], expected_bool(one.op, x, y)) << where(k);
+    } else if constexpr (std::is_integral_v<T>) {
+      const std::optional<T> want = expected_integer<T>(one.op, x, y);
+      if (want) {
+        EXPECT_EQ(got[k], *want) << where(k);
+      }
+    } else if (info.accuracy == ir::Accuracy::Exact) {
+      const std::optional<T> want = expected_exact<T>(one.op, x, y, cuda);
+      if (want) {
+        EXPECT_TRUE(same_bits(got[k], *want)) << where(k) << " is " << got[k] << ", not " << *want;
+      }
+    } else {
+      const std::optional<long double> want = expected_real(one.op, x, y);
+      ASSERT_TRUE(want) << ir::id_of(one.op);
+      if (one.op == Op::PowNumber && y == T(0.5) && x <= 0) continue;  // a square root
+      if (one.op == Op::Rsqrt && x == 0) continue;                     // keeps the sign of zero
+      if (one.op == Op::Lgamma && std::fabs(x) > 1e30) continue;
+      EXPECT_LE(ulps(got[k], *want), 4) << where(k) << " is " << got[k] << ", not " << static_cast<double>(*want);
+    }
+  }
+}
+
+class Primitives : public testing::TestWithParam<Target> {};
+
+TEST_P(Primitives, GiveWhatTheyStandFor) {
+  const std::vector<OpCase> cases = all_cases();
+  std::vector<const ir::Graph*> graphs;
+  for (const OpCase& one : cases) graphs.push_back(&one.graph);
+  const Library library(library_text(graphs, GetParam()), "-O3 -Wno-bool-compare -Wno-int-in-bool-context");
+  ASSERT_TRUE(library.loaded());
+  for (const OpCase& one : cases)
+    with_type(one.work, [&](auto type) { check_case<decltype(type)>(library, one, GetParam()); });
+}
+
+TEST_P(Primitives, CastsGoThroughWhatC10GoesThrough) {
+  std::vector<ir::Graph> graphs;
+  for (const DType from : kTypes) {
+    for (const DType to : kTypes) {
+      if (from == to) continue;
+      Sketch sketch("cast_" + std::string(ir::short_name(from)) + "_" + std::string(ir::short_name(to)));
+      const ir::NodeId x = sketch.tensor("x", from, 1);
+      sketch.result("out", to, sketch.graph.add(Op::Cast, to, {x}), {sketch.graph.host.size(0, 0)});
+      graphs.push_back(std::move(sketch.graph));
+    }
+  }
+  std::vector<const ir::Graph*> pointers;
+  for (const ir::Graph& graph : graphs) pointers.push_back(&graph);
+  const Library library(library_text(pointers, GetParam()), "-O1");
+  ASSERT_TRUE(library.loaded());
+  size_t next = 0;
+  for (const DType from : kTypes) {
+    for (const DType to : kTypes) {
+      if (from == to) continue;
+      const ir::Graph& graph = graphs[next++];
+      with_type(from, [&](auto from_type) {
+        using From = decltype(from_type);
+        with_type(to, [&](auto to_type) {
+          using To = decltype(to_type);
+          std::vector<From> values;
+          for (const From value : samples<From>()) {
+            const auto real = static_cast<long double>(value);
+            const bool fits =
+                std::fabs(real) < (sizeof(To) == 8 ? 9e18L : 2e9L) && (sizeof(To) >= 4 || std::fabs(real) < 200);
+            if (!std::is_floating_point_v<From> || std::is_floating_point_v<To> || std::is_same_v<To, bool> || fits)
+              values.push_back(value);
+          }
+          Column<From> column(values.size());
+          std::ranges::copy(values, column.data);
+          const auto got = run<To>(library, graph, GetParam(), {column.data}, static_cast<int64_t>(values.size()));
+          for (size_t k = 0; k < values.size(); ++k) {
+            To want;
+            if constexpr (std::is_same_v<To, bool>)
+              want = values[k] != From(0);
+            else if constexpr (std::is_same_v<To, uint8_t> && std::is_floating_point_v<From>)
+              want = static_cast<uint8_t>(static_cast<int64_t>(values[k]));
+            else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>)
+              want = static_cast<To>(static_cast<int64_t>(values[k]));
+            else
+              want = static_cast<To>(values[k]);
+            EXPECT_TRUE(same_bits(got[k], want))
+                << graph.name << "(" << std::to_string(values[k]) << ") is " << std::to_string(got[k]);
+          }
+        });
+      });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Primitives, testing::Values(kCpu, kCuda),
+                         [](const auto& target) { return target.param.kind == Target::Kind::Cuda ? "cuda" : "cpu"; });
+
+TEST(Halves, RoundAsTheProcessorDoes) {
+  for (const DType half : {DType::F16, DType::BF16}) {
+    Sketch narrow("narrow_" + std::string(ir::short_name(half))), wide("wide_" + std::string(ir::short_name(half)));
+    narrow.result("out", half, narrow.graph.add(Op::Cast, half, {narrow.tensor("x", DType::F32, 1)}),
+                  {narrow.graph.host.size(0, 0)});
+    wide.result("out", DType::F32, wide.graph.add(Op::Cast, DType::F32, {wide.tensor("x", half, 1)}),
+                {wide.graph.host.size(0, 0)});
+    const Library library(library_text({&narrow.graph, &wide.graph}, kCpu), "-O2");
+    ASSERT_TRUE(library.loaded());
+
+    constexpr size_t kCount = 1 << 20;
+    Column<float> floats(kCount);
+    for (size_t k = 0; k < kCount; ++k) {
+      const auto bits = static_cast<uint32_t>(k * 4096 + k % 7 * 512 + (k % 3 == 0 ? 0x1000 : k % 11));
+      std::memcpy(&floats.data[k], &bits, 4);
+    }
+    const auto narrowed = run<uint16_t>(library, narrow.graph, kCpu, {floats.data}, kCount);
+    Column<uint16_t> halves(kCount);
+    std::copy_n(narrowed.get(), kCount, halves.data);
+    const auto widened = run<float>(library, wide.graph, kCpu, {halves.data}, kCount);
+    for (size_t k = 0; k < kCount; ++k) {
+      const float x = floats.data[k];
+      if (std::isnan(x)) {
+        ASSERT_TRUE(std::isnan(widened[k]));
+        continue;
+      }
+      // The nearest of the format's values, and of two as near the one with an even last bit.
+      const int digits = half == DType::F16 ? 11 : 8, least = half == DType::F16 ? -24 : -133;
+      const int exponent = std::max(std::ilogb(x) - digits + 1, least);
+      float want = x == 0 || std::isinf(x) ? x : std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
+      if (half == DType::F16 && std::fabs(want) > 65504) want = std::copysign(INFINITY, x);
+      ASSERT_TRUE(same_bits(widened[k], want))
+          << ir::short_name(half) << " " << x << " is " << widened[k] << ", not " << want;
+    }
+  }
+}
+
+// Some of what compilers fail at shows only where an op's operands are computed rather than loaded.
+TEST(Halves, EveryPrimitiveCompiles) {
+  std::vector<ir::Graph> graphs;
+  for (const DType half : {DType::F16, DType::BF16}) {
+    for (const ir::OpInfo& info : ir::primitives()) {
+      if (!takes(info, DType::F32) || info.rule == ir::Rule::Select) continue;
+      Sketch sketch(name_of(info.op, half));
+      std::vector<ir::NodeId> operands;
+      for (int k = 0; k < info.arity; ++k)
+        operands.push_back(sketch.graph.add(Op::Cast, DType::F32,
+                                            {sketch.tensor(std::string(1, static_cast<char>('p' + k)), half, 1)}));
+      const bool compares = info.rule == ir::Rule::Compare;
+      ir::NodeId result = sketch.graph.add(info.op, compares ? DType::Bool : DType::F32, operands);
+      if (!compares) result = sketch.graph.add(Op::Cast, half, {result});
+      sketch.result("out", compares ? DType::Bool : half, result, {sketch.graph.host.size(0, 0)});
+      graphs.push_back(std::move(sketch.graph));
+    }
+  }
+  std::vector<const ir::Graph*> pointers;
+  for (const ir::Graph& graph : graphs) pointers.push_back(&graph);
+  EXPECT_TRUE(Library(library_text(pointers, kCpu), "-O3").loaded());
+}
+
+TEST(Exponents, TakeEagersShortCuts) {
+  const std::vector<double> exponents = {0, 1, 2, 3, 0.5, -0.5, -1, -2, 2.5};
+  std::vector<ir::Graph> graphs;
+  for (const bool at_run_time : {false, true}) {
+    for (size_t e = 0; e < exponents.size(); ++e) {
+      Sketch sketch((at_run_time ? "run_time_" : "constant_") + std::to_string(e));
+      const ir::NodeId x = sketch.tensor("x", DType::F32, 1);
+      const ir::NodeId exponent =
+          at_run_time ? sketch.number("e", ir::HostKind::Float, DType::F32) : sketch.constant(DType::F32, exponents[e]);
+      sketch.result("out", DType::F32, sketch.graph.add(Op::PowNumber, DType::F32, {x, exponent}),
+                    {sketch.graph.host.size(0, 0)});
+      graphs.push_back(std::move(sketch.graph));
+    }
+  }
+  for (size_t e = 0; e < exponents.size(); ++e) {
+    Tensors tensors{{contiguous({16}), {}}, {}, {}, {ir::HostValue::of(exponents[e])}};
+    const std::string text = generate_for(graphs[e], tensors, kCuda).text;
+    EXPECT_EQ(text.find("powf") != std::string::npos, exponents[e] == 2.5) << text;
+    EXPECT_EQ(text.find("pow(") != std::string::npos, false);
+    const std::string later = generate_for(graphs[exponents.size() + e], tensors, kCuda).text;
+    EXPECT_NE(later.find("power(x"), std::string::npos) << later;
+  }
+}
+
+}  // namespace
+}  // namespace ingot::codegen

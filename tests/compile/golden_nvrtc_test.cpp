@@ -1,0 +1,46 @@
+// Every CUDA golden is a kernel that NVRTC makes machine code of, for every generation of GPU that is promised.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "runtime/compile/compiler.h"
+#include "tests/scratch.h"
+
+namespace ingot::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> goldens() {
+  std::vector<fs::path> files;
+  std::error_code absent;
+  for (const auto& entry : fs::recursive_directory_iterator("tests/golden", absent))
+    if (entry.path().extension() == ".cu") files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+class GoldenNvrtc : public testing::TestWithParam<int> {};
+
+TEST_P(GoldenNvrtc, Compiles) {
+  if (Nvrtc::identity() == "no NVRTC") GTEST_SKIP() << "there is no NVRTC on this machine";
+  const std::vector<fs::path> files = goldens();
+  ASSERT_FALSE(files.empty()) << "run this in the root of the tree";
+  for (const fs::path& file : files) {
+    try {
+      EXPECT_FALSE(Nvrtc::compile_cubin(read_file(file), file.filename().string(), GetParam(), false).empty()) << file;
+    } catch (const Error& error) {
+      ADD_FAILURE() << file << ": " << error.what();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, GoldenNvrtc, testing::Values(80, 90, 100),
+                         [](const auto& architecture) { return "sm_" + std::to_string(architecture.param); });
+
+}  // namespace
+}  // namespace ingot::runtime

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "frontend/tensor/lowering.h"
+#include "tests/frontend/parsing.h"
+
+namespace ingot::frontend {
+
+/// A value as Python's repr has it; a number that is not constant as its host expression, "a*2 + 1".
+inline std::string shown(const Lowering& lowering, const std::vector<std::string>& names, const Value& value) {
+  if (value.is_number()) {
+    const ir::HostId id = lowering.graph.host.resolve(value.number());
+    if (!lowering.graph.host.is_constant(id)) return lowering.graph.host.print(id, names);
+    const ir::HostValue number = lowering.graph.host.value(id);
+    if (number.kind == ir::HostKind::Bool) return number.truthy() ? "True" : "False";
+    return number.kind == ir::HostKind::Int ? std::to_string(number.integer) : round_trip(number.real);
+  }
+  if (const std::vector<Value>* items = value.items()) {
+    const bool is_tuple = value.is<Tuple>();
+    std::string text;
+    for (const Value& item : *items) text += (text.empty() ? "" : ", ") + shown(lowering, names, item);
+    if (is_tuple && items->size() == 1) text += ",";
+    return is_tuple ? "(" + text + ")" : "[" + text + "]";
+  }
+  if (value.is<Range>()) {
+    const Range& range = value.as<Range>();
+    const std::string step = range.step == 1 ? "" : ", " + std::to_string(range.step);
+    return "range(" + std::to_string(range.start) + ", " + std::to_string(range.stop) + step + ")";
+  }
+  if (value.is<std::string>()) return "'" + value.as<std::string>() + "'";
+  return describe(value);
+}
+
+/// What the last def of a text returns, its parameters being run-time numbers (ints where they are annotated so) but
+/// those with defaults. Where evaluation asks for a value it is 2 of the first parameter, 3 of the second, …, and
+/// "static: " precedes the result.
+inline std::string result_of(const std::string& text) {
+  const auto definition = define(text);
+  const Signature signature;
+  const Actuals actuals;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : definition->parameters()) names.push_back(parameter.name);
+  for (const bool is_static : {false, true}) {
+    Lowering lowering(signature, actuals);
+    std::vector<std::optional<Value>> arguments;
+    for (uint32_t i = 0; i < names.size(); ++i) {
+      const Parameter& parameter = definition->parameters()[i];
+      const bool is_int = parameter.annotation == Parameter::Annotation::Int;
+      ir::HostPool& host = lowering.graph.host;
+      if (parameter.has_default) {
+        arguments.emplace_back();
+      } else if (is_static) {
+        arguments.emplace_back(Number{is_int ? host.integer(i + 2) : host.real(i + 2)});
+      } else {
+        arguments.emplace_back(Number{host.scalar(i, is_int ? ir::HostKind::Int : ir::HostKind::Float)});
+      }
+    }
+    try {
+      const Value value = definition->evaluate(lowering, arguments);
+      return (is_static ? "static: " : "") + shown(lowering, names, value);
+    } catch (const NeedStatic&) {
+    }
+  }
+  return "asks again for what it knows";
+}
+
+/// A graph with the text that its spans are places of.
+struct Lowered {
+  std::shared_ptr<const Definition> definition;
+  ir::Graph graph;
+};
+
+/// The graph of the last def of a text on float32 tensors [?, 4], or numbers where it is annotated so; what has a
+/// default is left out. Sizes that must be known are 6 × 4, scalars 2, 3, ….
+inline Lowered lowered(const std::string& text) {
+  const auto definition = define(text);
+  Signature signature;
+  for (const Parameter& parameter : definition->parameters()) {
+    ArgumentFact fact{.rank = 2};
+    const bool is_int = parameter.annotation == Parameter::Annotation::Int;
+    if (is_int || parameter.annotation == Parameter::Annotation::Float) {
+      fact = {.kind = ArgumentFact::Kind::Number, .number = is_int ? ir::HostKind::Int : ir::HostKind::Float};
+    } else if (parameter.has_default) {
+      fact = {.kind = ArgumentFact::Kind::None};
+    }
+    signature.arguments.push_back(fact);
+  }
+  Actuals actuals;
+  actuals.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };
+  actuals.scalar = [](uint32_t parameter) { return ir::HostValue::of(int64_t{parameter} + 2); };
+  return {definition, lower(*definition, signature, actuals)};
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/frontend/evaluating.h"
+
+// Whatever a program computes, evaluation ends with a graph or with an author's error.
+
+namespace ingot::frontend {
+namespace {
+
+/// Random expressions over the parameters x and y (tensors), k (an int), h (a float), and what is static.
+class Generator {
+ public:
+  explicit Generator(uint32_t seed) : random_(seed) {}
+
+  std::string expression(int depth) {
+    if (depth == 0) return leaf();
+    const auto inner = [&] { return expression(depth - 1); };
+    switch (random_() % 14) {
+      case 0:
+      case 1:
+      case 2:
+        return "(" + inner() + " " + pick(kBinary) + " " + inner() + ")";
+      case 3:
+        return pick({"-", "+", "~", "not "}) + inner();
+      case 4:
+        return inner() + "[" + index(depth - 1) + "]";
+      case 5:
+        return "(" + inner() + ", " + inner() + ")";
+      case 6:
+        return "[" + inner() + " for i in " + inner() + "]";
+      case 7:
+        return inner() + " if " + inner() + " else " + inner();
+      case 8:
+        return pick(kFunctions) + "(" + inner() + ")";
+      case 9:
+        return pick(kFunctions) + "(" + inner() + ", " + inner() + ")";
+      case 10:
+        return inner() + "." + pick(kMethods) + "()";
+      case 11:
+        return inner() + "." + pick({"shape", "dtype", "ndim", "T"});
+      case 12:
+        return "(lambda i, j=" + inner() + ": " + inner() + ")(" + inner() + ")";
+      default:
+        return "[*" + inner() + ", " + inner() + "]";
+    }
+  }
+
+ private:
+  using Words = std::vector<std::string>;
+
+  std::string leaf() {
+    return pick({"x", "y", "k", "h", "i", "0", "1", "-1", "2", "0.5", "None", "True", "'s'", "()"});
+  }
+  std::string index(int depth) {
+    switch (random_() % 4) {
+      case 0:
+        return expression(depth);
+      case 1:
+        return leaf() + ":" + leaf();
+      case 2:
+        return "..., " + leaf();
+      default:
+        return "::" + leaf();
+    }
+  }
+  std::string pick(const Words& words) { return words[random_() % words.size()]; }
+
+  inline static const Words kBinary = {"+", "-", "*", "/",  "//", "%",   "**", "<",  "==", "!=",    ">=",
+                                       "&", "|", "^", "<<", ">>", "and", "or", "is", "in", "not in"};
+  inline static const Words kFunctions = {"abs",      "max",        "min",       "len",    "range", "sum",
+                                          "int",      "float",      "list",      "zip",    "relu",  "silu",
+                                          "math.exp", "math.floor", "cat",       "stack",  "exp",   "pow",
+                                          "clamp",    "where",      "torch.add", "F.gelu", "round", "sorted"};
+  inline static const Words kMethods = {"float", "t",     "relu",    "unbind", "flatten",
+                                        "half",  "numel", "squeeze", "append", "pop"};
+  std::mt19937 random_;
+};
+
+void evaluate_whatever(const std::string& text) {
+  try {
+    lowered(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::Author) << error.what() << "\n" << text;
+  }
+}
+
+TEST(InterpreterFuzz, RandomExpressions) {
+  Generator generator(1);
+  for (int round = 0; round < 3000; ++round)
+    evaluate_whatever("def f(x, y, k: int, h: float, i=3): return " + generator.expression(1 + round % 4));
+}
+
+TEST(InterpreterFuzz, RandomStatements) {
+  Generator generator(2);
+  for (int round = 0; round < 1000; ++round) {
+    const auto some = [&] { return generator.expression(round % 3); };
+    evaluate_whatever("def f(x, y, k: int, h: float, i=3):\n    a, b = " + some() + ", " + some() + "\n    for i in " +
+                      some() + ":\n        a = " + some() + "\n        if " + some() + ": break\n    assert " + some() +
+                      "\n    b += a\n    return b");
+  }
+}
+
+}  // namespace
+}  // namespace ingot::frontend

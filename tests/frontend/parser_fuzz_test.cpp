@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "frontend/syntax/ast_print.h"
+#include "tests/frontend/parsing.h"
+
+// Whatever the text is, parsing ends with a tree or with an author's error: nothing else, and never a crash.
+
+namespace ingot::frontend {
+namespace {
+
+const std::string kProgram =
+    "\"\"\"doc\"\"\"\n"
+    "import torch as t\n"
+    "K = [1, 0x1f, 2.5e-3]\n"
+    "@op(a=1)\n"
+    "def f(x, *ys, größe: float = 1e-7):\n"
+    "    \"\"\"doc\"\"\"\n"
+    "    lt, (rb, q) = x[..., :2], (y[0, ::-1, None], 'a\\x41\\u00e9')\n"
+    "    z = [a * b ** -c for a, b in zip(x, y) if a if not b]  # why\n"
+    "    for i in range(3):\n"
+    "        z.append(i); pass\n"
+    "        if i < 1 <= 2 and z is not None or ~i: continue\n"
+    "        elif i in z:\n"
+    "            x[0] += 1; break\n"
+    "        else:\n"
+    "            w: int = \\\n"
+    "                3\n"
+    "    assert x, f'no {x}'\n"
+    "    return (lambda q, r=1: q if r else -q)(*z, dim=-1)\n";
+
+void parse_whatever(const std::string& text) {
+  try {
+    print(parse_text(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::Author) << error.what() << "\n" << text;
+  }
+}
+
+TEST(ParserFuzz, TheProgramItselfIsGood) { EXPECT_NO_THROW(parse_text(kProgram)); }
+
+TEST(ParserFuzz, EveryTruncation) {
+  for (size_t size = 0; size <= kProgram.size(); ++size) parse_whatever(kProgram.substr(0, size));
+  for (size_t begin = 0; begin <= kProgram.size(); ++begin) parse_whatever(kProgram.substr(begin));
+}
+
+TEST(ParserFuzz, EveryByteLeftOut) {
+  for (size_t at = 0; at < kProgram.size(); ++at) parse_whatever(kProgram.substr(0, at) + kProgram.substr(at + 1));
+}
+
+TEST(ParserFuzz, RandomBytes) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text(random() % 64, '\0');
+    for (char& c : text) c = static_cast<char>(random());
+    parse_whatever(text);
+  }
+}
+
+TEST(ParserFuzz, RandomChanges) {
+  std::mt19937 random(2);
+  const std::string likely = "()[]{}:,.=+-*/%&|^~<>@!'\"\\#\n\t 01eEjxf_;";
+  for (int round = 0; round < 5000; ++round) {
+    std::string text = kProgram;
+    for (size_t changes = 1 + random() % 4; changes > 0; --changes) {
+      const size_t at = random() % text.size();
+      const char change = likely[random() % likely.size()];
+      if (random() % 2 != 0) {
+        text[at] = change;
+      } else {
+        text.insert(at, 1, change);
+      }
+    }
+    parse_whatever(text);
+  }
+}
+
+TEST(ParserFuzz, RandomWords) {
+  std::mt19937 random(3);
+  const std::vector<std::string> words = {"def ",   "f",       "(",       ")",      "x",       ":",     "\n",
+                                          "    ",   "return ", "if ",     "else ",  "elif ",   "for ",  "in ",
+                                          "while ", "lambda ", "*",       "**",     "=",       "==",    "<",
+                                          "not ",   "and ",    "is ",     "[",      "]",       ",",     ".",
+                                          "...",    "1",       "2.5",     "'s'",    "import ", "from ", "as ",
+                                          "pass",   "raise ",  "assert ", "@",      "-",       "+",     "~",
+                                          ":=",     "class ",  "yield ",  "await ", "async ",  "\\\n",  ";"};
+  for (int round = 0; round < 5000; ++round) {
+    std::string text;
+    for (size_t count = random() % 24; count > 0; --count) text += words[random() % words.size()];
+    parse_whatever(text);
+  }
+}
+
+}  // namespace
+}  // namespace ingot::frontend

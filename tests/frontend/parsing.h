@@ -1,0 +1,44 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "frontend/syntax/parser.h"
+
+namespace ingot::frontend {
+
+/// What an author sees of an error.
+struct Refusal {
+  std::string place;  ///< "2:5", line and column in <text>; empty without one
+  std::string message, help, rendered;
+};
+
+/// What `action` is refused with; a failure of the test when it is not.
+template <typename Action>
+Refusal refusal_of(Action&& action) {
+  auto after = [](const std::string& text, const std::string& mark) {
+    const size_t at = text.find(mark);
+    if (at == std::string::npos) return std::string();
+    const size_t begin = at + mark.size();
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  try {
+    std::forward<Action>(action)();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::Author) << error.what();
+    const std::string rendered = error.what();
+    return {after(rendered, "--> <text>:"), error.message(), after(rendered, " = help: "), rendered};
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return {};
+}
+
+inline ast::Module parse_text(std::string text, const KnownName& is_known = {}) {
+  return parse(std::make_shared<const Source>("<text>", std::move(text)), is_known);
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,291 @@
+#include "tests/frontend/tensor_testing.h"
+
+// Ops as their graphs print: what is left of an op is what a careful person would compute.
+
+namespace ingot::frontend {
+namespace {
+
+TEST(TensorLower, PointwiseWithARunTimeNumber) {
+  EXPECT_EQ(
+      Call({"f32:100x4", "f32:4", "float=0.5"}).simple("def relu_add(x, y, bias: float): return relu(x) + y + bias"),
+      R"(relu_add(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)], bias: float)
+  %0 = scalar f32 0.0
+  %1 = load f32 x[i0, i1]
+  %2 = maximum f32 %0, %1
+  %3 = load f32 y[i1]
+  %4 = add f32 %2, %3
+  %5 = scalar f32 bias
+  %6 = add f32 %4, %5
+  out: f32[x.size(0), x.size(1)] = %6
+  require x.size(1) == y.size(0)
+)");
+}
+
+TEST(TensorLower, ASizeOfOneIsKnownAndBroadcasts) {
+  EXPECT_EQ(Call({"f32:100x1", "f32:100x30"}).simple("x * y"),
+            R"(expression(x: f32[x.size(0), 1], y: f32[y.size(0), y.size(1)])
+  %0 = load f32 x[i0, 0]
+  %1 = load f32 y[i0, i1]
+  %2 = mul f32 %0, %1
+  out: f32[x.size(0), y.size(1)] = %2
+  require x.size(0) == y.size(0)
+)");
+}
+
+TEST(TensorLower, TheCornersOfABoxAreFour) {
+  EXPECT_EQ(Call({"f32:1000x4"}).simple("(x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])"),
+            R"(expression(x: f32[x.size(0), 4])
+  %0 = load f32 x[i0, 2]
+  %1 = load f32 x[i0, 0]
+  %2 = sub f32 %0, %1
+  %3 = load f32 x[i0, 3]
+  %4 = load f32 x[i0, 1]
+  %5 = sub f32 %3, %4
+  %6 = mul f32 %2, %5
+  out: f32[x.size(0)] = %6
+  static x.size(1) == 4
+)");
+}
+
+TEST(TensorLower, ShortPartsOfACatShareOneDomain) {
+  EXPECT_EQ(Call({"f32:1000x4"}).simple("cat([x[:, :2], x[:, 2:] - x[:, :2]], -1)"),
+            R"(expression(x: f32[x.size(0), 4])
+  %0 = load f32 x[i0, 0]
+  %1 = load f32 x[i0, 1]
+  %2 = load f32 x[i0, 2]
+  %3 = sub f32 %2, %0
+  %4 = load f32 x[i0, 3]
+  %5 = sub f32 %4, %1
+  out: f32[x.size(0), 4] =
+    %0 over [x.size(0), 1] at [i0, 0]
+    %1 over [x.size(0), 1] at [i0, 1]
+    %3 over [x.size(0), 1] at [i0, 2]
+    %5 over [x.size(0), 1] at [i0, 3]
+  static x.size(1) == 4
+)");
+}
+
+TEST(TensorLower, ConstantsAreGatheredByAZeroDimTimestep) {
+  const char* text = R"(
+def denoise(eps, sample, noise, table, t):
+    x0 = clamp((sample - table[0, t] * eps) * table[1, t], -1, 1)
+    return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
+)";
+  EXPECT_EQ(
+      Call({"f32:4096", "f32:4096", "f32:4096", "f32:5x1000", "i64:"}).simple(text),
+      R"(denoise(eps: f32[eps.size(0)], sample: f32[sample.size(0)], noise: f32[noise.size(0)], table: f32[5, table.size(1)], t: i64[])
+  %0 = load i64 t[]
+  %1 = gather f32 table[2, %0]
+  %2 = scalar f32 1.0
+  %3 = scalar f32 -1.0
+  %4 = load f32 sample[i0]
+  %5 = gather f32 table[0, %0]
+  %6 = load f32 eps[i0]
+  %7 = mul f32 %5, %6
+  %8 = sub f32 %4, %7
+  %9 = gather f32 table[1, %0]
+  %10 = mul f32 %8, %9
+  %11 = maximum f32 %3, %10
+  %12 = minimum f32 %2, %11   ; x0
+  %13 = mul f32 %1, %12
+  %14 = gather f32 table[3, %0]
+  %15 = mul f32 %14, %4
+  %16 = add f32 %13, %15
+  %17 = gather f32 table[4, %0]
+  %18 = load f32 noise[i0]
+  %19 = mul f32 %17, %18
+  %20 = add f32 %16, %19
+  out: f32[eps.size(0)] = %20
+  require eps.size(0) == noise.size(0)
+  require sample.size(0) == eps.size(0)
+  require table.size(1) > 0
+  static table.size(0) == 5
+)");
+}
+
+TEST(TensorLower, GiouIsSmallAndNamesItsValues) {
+  const char* text = R"(
+def giou(pred, target):
+    target = target.float()
+    lt, rb = max(pred[..., :2], target[..., :2]), min(pred[..., 2:], target[..., 2:])
+    wh = (rb - lt).clamp(min=0)
+    overlap = wh[..., 0] * wh[..., 1]
+    area_p = (pred[..., 2] - pred[..., 0]) * (pred[..., 3] - pred[..., 1])
+    area_t = (target[..., 2] - target[..., 0]) * (target[..., 3] - target[..., 1])
+    union = area_p + area_t - overlap
+    lt, rb = min(pred[..., :2], target[..., :2]), max(pred[..., 2:], target[..., 2:])
+    wh = (rb - lt).clamp(min=0)
+    hull = wh[..., 0] * wh[..., 1]
+    return 1 - (overlap / union - (hull - union) / hull)
+)";
+  const ir::Graph graph = ir::simplify(Call{"f32:8x100x4", "u8:8x100x4"}.lower(text));
+  EXPECT_LE(graph.count(), 48u);
+  const std::string printed = ir::print(graph);
+  for (const char* name : {"; lt", "; rb", "; overlap", "; union", "; hull"}) {
+    EXPECT_NE(printed.find(name), std::string::npos) << name << " is not in\n" << printed;
+  }
+}
+
+TEST(TensorLower, AFlattenedStackIsStoredInterleaved) {
+  EXPECT_EQ(Call({"f32:50", "f32:50"}).simple("stack([x, -y], -1).flatten() * 2"),
+            R"(expression(x: f32[x.size(0)], y: f32[y.size(0)])
+  %0 = load f32 x[i0]
+  %1 = scalar f32 2.0
+  %2 = mul f32 %0, %1
+  %3 = load f32 y[i0]
+  %4 = neg f32 %3
+  %5 = mul f32 %4, %1
+  out: f32[x.size(0)*2] =
+    %2 over [x.size(0), 1] at [i0*2]
+    %5 over [x.size(0), 1] at [i0*2 + 1]
+  require x.size(0) == y.size(0)
+)");
+}
+
+TEST(TensorLower, NestedStacksAreMatrices) {
+  EXPECT_EQ(Call({"f32:50", "f32:50"}).simple("stack([stack([x, -y], -1), stack([y, x], -1)], -2)[..., 0, 1]"),
+            R"(expression(x: f32[x.size(0)], y: f32[y.size(0)])
+  %0 = load f32 y[i0]
+  %1 = neg f32 %0
+  out: f32[x.size(0)] = %1
+  require x.size(0) == y.size(0)
+)");
+}
+
+TEST(TensorLower, WhatMergesStaysMergedToTheStore) {
+  EXPECT_EQ(Call({"f32:30x40", "f32:1200"}).simple("x.reshape(-1) + y"),
+            R"(expression(x: f32[x.size(0), x.size(1)], y: f32[y.size(0)])
+  %0 = load f32 x[i0, i1]
+  %1 = load f32 y[i0*x.size(1) + i1]
+  %2 = add f32 %0, %1
+  out: f32[y.size(0)] =
+    %2 over [x.size(0), x.size(1)] at [i0*x.size(1) + i1]
+  require x.size(0)*x.size(1) == y.size(0)
+)");
+}
+
+TEST(TensorLower, SymbolicSlicesAndHostNumbers) {
+  EXPECT_EQ(Call({"f32:60x40", "int=7"}).simple("def f(x, n: int): return x[:, n:] * (1.0 / x.shape[-1])"),
+            R"(f(x: f32[x.size(0), x.size(1)], n: int)
+  %0 = load f32 x[i0, i1? + min(x.size(1), max(0, x.size(1) + n if n < 0 else n))]
+  %1 = scalar f32 1.0 / x.size(1)
+  %2 = mul f32 %0, %1
+  out: f32[x.size(0), x.size(1) - min(x.size(1), max(0, x.size(1) + n if n < 0 else n))] = %2
+)");
+}
+
+TEST(TensorLower, SixteenBitFloatsStayWideBetweenOps) {
+  EXPECT_EQ(Call({"f16:100", "f16:100"}).simple("x * y + 0.1"),
+            R"(expression(x: f16[x.size(0)], y: f16[y.size(0)])
+  %0 = load f16 x[i0]
+  %1 = cast f32 %0
+  %2 = load f16 y[i0]
+  %3 = cast f32 %2
+  %4 = mul f32 %1, %3
+  %5 = scalar f32 0.1
+  %6 = add f32 %4, %5
+  %7 = cast f16 %6
+  out: f16[x.size(0)] = %7
+  require x.size(0) == y.size(0)
+)");
+}
+
+TEST(TensorLower, EagerNumericsRoundAfterEachOpButNotInsideANativeOne) {
+  EXPECT_EQ(Call({"f16:100", "f16:100"}).with(Numerics::Eager).simple("silu(x) * y"),
+            R"(expression(x: f16[x.size(0)], y: f16[y.size(0)])
+  %0 = load f16 x[i0]
+  %1 = cast f32 %0
+  %2 = scalar f32 1.0
+  %3 = neg f32 %1
+  %4 = exp f32 %3
+  %5 = add f32 %2, %4
+  %6 = div f32 %1, %5
+  %7 = cast f16 %6
+  %8 = cast f32 %7
+  %9 = load f16 y[i0]
+  %10 = cast f32 %9
+  %11 = mul f32 %8, %10
+  %12 = cast f16 %11
+  out: f16[x.size(0)] = %12
+  require x.size(0) == y.size(0)
+)");
+}
+
+TEST(TensorLower, AnExplicitCastToSixteenBitsRounds) {
+  EXPECT_EQ(Call({"f32:100"}).simple("x.half().float()"),
+            R"(expression(x: f32[x.size(0)])
+  %0 = load f32 x[i0]
+  %1 = cast f16 %0
+  %2 = cast f32 %1
+  out: f32[x.size(0)] = %2
+)");
+}
+
+TEST(TensorLower, ComparisonRoundsANumberToSixteenBitsArithmeticDoesNot) {
+  const std::string compared = Call({"f16:100"}).simple("x > 0.3");
+  EXPECT_NE(compared.find("scalar f32 0.300048828125"), std::string::npos) << compared;
+  const std::string added = Call({"f16:100"}).simple("x + 0.3");
+  EXPECT_NE(added.find("scalar f32 0.3\n"), std::string::npos) << added;
+}
+
+TEST(TensorLower, DivisionIsWhatEachDevicesKernelDoes) {
+  const auto has = [](const std::string& text, const char* wanted, const Call& call) {
+    const std::string printed = call.simple(text);
+    EXPECT_NE(printed.find(wanted), std::string::npos) << text << " has no " << wanted << "\n" << printed;
+  };
+  has("x / 4", "= div f32", Call{"f32:8"});
+  has("x / 4", "scalar f32 0.25", Call({"f32:8"}).on(Device::Cuda));
+  has("x / y", "= mul f32", Call({"f32:8", "cpu f32"}).on(Device::Cuda));
+  has("x / y", "= div f32", Call({"f32:8", "f32:"}).on(Device::Cuda));
+  has("3 / x", "reciprocal f32", Call{"f32:8"});
+  has("torch.div(3, x)", "= div f32", Call{"f32:8"});
+  has("softplus(x, 3.0)", "= div f32", Call({"f32:8"}).on(Device::Cuda));
+  has("x // 3", "= floor_divide f32", Call{"f32:8"});
+  has("x // 3", "fmod f32", Call({"f32:8"}).on(Device::Cuda));
+  has("x // 3", "= floor_divide i32", Call({"i32:8"}).on(Device::Cuda));
+  has("torch.div(x, 3, rounding_mode='trunc')", "= trunc f32", Call({"f32:8"}).on(Device::Cuda));
+}
+
+TEST(TensorLower, ManyResultsAndNames) {
+  const ir::Graph graph = Call({"f32:9x40"}).lower("def f(x):\n  scaled = x * 2\n  return scaled, x.t(), scaled[0]");
+  ASSERT_EQ(graph.results.size(), 3u);
+  EXPECT_EQ(graph.results[0].name, "scaled");
+  EXPECT_EQ(graph.results[1].name, "out1");
+  EXPECT_EQ(graph.results[2].shape.size(), 1u);
+}
+
+TEST(TensorLower, ADeepStencilOfViewsStaysSmall) {
+  const char* text = R"(
+def f(x):
+    for _ in range(16):
+        x = x[1:-1] * 0.5 + (x[2:] + x[:-2]) * 0.25
+    return x
+)";
+  EXPECT_LE((Call{"f32:100000"}.lower(text).count()), 1100u);
+}
+
+TEST(TensorLower, PastFiveThousandNodesSizesAreStatic) {
+  const char* text = R"(
+def f(x):
+    y = x
+    for i in range(2000):
+        y = y * 1.5 + i
+    return y
+)";
+  EXPECT_TRUE(Call{"f32:100"}.lower("x * 1.5").statics.empty());
+  EXPECT_EQ(Call{"f32:100"}.lower(text).statics.size(), 1u);
+  const std::string message = refusal("def f(x):\n  for i in range(60000):\n    x = x + i\n  return x", {"f32:100"});
+  EXPECT_NE(message.find("the op is larger than 50000 nodes"), std::string::npos) << message;
+}
+
+TEST(TensorLower, TouchedSizesAreStaticWhereSmallAndNotedWhereNot) {
+  const ir::Graph small = Call{"f32:10x4"}.lower("x[:, 0]");
+  ASSERT_EQ(small.statics.size(), 1u);
+  EXPECT_TRUE(small.statics[0].touched);
+  const ir::Graph large = Call{"f32:10x400"}.lower("x[:, 0]");
+  EXPECT_TRUE(large.statics.empty());
+  EXPECT_EQ(large.touched.size(), 1u);
+}
+
+}  // namespace
+}  // namespace ingot::frontend

@@ -1,0 +1,240 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "frontend/cpp_api.h"
+#include "frontend/tensor/lowering.h"
+#include "tests/ir/reference.h"
+
+// Lowering for arguments given as text, and graphs run on small arrays, element by element.
+
+namespace ingot::frontend {
+
+/// Arguments as a signature sees them: "f32:3x4" (also "u8:" for 0 dims), "cpu f32", "float=0.5", "int=3", "None".
+struct Call {
+  Signature signature;
+  std::vector<std::vector<int64_t>> sizes;
+  std::vector<ir::HostValue> scalars;
+
+  Call(std::initializer_list<std::string> arguments) {
+    for (const std::string& text : arguments) add(text);
+  }
+
+  Call& on(Device device) {
+    signature.device = device;
+    return *this;
+  }
+  Call& with(Numerics numerics) {
+    signature.numerics = numerics;
+    return *this;
+  }
+
+  ir::Graph lower(const Definition& definition) const {
+    ir::Graph graph = frontend::lower(definition, signature, actuals());
+    ir::verify(graph);
+    return graph;
+  }
+  ir::Graph lower(const std::string& text) const { return lower(*frontend::define(text)); }
+  /// The printed graph after calls are inlined and it is simplified: what is left is what a kernel computes.
+  std::string simple(const std::string& text) const {
+    const ir::Graph graph = ir::simplify(ir::inline_calls(lower(text)));
+    ir::verify(graph);
+    return ir::print(graph);
+  }
+
+  Actuals actuals() const {
+    return {[this](uint32_t param, uint32_t dim) { return sizes[param][dim]; },
+            [this](uint32_t param) { return scalars[param]; }};
+  }
+
+ private:
+  void add(const std::string& text) {
+    ArgumentFact fact;
+    std::vector<int64_t> shape;
+    ir::HostValue scalar = ir::HostValue::of(int64_t{0});
+    const size_t equals = text.find('='), colon = text.find(':');
+    if (text == "None") {
+      fact.kind = ArgumentFact::Kind::None;
+    } else if (equals != std::string::npos) {
+      fact.kind = ArgumentFact::Kind::Number;
+      const std::string kind = text.substr(0, equals), value = text.substr(equals + 1);
+      fact.number = kind == "float" ? ir::HostKind::Float : kind == "int" ? ir::HostKind::Int : ir::HostKind::Bool;
+      scalar = kind == "float" ? ir::HostValue::of(std::stod(value))
+               : kind == "int" ? ir::HostValue::of(static_cast<int64_t>(std::stoll(value)))
+                               : ir::HostValue::of(value != "0");
+    } else if (text.starts_with("cpu ")) {
+      fact.kind = ArgumentFact::Kind::CpuScalar;
+      fact.dtype = ir::parse_dtype(text.substr(4)).value();
+    } else {
+      fact.dtype = ir::parse_dtype(text.substr(0, colon)).value();
+      std::stringstream sizes_text(text.substr(colon + 1));
+      for (std::string size; std::getline(sizes_text, size, 'x');) shape.push_back(std::stoll(size));
+      fact.rank = static_cast<uint8_t>(shape.size());
+      for (size_t d = 0; d < shape.size(); ++d) fact.ones |= static_cast<uint64_t>(shape[d] == 1) << d;
+    }
+    signature.arguments.push_back(fact);
+    sizes.push_back(shape);
+    scalars.push_back(scalar);
+  }
+};
+
+/// The message with which an op is refused.
+inline std::string refusal(const std::string& text, const Call& call) {
+  try {
+    call.lower(text);
+  } catch (const Error& error) {
+    return error.fault() == Fault::Author ? error.what() : "not the author's: " + std::string(error.what());
+  }
+  return "accepted";
+}
+
+/// A dense array of integers.
+struct Array {
+  std::vector<int64_t> shape;
+  std::vector<int64_t> data;
+
+  explicit Array(std::vector<int64_t> sizes) : shape(std::move(sizes)), data(static_cast<size_t>(count(shape))) {}
+  static int64_t count(const std::vector<int64_t>& sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  }
+
+  size_t offset(const std::vector<int64_t>& index) const {
+    int64_t at = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      EXPECT_TRUE(0 <= index[d] && index[d] < shape[d]) << "coordinate " << index[d] << " of " << shape[d];
+      at = at * shape[d] + index[d];
+    }
+    return static_cast<size_t>(at);
+  }
+  int64_t operator[](const std::vector<int64_t>& index) const { return data[offset(index)]; }
+  int64_t& operator[](const std::vector<int64_t>& index) { return data[offset(index)]; }
+
+  /// Each element as a function of its index.
+  static Array of(std::vector<int64_t> sizes, const std::function<int64_t(const std::vector<int64_t>&)>& value) {
+    Array result(std::move(sizes));
+    for_each_index(result.shape, [&](const std::vector<int64_t>& index) { result[index] = value(index); });
+    return result;
+  }
+  static void for_each_index(const std::vector<int64_t>& sizes,
+                             const std::function<void(const std::vector<int64_t>&)>& visit) {
+    std::vector<int64_t> index(sizes.size(), 0);
+    for (int64_t left = count(sizes); left > 0; --left) {
+      visit(index);
+      for (size_t d = sizes.size(); d-- > 0 && ++index[d] == sizes[d];) index[d] = 0;
+    }
+  }
+};
+
+/// Runs an int64 graph on arrays.
+class GraphRun {
+ public:
+  GraphRun(const ir::Graph& graph, const std::vector<Array>& arguments)
+      : graph_(graph), arguments_(arguments), host_(graph.host.count()) {
+    const ir::HostInputs inputs{[this](uint32_t param, uint32_t dim) { return arguments_[param].shape[dim]; },
+                                [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
+    ir::evaluate(graph.host, inputs, host_);
+  }
+
+  /// Whether all conditions of the graph hold.
+  bool holds() const {
+    using Kind = ir::Condition::Kind;
+    for (const ir::Condition& condition : graph_.conditions) {
+      const int64_t a = host(condition.a), b = host(condition.b);
+      const bool ok = condition.kind == Kind::Equal         ? a == b
+                      : condition.kind == Kind::Broadcasts  ? a == b || a == 1 || b == 1
+                      : condition.kind == Kind::InRange     ? 0 <= a && a < b
+                      : condition.kind == Kind::NonNegative ? a >= 0
+                                                            : a > 0;
+      if (!ok) return false;
+    }
+    return true;
+  }
+
+  Array result(size_t number) {
+    const ir::Result& result = graph_.results[number];
+    Array array(sizes(result.shape));
+    std::vector<int> written(array.data.size(), 0);
+    for (const ir::Part& part : result.parts) {
+      Array::for_each_index(sizes(part.domain), [&](const std::vector<int64_t>& index) {
+        memo_.clear();
+        const size_t at = array.offset(coordinates(part.store, index, {}));
+        array.data[at] = value(part.node, index);
+        ++written[at];
+      });
+    }
+    for (const int times : written) EXPECT_EQ(times, 1) << "an element is not written exactly once";
+    return array;
+  }
+
+ private:
+  int64_t host(ir::HostId id) const { return host_[id.index].as_int(); }
+  std::vector<int64_t> sizes(const std::vector<ir::HostId>& ids) const {
+    std::vector<int64_t> result;
+    for (const ir::HostId id : ids) result.push_back(host(id));
+    return result;
+  }
+
+  std::vector<int64_t> coordinates(const ir::Access& access, const std::vector<int64_t>& index,
+                                   const std::vector<int64_t>& gathered) const {
+    std::vector<int64_t> result = sizes(access.offsets);
+    for (size_t j = 0; j < access.dims.size(); ++j) {
+      if (host(access.dims[j].size) == 1) continue;
+      const int64_t position = index[index.size() - access.dims.size() + j];
+      for (const ir::Term& term : access.dims[j].terms) result[term.dim] += host(term.coef) * position;
+    }
+    for (size_t k = 0; k < access.leads.size(); ++k) {
+      const int64_t extent = host(access.leads[k].extent);
+      const int64_t wrapped = gathered[k] < 0 ? gathered[k] + extent : gathered[k];
+      EXPECT_TRUE(0 <= wrapped && wrapped < extent);
+      for (const ir::Term& term : access.leads[k].terms) result[term.dim] += host(term.coef) * wrapped;
+    }
+    return result;
+  }
+
+  int64_t value(ir::NodeId id, const std::vector<int64_t>& index) {
+    if (const auto known = memo_.find(id.index); known != memo_.end()) return known->second;
+    const ir::Node& node = graph_[id];
+    std::vector<int64_t> args;
+    for (const ir::NodeId arg : node.args) args.push_back(value(arg, index));
+    int64_t result = 0;
+    switch (node.op) {
+      case ir::Op::Load:
+      case ir::Op::Gather: {
+        const ir::Access& access = graph_.access(id);
+        result = arguments_[access.source.index][coordinates(access, index, args)];
+        break;
+      }
+      case ir::Op::Scalar:
+        result = host(graph_.host_of(id));
+        break;
+      case ir::Op::Index:
+        result = index[index.size() - 1 - node.attr];
+        break;
+      case ir::Op::Cast:
+      case ir::Op::Call:
+        result = args[0];
+        break;
+      default: {
+        std::vector<ir::Element> elements;
+        for (size_t i = 0; i < args.size(); ++i) elements.push_back({graph_[node.args[i]].dtype, args[i], 0});
+        result = ir::reference::primitive(node, elements).integer;
+      }
+    }
+    return memo_[id.index] = result;
+  }
+
+  const ir::Graph& graph_;
+  const std::vector<Array>& arguments_;
+  std::vector<ir::HostValue> host_;
+  std::map<uint32_t, int64_t> memo_;
+};
+
+}  // namespace ingot::frontend

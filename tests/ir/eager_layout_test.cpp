@@ -1,0 +1,98 @@
+#include "ir/eager_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace ingot::ir {
+namespace {
+
+// What PyTorch answered, recorded by tests/data/make_eager_strides.py (the format is described there).
+constexpr const char* kRecord = "tests/data/eager_strides.txt";
+
+Sizes numbers(const std::string& text, char separator) {
+  Sizes result;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, separator);) result.push_back(std::stoll(word));
+  return result;
+}
+
+Extents tensor(const std::string& text) {
+  const size_t at = text.find('@');
+  return {numbers(text.substr(0, at), 'x'), numbers(text.substr(at + 1), ',')};
+}
+
+struct Case {
+  std::string op, argument;
+  std::vector<Extents> inputs;
+  Extents result;
+};
+
+Case parse(const std::string& line) {
+  Case parsed;
+  std::istringstream stream(line);
+  stream >> parsed.op >> parsed.argument;
+  std::string word = parsed.argument;
+  if (parsed.argument == "|") parsed.argument = "";
+  if (word != "|") stream >> word;
+  while (stream >> word && word != "|") parsed.inputs.push_back(tensor(word));
+  stream >> word;
+  parsed.result = tensor(word);
+  return parsed;
+}
+
+Sizes strides_of(const Case& recorded) {
+  const auto& [op, argument, inputs, result] = recorded;
+  if (op == "pointwise") return pointwise_strides(result.sizes, inputs);
+  if (op == "preserve") return preserve_strides(inputs.at(0));
+  if (op == "reshape") return reshape_strides(inputs.at(0), numbers(argument, 'x'));
+  if (op == "cat") return cat_strides(result.sizes, inputs);
+  std::vector<uint32_t> dims;
+  for (const int64_t dim : numbers(argument, ',')) dims.push_back(static_cast<uint32_t>(dim));
+  return gather_strides(result.sizes, inputs.at(0), dims, std::span(inputs).subspan(1));
+}
+
+TEST(EagerLayout, IsWhatPyTorchGave) {
+  std::ifstream record(kRecord);
+  ASSERT_TRUE(record) << "no " << kRecord;
+  size_t cases = 0;
+  for (std::string line; std::getline(record, line); ++cases) {
+    const Case recorded = parse(line);
+    EXPECT_EQ(strides_of(recorded), recorded.result.strides) << line;
+  }
+  EXPECT_GE(cases, 100u);
+}
+
+TEST(EagerLayout, OneStepAfterAnotherIsNotAllAtOnce) {
+  // (a + b) + c of sizes [2, 1], [1, 3] and [3, 2].t(): PyTorch gives (3, 1).
+  const Extents a{{2, 1}, {1, 1}}, b{{1, 3}, {3, 1}}, c{{2, 3}, {1, 2}};
+  const Sizes sizes{2, 3};
+  const Extents sum{sizes, pointwise_strides(sizes, std::vector{a, b})};
+  EXPECT_EQ(pointwise_strides(sizes, std::vector{sum, c}), (Sizes{3, 1}));
+  EXPECT_EQ(pointwise_strides(sizes, std::vector{a, b, c}), (Sizes{1, 2}));
+}
+
+TEST(EagerLayout, StepsAreFollowedToTheResults) {
+  // out = cat([x.t() + 1, x.t() + 1]), and x[None] beside it, of x: [n, 3].
+  HostPool pool;
+  const HostId n = pool.size(0, 0), one = pool.integer(1), three = pool.integer(3);
+  using Kind = LayoutStep::Kind;
+  std::vector<LayoutStep> steps(6);
+  steps[0] = {.kind = Kind::Param, .param = 0, .shape = {n, three}};
+  steps[1] = {.kind = Kind::View, .inputs = {0}, .shape = {three, n}, .rows = {{{1, one}}, {{0, one}}}};
+  steps[2] = {.kind = Kind::Contiguous};
+  steps[3] = {.kind = Kind::Pointwise, .inputs = {1, 2}, .shape = {three, n}};
+  steps[4] = {.kind = Kind::Cat, .inputs = {3, 3}, .shape = {pool.integer(6), n}};
+  steps[5] = {.kind = Kind::View, .inputs = {0}, .shape = {one, n, three}, .rows = {{{0, n}}, {{0, one}}, {{2, one}}}};
+  std::vector<HostValue> slots(pool.count());
+  evaluate(pool, {.size = [](uint32_t, uint32_t) { return 5; }, .scalar = {}}, slots);
+  const std::vector<Extents> arguments{{{5, 3}, {3, 1}}};
+  const auto strides = eager_result_strides(steps, std::vector<uint32_t>{3, 4, 5}, slots, arguments);
+  EXPECT_EQ(strides[0], (Sizes{1, 3}));
+  EXPECT_EQ(strides[1], (Sizes{5, 1}));
+  EXPECT_EQ(strides[2], (Sizes{15, 3, 1}));  // its last row is a constant stride of 1
+}
+
+}  // namespace
+}  // namespace ingot::ir

@@ -1,0 +1,105 @@
+#include "ir/op.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/error.h"
+
+namespace ingot::ir {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// torch.promote_types, PyTorch 2.11.
+constexpr std::string_view kPromoted[kDTypeCount][kDTypeCount] = {
+    {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+    {"u8", "u8", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+    {"i8", "i16", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+    {"i16", "i16", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
+    {"i32", "i32", "i32", "i32", "i32", "i64", "f16", "bf16", "f32", "f64"},
+    {"i64", "i64", "i64", "i64", "i64", "i64", "f16", "bf16", "f32", "f64"},
+    {"f16", "f16", "f16", "f16", "f16", "f16", "f16", "f32", "f32", "f64"},
+    {"bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "f32", "bf16", "f32", "f64"},
+    {"f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f64"},
+    {"f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64"},
+};
+
+TEST(DType, PromotesAsPyTorchDoes) {
+  for (int a = 0; a < kDTypeCount; ++a) {
+    for (int b = 0; b < kDTypeCount; ++b) {
+      EXPECT_EQ(short_name(promote(DType(a), DType(b))), kPromoted[a][b])
+          << short_name(DType(a)) << " with " << short_name(DType(b));
+    }
+  }
+}
+
+TEST(DType, ReadsItsNames) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    EXPECT_EQ(parse_dtype(name_of(DType(i))), DType(i));
+    EXPECT_EQ(parse_dtype(short_name(DType(i))), DType(i));
+  }
+  EXPECT_EQ(parse_dtype("float"), DType::F32);
+  EXPECT_EQ(parse_dtype("half"), DType::F16);
+  EXPECT_EQ(parse_dtype("long"), DType::I64);
+  EXPECT_EQ(parse_dtype("complex64"), std::nullopt);
+}
+
+TEST(DType, RoundsAsPyTorchConverts) {
+  // torch.tensor(x, dtype=float64).to(float32).to(float16 / bfloat16).item()
+  const struct {
+    double value, half, bfloat, single;
+  } kRecorded[] = {
+      {0.1, 0.0999755859375, 0.10009765625, 0.10000000149011612},
+      {65519.99, 65504.0, 65536.0, 65519.98828125},
+      {65520.0, kInf, 65536.0, 65520.0},
+      {1e-08, 0.0, 1.0011717677116394e-08, 9.99999993922529e-09},
+      {3e-08, 5.960464477539063e-08, 3.003515303134918e-08, 2.999999892949745e-08},
+      {2049.0, 2048.0, 2048.0, 2049.0},
+      {2051.0, 2052.0, 2048.0, 2051.0},
+      {1.0004882812509095, 1.0, 1.0, 1.00048828125},  // twice rounded: once it would be 1.0009765625
+      {-1e+39, -kInf, -kInf, -kInf},
+      {3.4e+38, kInf, kInf, 3.3999999521443642e+38},
+      {1e-45, 0.0, 0.0, 1.401298464324817e-45},
+  };
+  for (const auto& row : kRecorded) {
+    EXPECT_EQ(round_to(DType::F16, row.value), row.half) << row.value;
+    EXPECT_EQ(round_to(DType::BF16, row.value), row.bfloat) << row.value;
+    EXPECT_EQ(round_to(DType::F32, row.value), row.single) << row.value;
+    EXPECT_EQ(round_to(DType::F64, row.value), row.value);
+  }
+  EXPECT_TRUE(std::signbit(round_to(DType::F16, -1e-30)));
+  EXPECT_TRUE(std::isnan(round_to(DType::BF16, std::nan(""))));
+}
+
+TEST(DType, WrapsIntegers) {
+  EXPECT_EQ(wrap_to(DType::U8, 300), 44);
+  EXPECT_EQ(wrap_to(DType::I8, 200), -56);
+  EXPECT_EQ(wrap_to(DType::I32, int64_t{1} << 31), -(int64_t{1} << 31));
+  EXPECT_EQ(wrap_to(DType::I64, INT64_MIN), INT64_MIN);
+}
+
+TEST(Op, EveryRowIsFoundByItsNames) {
+  std::set<std::string_view> names;
+  for (const OpInfo& row : primitives()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name << " stands twice";
+    EXPECT_EQ(primitive_named(row.name), row.op);
+    EXPECT_EQ(info(row.op).id, row.id);
+    EXPECT_EQ(id_of(row.op), row.id);
+    EXPECT_TRUE(is_primitive(row.op));
+    EXPECT_TRUE(row.arity >= 1 && row.arity <= 3);
+  }
+  EXPECT_EQ(primitive_named("relu"), std::nullopt);
+}
+
+TEST(Op, StructuralOpsHaveNoRow) {
+  EXPECT_FALSE(is_primitive(Op::Call));
+  EXPECT_EQ(id_of(Op::Load), "Load");
+  EXPECT_EQ(id_of(Op::Call), "Call");
+  EXPECT_THROW(info(Op::Gather), Error);
+}
+
+}  // namespace
+}  // namespace ingot::ir

@@ -1,0 +1,162 @@
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "frontend/tensor/lowering.h"
+#include "runtime/op_state.h"
+#include "tests/runtime/support.h"
+#include "tests/scratch.h"
+
+// The records on disk: a runtime that finds them lowers, plans and compiles nothing. First with two runtimes of one
+// process, then with two processes.
+
+namespace ingot {
+namespace {
+
+using namespace testing_support;
+using runtime::Scratch;
+
+constexpr const char* kTexts[] = {kReluAdd,
+                                  "def f(x, n: int):\n    for i in range(n):\n        x = x * x + i\n    return x\n",
+                                  "def f(x):\n    return x[:, 0] * x[:, 1]\n"};
+
+/// Calls `text` in a runtime of its own on the folder, and gives the runtime's counts.
+nlohmann::json call_in(const std::filesystem::path& folder, const std::string& text,
+                       std::initializer_list<Argument> arguments, at::Tensor& result) {
+  runtime::Runtime runtime{runtime::Store(folder)};
+  const OpState op(frontend::define(std::make_shared<const Source>("op.py", text)), {}, runtime);
+  const std::vector<Argument> list(arguments);
+  Results results;
+  op.call(list, results);
+  result = results[0];
+  const runtime::Tally& tally = runtime.tally;
+  return {{"lowerings", tally.lowerings.load()},
+          {"plans", tally.plans.load()},
+          {"compiles", tally.compiles.load()},
+          {"disk_hits", tally.disk_hits.load()}};
+}
+
+TEST(Disk, AHitLowersAndCompilesNothing) {
+  const Scratch scratch;
+  const at::Tensor x = at::rand({40, 4}), y = at::rand({40, 4});
+  at::Tensor first, second;
+  const auto both = [&](const char* text, std::initializer_list<Argument> arguments) {
+    const nlohmann::json cold = call_in(scratch.path(), text, arguments, first);
+    EXPECT_EQ(cold["lowerings"], 1) << text;
+    EXPECT_EQ(cold["compiles"], 1) << text;
+    const nlohmann::json warm = call_in(scratch.path(), text, arguments, second);
+    EXPECT_EQ(warm["lowerings"], 0) << text;
+    EXPECT_EQ(warm["plans"], 0) << text;
+    EXPECT_EQ(warm["compiles"], 0) << text;
+    EXPECT_GE(warm["disk_hits"].get<int>(), 2) << text;
+    expect_same(second, first, text);
+  };
+  both(kTexts[0], {x, y, 0.5});
+  both(kTexts[1], {x, 3});
+  both(kTexts[2], {x});
+}
+
+TEST(Disk, AnotherStaticValueIsAnotherProgram) {
+  const Scratch scratch;
+  const at::Tensor x = at::rand({40, 4});
+  at::Tensor result;
+  call_in(scratch.path(), kTexts[1], {x, 2}, result);
+  const nlohmann::json other = call_in(scratch.path(), kTexts[1], {x, 1}, result);
+  EXPECT_EQ(other["lowerings"], 1);
+  expect_same(result, x * x + 0);
+}
+
+TEST(Disk, ANewLayoutOfAKnownProgramLowersOnceMore) {
+  const Scratch scratch;
+  const at::Tensor x = at::rand({40, 4}), y = at::rand({4, 40}).t();
+  at::Tensor result;
+  call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
+  const nlohmann::json grown = call_in(scratch.path(), kReluAdd, {x, y, 1.0}, result);
+  EXPECT_EQ(grown["compiles"], 1);
+  EXPECT_EQ(grown["disk_hits"], 1);
+  expect_same(result, at::relu(x) + y + 1.0);
+}
+
+TEST(Disk, ErrorsOfKnownProgramsKeepTheirPlace) {
+  const Scratch scratch;
+  const at::Tensor x = at::rand({40, 4}), y = at::rand({41, 4});
+  at::Tensor result;
+  call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
+  const std::string text = error_of([&] { call_in(scratch.path(), kReluAdd, {x, y, 1.0}, result); });
+  EXPECT_NE(text.find("op.py:2:12"), std::string::npos) << text;
+  EXPECT_NE(text.find("(40)"), std::string::npos) << text;
+}
+
+TEST(Disk, DamagedRecordsAreMisses) {
+  const Scratch scratch;
+  const at::Tensor x = at::rand({40, 4});
+  at::Tensor result;
+  call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
+  for (const auto& file : std::filesystem::directory_iterator(scratch.path()))
+    if (file.is_regular_file()) std::filesystem::resize_file(file, file.file_size() / 2);
+  const nlohmann::json grown = call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
+  EXPECT_EQ(grown["compiles"], 1);
+  expect_same(result, at::relu(x) + x + 1.0);
+}
+
+// Two processes. The child is this program: where the variable is set it makes one call, reports, and ends.
+
+constexpr const char* kReport = "INGOT_TEST_CHILD_REPORT";
+
+class Child : public testing::Environment {
+  void SetUp() override {
+    const char* report = std::getenv(kReport);
+    if (report == nullptr) return;
+    const at::Tensor x = at::arange(1000).to(at::kFloat);
+    const bool right = at::equal(Op(kReluAdd)(x, x, 0.5), at::relu(x) + x + 0.5);
+    const Counters grown = counters();
+    std::ifstream maps("/proc/self/maps");
+    const std::string mapped(std::istreambuf_iterator<char>(maps), {});
+    std::ofstream(report) << nlohmann::json{{"right", right},
+                                            {"lowerings", grown.lowerings},
+                                            {"compiles", grown.compiles},
+                                            {"disk_hits", grown.disk_hits},
+                                            {"nvrtc", mapped.find("libnvrtc") != std::string::npos}};
+    std::_Exit(0);
+  }
+};
+[[maybe_unused]] testing::Environment* const child = testing::AddGlobalTestEnvironment(new Child);
+
+nlohmann::json run_child(const std::filesystem::path& folder) {
+  const std::filesystem::path report = folder / "report.json";
+  const std::string variables[] = {"INGOT_CACHE_DIR=" + (folder / "cache").string(),
+                                   std::string(kReport) + "=" + report.string()};
+  std::vector<char*> environment;
+  for (char** at = environ; *at != nullptr; ++at)
+    if (!std::string_view(*at).starts_with("INGOT_")) environment.push_back(*at);
+  for (const std::string& variable : variables) environment.push_back(const_cast<char*>(variable.c_str()));
+  environment.push_back(nullptr);
+  char program[] = "/proc/self/exe";
+  char* arguments[] = {program, nullptr};
+  pid_t process = 0;
+  if (::posix_spawn(&process, program, nullptr, nullptr, arguments, environment.data()) != 0) return {};
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  return status == 0 ? nlohmann::json::parse(runtime::read_file(report)) : nlohmann::json{{"status", status}};
+}
+
+TEST(Disk, ASecondProcessCompilesNothing) {
+  const Scratch scratch;
+  const nlohmann::json first = run_child(scratch.path());
+  ASSERT_TRUE(first.value("right", false)) << first;
+  EXPECT_EQ(first["lowerings"], 1);
+  EXPECT_EQ(first["compiles"], 1);
+  const nlohmann::json second = run_child(scratch.path());
+  ASSERT_TRUE(second.value("right", false)) << second;
+  EXPECT_EQ(second["lowerings"], 0);
+  EXPECT_EQ(second["compiles"], 0);
+  EXPECT_GE(second["disk_hits"], 2);
+  EXPECT_FALSE(second["nvrtc"]);
+}
+
+}  // namespace
+}  // namespace ingot

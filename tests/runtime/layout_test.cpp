@@ -1,0 +1,93 @@
+#include <ATen/Parallel.h>
+
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "runtime/cpu_parallel.h"
+#include "tests/runtime/support.h"
+
+// Strided, misaligned and broadcast tensors, and the strides of results.
+
+namespace ingot {
+namespace {
+
+using namespace testing_support;
+
+/// Views of one shape, [6, 10], laid out in every way that comes up.
+std::vector<std::pair<std::string, at::Tensor>> layouts_of(at::ScalarType dtype) {
+  const auto fresh = [&](at::IntArrayRef sizes) {
+    return dtype == at::kBool ? at::rand(sizes) > 0.5 : (at::randn(sizes) * 10).to(dtype);
+  };
+  return {{"contiguous", fresh({6, 10})},
+          {"transposed", fresh({10, 6}).t()},
+          {"rows of a wider tensor", fresh({6, 16}).slice(1, 3, 13)},
+          {"every second row", fresh({12, 10}).slice(0, 0, 12, 2)},
+          {"every third column", fresh({6, 30}).slice(1, 0, 30, 3)},
+          {"misaligned", fresh({61}).slice(0, 1).view({6, 10})},
+          {"expanded column", fresh({6, 1}).expand({6, 10})},
+          {"expanded row", fresh({10}).expand({6, 10})},
+          {"expanded element", fresh({}).expand({6, 10})}};
+}
+
+TEST(Layouts, EveryPairIsEager) {
+  const Op op("def f(x, y):\n    return (x + y) * x\n");
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kInt, at::kByte})
+    for (const auto& [x_name, x] : layouts_of(dtype))
+      for (const auto& [y_name, y] : layouts_of(dtype)) expect_same(op(x, y), (x + y) * x, x_name + " with " + y_name);
+}
+
+TEST(Layouts, BroadcastRanks) {
+  const Op op("def f(x, y, z):\n    return (x + y) * z\n");
+  const at::Tensor x = at::randn({3, 1, 5, 1}), y = at::randn({4, 1, 6}), z = at::randn({1}), w = at::randn({});
+  expect_same(op(x, y, z), (x + y) * z);
+  expect_same(op(z, y, w), (z + y) * w);
+  expect_same(op(w, w, z), (w + w) * z);
+  expect_same(op(w, w, w), (w + w) * w);
+}
+
+TEST(Layouts, StridesAreWorkedOutOpByOp) {
+  const Op op("def f(a, b, c):\n    return (a + b) + c\n");
+  const at::Tensor a = at::randn({2, 1}), b = at::randn({1, 3}), c = at::randn({3, 2}).t();
+  expect_same(op(a, b, c), (a + b) + c);
+  EXPECT_EQ(op(a, b, c).strides(), at::IntArrayRef({3, 1}));
+}
+
+TEST(Layouts, ChannelsLastStays) {
+  const Op op("def f(x, y):\n    return x * 2 + y\n");
+  const at::Tensor x = at::randn({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor y = at::randn({2, 3, 4, 5}), bias = at::randn({3, 1, 1});
+  expect_same(op(x, x), x * 2 + x);
+  expect_same(op(x, y), x * 2 + y);
+  expect_same(op(y, x), y * 2 + x);
+  expect_same(op(x, bias), x * 2 + bias);
+}
+
+TEST(Layouts, ViewsPermuteResults) {
+  const Op op("def f(x):\n    return x.t() + 1\n");
+  const at::Tensor x = at::randn({4, 7});
+  expect_same(op(x), x.t() + 1);
+  const Op flip("def f(x):\n    return x.flip(0) * x[..., :1]\n");
+  expect_same(flip(x), x.flip(0) * x.slice(1, 0, 1));
+}
+
+TEST(Layouts, HighRank) {
+  const Op op("def f(x, y):\n    return x + y\n");
+  const at::Tensor x = at::randn({2, 1, 3, 1, 2, 1, 3, 1, 2}), y = at::randn({1, 2, 1, 3, 1, 2, 1, 3, 2});
+  expect_same(op(x, y), x + y);
+}
+
+TEST(Parallel, MoreThanOneThreadWorks) {
+  if (at::get_num_threads() < 2) GTEST_SKIP() << "PyTorch has one thread here";
+  static std::mutex mutex;
+  static std::set<std::thread::id> threads;
+  const auto kernel = [](const void* const*, int64_t, int64_t) {
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  };
+  runtime::run_parallel(kernel, nullptr, 1 << 20, 1);
+  EXPECT_GT(threads.size(), 1u);
+}
+
+}  // namespace
+}  // namespace ingot
