@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -95,8 +96,11 @@ struct Result {
   std::string name;  ///< "out", or the author's name for it
   DType dtype;
   std::vector<HostId> shape;
-  std::vector<Part> parts;  ///< they tile the result exactly
+  std::vector<Part> parts;  ///< they tile the result exactly; where it `mutates`, elements may be left out
   uint32_t layout = 0;      ///< the step of `eager_layouts` that gives its strides
+  /// The tensor parameter whose memory takes the result, which is then not returned: of the parameter's dtype and
+  /// shape. Every load reads what the parameter held before the call; an element of no part keeps that.
+  std::optional<uint32_t> mutates = {};
 };
 
 /// What must hold of the arguments, checked when a shape is new (or at each call where a scalar takes part).

@@ -164,7 +164,9 @@ class GraphPrinter {
   }
 
   std::string print(const Result& result) const {
-    std::string text = fmt::format("{}: {}{} =", result.name, short_name(result.dtype), shape(result.shape));
+    std::string text = fmt::format("{}: {}{}", result.name, short_name(result.dtype), shape(result.shape));
+    if (result.mutates) text += fmt::format(" into {}", names_[*result.mutates]);
+    text += " =";
     if (is_whole(result)) return text + " " + value(result.parts[0].node);
     for (const Part& part : result.parts) {
       text += fmt::format("\n    {} over {} at {}", value(part.node), shape(part.domain),

@@ -104,6 +104,7 @@ PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) 
 }
 
 PyObject* to_python(Results& results) {
+  if (results.empty()) return Py_NewRef(Py_None);
   if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]));
   PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(results.size()));
   for (size_t i = 0; tuple && i < results.size(); ++i) {

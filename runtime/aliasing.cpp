@@ -25,7 +25,7 @@ int64_t stride_divisor(const at::Tensor& tensor) {
 }  // namespace
 
 Overlap overlap_of(const at::Tensor& a, const at::Tensor& b) {
-  if (a.numel() == 0 || b.numel() == 0) return Overlap::None;
+  if (a.numel() == 0 || b.numel() == 0 || a.is_meta() || b.is_meta()) return Overlap::None;
   const auto at_a = reinterpret_cast<intptr_t>(a.const_data_ptr());
   const auto at_b = reinterpret_cast<intptr_t>(b.const_data_ptr());
   if (at_a + extent_of(a) <= at_b || at_b + extent_of(b) <= at_a) return Overlap::None;

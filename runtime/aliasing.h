@@ -12,8 +12,8 @@ enum class Overlap : uint8_t {
   Partial,    ///< anything else that shares a byte, or may
 };
 
-/// How the memory of two tensors of one device relates. Interleaved views (two columns of one tensor) are told apart by
-/// the common divisor of their strides; what that cannot prove counts as Partial.
+/// How the memory of two tensors of one device relates; that of meta tensors does not. Interleaved views (two columns
+/// of one tensor) are told apart by the common divisor of their strides; what that cannot prove counts as Partial.
 Overlap overlap_of(const at::Tensor& a, const at::Tensor& b);
 
 /// Whether two indices of the tensor may be one element: an expanded dim, for one.

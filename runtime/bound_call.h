@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "codegen/layout.h"
+#include "codegen/plan.h"
+#include "runtime/destinations.h"
 #include "runtime/facts.h"
 #include "runtime/launches.h"
 #include "runtime/program.h"
@@ -47,8 +49,10 @@ struct BoundKernel {
 
 struct BoundCall {
   struct Result {
+    Destination destination;
     c10::ScalarType dtype;
-    std::vector<int64_t> sizes, strides;
+    std::vector<int64_t> sizes, strides;  ///< of its memory, where that is new
+    bool is_partial = false;              ///< elements of no part stay as they were
   };
   std::vector<Result> results;
   std::vector<BoundKernel> kernels;  ///< without those of empty domains
@@ -65,21 +69,27 @@ struct BoundCall {
 struct Resolved {
   std::vector<ir::HostValue> host;  ///< the slots of program.host
   std::vector<ir::Extents> params, results;
+  std::vector<Destination> destinations;  ///< one for each result
   std::vector<codegen::KernelGeometry> geometries;
   std::vector<codegen::KernelLayout> layouts;  ///< one for each kernel of the outline
 };
 
-/// Checks the conditions and works out shapes, strides and layouts. Errors: Error(Author) with the condition's place.
-Resolved resolve(const Program& program, const Facts& facts);
+/// Checks the conditions and works out shapes, strides and layouts. Errors: Error(Author) with the condition's place,
+/// and for tensors that cannot take a result.
+Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options);
 
 /// Packs the kernels' arguments.
 BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved);
 
 struct Tally;
 
-/// Runs the call and writes `results`, which are as many as the program's: allocated here, or given. With `debug` it
-/// waits for the kernels and reports indices out of range on the GPU too.
-void run(const BoundCall& call, const Facts& facts, std::span<at::Tensor> results, bool debug, Tally& tally);
+/// What kernels write: a tensor for each result, new or the caller's.
+using Written = c10::SmallVector<at::Tensor, 4>;
+
+/// Runs the call and fills `written`. With `debug` it waits for the kernels and reports indices out of range on the GPU
+/// too. The versions of the caller's tensors have grown wherever their memory may be other than it was, also after an
+/// error.
+void run(const BoundCall& call, const Facts& facts, Written& written, bool debug, Tally& tally);
 
 /// Throws the error of a condition, or of Python's arithmetic, that fails.
 [[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);

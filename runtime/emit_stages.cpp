@@ -48,22 +48,22 @@ std::string ast_text(const frontend::Definition& definition) {
 
 ir::Graph OpState::graph(std::span<const Argument> arguments) const {
   Facts facts;
-  runtime::gather(*definition_, arguments, {}, 0, runtime::Purpose::Show, facts);
+  runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
   return *programs_.graph(facts);
 }
 
 std::string OpState::emit(Stage stage, std::span<const Argument> arguments, EmitTarget emit_target) const {
   if (stage == Stage::Ast) return ast_text(*definition_);
   Facts facts;
-  runtime::gather(*definition_, arguments, {}, 0, runtime::Purpose::Show, facts);
+  runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
   const bool cuda = wants_cuda(facts, emit_target.device);
   move_to(facts, cuda);
   const std::shared_ptr<const runtime::Program> program = programs_.find(facts).program;
   const std::shared_ptr<const ir::Graph> graph = program->graph ? program->graph : programs_.graph(facts);
   if (stage == Stage::Ir) return ir::print(*graph);
 
-  const runtime::Resolved resolved = runtime::resolve(*program, facts);
   const codegen::Options options = codegen_options(cuda);
+  const runtime::Resolved resolved = runtime::resolve(*program, facts, options);
   codegen::Target target;
   if (cuda) target = {codegen::Target::Kind::Cuda, architecture_of(emit_target)};
   if (stage == Stage::Plan)

@@ -19,11 +19,6 @@ using Annotation = frontend::Parameter::Annotation;
 
 std::string quoted(const std::string& name) { return "`" + name + "`"; }
 
-/// The name of an `out` in messages.
-std::string out_name(std::span<const at::Tensor> outs, size_t index) {
-  return outs.size() == 1 ? "`out`" : fmt::format("`out[{}]`", index);
-}
-
 /// The number as the annotation wants it; refuses what would lose a part of it.
 ir::HostValue coerce(const frontend::Definition& definition, const frontend::Parameter& parameter,
                      ir::HostValue number) {
@@ -125,7 +120,17 @@ void settle_devices(const frontend::Definition& definition, Facts& facts) {
   }
 }
 
-void check_out(const frontend::Definition& definition, const Facts& facts, size_t index, bool grad_mode) {
+/// What autograd says of a tensor that is about to be written. Where a gradient is asked of it, the narrow test did.
+void check_writable(const Facts& facts, const std::string& name, const at::Tensor& tensor) {
+  if (tensor.is_inference() && !c10::InferenceMode::is_enabled())
+    throw_author(Span{},
+                 fmt::format("{}: {} is an inference tensor, which may only be written in inference mode",
+                             facts.definition->name(), name),
+                 "call under torch.inference_mode(), or pass an ordinary tensor");
+}
+
+void check_out(const Facts& facts, size_t index, bool grad_mode) {
+  const frontend::Definition& definition = *facts.definition;
   const at::Tensor& out = facts.outs[index];
   const std::string name = out_name(facts.outs, index);
   if (!passes(out, grad_mode, Purpose::Call)) refuse_tensor(definition, name, out);
@@ -134,40 +139,45 @@ void check_out(const frontend::Definition& definition, const Facts& facts, size_
                  fmt::format("{}: {} is on {}, the result is on {}", definition.name(), name, out.device().str(),
                              facts.device.str()),
                  "pass an out on the tensors' device");
-  if (out.is_inference() && !c10::InferenceMode::is_enabled())
-    throw_author(Span{},
-                 fmt::format("{}: {} is an inference tensor, which may only be written in inference mode",
-                             definition.name(), name),
-                 "call under torch.inference_mode(), or pass an ordinary tensor");
+  check_writable(facts, name, out);
 }
 
-/// One word an `out`: bit p is set where it is the memory of parameter p. A partial overlap has no meaning.
-void append_aliases(const frontend::Definition& definition, Facts& facts) {
+/// How the written tensor lies to every argument and to the outs before `outs_before`: two bits each.
+void append_overlaps(const at::Tensor& written, size_t outs_before, Facts& facts) {
+  constexpr size_t kPerWord = 32;
+  size_t count = 0;
+  const auto append = [&](const at::Tensor* other) {
+    if (count % kPerWord == 0) facts.words.push_back(0);
+    const auto overlap = other == nullptr ? Overlap::None : overlap_of(written, *other);
+    facts.words.back() |= uint64_t(overlap) << 2 * (count++ % kPerWord);
+  };
+  for (const Actual& actual : facts.actuals) append(actual.kind == Kind::Tensor ? actual.tensor : nullptr);
+  for (size_t i = 0; i < outs_before; ++i) append(&facts.outs[i]);
+}
+
+/// What the key says of tensors that the call writes.
+void append_written(const Watched& watched, Facts& facts) {
   for (size_t i = 0; i < facts.outs.size(); ++i) {
-    uint64_t same = 0;
-    for (size_t p = 0; p < facts.actuals.size(); ++p) {
-      if (facts.actuals[p].kind != Kind::Tensor) continue;
-      const Overlap overlap = overlap_of(facts.outs[i], *facts.actuals[p].tensor);
-      if (overlap == Overlap::Identical && p < 64)
-        same |= uint64_t{1} << p;
-      else if (overlap != Overlap::None)
-        throw_author(Span{},
-                     fmt::format("{}: {} overlaps `{}` in part", definition.name(), out_name(facts.outs, i),
-                                 definition.parameters()[p].name),
-                     "an out is a tensor of its own, or exactly an input that is read element by element");
-    }
-    for (size_t j = 0; j < i; ++j) {
-      if (overlap_of(facts.outs[i], facts.outs[j]) != Overlap::None)
-        throw_author(
-            Span{},
-            fmt::format("{}: {} and {} overlap", definition.name(), out_name(facts.outs, j), out_name(facts.outs, i)),
-            "each result needs memory of its own");
-    }
-    facts.words.push_back(same);
+    check_out(facts, i, c10::GradMode::is_enabled());
+    append_tensor(facts.words, facts.outs[i]);
+    append_overlaps(facts.outs[i], i, facts);
+  }
+  for (size_t p = 0; p < std::min<size_t>(facts.actuals.size(), 64); ++p) {
+    if (!(watched.written >> p & 1) || facts.actuals[p].kind != Kind::Tensor) continue;
+    check_writable(facts, parameter_name(facts, p), *facts.actuals[p].tensor);
+    append_overlaps(*facts.actuals[p].tensor, facts.outs.size(), facts);
   }
 }
 
 }  // namespace
+
+std::string parameter_name(const Facts& facts, size_t index) {
+  return quoted(facts.definition->parameters()[index].name);
+}
+
+std::string out_name(std::span<const at::Tensor> outs, size_t index) {
+  return outs.size() == 1 ? "`out`" : fmt::format("`out[{}]`", index);
+}
 
 ir::HostValue value_of(const at::Tensor& tensor) {
   const void* data = tensor.const_data_ptr();
@@ -200,28 +210,25 @@ ir::HostValue value_of(const at::Tensor& tensor) {
 }
 
 void gather(const frontend::Definition& definition, std::span<const Argument> arguments,
-            std::span<const at::Tensor> outs, uint64_t value_mask, Purpose purpose, Facts& facts) {
+            std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts) {
   if (purpose == Purpose::Call && !thread_is_plain()) refuse_thread(definition);
+  facts.definition = &definition;
   facts.outs = outs;
   bind(definition, arguments, purpose, facts);
   settle_devices(definition, facts);
 
   facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |
                         uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24);
-  facts.words.push_back(value_mask);
+  facts.words.push_back(watched.values);
+  facts.words.push_back(watched.written);
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
     const Actual& actual = facts.actuals[i];
     if (actual.kind == Kind::Tensor)
       append_tensor(facts.words, *actual.tensor);
     else
-      append_number(facts.words, actual, i >= 64 || (value_mask >> i & 1) != 0);
+      append_number(facts.words, actual, i >= 64 || (watched.values >> i & 1) != 0);
   }
-  if (outs.empty()) return;
-  for (size_t i = 0; i < outs.size(); ++i) {
-    check_out(definition, facts, i, c10::GradMode::is_enabled());
-    append_tensor(facts.words, outs[i]);
-  }
-  append_aliases(definition, facts);
+  if (!outs.empty() || watched.written != 0) append_written(watched, facts);
 }
 
 frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics) {

@@ -24,12 +24,23 @@ struct Actual {
   ir::HostValue number{};              ///< of a Number and of a CpuScalar
 };
 
+/// The parameters (bits, the first 64) of which a key says more than what kind of argument they got. An op learns them
+/// from its programs.
+struct Watched {
+  uint64_t values = 0;   ///< numbers that were asked for, or take part in shapes
+  uint64_t written = 0;  ///< tensors that the op mutates: which other arguments lie in their memory matters
+
+  bool covers(const Watched& other) const { return !(other.values & ~values) && !(other.written & ~written); }
+};
+
 struct Facts {
-  c10::SmallVector<Actual, 8> actuals;  ///< one for each parameter
-  std::span<const at::Tensor> outs;     ///< what `out=` gave; empty where the results are new
+  const frontend::Definition* definition = nullptr;  ///< the op's, for messages
+  c10::SmallVector<Actual, 8> actuals;               ///< one for each parameter
+  std::span<const at::Tensor> outs;                  ///< what `out=` gave; empty where the results are new
   c10::Device device{c10::DeviceType::CPU};
   /// Two calls with equal words are one launch with other pointers and scalars: dtypes, ranks, sizes, strides,
-  /// alignment of the pointers up to 16, default dtype, device, which of `outs` are which of the inputs.
+  /// alignment of the pointers up to 16, default dtype, device, what is watched, how that which will be written lies to
+  /// the other arguments.
   c10::SmallVector<uint64_t, 64> words;
 };
 
@@ -39,10 +50,14 @@ enum class Purpose : uint8_t {
   Show,  ///< a stage for `emit`: no data will be touched, so meta tensors and those that require grad will do
 };
 
-/// Checks the arguments and writes down the facts. `value_mask`: parameters (up to 64) whose numbers belong to the key.
-/// Errors: Error(Author) for wrong number or kind of arguments and for everything beyond the narrow test.
+/// Checks the arguments and writes down the facts. Errors: Error(Author) for wrong number or kind of arguments and for
+/// everything beyond the narrow test.
 void gather(const frontend::Definition& definition, std::span<const Argument> arguments,
-            std::span<const at::Tensor> outs, uint64_t value_mask, Purpose purpose, Facts& facts);
+            std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts);
+
+/// A parameter, an `out`, as messages call them: "`x`", "`out[1]`".
+std::string parameter_name(const Facts& facts, size_t index);
+std::string out_name(std::span<const at::Tensor> outs, size_t index);
 
 frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics);
 

@@ -158,13 +158,15 @@ void to_json(json& j, const Program::Check& check) { j = json::array({check.cond
 void from_json(const json& j, Program::Check& check) { j.at(0).get_to(check.condition), j.at(1).get_to(check.place); }
 
 void to_json(json& j, const Program::Result& result) {
-  j = json::array({result.name, static_cast<int>(result.dtype), result.shape, result.layout});
+  j = json::array({result.name, static_cast<int>(result.dtype), result.shape, result.layout,
+                   result.mutates ? json(*result.mutates) : json()});
 }
 void from_json(const json& j, Program::Result& result) {
   j.at(0).get_to(result.name);
   result.dtype = static_cast<ir::DType>(j.at(1).get<int>());
   j.at(2).get_to(result.shape);
   j.at(3).get_to(result.layout);
+  if (!j.at(4).is_null()) result.mutates = j.at(4).get<uint32_t>();
 }
 
 void to_json(json& j, const Program& program) {

@@ -12,6 +12,17 @@ using runtime::Purpose;
 /// How many sets of facts an op remembers; past them a new shape is worked out at each of its calls.
 constexpr size_t kMaxBoundCalls = 4096;
 
+/// What was written into a parameter is not returned.
+void keep_returned(const runtime::BoundCall& call, Results& results) {
+  size_t kept = 0;
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (call.results[r].destination.kind == runtime::Destination::Kind::Parameter) continue;
+    if (kept != r) results[kept] = std::move(results[r]);
+    ++kept;
+  }
+  results.resize(kept);
+}
+
 }  // namespace
 
 OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime)
@@ -26,36 +37,47 @@ codegen::Options OpState::codegen_options(bool on_cuda) const {
   return {.check_indices = options_.debug || !on_cuda, .fast_math = options_.numerics == Numerics::Fast};
 }
 
+runtime::Watched OpState::watched() const {
+  return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire)};
+}
+
+void OpState::watch(const runtime::Watched& more) const {
+  watched_values_.fetch_or(more.values, std::memory_order_release);
+  watched_written_.fetch_or(more.written, std::memory_order_release);
+}
+
 OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                              Facts& facts) const {
-  const uint64_t mask = value_mask_.load(std::memory_order_acquire);
-  runtime::gather(*definition_, arguments, outs, mask, Purpose::Call, facts);
+  const runtime::Watched known = watched();
+  runtime::gather(*definition_, arguments, outs, known, Purpose::Call, facts);
   if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
 
   const runtime::Programs::Found program = programs_.find(facts);
-  const std::shared_ptr<const runtime::BoundCall> call = bind(program.program, facts);
-  if ((program.value_mask & ~mask) != 0) {
-    // The facts as they were written lack a number on which this call depends: the next one will have it.
-    value_mask_.fetch_or(program.value_mask, std::memory_order_release);
-    return {call.get(), call};
+  if (!known.covers(program.watched)) {
+    // The facts as they were written lack something on which this call depends.
+    watch(program.watched);
+    facts = {};
+    runtime::gather(*definition_, arguments, outs, watched(), Purpose::Call, facts);
   }
+  const std::shared_ptr<const runtime::BoundCall> call = bind(program.program, facts);
   if (const runtime::BoundCall* kept = bound_.insert(facts.words, call)) return {kept, nullptr};
   return {call.get(), call};
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
                                                         const Facts& facts) const {
-  const runtime::Resolved resolved = runtime::resolve(*program, facts);
+  const bool on_cuda = facts.device.is_cuda();
+  const codegen::Options options = codegen_options(on_cuda);
+  const runtime::Resolved resolved = runtime::resolve(*program, facts, options);
   std::shared_ptr<const runtime::Launch> launch;
   const auto has_elements = [](const codegen::KernelGeometry& geometry) { return geometry.numel > 0; };
   if (std::ranges::any_of(resolved.geometries, has_elements)) {
-    const bool on_cuda = facts.device.is_cuda();
     codegen::Target target;
     if (on_cuda) target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index())};
     launch = runtime_.launches.get({.program = *program,
                                     .layouts = resolved.layouts,
                                     .target = target,
-                                    .options = codegen_options(on_cuda),
+                                    .options = options,
                                     .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
                                     .graph = [&] { return program->graph ? program->graph : programs_.graph(facts); },
                                     .author_text = definition_->text()});
@@ -66,18 +88,16 @@ std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<co
 void OpState::call(std::span<const Argument> arguments, Results& results) const {
   Facts facts;
   const Found found = find(arguments, {}, facts);
-  results.resize(found.call->results.size());
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
+  keep_returned(*found.call, results);
 }
 
 void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const {
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
   Facts facts;
   const Found found = find(arguments, outs, facts);
-  Results written(outs.begin(), outs.end());
+  Results written;
   runtime::run(*found.call, facts, written, options_.debug, runtime_.tally);
-  // Autograd must see that the values which it may have saved are gone.
-  for (const at::Tensor& out : outs) out.unsafeGetTensorImpl()->bump_version();
 }
 
 void OpState::prepare(std::span<const Argument> arguments) const {

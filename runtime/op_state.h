@@ -25,13 +25,13 @@
 namespace ingot {
 
 /// The results of a call, without a heap allocation for the usual few.
-using Results = c10::SmallVector<at::Tensor, 4>;
+using Results = runtime::Written;
 
 class OpState {
  public:
   OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime);
 
-  /// Calls the op and appends its results. Borrows the arguments' tensors and touches no reference count of theirs.
+  /// Calls the op and appends what it returns. Borrows the arguments' tensors and touches no reference count of theirs.
   void call(std::span<const Argument> arguments, Results& results) const;
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const;
   void prepare(std::span<const Argument> arguments) const;
@@ -49,6 +49,8 @@ class OpState {
     const runtime::BoundCall* call;
     std::shared_ptr<const runtime::BoundCall> owner;
   };
+  runtime::Watched watched() const;
+  void watch(const runtime::Watched& more) const;
   /// Writes the facts and finds, or makes, the call for them.
   Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Facts& facts) const;
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
@@ -60,8 +62,8 @@ class OpState {
   runtime::Runtime& runtime_;
   mutable runtime::Programs programs_;
   mutable runtime::Table<runtime::BoundCall> bound_;
-  /// Parameters whose values take part in shapes or were asked to be static: their values belong to the table's keys.
-  mutable std::atomic<uint64_t> value_mask_ = 0;
+  /// What the op's programs have asked to be watched so far.
+  mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
 };
 
 }  // namespace ingot

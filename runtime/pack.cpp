@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "base/error.h"
 #include "runtime/bound_call.h"
@@ -122,13 +125,25 @@ class Packer {
   BoundKernel bound_;
 };
 
+/// Whether elements of the result are in none of its parts.
+bool is_partial(const Program& program, const Resolved& resolved, uint32_t result) {
+  int64_t stored = 0;
+  for (size_t k = 0; k < resolved.geometries.size(); ++k) {
+    const auto& parts = program.outline.kernels[k].parts;
+    stored +=
+        resolved.geometries[k].numel * std::ranges::count(parts, result, &codegen::KernelOutline::PartRef::result);
+  }
+  return stored < std::accumulate(resolved.results[result].sizes.begin(), resolved.results[result].sizes.end(),
+                                  int64_t{1}, std::multiplies<>{});
+}
+
 }  // namespace
 
 BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved) {
   BoundCall call;
-  for (size_t r = 0; r < resolved.results.size(); ++r)
-    call.results.push_back(
-        {scalar_type(program->results[r].dtype), resolved.results[r].sizes, resolved.results[r].strides});
+  for (uint32_t r = 0; r < resolved.results.size(); ++r)
+    call.results.push_back({resolved.destinations[r], scalar_type(program->results[r].dtype), resolved.results[r].sizes,
+                            resolved.results[r].strides, is_partial(*program, resolved, r)});
 
   Numbers numbers(*program, resolved);
   for (const Program::Check& check : program->checks) {

@@ -1,5 +1,7 @@
 #include "runtime/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -79,9 +81,27 @@ uint64_t shape_numbers(Program& program) {
   return all;
 }
 
+/// A key of a call has one bit for each of the first 64 parameters.
+void check_mutated(const ir::Graph& graph) {
+  for (const ir::Result& result : graph.results)
+    if (result.mutates.value_or(0) >= 64)
+      throw_author(Span{},
+                   fmt::format("{}: `{}` is written in place, and it is parameter {} of the op", graph.name,
+                               graph.params[*result.mutates].name, *result.mutates + 1),
+                   "only the first 64 parameters can be: move it to the front");
+}
+
 }  // namespace
 
+uint64_t written_params(const Program& program) {
+  uint64_t params = 0;
+  for (const Program::Result& result : program.results)
+    if (result.mutates) params |= uint64_t{1} << *result.mutates;
+  return params;
+}
+
 Program make_program(std::shared_ptr<const ir::Graph> graph) {
+  check_mutated(*graph);
   Program program;
   program.name = graph->name;
   program.outline = codegen::outline(*graph);
@@ -90,7 +110,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     check.condition.span = {};
   }
   for (const ir::Result& result : graph->results)
-    program.results.push_back({result.name, result.dtype, result.shape, result.layout});
+    program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates});
   program.steps = graph->eager_layouts;
   program.permutes = std::ranges::any_of(
       program.steps, [](const ir::LayoutStep& step) { return step.kind == ir::LayoutStep::Kind::View; });

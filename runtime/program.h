@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ struct Program {
     ir::DType dtype;
     std::vector<ir::HostId> shape;
     uint32_t layout = 0;  ///< the step that gives its strides
+    /// The parameter that it is written into, as ir::Result has it.
+    std::optional<uint32_t> mutates = {};
   };
 
   std::string name;
@@ -44,7 +47,10 @@ struct Program {
   std::shared_ptr<const ir::Graph> graph;
 };
 
-/// `graph` has been simplified and its calls inlined.
+/// The parameters (bits) that the program mutates.
+uint64_t written_params(const Program& program);
+
+/// `graph` has been simplified and its calls inlined. Errors: Error(Author) for a mutated parameter past the 64th.
 Program make_program(std::shared_ptr<const ir::Graph> graph);
 
 }  // namespace ingot::runtime

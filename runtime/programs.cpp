@@ -129,14 +129,15 @@ Programs::Found Programs::find(const Facts& facts) {
     });
     if (record->program) {
       found.program = record->program;
-      found.value_mask |= record->program->shape_numbers;
+      found.watched.values |= record->program->shape_numbers;
+      found.watched.written = written_params(*record->program);
       return found;
     }
     const std::string before = known.text();
     for (const Symbol& symbol : record->asks) {
       if (known.has(symbol)) continue;
       known.add(symbol, value_text(symbol, facts));
-      if (!symbol.is_size && symbol.param < 64) found.value_mask |= uint64_t{1} << symbol.param;
+      if (!symbol.is_size && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
     }
     if (known.text() == before) throw_internal("a program record asks for what is known", key);
   }

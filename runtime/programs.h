@@ -38,7 +38,7 @@ class Programs {
 
   struct Found {
     std::shared_ptr<const Program> program;
-    uint64_t value_mask = 0;  ///< parameters (bits) whose numbers were asked for, or take part in shapes
+    Watched watched;  ///< what this program makes a call's key depend on
   };
   /// Errors: Error(Author) of lowering.
   Found find(const Facts& facts);

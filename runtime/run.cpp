@@ -1,4 +1,5 @@
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <fmt/format.h>
 
 #include <cstring>
@@ -35,6 +36,44 @@ at::Tensor allocate(const BoundCall::Result& result, c10::Device device) {
   if (device.is_cuda()) return cuda_backend().empty_strided(result.sizes, result.strides, result.dtype, device.index());
   return at::Tensor(at::detail::empty_strided_cpu(result.sizes, result.strides, result.dtype));
 }
+
+/// Beneath autograd, which `VersionBumps` tells.
+void copy_values(const at::Tensor& to, const at::Tensor& from) {
+  const at::AutoDispatchBelowADInplaceOrView raw;
+  to.copy_(from);
+}
+
+at::Tensor memory_of(const BoundCall::Result& result, const Facts& facts, Tally& tally) {
+  const at::Tensor* given = result.destination.tensor(facts);
+  if (given != nullptr && !result.destination.by_copy) return *given;
+  at::Tensor made = allocate(result, facts.device);
+  Tally::add(tally.allocations);
+  if (result.is_partial) copy_values(made, *given);
+  return made;
+}
+
+/// Lets autograd see that the values which it may have saved are gone. An error does not keep it from that: by then a
+/// part of them may be.
+class VersionBumps {
+ public:
+  VersionBumps(const BoundCall& call, const Facts& facts) : call_(call), facts_(facts) {}
+  ~VersionBumps() {
+    for (const BoundCall::Result& result : call_.results)
+      if (const at::Tensor* given = result.destination.tensor(facts_); given != nullptr && !is_untouched(result))
+        given->unsafeGetTensorImpl()->bump_version();
+  }
+  VersionBumps(const VersionBumps&) = delete;
+  VersionBumps& operator=(const VersionBumps&) = delete;
+
+  void begin_copies() { copies_ = true; }
+
+ private:
+  bool is_untouched(const BoundCall::Result& result) const { return result.destination.by_copy && !copies_; }
+
+  const BoundCall& call_;
+  const Facts& facts_;
+  bool copies_ = false;
+};
 
 /// A kernel's arguments of this call, and their addresses as a launch takes them.
 class Packed {
@@ -92,19 +131,22 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& fac
 
 }  // namespace
 
-void run(const BoundCall& call, const Facts& facts, std::span<at::Tensor> results, bool debug, Tally& tally) {
+void run(const BoundCall& call, const Facts& facts, Written& written, bool debug, Tally& tally) {
   Slots slots(call.numbers.count());
   compute_numbers(call, facts, slots);
-  if (facts.outs.empty()) {
-    for (size_t r = 0; r < results.size(); ++r) results[r] = allocate(call.results[r], facts.device);
-    Tally::add(tally.allocations, results.size());
-  }
+  for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, facts, tally));
+  VersionBumps versions(call, facts);
   for (const BoundKernel& kernel : call.kernels) {
     if (facts.device.is_cuda())
-      run_cuda(call, kernel, facts, results, slots, debug);
+      run_cuda(call, kernel, facts, written, slots, debug);
     else
-      run_cpu(call, kernel, facts, results, slots);
+      run_cpu(call, kernel, facts, written, slots);
     Tally::add(tally.launches);
+  }
+  versions.begin_copies();
+  for (size_t r = 0; r < call.results.size(); ++r) {
+    const Destination& destination = call.results[r].destination;
+    if (destination.by_copy) copy_values(*destination.tensor(facts), written[r]);
   }
 }
 

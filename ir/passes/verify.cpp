@@ -95,6 +95,7 @@ class Verifier {
     for (const Result& result : graph_.results) {
       where_ = fmt::format("result {}", result.name);
       check_ids(result.shape);
+      expect(!result.mutates || *result.mutates < graph_.params.size(), "it mutates a parameter that does not exist");
       for (const Part& part : result.parts) {
         expect(part.node.index < graph_.count(), "a node that does not exist");
         check_ids(part.domain);
@@ -249,7 +250,18 @@ class Verifier {
     }
   }
 
+  void check_mutation(const Result& result) const {
+    if (!result.mutates) return;
+    const Param& param = graph_.params[*result.mutates];
+    expect(param.kind == ParamKind::Tensor, "it mutates a parameter that is no tensor");
+    expect(param.dtype == result.dtype, "its dtype is not that of the parameter that it mutates");
+    expect(param.shape.size() == result.shape.size(), "its rank is not that of the parameter that it mutates");
+    expect(std::ranges::count(graph_.results, result.mutates, &Result::mutates) == 1,
+           "another result mutates the same parameter");
+  }
+
   void check_result(const Result& result) const {
+    check_mutation(result);
     for (const HostId size : result.shape) check_integer(size, "size");
     expect(!result.parts.empty(), "it has no parts");
     expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),

@@ -144,6 +144,14 @@ constexpr const char* kSample =
 
 TEST(GraphPrint, IsReadable) { EXPECT_EQ(print(every_kind_of_line().graph), kSample); }
 
+TEST(GraphPrint, SaysWhichParameterAResultMutates) {
+  GraphWriter w;
+  w.result(w.op(Op::Neg, {w.load("x", DType::F32)}));
+  w.graph.name = "f";
+  w.graph.results[0].mutates = 0;
+  EXPECT_NE(print(w.graph).find("  out: f32[x.size(0)] into x = %1\n"), std::string::npos) << print(w.graph);
+}
+
 /// A graph that verifies, in which a test breaks one thing.
 struct Verify : testing::Test {
   GraphWriter w;
@@ -309,6 +317,27 @@ TEST_F(Verify, StoreRank) {
 TEST_F(Verify, StoreDomain) {
   w.graph.results[0].parts[0].domain.clear();
   expect("a store with more dims than its domain");
+}
+TEST_F(Verify, MutatedParameter) {
+  w.graph.results[0].mutates = 1;
+  expect("it mutates a parameter that does not exist");
+}
+TEST_F(Verify, MutatedNumber) {
+  w.graph.results[0].mutates = w.number("k", HostKind::Float);
+  expect("it mutates a parameter that is no tensor");
+}
+TEST_F(Verify, MutatedType) {
+  w.graph.results[0].mutates = w.param("y", DType::F16);
+  expect("its dtype is not that of the parameter");
+}
+TEST_F(Verify, MutatedRank) {
+  w.graph.results[0].mutates = w.param("y", DType::F32, 2);
+  expect("its rank is not that of the parameter");
+}
+TEST_F(Verify, MutatedTwice) {
+  w.result(x);
+  for (Result& result : w.graph.results) result.mutates = 0;
+  expect("another result mutates the same parameter");
 }
 TEST_F(Verify, LayoutOrder) {
   w.graph.eager_layouts = {{.kind = LayoutStep::Kind::Pointwise, .inputs = {0}}};

@@ -28,6 +28,14 @@ TEST(Out, IsWrittenAndNothingIsAllocated) {
   EXPECT_TRUE(at::equal(out, x * y + 1));
 }
 
+TEST(Out, BumpsTheVersionWhereAnErrorLeavesAPartWritten) {
+  const Op op("def f(table, i):\n    return table[i] + 1\n");
+  const at::Tensor table = at::arange(4).to(at::kFloat), out = at::zeros({3});
+  const auto before = out._version();
+  EXPECT_NE(refusal(op, {table, at::tensor({0, 1, 99})}, {out}).find("index out of range"), std::string::npos);
+  EXPECT_EQ(out._version(), before + 1);
+}
+
 TEST(Out, KeepsItsStrides) {
   const Op op("x * y + 1");
   const at::Tensor x = at::randn({5, 6}), out = at::zeros({6, 12}).slice(1, 0, 10, 2).t();
@@ -61,9 +69,11 @@ TEST(Out, MayBeAnotherColumn) {
 TEST(Out, IsRefused) {
   const Op op("x + y");
   const at::Tensor x = at::randn({4}), y = at::randn({4}), big = at::randn({8});
-  EXPECT_NE(refusal(op, {x, y}, {at::empty({5})}).find("shape [4], but out has [5]"), std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {at::empty({4}, at::kDouble)}).find("float32, but out is float64"), std::string::npos);
-  EXPECT_NE(refusal(op, {x, y}, {at::empty({1}).expand({4})}).find("expanded"), std::string::npos);
+  EXPECT_NE(refusal(op, {x, y}, {at::empty({5})}).find("shape [4], but `out` has [5]"), std::string::npos);
+  EXPECT_NE(refusal(op, {x, y}, {at::empty({4}, at::kDouble)}).find("float32, but `out` is float64"),
+            std::string::npos);
+  EXPECT_NE(refusal(op, {x, y}, {at::empty({1}).expand({4})}).find("refers to a single memory location"),
+            std::string::npos);
   EXPECT_NE(refusal(op, {big.slice(0, 0, 4), y}, {big.slice(0, 1, 5)}).find("overlaps `x` in part"), std::string::npos);
   EXPECT_NE(refusal(op, {x, y}, {at::empty({4}).requires_grad_()}).find("requires grad"), std::string::npos);
   EXPECT_NE(refusal(op, {x, y}, {x, y}).find("returns 1 tensor, and out gives 2"), std::string::npos);

@@ -1,0 +1,236 @@
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
+#include "frontend/tensor/results.h"
+#include "runtime/op_state.h"
+#include "tests/runtime/support.h"
+#include "tests/scratch.h"
+
+// Results that are written into parameters: the values are those that eager's in-place ops leave behind, whatever the
+// kernels read meanwhile, and autograd hears of them.
+
+namespace ingot {
+namespace {
+
+using namespace testing_support;
+using runtime::Scratch;
+
+/// The op of a text, but its first results are written into `params`.
+class Mutating final : public frontend::Definition {
+ public:
+  Mutating(const std::string& text, std::vector<uint32_t> params, size_t parts)
+      : inner_(frontend::define(text)), text_("# in place\n" + text), params_(std::move(params)), parts_(parts) {}
+
+  const std::string& name() const override { return inner_->name(); }
+  std::span<const frontend::Parameter> parameters() const override { return inner_->parameters(); }
+  std::string_view text() const override { return text_; }
+
+  frontend::Value evaluate(frontend::Lowering& lowering,
+                           std::span<const std::optional<frontend::Value>> arguments) const override {
+    const frontend::Value all = inner_->evaluate(lowering, arguments);
+    std::vector<frontend::Value> items = *all.items();
+    for (size_t i = 0; i < params_.size(); ++i) {
+      frontend::make_results(lowering, items[i]);
+      ir::Result& result = lowering.graph.results.back();
+      result.mutates = params_[i];
+      result.name = lowering.graph.params[params_[i]].name;
+      result.parts.resize(std::min(parts_, result.parts.size()));
+    }
+    return frontend::Value::tuple({items.begin() + static_cast<std::ptrdiff_t>(params_.size()), items.end()});
+  }
+
+ private:
+  std::shared_ptr<const frontend::Definition> inner_;
+  std::string text_;
+  std::vector<uint32_t> params_;
+  size_t parts_;
+};
+
+/// `parts`: of a mutated result, how many are kept.
+Op mutating(const std::string& text, std::vector<uint32_t> params = {0}, size_t parts = 100) {
+  return Op(std::make_shared<const Mutating>(text, std::move(params), parts));
+}
+
+std::vector<at::Tensor> call(const Op& op, std::initializer_list<at::Tensor> arguments) {
+  const std::vector<Argument> list(arguments.begin(), arguments.end());
+  return op.call(list);
+}
+
+std::string refusal(const Op& op, std::initializer_list<at::Tensor> arguments) {
+  return error_of([&] { call(op, arguments); });
+}
+
+constexpr const char* kScaleAndAdd = "def f(x, y):\n    return x * 2 + y, x - y\n";
+
+TEST(Mutation, WritesTheParameterAndReturnsTheRest) {
+  const Op op = mutating(kScaleAndAdd);
+  for (at::Tensor x :
+       {at::randn({5, 6}), at::randn({6, 5}).t(), at::randn({5, 12}).slice(1, 0, 12, 2), at::ones({5, 0})}) {
+    const at::Tensor y = at::randn(x.sizes()), expected = x * 2 + y, rest = x - y;
+    const auto version = x._version();
+    const std::vector<int64_t> strides = x.strides().vec();
+    std::vector<at::Tensor> returned;
+    const Counters grown = growth([&] { returned = call(op, {x, y}); });
+    EXPECT_EQ(grown.allocations, 1u);
+    EXPECT_TRUE(at::equal(x, expected));
+    EXPECT_EQ(x._version(), version + 1);
+    EXPECT_EQ(x.strides().vec(), strides);
+    ASSERT_EQ(returned.size(), 1u);
+    expect_same(returned[0], rest);
+  }
+}
+
+TEST(Mutation, ReadsWhatWasThereBefore) {
+  const at::Tensor start = at::randn({40, 6});
+  const auto expect = [&](const char* text, const std::function<at::Tensor(const at::Tensor&)>& eager) {
+    const at::Tensor x = start.clone();
+    const auto version = x._version();
+    const std::vector<at::Tensor> returned = call(mutating(text), {x});
+    EXPECT_TRUE(at::equal(x, eager(start))) << text;
+    EXPECT_EQ(x._version(), version + 1) << text;
+    EXPECT_TRUE(at::equal(returned[0], start.slice(0, 1) * 3)) << text;
+  };
+  // Each returns a result of another domain, so that a second kernel reads x.
+  expect("def f(x):\n    return x * 2, x[1:] * 3\n", [](const at::Tensor& x) { return x * 2; });
+  expect("def f(x):\n    return x.flip(0) + 1, x[1:] * 3\n", [](const at::Tensor& x) { return x.flip(0) + 1; });
+  expect("def f(x):\n    return x * 0 + x[0], x[1:] * 3\n", [](const at::Tensor& x) { return x * 0 + x[0]; });
+  expect("def f(x):\n    return cat([x[:7] * 2, x[7:]]), x[1:] * 3\n",
+         [](const at::Tensor& x) { return at::cat({x.slice(0, 0, 7) * 2, x.slice(0, 7)}); });
+}
+
+TEST(Mutation, CopiesOnlyWhereAKernelReadsOtherElements) {
+  const auto allocated = [](const char* text) {
+    const at::Tensor x = at::randn({40, 6});
+    return growth([&] { call(mutating(text), {x}); }).allocations;
+  };
+  EXPECT_EQ(allocated("def f(x):\n    return x * 2, x + 1\n"), 1u);
+  EXPECT_EQ(allocated("def f(x):\n    return cat([x[:7] * 2, x[7:] * 3]), ones_like(x[:3])\n"), 1u);
+  EXPECT_EQ(allocated("def f(x):\n    return cat([x[:20] * 2, x[20:] * 3]), ones_like(x[:3])\n"), 1u);
+  EXPECT_EQ(allocated("def f(x):\n    return x.flip(0), x + 1\n"), 2u);
+}
+
+TEST(Mutation, LeavesElementsOfNoPart) {
+  // In the first the kernel writes x itself; in the second it reads elsewhere, so that there is a copy.
+  for (const char* text : {"def f(x):\n    return cat([x[:7] * 2, x[7:]]), ones_like(x[:3])\n",
+                           "def f(x):\n    return cat([x[33:] * 2, x[7:]]), ones_like(x[:3])\n"}) {
+    const at::Tensor x = at::randn({40, 6}), before = x.clone();
+    const bool elsewhere = std::string_view(text).find("33") != std::string_view::npos;
+    call(mutating(text, {0}, 1), {x});
+    EXPECT_TRUE(at::equal(x.slice(0, 0, 7), (elsewhere ? before.slice(0, 33) : before.slice(0, 0, 7)) * 2)) << text;
+    EXPECT_TRUE(at::equal(x.slice(0, 7), before.slice(0, 7))) << text;
+  }
+}
+
+TEST(Mutation, OfSeveralParameters) {
+  const Op op = mutating("def f(x, y):\n    return x + y, x - y, x * y\n", {0, 1});
+  const at::Tensor x = at::randn({9}), y = at::randn({9}), sum = x + y, difference = x - y, product = x * y;
+  const std::vector<at::Tensor> returned = call(op, {x, y});
+  EXPECT_TRUE(at::equal(x, sum) && at::equal(y, difference) && at::equal(returned.at(0), product));
+  EXPECT_NE(refusal(op, {x, x}).find("`x` is written in place, and `y` is in the same memory"), std::string::npos);
+}
+
+TEST(Mutation, OfMemoryThatAnotherArgumentSharesIsRefused) {
+  const Op op = mutating(kScaleAndAdd);
+  const at::Tensor both = at::randn({8, 2}), x = both.select(1, 0), y = both.select(1, 1);
+  const at::Tensor expected = x * 2 + y, line = at::randn({17});
+  // Facts that differ in nothing but where the tensors lie: what was bound for one must not serve another.
+  EXPECT_EQ(refusal(op, {x, y}), "no error");
+  EXPECT_TRUE(at::equal(x, expected));
+  EXPECT_NE(refusal(op, {x, x}).find("in the same memory"), std::string::npos);
+  EXPECT_NE(refusal(op, {line.slice(0, 0, 15, 2), line.slice(0, 2, 17, 2)}).find("pass y.clone()"), std::string::npos);
+  EXPECT_EQ(refusal(op, {x, y}), "no error");
+  // Nothing reads `y` here.
+  EXPECT_EQ(refusal(mutating("def f(x, y):\n    return x * 2, x + 1\n"), {x, x}), "no error");
+}
+
+TEST(Mutation, IsRefusedAsEagerRefusesIt) {
+  const Op op = mutating(kScaleAndAdd);
+  const at::Tensor y = at::randn({4}), leaf = at::randn({4}).requires_grad_(), plain = at::randn({4});
+  EXPECT_NE(refusal(op, {at::randn({1}).expand({4}), y}).find("refers to a single memory location"), std::string::npos);
+  EXPECT_NE(refusal(op, {leaf, y}).find("`x` requires grad"), std::string::npos);
+  EXPECT_NE(refusal(op, {leaf.view({4}), y}).find("`x` requires grad"), std::string::npos);
+  {
+    const c10::AutoGradMode guard(false);  // as optimizers do
+    const at::Tensor expected = leaf * 2 + y;
+    EXPECT_EQ(refusal(op, {leaf, y}), "no error");
+    EXPECT_TRUE(at::equal(leaf, expected));
+  }
+  at::Tensor inference;
+  {
+    const c10::InferenceMode guard;
+    inference = at::ones({4});
+    EXPECT_EQ(refusal(op, {inference, y}), "no error");
+    EXPECT_EQ(refusal(op, {plain, y}), "no error");
+    EXPECT_TRUE(at::equal(inference, at::ones({4}) * 2 + y));
+  }
+  EXPECT_NE(refusal(op, {inference, y}).find("inference mode"), std::string::npos);
+}
+
+TEST(Mutation, IsSeenByAutograd) {
+  const Op op = mutating(kScaleAndAdd);
+  const at::Tensor leaf = at::ones({4}).requires_grad_(), x = at::ones({4});
+  const at::Tensor loss = (leaf * x).sum();
+  call(op, {x, x.clone()});
+  EXPECT_NE(error_of([&] { loss.backward(); }).find("modified by an inplace operation"), std::string::npos);
+}
+
+TEST(Mutation, AnIndexErrorComesBeforeIt) {
+  const Op op = mutating("def f(x, i):\n    return x + x[i], x + 1\n");
+  const at::Tensor x = at::arange(4).to(at::kFloat), before = x.clone();
+  const auto version = x._version();
+  EXPECT_NE(refusal(op, {x, at::tensor({0, 1, 2, 99})}).find("index out of range"), std::string::npos);
+  EXPECT_TRUE(at::equal(x, before));
+  EXPECT_EQ(x._version(), version);
+  call(op, {x, at::tensor({3, 2, 1, 0})});
+  EXPECT_TRUE(at::equal(x, at::full({4}, 3.0f)));
+  EXPECT_EQ(x._version(), version + 1);
+}
+
+TEST(Mutation, BesideAnOut) {
+  const Op op = mutating(kScaleAndAdd);
+  const at::Tensor x = at::randn({4}), y = at::randn({4}), out = at::empty({4}), sum = x * 2 + y, difference = x - y;
+  const std::vector<Argument> arguments{x, y};
+  op.call_out(arguments, std::vector<at::Tensor>{out});
+  EXPECT_TRUE(at::equal(x, sum) && at::equal(out, difference));
+  const auto into = [&](std::vector<at::Tensor> outs) { return error_of([&] { op.call_out(arguments, outs); }); };
+  EXPECT_NE(into({x}).find("`x` and `out` overlap"), std::string::npos);
+  EXPECT_NE(into({out, y}).find("returns 1 tensor, and out gives 2"), std::string::npos);
+}
+
+TEST(Mutation, OfASecondProcess) {
+  const Scratch scratch;
+  for (int i = 0; i < 2; ++i) {
+    runtime::Runtime runtime{runtime::Store(scratch.path())};
+    const OpState op(std::make_shared<const Mutating>(kScaleAndAdd, std::vector<uint32_t>{0}, 100), {}, runtime);
+    const at::Tensor x = at::randn({4}), y = at::randn({4}), expected = x * 2 + y;
+    const std::vector<Argument> arguments{x, y};
+    Results results;
+    op.call(arguments, results);
+    EXPECT_TRUE(at::equal(x, expected));
+    EXPECT_EQ(results.size(), 1u);
+    EXPECT_EQ(runtime.tally.lowerings, i == 0 ? 1u : 0u);
+  }
+}
+
+TEST(Mutation, OfAParameterPastThe64thIsRefused) {
+  std::string names = "x0", sum = "x0";
+  std::vector<at::Tensor> tensors{at::randn({2})};
+  for (int i = 1; i <= 64; ++i) {
+    names += ", x" + std::to_string(i);
+    tensors.push_back(at::randn({2}));
+  }
+  const Op op = mutating("def f(" + names + "):\n    return x64 * 2, x0 + 1\n", {64});
+  const std::vector<Argument> arguments(tensors.begin(), tensors.end());
+  EXPECT_NE(error_of([&] { op.call(arguments); }).find("only the first 64 parameters"), std::string::npos);
+}
+
+TEST(Mutation, IsShown) {
+  const at::Tensor x = at::randn({4}, at::device(at::kMeta));
+  const std::vector<Argument> arguments{x, x};
+  const Op op = mutating(kScaleAndAdd);
+  EXPECT_NE(op.emit(Stage::Ir, arguments).find("x: f32[x.size(0)] into x ="), std::string::npos);
+  EXPECT_NE(op.emit(Stage::Source, arguments).find("x_1"), std::string::npos) << op.emit(Stage::Source, arguments);
+}
+
+}  // namespace
+}  // namespace ingot
