@@ -9,15 +9,15 @@
 namespace ingot {
 namespace {
 
-using frontend::Lowering;
+using frontend::Evaluation;
 
-frontend::Value number(Lowering& lowering, ir::HostValue value) {
-  return frontend::Number{lowering.graph.host.constant(value)};
+frontend::Value number(Evaluation& evaluation, ir::HostValue value) {
+  return frontend::Number{evaluation.graph.host.constant(value)};
 }
 
-std::vector<frontend::Value> bound_items(Lowering& lowering, const std::vector<Value>& items) {
+std::vector<frontend::Value> bound_items(Evaluation& evaluation, const std::vector<Value>& items) {
   std::vector<frontend::Value> result;
-  for (const Value& item : items) result.push_back(item.bind(lowering));
+  for (const Value& item : items) result.push_back(item.bind(evaluation));
   return result;
 }
 
@@ -28,39 +28,39 @@ std::vector<frontend::Value> bound_items(Lowering& lowering, const std::vector<V
 
 }  // namespace
 
-Lowering* Value::lowering() const {
+Evaluation* Value::evaluation() const {
   if (const auto* bound = std::get_if<Bound>(&held_)) return bound->first;
   if (const auto* items = std::get_if<std::vector<Value>>(&held_)) {
     for (const Value& item : *items) {
-      if (Lowering* found = item.lowering()) return found;
+      if (Evaluation* found = item.evaluation()) return found;
     }
   }
   if (const auto* slice = std::get_if<std::shared_ptr<const SliceBounds>>(&held_)) {
     for (const Value* bound : {&(*slice)->start, &(*slice)->stop, &(*slice)->step}) {
-      if (Lowering* found = bound->lowering()) return found;
+      if (Evaluation* found = bound->evaluation()) return found;
     }
   }
   return nullptr;
 }
 
-frontend::Value Value::bind(Lowering& lowering) const {
+frontend::Value Value::bind(Evaluation& evaluation) const {
   return std::visit(
       [&](const auto& held) -> frontend::Value {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, Bound>) {
-          if (held.first != &lowering) throw_internal("a value outlived the evaluation that made it");
+          if (held.first != &evaluation) throw_internal("a value outlived the evaluation that made it");
           return held.second;
         } else if constexpr (std::is_same_v<T, NoneType>) {
           return frontend::None{};
         } else if constexpr (std::is_same_v<T, EllipsisType>) {
           return frontend::Ellipsis{};
         } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
-          return number(lowering, ir::HostValue::of(held));
+          return number(evaluation, ir::HostValue::of(held));
         } else if constexpr (std::is_same_v<T, std::vector<Value>>) {
-          return frontend::Value::tuple(bound_items(lowering, held));
+          return frontend::Value::tuple(bound_items(evaluation, held));
         } else if constexpr (std::is_same_v<T, std::shared_ptr<const SliceBounds>>) {
           return frontend::Slice{std::make_shared<const std::array<frontend::Value, 3>>(
-              std::array{held->start.bind(lowering), held->stop.bind(lowering), held->step.bind(lowering)})};
+              std::array{held->start.bind(evaluation), held->stop.bind(evaluation), held->step.bind(evaluation)})};
         } else {
           return held;
         }
@@ -75,25 +75,25 @@ const Value::Bound& Value::bound() const {
 
 Value Value::operate(frontend::Operator op, std::initializer_list<Value> operands) {
   const std::vector<Value> values(operands);
-  Lowering* lowering = Value(values).lowering();
-  if (!lowering) refuse_literals(fmt::format("`{}`", frontend::spelling(op)));
-  return {*lowering, frontend::operate(*lowering, op, bound_items(*lowering, values))};
+  Evaluation* evaluation = Value(values).evaluation();
+  if (!evaluation) refuse_literals(fmt::format("`{}`", frontend::spelling(op)));
+  return {*evaluation, frontend::operate(*evaluation, op, bound_items(*evaluation, values))};
 }
 
 Value Value::attribute(std::string_view name) const {
-  const auto& [lowering, value] = bound();
-  return {*lowering, frontend::get_attribute(*lowering, value, name)};
+  const auto& [evaluation, value] = bound();
+  return {*evaluation, frontend::get_attribute(*evaluation, value, name)};
 }
 
 Value Value::call_method(std::string_view name, std::vector<Value> arguments) const {
-  const auto& [lowering, value] = bound();
-  const frontend::Value callee = frontend::get_attribute(*lowering, value, name);
-  return {*lowering, frontend::call(*lowering, callee, {bound_items(*lowering, arguments), {}})};
+  const auto& [evaluation, value] = bound();
+  const frontend::Value callee = frontend::get_attribute(*evaluation, value, name);
+  return {*evaluation, frontend::call(*evaluation, callee, {bound_items(*evaluation, arguments), {}})};
 }
 
 Value Value::operator[](const Value& index) const {
-  const auto& [lowering, value] = bound();
-  return {*lowering, frontend::get_item(*lowering, value, index.bind(*lowering))};
+  const auto& [evaluation, value] = bound();
+  return {*evaluation, frontend::get_item(*evaluation, value, index.bind(*evaluation))};
 }
 
 Value Value::operator[](std::initializer_list<Value> index) const { return (*this)[Value(std::vector<Value>(index))]; }
@@ -111,49 +111,49 @@ Value Value::slice(int64_t dim, const Value& begin, const Value& end) const {
 }
 
 DType Value::dtype() const {
-  const auto& [lowering, value] = bound();
-  return frontend::get_attribute(*lowering, value, "dtype").as<DType>();
+  const auto& [evaluation, value] = bound();
+  return frontend::get_attribute(*evaluation, value, "dtype").as<DType>();
 }
 
 int64_t Value::known() const {
   if (const auto* integer = std::get_if<int64_t>(&held_)) return *integer;
-  const auto& [lowering, value] = bound();
-  return lowering->static_int(value, "a number that steers a C++ function");
+  const auto& [evaluation, value] = bound();
+  return evaluation->static_int(value, "a number that steers a C++ function");
 }
 
 std::vector<Value> Value::items() const {
   if (const auto* items = std::get_if<std::vector<Value>>(&held_)) return *items;
-  const auto& [lowering, value] = bound();
+  const auto& [evaluation, value] = bound();
   const std::vector<frontend::Value>* items = value.items();
-  if (!items) lowering->fail(fmt::format("{} has no items", frontend::describe(value)));
+  if (!items) evaluation->fail(fmt::format("{} has no items", frontend::describe(value)));
   std::vector<Value> result;
-  for (const frontend::Value& item : *items) result.emplace_back(*lowering, item);
+  for (const frontend::Value& item : *items) result.emplace_back(*evaluation, item);
   return result;
 }
 
 Value Value::named(std::string_view name) const {
-  const auto& [lowering, value] = bound();
-  lowering->name(value, name);
+  const auto& [evaluation, value] = bound();
+  evaluation->name(value, name);
   return *this;
 }
 
 Value call_language(std::string_view function, std::vector<std::variant<Value, Keyword>> arguments) {
-  Lowering* lowering = nullptr;
+  Evaluation* evaluation = nullptr;
   for (const auto& argument : arguments) {
     const auto* keyword = std::get_if<Keyword>(&argument);
-    Lowering* found = (keyword ? keyword->value : std::get<Value>(argument)).lowering();
-    if (found) lowering = found;
+    Evaluation* found = (keyword ? keyword->value : std::get<Value>(argument)).evaluation();
+    if (found) evaluation = found;
   }
-  if (!lowering) refuse_literals(fmt::format("{}()", function));
+  if (!evaluation) refuse_literals(fmt::format("{}()", function));
   frontend::Arguments bound;
   for (const auto& argument : arguments) {
     if (const auto* keyword = std::get_if<Keyword>(&argument)) {
-      bound.keywords.emplace_back(keyword->name, keyword->value.bind(*lowering));
+      bound.keywords.emplace_back(keyword->name, keyword->value.bind(*evaluation));
     } else {
-      bound.positional.push_back(std::get<Value>(argument).bind(*lowering));
+      bound.positional.push_back(std::get<Value>(argument).bind(*evaluation));
     }
   }
-  return {*lowering, frontend::call(*lowering, frontend::torch_function(function).value(), std::move(bound))};
+  return {*evaluation, frontend::call(*evaluation, frontend::torch_function(function).value(), std::move(bound))};
 }
 
 namespace {
@@ -201,33 +201,33 @@ class CppDefinition : public frontend::Definition {
   std::span<const frontend::Parameter> parameters() const override { return parameters_; }
   std::string_view text() const override { return {}; }
 
-  frontend::Value evaluate(Lowering& lowering,
+  frontend::Value evaluate(Evaluation& evaluation,
                            std::span<const std::optional<frontend::Value>> arguments) const override {
     std::vector<frontend::Value> values;
     for (size_t i = 0; i < arguments.size(); ++i) {
-      if (!arguments[i]) lowering.fail(fmt::format("`{}` is not given", parameters_[i].name));
-      values.push_back(annotated(lowering, parameters_[i], *arguments[i]));
+      if (!arguments[i]) evaluation.fail(fmt::format("`{}` is not given", parameters_[i].name));
+      values.push_back(annotated(evaluation, parameters_[i], *arguments[i]));
     }
-    return function_(lowering, values);
+    return function_(evaluation, values);
   }
 
  private:
   /// A Scalar's argument as a Python parameter annotated so takes it.
-  static frontend::Value annotated(Lowering& lowering, const frontend::Parameter& parameter,
+  static frontend::Value annotated(Evaluation& evaluation, const frontend::Parameter& parameter,
                                    const frontend::Value& value) {
     if (parameter.annotation == Annotation::None) return value;
     if (!value.is_number()) {
-      lowering.fail(fmt::format("`{}` must be a number, not {}", parameter.name, frontend::describe(value)),
-                    "take an ingot::Value to take tensors");
+      evaluation.fail(fmt::format("`{}` must be a number, not {}", parameter.name, frontend::describe(value)),
+                      "take an ingot::Value to take tensors");
     }
-    const bool is_float = lowering.graph.host.kind(value.number()) == ir::HostKind::Float;
+    const bool is_float = evaluation.graph.host.kind(value.number()) == ir::HostKind::Float;
     if (is_float && parameter.annotation != Annotation::Float) {
-      lowering.fail(fmt::format("`{}` must be an integer, not a float", parameter.name), "take an ingot::Scalar");
+      evaluation.fail(fmt::format("`{}` must be an integer, not a float", parameter.name), "take an ingot::Scalar");
     }
     const ir::HostOp conversion = parameter.annotation == Annotation::Float ? ir::HostOp::Float
                                   : parameter.annotation == Annotation::Int ? ir::HostOp::Int
                                                                             : ir::HostOp::Bool;
-    return frontend::Number{lowering.host(conversion, {value.number()})};
+    return frontend::Number{evaluation.host(conversion, {value.number()})};
   }
 
   std::string name_;

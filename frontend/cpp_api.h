@@ -14,7 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/interpret/evaluation.h"
+#include "frontend/syntax/operator.h"
 
 // The C++ door: an op as a C++ function on ingot::Value. It means what the same text means, and gives the same graph:
 //
@@ -37,7 +38,7 @@ inline constexpr EllipsisType Ellipsis{};
 class Value {
  public:
   struct SliceBounds;
-  using Bound = std::pair<frontend::Lowering*, frontend::Value>;
+  using Bound = std::pair<frontend::Evaluation*, frontend::Value>;
   using Held = std::variant<NoneType, EllipsisType, bool, int64_t, double, DType, std::string, std::vector<Value>,
                             std::shared_ptr<const SliceBounds>, Bound>;
 
@@ -54,7 +55,7 @@ class Value {
   Value(std::string text) : held_(std::move(text)) {}
   Value(std::vector<Value> items) : held_(std::move(items)) {}
   Value(std::shared_ptr<const SliceBounds> bounds) : held_(std::move(bounds)) {}
-  Value(frontend::Lowering& lowering, frontend::Value value) : held_(Bound{&lowering, std::move(value)}) {}
+  Value(frontend::Evaluation& evaluation, frontend::Value value) : held_(Bound{&evaluation, std::move(value)}) {}
 
   Value operator[](const Value& index) const;
   Value operator[](std::initializer_list<Value> index) const;
@@ -110,8 +111,8 @@ class Value {
   friend Value operator~(const Value& a) { return operate(frontend::Operator::Invert, {a}); }
 
   /// The lowering that a bound value, or one of a list's items, belongs to; null for a literal.
-  frontend::Lowering* lowering() const;
-  frontend::Value bind(frontend::Lowering& lowering) const;
+  frontend::Evaluation* evaluation() const;
+  frontend::Value bind(frontend::Evaluation& evaluation) const;
 
  private:
   static Value operate(frontend::Operator op, std::initializer_list<Value> operands);
@@ -183,7 +184,7 @@ INGOT_LIST_FUNCTION(stack)
 // Definitions
 
 /// The C++ function of an op, over values of the front end.
-using CppFunction = std::function<frontend::Value(frontend::Lowering&, std::span<const frontend::Value>)>;
+using CppFunction = std::function<frontend::Value(frontend::Evaluation&, std::span<const frontend::Value>)>;
 
 /// `name` is the op's, with the names of its parameters if wanted: "relu_add" or "relu_add(x, y, bias)"; without them
 /// they are x, y, z, w, x4, x5, …
@@ -221,9 +222,9 @@ template <typename F, typename R, typename... Params>
 std::shared_ptr<const frontend::Definition> define_as(std::string_view name, F function, R (F::*)(Params...) const) {
   return define(
       name, {annotation_of<Params>()...},
-      [function = std::move(function)](frontend::Lowering& lowering, std::span<const frontend::Value> arguments) {
+      [function = std::move(function)](frontend::Evaluation& evaluation, std::span<const frontend::Value> arguments) {
         return [&]<size_t... I>(std::index_sequence<I...>) {
-          return returned(function(std::remove_cvref_t<Params>(lowering, arguments[I])...)).bind(lowering);
+          return returned(function(std::remove_cvref_t<Params>(evaluation, arguments[I])...)).bind(evaluation);
         }(std::index_sequence_for<Params...>());
       });
 }

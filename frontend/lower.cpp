@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "frontend/interpret/evaluation.h"
 #include "frontend/tensor/layouts.h"
-#include "frontend/tensor/lowering.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/results.h"
 #include "frontend/tensor/tensors.h"
@@ -51,35 +51,35 @@ class Attempt {
  public:
   Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals,
           const std::vector<Known>& known)
-      : definition_(definition), known_(known), lowering_(signature, actuals) {}
+      : definition_(definition), known_(known), evaluation_(Builder(lowered_, signature, actuals), activity_) {}
 
   ir::Graph run() {
-    lowering_.graph.name = definition_.name();
-    lowering_.graph.host.assume_sizes_not_one();
+    evaluation_.graph.name = definition_.name();
+    evaluation_.graph.host.assume_sizes_not_one();
     const std::vector<std::optional<Value>> arguments = make_arguments();
-    make_results(lowering_, definition_.evaluate(lowering_, arguments));
+    make_results(evaluation_, definition_.evaluate(evaluation_, arguments));
     std::vector<Known> known = known_;
     std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
     for (const Known& one : known) {
-      const ir::HostId symbol = one.is_size ? lowering_.graph.host.size(one.param, one.dim)
-                                            : lowering_.graph.host.scalar(one.param, one.value.kind);
-      lowering_.graph.statics.push_back({symbol, one.value, one.touched});
+      const ir::HostId symbol = one.is_size ? evaluation_.graph.host.size(one.param, one.dim)
+                                            : evaluation_.graph.host.scalar(one.param, one.value.kind);
+      evaluation_.graph.statics.push_back({symbol, one.value, one.touched});
     }
-    std::vector<ir::HostId>& touched = lowering_.graph.touched;
+    std::vector<ir::HostId>& touched = evaluation_.graph.touched;
     std::ranges::sort(touched);
     const auto repeated = std::ranges::unique(touched);
     touched.erase(repeated.begin(), repeated.end());
-    return canonical(std::move(lowering_.graph));
+    return canonical(std::move(lowered_.graph));
   }
 
   /// The symbols that evaluation asked for, with their values.
   std::vector<Known> asked(const NeedStatic& need) const {
     std::vector<Known> result;
     for (const ir::HostId symbol : need.symbols) {
-      const ir::HostNode& node = lowering_.graph.host[symbol];
+      const ir::HostNode& node = evaluation_.graph.host[symbol];
       const bool is_size = node.op == ir::HostOp::Size;
       const ir::HostValue value =
-          is_size ? ir::HostValue::of(lowering_.actuals.size(node.a, node.b)) : lowering_.actuals.scalar(node.a);
+          is_size ? ir::HostValue::of(evaluation_.actuals.size(node.a, node.b)) : evaluation_.actuals.scalar(node.a);
       result.push_back({is_size, node.a, is_size ? node.b : 0, value, need.touched});
     }
     return result;
@@ -88,14 +88,14 @@ class Attempt {
  private:
   std::vector<std::optional<Value>> make_arguments() {
     const std::span<const Parameter> parameters = definition_.parameters();
-    const std::vector<ArgumentFact>& facts = lowering_.signature.arguments;
+    const std::vector<ArgumentFact>& facts = evaluation_.signature.arguments;
     if (facts.size() != parameters.size()) {
-      lowering_.fail(fmt::format("`{}` takes {} arguments, but {} are given", definition_.name(), parameters.size(),
-                                 facts.size()));
+      evaluation_.fail(fmt::format("`{}` takes {} arguments, but {} are given", definition_.name(), parameters.size(),
+                                   facts.size()));
     }
     std::vector<std::optional<Value>> values;
     for (uint32_t i = 0; i < facts.size(); ++i) {
-      Lowering::At at(lowering_, parameters[i].span);
+      At at(evaluation_.diagnostics, parameters[i].span);
       values.push_back(argument(i, parameters[i], facts[i]));
     }
     return values;
@@ -106,7 +106,7 @@ class Attempt {
     switch (fact.kind) {
       case ArgumentFact::Kind::None:
         param.kind = ir::ParamKind::Number;
-        lowering_.graph.params.push_back(std::move(param));
+        evaluation_.graph.params.push_back(std::move(param));
         if (parameter.has_default) return std::nullopt;
         return Value(None{});
       case ArgumentFact::Kind::Number:
@@ -115,51 +115,53 @@ class Attempt {
         param.kind = ir::ParamKind::Number;
         param.number = is_number ? fact.number : kind_of(fact.dtype);
         const Known* value = find(known_, false, index, 0);
-        ir::HostPool& host = lowering_.graph.host;
+        ir::HostPool& host = evaluation_.graph.host;
         const ir::HostId number = value ? host.constant(value->value) : host.scalar(index, param.number);
-        lowering_.graph.params.push_back(std::move(param));
+        evaluation_.graph.params.push_back(std::move(param));
         if (is_number) return Value(Number{number});
-        Tensor tensor = number_tensor(lowering_, number, fact.dtype, NumberCast::Wrapped);
-        tensor.layout = record_contiguous(lowering_, {});
+        Tensor tensor = number_tensor(evaluation_, number, fact.dtype, NumberCast::Wrapped);
+        tensor.layout = record_contiguous(evaluation_, {});
         return Value(std::move(tensor));
       }
       case ArgumentFact::Kind::Tensor:
         break;
     }
     if (fact.rank > kMaxRank) {
-      lowering_.fail(fmt::format("`{}` has {} dims", parameter.name, fact.rank),
-                     fmt::format("an op takes tensors of at most {}: flatten some before the call", kMaxRank));
+      evaluation_.fail(fmt::format("`{}` has {} dims", parameter.name, fact.rank),
+                       fmt::format("an op takes tensors of at most {}: flatten some before the call", kMaxRank));
     }
     for (uint32_t dim = 0; dim < fact.rank; ++dim) param.shape.push_back(size_of_dim(index, dim, fact));
-    lowering_.graph.params.push_back(param);
+    evaluation_.graph.params.push_back(param);
     return Value(loaded(index, param));
   }
 
   ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentFact& fact) {
-    if (fact.ones >> dim & 1) return lowering_.integer(1);
+    if (fact.ones >> dim & 1) return evaluation_.integer(1);
     const Known* value = find(known_, true, index, dim);
-    return value ? lowering_.graph.host.constant(value->value) : lowering_.graph.host.size(index, dim);
+    return value ? evaluation_.graph.host.constant(value->value) : evaluation_.graph.host.size(index, dim);
   }
 
   Tensor loaded(uint32_t index, const ir::Param& param) {
     ir::Access access;
     access.source.index = index;
-    access.offsets.assign(param.shape.size(), lowering_.integer(0));
+    access.offsets.assign(param.shape.size(), evaluation_.integer(0));
     for (uint32_t dim = 0; dim < param.shape.size(); ++dim) {
-      const bool moves = !is_one(lowering_, param.shape[dim]);
+      const bool moves = !is_one(evaluation_, param.shape[dim]);
       if (!moves && access.dims.empty()) continue;
       access.dims.push_back({param.shape[dim], {}});
-      if (moves) access.dims.back().terms = {{dim, lowering_.integer(1)}};
+      if (moves) access.dims.back().terms = {{dim, evaluation_.integer(1)}};
     }
-    const ir::NodeId node = lowering_.placed(lowering_.graph.load(param.dtype, std::move(access)));
-    Tensor tensor = whole(lowering_, node, param.dtype, param.shape);
-    tensor.layout = record_param(lowering_, index, param.shape);
+    const ir::NodeId node = evaluation_.placed(evaluation_.graph.load(param.dtype, std::move(access)));
+    Tensor tensor = whole(evaluation_, node, param.dtype, param.shape);
+    tensor.layout = record_param(evaluation_, index, param.shape);
     return tensor;
   }
 
   const Definition& definition_;
   const std::vector<Known>& known_;
-  Lowering lowering_;
+  Lowered lowered_;
+  Activity activity_;
+  Evaluation evaluation_;
 };
 
 }  // namespace

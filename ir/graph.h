@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/source.h"
+#include "ir/host/condition.h"
 #include "ir/host/host.h"
 #include "ir/op.h"
 #include "ir/types/dtype.h"
@@ -101,21 +102,6 @@ struct Result {
   /// The tensor parameter whose memory takes the result, which is then not returned: of the parameter's dtype and
   /// shape. Every load reads what the parameter held before the call; an element of no part keeps that.
   std::optional<uint32_t> mutates = {};
-};
-
-/// What must hold of the arguments, checked when a shape is new (or at each call where a scalar takes part).
-struct Condition {
-  enum class Kind : uint8_t {
-    Equal,        ///< a == b: sizes that meet
-    Broadcasts,   ///< a == b, or one of them is 1
-    InRange,      ///< 0 <= a < b: an index that is a host integer, already wrapped
-    NonNegative,  ///< a >= 0
-    True,         ///< a is true (an assert of the author's, an exponent that must not be negative)
-    NonEmpty,     ///< a > 0 wherever something is gathered from it
-  } kind;
-  HostId a, b = {};
-  Span span = {};
-  std::string message = {};  ///< with {0} and {1} where the values of a and b go; empty for the kind's own sentence
 };
 
 /// Sizes up to this that a constant index or slice touches are asked to be static.

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "runtime/argument.h"
 
 namespace ingot::python {

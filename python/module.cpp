@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "frontend/library/library.h"
+#include "frontend/frontend.h"
 #include "python/errors.h"
 #include "python/op_object.h"
 #include "runtime/op.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "python/arguments.h"
 #include "python/errors.h"
 #include "runtime/op.h"

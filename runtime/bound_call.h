@@ -94,7 +94,5 @@ void run(const BoundCall& call, const Facts& facts, Written& written, bool debug
 /// Throws the error of a condition, or of Python's arithmetic, that fails.
 [[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);
 [[noreturn]] void throw_arithmetic(const Program& program, const std::string& words);
-/// Whether the condition holds of the values.
-bool holds(const ir::Condition& condition, ir::HostValue a, ir::HostValue b);
 
 }  // namespace ingot::runtime

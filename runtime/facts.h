@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "runtime/argument.h"
 
 // What a call's arguments are, before anything is made of them. First comes the narrow test: a raw launch is silently

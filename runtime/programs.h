@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "runtime/cache/single_flight.h"
 #include "runtime/facts.h"
 #include "runtime/program.h"

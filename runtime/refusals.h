@@ -3,7 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "ir/host/host.h"
 
 // The narrow test of the fast path (DESIGN §4) and what is said to those who fail it. The test is a few loads and

@@ -27,7 +27,7 @@ std::vector<ir::HostValue> checked_host(const Program& program, const Facts& fac
   const size_t done = run_host(program.host, facts, slots, failure);
   for (const Program::Check& check : program.checks) {
     const ir::HostId a = check.condition.a, b = check.condition.b;
-    if (std::max(a.index, b.index) >= done || holds(check.condition, slots[a.index], slots[b.index])) continue;
+    if (std::max(a.index, b.index) >= done || ir::holds(check.condition.kind, slots[a.index], slots[b.index])) continue;
     const bool gathers = check.condition.kind == ir::Condition::Kind::NonEmpty;
     if (!gathers || (failure.empty() && !computes_nothing(program, slots)))
       throw_check(program, check, slots[a.index], slots[b.index]);

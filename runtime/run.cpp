@@ -26,7 +26,7 @@ void compute_numbers(const BoundCall& call, const Facts& facts, Slots& slots) {
   const size_t done = run_host(call.numbers, facts, slots, failure);
   for (const Program::Check& check : call.checks) {
     const uint32_t a = check.condition.a.index, b = check.condition.b.index;
-    if (std::max(a, b) < done && !holds(check.condition, slots[a], slots[b]))
+    if (std::max(a, b) < done && !ir::holds(check.condition.kind, slots[a], slots[b]))
       throw_check(*call.program, check, slots[a], slots[b]);
   }
   if (!failure.empty()) throw_arithmetic(*call.program, failure);

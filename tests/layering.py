@@ -5,11 +5,17 @@ import re
 import sys
 
 # What a room may include, beside itself. The longest path that leads to a file names its room.
-BELOW = ["base", "ir", "frontend", "codegen"]
+FRONTEND = ["frontend/syntax", "frontend/tensor", "frontend/library", "frontend/interpret", "frontend/frontend.h"]
+BELOW = ["base", "ir", "frontend", "frontend/frontend.h", "codegen"]
 ROOMS = {
     "base": [],
     "ir": ["base"],
-    "frontend": ["ir", "base"],
+    "frontend": [*FRONTEND, "ir", "base"],
+    "frontend/syntax": ["base"],
+    "frontend/tensor": ["frontend/frontend.h", "ir", "base"],
+    "frontend/library": ["frontend/frontend.h", "frontend/syntax", "frontend/tensor", "ir", "base"],
+    "frontend/interpret": ["frontend/frontend.h", "frontend/syntax", "frontend/library", "frontend/tensor", "ir", "base"],
+    "frontend/frontend.h": ["ir", "base"],
     "codegen": ["ir", "base"],
     "runtime/cache": ["base"],
     "runtime": [*BELOW, "runtime/cache"],

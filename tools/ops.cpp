@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "frontend/library/library.h"
+#include "frontend/frontend.h"
 #include "tools/commands.h"
 
 namespace ingot::tools {

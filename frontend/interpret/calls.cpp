@@ -10,6 +10,7 @@
 #include "frontend/interpret/sequences.h"
 #include "frontend/library/library.h"
 #include "frontend/syntax/parser.h"
+#include "frontend/tensor/native.h"
 
 // Calls: arguments to parameters, then the callee's body.
 
@@ -19,32 +20,30 @@ namespace {
 
 using Kind = ast::Parameter::Kind;
 
-/// The signatures of builtins, each read once from its text by the parser of the language.
-class BuiltinSignatures {
+/// The signatures of functions that are written in C++, each read once from its text by the parser of the language.
+class Signatures {
  public:
-  BuiltinSignatures() {
-    for (std::span<const Builtin> table : {builtins(), python_builtins(), math_functions()})
-      for (const Builtin& builtin : table) modules_.emplace(&builtin, read(builtin));
+  Signatures() {
+    read(builtins());
+    read(python_functions());
+    read(math_functions());
   }
-  const ast::Module& operator[](const Builtin& builtin) const {
-    auto found = modules_.find(&builtin);
-    if (found == modules_.end()) throw_internal("a builtin outside the tables: " + std::string(builtin.name));
+  const ast::Module& of(const void* function) const {
+    auto found = modules_.find(function);
+    if (found == modules_.end()) throw_internal("a function outside the tables");
     return found->second;
   }
 
  private:
-  static ast::Module read(const Builtin& builtin) {
-    std::string text = fmt::format("def {}{}: pass", builtin.name, builtin.signature);
-    return parse(std::make_shared<Source>(std::string(builtin.name), std::move(text)));
+  void read(const auto& table) {
+    for (const auto& row : table) {
+      std::string text = fmt::format("def {}{}: pass", row.name, row.signature);
+      modules_.emplace(&row, parse(std::make_shared<Source>(std::string(row.name), std::move(text))));
+    }
   }
 
-  std::unordered_map<const Builtin*, ast::Module> modules_;
+  std::unordered_map<const void*, ast::Module> modules_;
 };
-
-const ast::Module& signature_of(const Builtin& builtin) {
-  static const BuiltinSignatures signatures;
-  return signatures[builtin];
-}
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string text;
@@ -53,10 +52,16 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return text;
 }
 
-Value call_builtin(Lowering& lowering, const Builtin& builtin, Arguments arguments) {
-  const ast::Module& module = signature_of(builtin);
+const Signatures& signatures() {
+  static const Signatures read;
+  return read;
+}
+
+/// A row of Builtin or PythonFunction on arguments as a call has them.
+Value call_row(Evaluation& evaluation, const auto& row, Arguments arguments) {
+  const ast::Module& module = signatures().of(&row);
   const ast::Function& callee = module.functions.front();
-  std::vector<std::optional<Value>> bound = bind(lowering, module, callee, std::move(arguments));
+  std::vector<std::optional<Value>> bound = bind(evaluation, module, callee, std::move(arguments));
   std::vector<Value> values;
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i]) {
@@ -64,9 +69,9 @@ Value call_builtin(Lowering& lowering, const Builtin& builtin, Arguments argumen
       continue;
     }
     Scope scope{module, nullptr, nullptr, {}, {}, false};
-    values.push_back(Frame(lowering, scope).evaluate(callee.parameters[i].fallback));
+    values.push_back(Frame(evaluation, scope).evaluate(callee.parameters[i].fallback));
   }
-  return builtin.call(lowering, builtin, values);
+  return row.call(evaluation, row, values);
 }
 
 bool any_tensor(const Arguments& arguments) {
@@ -79,32 +84,31 @@ bool any_tensor(const Arguments& arguments) {
 /// Marks a function as being evaluated, and where it was called.
 class Activation {
  public:
-  Activation(Lowering& lowering, const ast::Function& function, bool is_native)
-      : lowering_(lowering), is_native_(is_native) {
-    lowering.active.push_back(&function);
-    lowering.native_depth += is_native;
-    if (lowering.here) lowering.call_stack.push_back({function.name, lowering.here}), called_ = true;
+  Activation(Evaluation& evaluation, const ast::Function& function) : evaluation_(evaluation) {
+    evaluation.activity.functions.push_back(&function);
+    if (evaluation.diagnostics.here)
+      evaluation.diagnostics.call_stack.push_back({function.name, evaluation.diagnostics.here}), called_ = true;
   }
   ~Activation() {
-    lowering_.active.pop_back();
-    lowering_.native_depth -= is_native_;
-    if (called_) lowering_.call_stack.pop_back();
+    evaluation_.activity.functions.pop_back();
+    if (called_) evaluation_.diagnostics.call_stack.pop_back();
   }
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
 
  private:
-  Lowering& lowering_;
-  bool is_native_, called_ = false;
+  Evaluation& evaluation_;
+  bool called_ = false;
 };
 
-void refuse_recursion(Lowering& lowering, const ast::Function& function) {
-  auto begun = std::find(lowering.active.begin(), lowering.active.end(), &function);
-  if (begun == lowering.active.end()) return;
+void refuse_recursion(Evaluation& evaluation, const ast::Function& function) {
+  auto begun = std::find(evaluation.activity.functions.begin(), evaluation.activity.functions.end(), &function);
+  if (begun == evaluation.activity.functions.end()) return;
   std::string through;
-  for (auto at = begun + 1; at != lowering.active.end(); ++at) through += fmt::format(" through `{}`", (*at)->name);
-  lowering.fail(fmt::format("`{}` calls itself{}", function.name, through),
-                "recursion is outside the language: write a `for` over a range");
+  for (auto at = begun + 1; at != evaluation.activity.functions.end(); ++at)
+    through += fmt::format(" through `{}`", (*at)->name);
+  evaluation.fail(fmt::format("`{}` calls itself{}", function.name, through),
+                  "recursion is outside the language: write a `for` over a range");
 }
 
 }  // namespace
@@ -123,7 +127,7 @@ std::string signature_text(const ast::Module& module, const ast::Function& funct
   return fmt::format("{}({})", function.name, text);
 }
 
-std::vector<std::optional<Value>> bind(Lowering& lowering, const ast::Module& module, const ast::Function& callee,
+std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments) {
   const std::vector<ast::Parameter>& parameters = callee.parameters;
   auto hint = [&] { return "its parameters are `" + signature_text(module, callee) + "`"; };
@@ -137,10 +141,10 @@ std::vector<std::optional<Value>> bind(Lowering& lowering, const ast::Module& mo
                             arguments.positional.end());
     values[positional] = Value::tuple(std::move(rest));
   } else if (next < arguments.positional.size()) {
-    lowering.fail(fmt::format("`{}` takes {} positional argument{}, but {} {} given", callee.name, positional,
-                              positional == 1 ? "" : "s", arguments.positional.size(),
-                              arguments.positional.size() == 1 ? "is" : "are"),
-                  hint());
+    evaluation.fail(fmt::format("`{}` takes {} positional argument{}, but {} {} given", callee.name, positional,
+                                positional == 1 ? "" : "s", arguments.positional.size(),
+                                arguments.positional.size() == 1 ? "is" : "are"),
+                    hint());
   }
 
   for (auto& [name, value] : arguments.keywords) {
@@ -151,11 +155,11 @@ std::vector<std::optional<Value>> bind(Lowering& lowering, const ast::Module& mo
       std::vector<std::string_view> known;
       for (const ast::Parameter& p : parameters) known.push_back(p.name);
       std::string meant = did_you_mean(name, known);
-      lowering.fail(fmt::format("`{}` has no parameter `{}`", callee.name, name),
-                    meant.empty() ? hint() : meant + " " + hint());
+      evaluation.fail(fmt::format("`{}` has no parameter `{}`", callee.name, name),
+                      meant.empty() ? hint() : meant + " " + hint());
     }
     std::optional<Value>& slot = values[static_cast<size_t>(parameter - parameters.begin())];
-    if (slot) lowering.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee.name), hint());
+    if (slot) evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee.name), hint());
     slot = std::move(value);
   }
 
@@ -163,21 +167,22 @@ std::vector<std::optional<Value>> bind(Lowering& lowering, const ast::Module& mo
   for (size_t i = 0; i < parameters.size(); ++i)
     if (!values[i] && !parameters[i].fallback) missing.push_back(parameters[i].name);
   if (!missing.empty())
-    lowering.fail(fmt::format("this call of `{}` lacks {}", callee.name, quoted_list(missing)), hint());
+    evaluation.fail(fmt::format("this call of `{}` lacks {}", callee.name, quoted_list(missing)), hint());
   return values;
 }
 
-Value call_bound(Lowering& lowering, const Function& function, std::vector<std::optional<Value>> values,
+Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
                  Span* returned_at) {
   const ast::Function& definition = function.definition();
-  refuse_recursion(lowering, definition);
+  refuse_recursion(evaluation, definition);
   bool is_native = !function.enclosing && has_decorator(*function.module, definition, "native");
   auto scope = std::make_shared<Scope>(Scope{*function.module, function.enclosing, &definition.locals, {}, {}, false});
   std::vector<Value> operands;
   Value result;
   {
-    Activation activation(lowering, definition, is_native);
-    Frame frame(lowering, *scope);
+    Activation activation(evaluation, definition);
+    Evaluation inner = is_native ? evaluation.inside_native() : evaluation;
+    Frame frame(inner, *scope);
     for (size_t i = 0; i < values.size(); ++i) {
       const ast::Parameter& parameter = definition.parameters[i];
       if (!values[i] && i < function.defaults.size()) values[i] = function.defaults[i];
@@ -192,45 +197,45 @@ Value call_bound(Lowering& lowering, const Function& function, std::vector<std::
       if (returned_at) *returned_at = frame.returned_at;
     }
   }
-  if (scope->captured) lowering.kept.push_back(std::move(scope));
-  return is_native ? native_result(lowering, definition.name, result, operands) : result;
+  if (scope->captured) evaluation.activity.kept.push_back(std::move(scope));
+  return is_native ? native_result(evaluation, definition.name, result, operands) : result;
 }
 
-Value call(Lowering& lowering, const Value& callee, Arguments arguments) {
+Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   if (callee.is<std::shared_ptr<const Function>>()) {
     const Function& function = *callee.as<std::shared_ptr<const Function>>();
-    auto values = bind(lowering, *function.module, function.definition(), std::move(arguments));
-    return call_bound(lowering, function, std::move(values));
+    auto values = bind(evaluation, *function.module, function.definition(), std::move(arguments));
+    return call_bound(evaluation, function, std::move(values));
   }
-  if (callee.is<const Builtin*>()) {
-    const Builtin& builtin = *callee.as<const Builtin*>();
-    if (has_torch_twin(builtin) && any_tensor(arguments)) {
-      auto twin = torch_function(builtin.name);
-      if (!twin)
-        lowering.fail(fmt::format("`{}` of tensors is not in the language", builtin.name),
-                      fmt::format("`{}` takes numbers, tuples and lists", builtin.name));
-      return call(lowering, *twin, std::move(arguments));
-    }
-    return call_builtin(lowering, builtin, std::move(arguments));
+  if (callee.is<const Builtin*>()) return call_row(evaluation, *callee.as<const Builtin*>(), std::move(arguments));
+  if (callee.is<const PythonFunction*>()) {
+    const PythonFunction& function = *callee.as<const PythonFunction*>();
+    if (!has_torch_twin(function) || !any_tensor(arguments))
+      return call_row(evaluation, function, std::move(arguments));
+    auto twin = torch_function(function.name);
+    if (!twin)
+      evaluation.fail(fmt::format("`{}` of tensors is not in the language", function.name),
+                      fmt::format("`{}` takes numbers, tuples and lists", function.name));
+    return call(evaluation, *twin, std::move(arguments));
   }
   if (callee.is<BoundMethod>()) {
     const auto& [function, self] = callee.as<BoundMethod>();
     if (function->is<std::string>()) {
-      if (!arguments.keywords.empty()) lowering.fail("a list's methods take no keyword arguments", "remove the name");
-      return call_list_method(lowering, function->as<std::string>(), self->as<List>(), arguments.positional);
+      if (!arguments.keywords.empty()) evaluation.fail("a list's methods take no keyword arguments", "remove the name");
+      return call_list_method(evaluation, function->as<std::string>(), self->as<List>(), arguments.positional);
     }
     arguments.positional.insert(arguments.positional.begin(), *self);
-    return call(lowering, *function, std::move(arguments));
+    return call(evaluation, *function, std::move(arguments));
   }
-  lowering.fail(fmt::format("{} cannot be called", describe(callee)),
-                callee.is_tensor() || callee.items() ? "an index stands in `[…]`" : "");
+  evaluation.fail(fmt::format("{} cannot be called", describe(callee)),
+                  callee.is_tensor() || callee.items() ? "an index stands in `[…]`" : "");
 }
 
-Depth::Depth(Lowering& lowering) : lowering_(lowering) {
+Depth::Depth(Evaluation& evaluation) : evaluation_(evaluation) {
   constexpr int kMaxDepth = 800;
-  if (lowering.depth == kMaxDepth)
-    lowering.fail("the evaluation is nested too deeply", "give the inner expressions names of their own");
-  ++lowering.depth;
+  if (evaluation.activity.depth == kMaxDepth)
+    evaluation.fail("the evaluation is nested too deeply", "give the inner expressions names of their own");
+  ++evaluation.activity.depth;
 }
 
 }  // namespace ingot::frontend

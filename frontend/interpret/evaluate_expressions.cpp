@@ -19,9 +19,9 @@ Value Frame::value_of(const ast::Constant& node, const ast::Expr&) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, ast::NoneLiteral>) return None{};
         if constexpr (std::is_same_v<T, ast::EllipsisLiteral>) return Ellipsis{};
-        if constexpr (std::is_same_v<T, bool>) return number(lowering_.graph.host.boolean(value));
-        if constexpr (std::is_same_v<T, int64_t>) return number(lowering_.graph.host.integer(value));
-        if constexpr (std::is_same_v<T, double>) return number(lowering_.graph.host.real(value));
+        if constexpr (std::is_same_v<T, bool>) return number(evaluation_.graph.host.boolean(value));
+        if constexpr (std::is_same_v<T, int64_t>) return number(evaluation_.graph.host.integer(value));
+        if constexpr (std::is_same_v<T, double>) return number(evaluation_.graph.host.real(value));
         if constexpr (std::is_same_v<T, std::string>) return value;
       },
       node.value);
@@ -45,33 +45,34 @@ void Frame::refuse_foreign(std::string_view name) {
   for (Scope* scope = &scope_; scope; scope = scope->enclosing)
     for (const auto& [alias, module] : scope->foreign)
       if (alias == name)
-        lowering_.fail(fmt::format("`{}` comes from `{}`, which is outside the language", name, module),
-                       "an op uses torch, torch.nn.functional and math");
+        evaluation_.fail(fmt::format("`{}` comes from `{}`, which is outside the language", name, module),
+                         "an op uses torch, torch.nn.functional and math");
 }
 
 void Frame::unbound_name(const std::string& name) {
-  lowering_.fail(
+  evaluation_.fail(
       fmt::format("`{}` has no value yet", name),
       "it is assigned in this function, so it is a name of its own here: assign it on every way to this line");
 }
 
 void Frame::unknown_name(const std::string& name) {
   if (std::string_view refused = refused_python_name(name); !refused.empty())
-    lowering_.fail(fmt::format("`{}` is outside the language", name), std::string(refused));
+    evaluation_.fail(fmt::format("`{}` is outside the language", name), std::string(refused));
   if (name == "true" || name == "false" || name == "null" || name == "nil")
-    lowering_.fail(fmt::format("there is no `{}`", name), fmt::format("Python's is `{}`", name == "true"    ? "True"
-                                                                                          : name == "false" ? "False"
-                                                                                                            : "None"));
+    evaluation_.fail(fmt::format("there is no `{}`", name),
+                     fmt::format("Python's is `{}`", name == "true"    ? "True"
+                                                     : name == "false" ? "False"
+                                                                       : "None"));
   std::vector<std::string_view> candidates = {"torch", "math", "F"};
   for (Scope* scope = &scope_; scope; scope = scope->enclosing)
     for (const auto& [known, value] : scope->values) candidates.push_back(known);
-  for (const Builtin& builtin : python_builtins()) candidates.push_back(builtin.name);
+  for (const PythonFunction& builtin : python_functions()) candidates.push_back(builtin.name);
   for (const Builtin& builtin : builtins())
     if (builtin.is_function && builtin.refusal.empty()) candidates.push_back(builtin.name);
   for (std::string_view library : library_names()) candidates.push_back(library);
   std::string hint = did_you_mean(name, candidates);
   if (hint.empty() && math_constant(name)) hint = fmt::format("write `math.{}`", name);
-  lowering_.fail(fmt::format("unknown name `{}`", name), std::move(hint));
+  evaluation_.fail(fmt::format("unknown name `{}`", name), std::move(hint));
 }
 
 /// A left spine is folded in a loop: a sum may have thousands of terms.
@@ -88,16 +89,16 @@ Value Frame::value_of(const ast::Binary&, const ast::Expr& expr) {
   for (auto at = spine.rbegin(); at != spine.rend(); ++at) {
     const auto& node = std::get<ast::Binary>((*at)->node);
     const Value operands[] = {std::move(value), evaluate(node.right)};
-    lowering_.step();
-    lowering_.here = (*at)->span;
-    value = operate(lowering_, node.op, operands);
+    evaluation_.step();
+    evaluation_.diagnostics.here = (*at)->span;
+    value = operate(evaluation_, node.op, operands);
   }
   return value;
 }
 
 Value Frame::value_of(const ast::Unary& node, const ast::Expr&) {
   const Value operands[] = {evaluate(node.operand)};
-  return operate(lowering_, node.op, operands);
+  return operate(evaluation_, node.op, operands);
 }
 
 Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
@@ -108,21 +109,21 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
     if (node.ops.size() > 1 && !identity && (operands[0].is_tensor() || operands[1].is_tensor())) {
       auto text = [&](size_t k) { return module_[k == 0 ? node.left : node.rights[k - 1]].span.text(); };
       size_t k = std::min(i, node.ops.size() - 2);
-      lowering_.fail("a chained comparison has no meaning on tensors",
-                     fmt::format("write `({} {} {}) & ({} {} {})`", text(k), spelling(node.ops[k]), text(k + 1),
-                                 text(k + 1), spelling(node.ops[k + 1]), text(k + 2)));
+      evaluation_.fail("a chained comparison has no meaning on tensors",
+                       fmt::format("write `({} {} {}) & ({} {} {})`", text(k), spelling(node.ops[k]), text(k + 1),
+                                   text(k + 1), spelling(node.ops[k + 1]), text(k + 2)));
     }
-    lowering_.here = expr.span;
-    Value holds = operate(lowering_, node.ops[i], operands);
+    evaluation_.diagnostics.here = expr.span;
+    Value holds = operate(evaluation_, node.ops[i], operands);
     if (i == 0) {
       result = holds;
     } else {
-      result = number(
-          lowering_.host(ir::HostOp::Select, {result.number(), holds.number(), lowering_.graph.host.boolean(false)}));
+      result = number(evaluation_.host(ir::HostOp::Select,
+                                       {result.number(), holds.number(), evaluation_.graph.host.boolean(false)}));
     }
-    ir::HostId known = result.is_number() ? lowering_.graph.host.resolve(result.number()) : ir::HostId{};
-    bool is_false =
-        result.is_number() && lowering_.graph.host.is_constant(known) && !lowering_.graph.host.value(known).truthy();
+    ir::HostId known = result.is_number() ? evaluation_.graph.host.resolve(result.number()) : ir::HostId{};
+    bool is_false = result.is_number() && evaluation_.graph.host.is_constant(known) &&
+                    !evaluation_.graph.host.value(known).truthy();
     if (is_false) return result;  // the rest is not evaluated
     left = operands[1];
   }
@@ -135,14 +136,14 @@ Value Frame::value_of(const ast::BoolOp& node, const ast::Expr& expr) {
   for (size_t i = 0; i < node.operands.size(); ++i) {
     value = evaluate(node.operands[i]);
     if (value.is_tensor()) {
-      lowering_.here = expr.span;
-      lowering_.fail(fmt::format("`{}` has no meaning on tensors", word),
-                     fmt::format("write `{}` between masks, each in parentheses, or torch.logical_{}(a, b)",
-                                 node.is_and ? "&" : "|", word));
+      evaluation_.diagnostics.here = expr.span;
+      evaluation_.fail(fmt::format("`{}` has no meaning on tensors", word),
+                       fmt::format("write `{}` between masks, each in parentheses, or torch.logical_{}(a, b)",
+                                   node.is_and ? "&" : "|", word));
     }
     if (i + 1 == node.operands.size()) break;
-    Lowering::At at(lowering_, module_[node.operands[i]].span);
-    if (truth(lowering_, value, fmt::format("the operand of `{}`", word)) != node.is_and) break;
+    At at(evaluation_.diagnostics, module_[node.operands[i]].span);
+    if (truth(evaluation_, value, fmt::format("the operand of `{}`", word)) != node.is_and) break;
   }
   return value;
 }
@@ -150,13 +151,13 @@ Value Frame::value_of(const ast::BoolOp& node, const ast::Expr& expr) {
 Value Frame::value_of(const ast::IfExp& node, const ast::Expr&) {
   Value test = evaluate(node.test);
   if (test.is_tensor())
-    lowering_.fail("the condition of `a if c else b` depends on the values of a tensor",
-                   fmt::format("write `where({}, {}, {})`", module_[node.test].span.text(),
-                               module_[node.then].span.text(), module_[node.otherwise].span.text()));
+    evaluation_.fail("the condition of `a if c else b` depends on the values of a tensor",
+                     fmt::format("write `where({}, {}, {})`", module_[node.test].span.text(),
+                                 module_[node.then].span.text(), module_[node.otherwise].span.text()));
   bool holds = false;
   {
-    Lowering::At at(lowering_, module_[node.test].span);
-    holds = truth(lowering_, test, "the condition of `a if c else b`");
+    At at(evaluation_.diagnostics, module_[node.test].span);
+    holds = truth(evaluation_, test, "the condition of `a if c else b`");
   }
   return evaluate(holds ? node.then : node.otherwise);
 }
@@ -167,8 +168,8 @@ std::vector<Value> Frame::values_of(const std::vector<ExprId>& items) {
   for (ExprId item : items) {
     if (const auto* starred = std::get_if<ast::Starred>(&module_[item].node)) {
       Value sequence = evaluate(starred->value);
-      Lowering::At at(lowering_, module_[item].span);
-      std::vector<Value> more = Sequence(lowering_, sequence, "`*`").items();
+      At at(evaluation_.diagnostics, module_[item].span);
+      std::vector<Value> more = Sequence(evaluation_, sequence, "`*`").items();
       values.insert(values.end(), more.begin(), more.end());
     } else {
       values.push_back(evaluate(item));
@@ -188,24 +189,24 @@ Value Frame::value_of(const ast::Comprehension& node, const ast::Expr&) {
   Value first = evaluate(node.clauses[0].iterable);  // in the scope around, as Python does
   auto scope = std::make_shared<Scope>(Scope{module_, &scope_, &node.locals, {}, {}, false});
   std::vector<Value> items;
-  Frame(lowering_, *scope).comprehend(node, 0, first, items);
-  if (scope->captured) lowering_.kept.push_back(std::move(scope));
+  Frame(evaluation_, *scope).comprehend(node, 0, first, items);
+  if (scope->captured) evaluation_.activity.kept.push_back(std::move(scope));
   return Value::list(std::move(items));
 }
 
 void Frame::comprehend(const ast::Comprehension& node, size_t clause, const Value& iterable,
                        std::vector<Value>& items) {
-  Depth depth(lowering_);
+  Depth depth(evaluation_);
   const ast::Comprehension::Clause& current = node.clauses[clause];
-  Lowering::At at(lowering_, module_[current.iterable].span);
-  Sequence sequence(lowering_, iterable, "a `for`");
+  At at(evaluation_.diagnostics, module_[current.iterable].span);
+  Sequence sequence(evaluation_, iterable, "a `for`");
   auto passes = [&](ExprId condition) {
     Value test = evaluate(condition);
-    Lowering::At here(lowering_, module_[condition].span);
-    return truth(lowering_, test, "the condition of a comprehension");
+    At here(evaluation_.diagnostics, module_[condition].span);
+    return truth(evaluation_, test, "the condition of a comprehension");
   };
   for (size_t i = 0; i < sequence.size(); ++i) {
-    lowering_.step();
+    evaluation_.step();
     assign(current.target, sequence[i], false);
     if (!std::all_of(current.conditions.begin(), current.conditions.end(), passes)) continue;
     if (clause + 1 == node.clauses.size()) {
@@ -238,13 +239,13 @@ Value Frame::value_of(const ast::Slice& node, const ast::Expr&) {
 
 Value Frame::value_of(const ast::Subscript& node, const ast::Expr&) {
   Value value = evaluate(node.value), index = evaluate(node.index);
-  return get_item(lowering_, value, index);
+  return get_item(evaluation_, value, index);
 }
 
 Value Frame::value_of(const ast::Attribute& node, const ast::Expr&) {
   Value value = evaluate(node.value);
-  lowering_.here = node.name_span;
-  return get_attribute(lowering_, value, node.name);
+  evaluation_.diagnostics.here = node.name_span;
+  return get_attribute(evaluation_, value, node.name);
 }
 
 Value Frame::value_of(const ast::Call& node, const ast::Expr& expr) { return call_value(node, expr, true); }
@@ -255,15 +256,15 @@ Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool used)
   Arguments arguments{values_of(node.arguments), {}};
   for (const ast::Call::Keyword& keyword : node.keywords)
     arguments.keywords.emplace_back(keyword.name, evaluate(keyword.value));
-  lowering_.here = expr.span;
+  evaluation_.diagnostics.here = expr.span;
   if (used && callee.is<std::shared_ptr<const Function>>()) {
     const ast::Function& function = callee.as<std::shared_ptr<const Function>>()->definition();
     if (!function.returns) {
-      lowering_.fail(fmt::format("`{}` has no `return`, so its call has no value", function.name),
-                     fmt::format("end `{}` with `return …`", function.name));
+      evaluation_.fail(fmt::format("`{}` has no `return`, so its call has no value", function.name),
+                       fmt::format("end `{}` with `return …`", function.name));
     }
   }
-  return call(lowering_, callee, std::move(arguments));
+  return call(evaluation_, callee, std::move(arguments));
 }
 
 }  // namespace ingot::frontend

@@ -17,18 +17,18 @@ using ast::ExprId;
 
 Value Frame::evaluate(ExprId id) {
   const ast::Expr& expr = module_[id];
-  Lowering::At at(lowering_, expr.span);
-  lowering_.step();
-  Depth depth(lowering_);
+  At at(evaluation_.diagnostics, expr.span);
+  evaluation_.step();
+  Depth depth(evaluation_);
   return std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
 }
 
 Frame::Flow Frame::run(const ast::Block& block) {
-  Depth depth(lowering_);
+  Depth depth(evaluation_);
   for (ast::StmtId id : block) {
     const ast::Stmt& statement = module_[id];
-    Lowering::At at(lowering_, statement.span);
-    lowering_.step();
+    At at(evaluation_.diagnostics, statement.span);
+    evaluation_.step();
     Flow flow = std::visit([&](const auto& node) { return execute(node); }, statement.node);
     if (flow != Flow::Next) return flow;
   }
@@ -37,7 +37,7 @@ Frame::Flow Frame::run(const ast::Block& block) {
 
 Frame::Flow Frame::execute(const ast::Return& node) {
   returned = node.value ? evaluate(node.value) : None{};
-  returned_at = node.value ? module_[node.value].span : lowering_.here;
+  returned_at = node.value ? module_[node.value].span : evaluation_.diagnostics.here;
   return Flow::Return;
 }
 
@@ -50,26 +50,26 @@ Frame::Flow Frame::execute(const ast::Assign& node) {
 
 void Frame::assign(ExprId target, const Value& value, bool named) {
   const ast::Expr& expr = module_[target];
-  Lowering::At at(lowering_, expr.span);
+  At at(evaluation_.diagnostics, expr.span);
   if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
     scope_.values.insert_or_assign(name->name, value);
-    if (named) lowering_.name(value, name->name);
+    if (named) evaluation_.name(value, name->name);
     return;
   }
   if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
     Value container = evaluate(item->value);
-    return set_item(lowering_, container, evaluate(item->index), value);
+    return set_item(evaluation_, container, evaluate(item->index), value);
   }
   const auto* tuple = std::get_if<ast::Tuple>(&expr.node);
   const std::vector<ExprId>& targets = tuple ? tuple->items : std::get<ast::List>(expr.node).items;
   bool has_parts = value.items() || value.is<Range>() || value.is_tensor();
   if (!has_parts)
-    lowering_.fail(fmt::format("{} cannot be unpacked into {} name{}", describe(value), targets.size(),
-                               targets.size() == 1 ? "" : "s"));
-  Sequence parts(lowering_, value, "an assignment");
+    evaluation_.fail(fmt::format("{} cannot be unpacked into {} name{}", describe(value), targets.size(),
+                                 targets.size() == 1 ? "" : "s"));
+  Sequence parts(evaluation_, value, "an assignment");
   if (parts.size() != targets.size())
-    lowering_.fail(fmt::format("{} value{} cannot be unpacked into {} name{}", parts.size(),
-                               parts.size() == 1 ? "" : "s", targets.size(), targets.size() == 1 ? "" : "s"));
+    evaluation_.fail(fmt::format("{} value{} cannot be unpacked into {} name{}", parts.size(),
+                                 parts.size() == 1 ? "" : "s", targets.size(), targets.size() == 1 ? "" : "s"));
   for (size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i], named);
 }
 
@@ -80,16 +80,16 @@ Frame::Flow Frame::execute(const ast::AugAssign& node) {
     Value operand = evaluate(node.value);
     if (current.is<List>() && node.op == Operator::Add) {
       const Value items[] = {operand};
-      call_list_method(lowering_, "extend", current.as<List>(), items);
+      call_list_method(evaluation_, "extend", current.as<List>(), items);
       return current;
     }
     const Value operands[] = {current, operand};
-    return operate(lowering_, node.op, operands);
+    return operate(evaluation_, node.op, operands);
   };
   if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
     Value container = evaluate(item->value), index = evaluate(item->index);
-    if (!container.items()) set_item(lowering_, container, index, None{});  // refuses it
-    set_item(lowering_, container, index, combined(get_item(lowering_, container, index)));
+    if (!container.items()) set_item(evaluation_, container, index, None{});  // refuses it
+    set_item(evaluation_, container, index, combined(get_item(evaluation_, container, index)));
     return Flow::Next;
   }
   assign(node.target, combined(evaluate(node.target)), true);
@@ -104,7 +104,7 @@ Frame::Flow Frame::execute(const ast::AnnAssign& node) {
 Frame::Flow Frame::execute(const ast::ExprStmt& node) {
   const ast::Expr& expr = module_[node.value];
   if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
-    Lowering::At at(lowering_, expr.span);
+    At at(evaluation_.diagnostics, expr.span);
     call_value(*call, expr, false);
   } else {
     evaluate(node.value);
@@ -119,9 +119,9 @@ Frame::Flow Frame::execute(const ast::Def& node) {
 
 Frame::Flow Frame::execute(const ast::For& node) {
   Value iterable = evaluate(node.iterable);
-  Sequence items(lowering_, iterable, "a `for`");
+  Sequence items(evaluation_, iterable, "a `for`");
   for (size_t i = 0; i < items.size(); ++i) {
-    lowering_.step();
+    evaluation_.step();
     assign(node.target, items[i], false);
     Flow flow = run(node.body);
     if (flow == Flow::Return) return flow;
@@ -133,8 +133,8 @@ Frame::Flow Frame::execute(const ast::For& node) {
 Frame::Flow Frame::execute(const ast::While& node) {
   for (;;) {
     Value test = evaluate(node.test);
-    Lowering::At at(lowering_, module_[node.test].span);
-    if (!truth(lowering_, test, "the condition of a `while`")) return Flow::Next;
+    At at(evaluation_.diagnostics, module_[node.test].span);
+    if (!truth(evaluation_, test, "the condition of a `while`")) return Flow::Next;
     Flow flow = run(node.body);
     if (flow == Flow::Return) return flow;
     if (flow == Flow::Break) return Flow::Next;
@@ -144,8 +144,8 @@ Frame::Flow Frame::execute(const ast::While& node) {
 Frame::Flow Frame::execute(const ast::If& node) {
   for (const ast::If::Branch& branch : node.branches) {
     Value test = evaluate(branch.test);
-    Lowering::At at(lowering_, module_[branch.test].span);
-    if (truth(lowering_, test, "the condition of an `if`")) return run(branch.body);
+    At at(evaluation_.diagnostics, module_[branch.test].span);
+    if (truth(evaluation_, test, "the condition of an `if`")) return run(branch.body);
   }
   return run(node.otherwise);
 }
@@ -164,7 +164,7 @@ Frame::Flow Frame::execute(const ast::Import& node) {
       continue;
     }
     std::optional<Value> value = *known;
-    if (!binding.name.empty()) value = namespace_attribute(lowering_, *known, binding.name);
+    if (!binding.name.empty()) value = namespace_attribute(evaluation_, *known, binding.name);
     if (value)
       scope_.values.insert_or_assign(binding.alias, std::move(*value));
     else
@@ -186,26 +186,26 @@ void Frame::check(ExprId test, const std::string& message) {
     return;
   }
   Value value = evaluate(test);
-  Lowering::At at(lowering_, expr.span);
+  At at(evaluation_.diagnostics, expr.span);
   std::string failed = message.empty() ? fmt::format("`{}` does not hold", expr.span.text()) : message;
   if (value.is_number()) {
-    ir::HostId id = lowering_.graph.host.resolve(value.number());
-    if (!lowering_.graph.host.is_constant(id))
-      return lowering_.require(ir::Condition::Kind::True, id, id, std::move(failed));
+    ir::HostId id = evaluation_.graph.host.resolve(value.number());
+    if (!evaluation_.graph.host.is_constant(id))
+      return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failed));
   }
-  if (!truth(lowering_, value, "what an `assert` states")) lowering_.fail(std::move(failed));
+  if (!truth(evaluation_, value, "what an `assert` states")) evaluation_.fail(std::move(failed));
 }
 
 Frame::Flow Frame::execute(const ast::Raise& node) {
   std::string text;
   for (ExprId argument : node.arguments) text += (text.empty() ? "" : ", ") + message_text(argument);
-  lowering_.fail(text.empty() ? node.exception : text);
+  evaluation_.fail(text.empty() ? node.exception : text);
 }
 
 /// The text of an error message of the author's. Its fields are shown as they are written: a message that cannot be
 /// put together must not hide what it is about.
 std::string Frame::message_text(ExprId id) {
-  Depth depth(lowering_);
+  Depth depth(evaluation_);
   const ast::Expr& expr = module_[id];
   if (const auto* constant = std::get_if<ast::Constant>(&expr.node))
     if (const auto* text = std::get_if<std::string>(&constant->value)) return *text;

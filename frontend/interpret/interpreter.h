@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/interpret/evaluation.h"
+#include "frontend/library/builtins.h"
 #include "frontend/syntax/ast.h"
-#include "frontend/tensor/lowering.h"
+#include "frontend/syntax/operator.h"
 
 // The language's operations on values: what an operator, an index, an attribute and a call mean, for numbers, tensors,
 // tuples, lists and functions alike. The interpreter of text and the C++ door both evaluate through these. Errors are
-// the author's, placed at `lowering.here`.
+// the author's, placed at `diagnostics.here`.
 
 namespace ingot::frontend {
 
@@ -36,13 +38,13 @@ struct Arguments {
 };
 
 /// A Python operator on any operands (one for Neg, Pos, Invert and Not).
-Value operate(Lowering& lowering, Operator op, std::span<const Value> operands);
+Value operate(Evaluation& evaluation, Operator op, std::span<const Value> operands);
 /// Python's truth value; a symbol is asked to be static, a tensor has none. `what` begins a sentence: "the condition
 /// of an `if`".
-bool truth(Lowering& lowering, const Value& value, std::string_view what);
-Value get_item(Lowering& lowering, const Value& value, const Value& index);
-Value get_attribute(Lowering& lowering, const Value& value, std::string_view name);
-Value call(Lowering& lowering, const Value& callee, Arguments arguments);
+bool truth(Evaluation& evaluation, const Value& value, std::string_view what);
+Value get_item(Evaluation& evaluation, const Value& value, const Value& index);
+Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view name);
+Value call(Evaluation& evaluation, const Value& callee, Arguments arguments);
 
 /// The value of a name that no scope binds: Python's own functions, torch, math and F, and the language's functions.
 /// Names that begin with `_` are seen from inside the library only.
@@ -50,18 +52,9 @@ std::optional<Value> global_name(std::string_view name, bool inside_library = fa
 /// torch.name among library.py and the builtins, the library first.
 std::optional<Value> torch_function(std::string_view name);
 
-// The library: defs in the language itself. `@native` marks one that PyTorch has as a single kernel: a call is a
-// boundary (see native_result). `@method` marks one that is spelled x.name() as well.
-
-/// library.py, parsed once.
-const ast::Module& library_module();
-/// A def of the library, private ones included; null if there is none.
-const ast::Function* library_definition(std::string_view name);
-bool has_decorator(const ast::Module& module, const ast::Function& function, std::string_view name);
-
 /// Evaluates a def of a text for one value a parameter, none where it takes its default. Annotations of the
 /// parameters are held to: `float`, `int` and `bool` convert a number and refuse a tensor.
-Value evaluate_definition(Lowering& lowering, const ast::Module& module, const ast::Function& function,
+Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
                           std::span<const std::optional<Value>> arguments);
 
 }  // namespace ingot::frontend

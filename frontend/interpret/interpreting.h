@@ -27,7 +27,7 @@ class Frame {
  public:
   enum class Flow { Next, Break, Continue, Return };
 
-  Frame(Lowering& lowering, Scope& scope) : lowering_(lowering), module_(scope.module), scope_(scope) {}
+  Frame(Evaluation& evaluation, Scope& scope) : evaluation_(evaluation), module_(scope.module), scope_(scope) {}
 
   Value evaluate(ast::ExprId id);
   /// Flow::Return leaves the value in `returned`.
@@ -82,7 +82,7 @@ class Frame {
   [[noreturn]] void unbound_name(const std::string& name);
   void refuse_foreign(std::string_view name);
 
-  Lowering& lowering_;
+  Evaluation& evaluation_;
   const ast::Module& module_;
   Scope& scope_;
 };
@@ -90,23 +90,23 @@ class Frame {
 /// Counts a level of evaluation for as long as it lives; too many are an error, long before a thread's stack is full.
 class Depth {
  public:
-  explicit Depth(Lowering& lowering);
-  ~Depth() { --lowering_.depth; }
+  explicit Depth(Evaluation& evaluation);
+  ~Depth() { --evaluation_.activity.depth; }
   Depth(const Depth&) = delete;
   Depth& operator=(const Depth&) = delete;
 
  private:
-  Lowering& lowering_;
+  Evaluation& evaluation_;
 };
 
 /// torch.name, math.name, …; none if there is no such thing.
-std::optional<Value> namespace_attribute(Lowering& lowering, Namespace space, std::string_view name);
+std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space, std::string_view name);
 /// Calls a function on values that are bound already, one a parameter; none: the default.
 /// `returned_at` becomes the place of the `return` that ended it.
-Value call_bound(Lowering& lowering, const Function& function, std::vector<std::optional<Value>> values,
+Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
                  Span* returned_at = nullptr);
 /// Gives each parameter its value, none where its default holds; errors name the callee and show its signature.
-std::vector<std::optional<Value>> bind(Lowering& lowering, const ast::Module& module, const ast::Function& callee,
+std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments);
 /// "clamp(x, min=None, max=None)".
 std::string signature_text(const ast::Module& module, const ast::Function& function);

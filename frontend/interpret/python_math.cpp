@@ -36,57 +36,59 @@ constexpr std::array kMathOps = {
     MathOp{"fabs", HostOp::Abs},    MathOp{"pow", HostOp::Pow},
 };
 
-HostId as_float(Lowering& lowering, const Value& value, std::string_view what) {
-  return lowering.host(HostOp::Float, {require_number(lowering, value, what)});
+HostId as_float(Evaluation& evaluation, const Value& value, std::string_view what) {
+  return evaluation.host(HostOp::Float, {require_number(evaluation, value, what)});
 }
 
 /// The functions that are one host operation.
-Value call_operation(Lowering& lowering, const Builtin& self, Values arguments) {
+Value call_operation(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   auto row = std::find_if(kMathOps.begin(), kMathOps.end(), [&](const MathOp& r) { return r.name == self.name; });
   if (row == kMathOps.end()) throw_internal("a function of math without its operation");
   std::string what = fmt::format("math.{}", self.name);
   bool keeps_integers = row->op == HostOp::Floor || row->op == HostOp::Ceil || row->op == HostOp::Trunc;
   std::vector<HostId> operands;
   for (const Value& argument : arguments)
-    operands.push_back(keeps_integers ? require_number(lowering, argument, what) : as_float(lowering, argument, what));
-  return number(lowering.host(row->op, std::move(operands)));
+    operands.push_back(keeps_integers ? require_number(evaluation, argument, what)
+                                      : as_float(evaluation, argument, what));
+  return number(evaluation.host(row->op, std::move(operands)));
 }
 
-Value call_log(Lowering& lowering, const Builtin&, Values arguments) {
-  HostId value = lowering.host(HostOp::Log, {as_float(lowering, arguments[0], "math.log")});
+Value call_log(Evaluation& evaluation, const PythonFunction&, Values arguments) {
+  HostId value = evaluation.host(HostOp::Log, {as_float(evaluation, arguments[0], "math.log")});
   if (arguments[1].is_none()) return number(value);
-  HostId base = lowering.host(HostOp::Log, {as_float(lowering, arguments[1], "math.log")});
-  return number(lowering.host(HostOp::TrueDiv, {value, base}));
+  HostId base = evaluation.host(HostOp::Log, {as_float(evaluation, arguments[1], "math.log")});
+  return number(evaluation.host(HostOp::TrueDiv, {value, base}));
 }
 
 /// Scaled as CPython does: x * (pi / 180) and x * (180 / pi).
-Value call_angle(Lowering& lowering, const Builtin& self, Values arguments) {
+Value call_angle(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   double factor = self.name == "radians" ? std::numbers::pi / 180 : 180 / std::numbers::pi;
-  return number(
-      lowering.host(HostOp::Mul, {as_float(lowering, arguments[0], self.name), lowering.graph.host.real(factor)}));
+  return number(evaluation.host(HostOp::Mul,
+                                {as_float(evaluation, arguments[0], self.name), evaluation.graph.host.real(factor)}));
 }
 
-Value call_test(Lowering& lowering, const Builtin& self, Values arguments) {
-  HostId x = as_float(lowering, arguments[0], fmt::format("math.{}", self.name));
-  if (self.name == "isnan") return number(lowering.host(HostOp::Ne, {x, x}));
-  HostId infinity = lowering.graph.host.real(std::numeric_limits<double>::infinity());
+Value call_test(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
+  HostId x = as_float(evaluation, arguments[0], fmt::format("math.{}", self.name));
+  if (self.name == "isnan") return number(evaluation.host(HostOp::Ne, {x, x}));
+  HostId infinity = evaluation.graph.host.real(std::numeric_limits<double>::infinity());
   HostOp op = self.name == "isinf" ? HostOp::Eq : HostOp::Lt;  // isfinite: |x| < inf, which a NaN is not
-  return number(lowering.host(op, {lowering.host(HostOp::Abs, {x}), infinity}));
+  return number(evaluation.host(op, {evaluation.host(HostOp::Abs, {x}), infinity}));
 }
 
-Value call_prod(Lowering& lowering, const Builtin&, Values arguments) {
-  Sequence sequence(lowering, arguments[0], "math.prod()");
+Value call_prod(Evaluation& evaluation, const PythonFunction&, Values arguments) {
+  Sequence sequence(evaluation, arguments[0], "math.prod()");
   Value product = arguments[1];
   for (size_t i = 0; i < sequence.size(); ++i) {
-    lowering.step();
+    evaluation.step();
     const Value operands[] = {product, sequence[i]};
-    product = operate(lowering, Operator::Mult, operands);
+    product = operate(evaluation, Operator::Mult, operands);
   }
   return product;
 }
 
-constexpr Builtin function(std::string_view name, std::string_view signature, decltype(Builtin::call) call) {
-  return Builtin{name, signature, true, false, {}, call};
+constexpr PythonFunction function(std::string_view name, std::string_view signature,
+                                  decltype(PythonFunction::call) call) {
+  return PythonFunction{name, signature, call};
 }
 
 constexpr std::array kFunctions = {
@@ -133,11 +135,12 @@ constexpr std::array kFunctions = {
 
 }  // namespace
 
-std::span<const Builtin> math_functions() { return kFunctions; }
+std::span<const PythonFunction> math_functions() { return kFunctions; }
 
-std::optional<Value> math_attribute(Lowering& lowering, std::string_view name) {
-  if (auto constant = math_constant(name)) return number(lowering.graph.host.real(*constant));
-  auto found = std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Builtin& row) { return row.name == name; });
+std::optional<Value> math_attribute(Evaluation& evaluation, std::string_view name) {
+  if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
+  auto found =
+      std::find_if(kFunctions.begin(), kFunctions.end(), [&](const PythonFunction& row) { return row.name == name; });
   if (found == kFunctions.end()) return std::nullopt;
   return Value(&*found);
 }

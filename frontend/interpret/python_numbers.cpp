@@ -57,14 +57,14 @@ std::optional<HostOp> host_op(Operator op) {
 }
 
 /// Python's name of a value's type, for its own sentences.
-std::string type_name(Lowering& lowering, const Value& value) {
+std::string type_name(Evaluation& evaluation, const Value& value) {
   if (!value.is_number()) {
     if (value.is<Tuple>()) return "tuple";
     if (value.is<List>()) return "list";
     if (value.is<std::string>()) return "str";
     return describe(value);
   }
-  switch (lowering.graph.host.kind(value.number())) {
+  switch (evaluation.graph.host.kind(value.number())) {
     case HostKind::Bool:
       return "bool";
     case HostKind::Int:
@@ -75,29 +75,30 @@ std::string type_name(Lowering& lowering, const Value& value) {
   throw_internal("a number of no kind");
 }
 
-[[noreturn]] void unsupported(Lowering& lowering, Operator op, std::span<const Value> operands) {
+[[noreturn]] void unsupported(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   std::string hint;
   for (const Value& operand : operands) {
     if (operand.is_none()) hint = "`None` is no number: give it a value, or test for it with `is None`";
-    if (operand.is<const Builtin*>() || operand.is<std::shared_ptr<const Function>>())
+    if (operand.is<const Builtin*>() || operand.is<const PythonFunction*>() ||
+        operand.is<std::shared_ptr<const Function>>())
       hint = "this is a function: call it with `(…)`";
   }
   if (operands.size() == 1)
-    lowering.fail(fmt::format("`{}` does not take {}", spelling(op), type_name(lowering, operands[0])), hint);
-  lowering.fail(fmt::format("`{}` does not take {} and {}", spelling(op), type_name(lowering, operands[0]),
-                            type_name(lowering, operands[1])),
-                hint);
+    evaluation.fail(fmt::format("`{}` does not take {}", spelling(op), type_name(evaluation, operands[0])), hint);
+  evaluation.fail(fmt::format("`{}` does not take {} and {}", spelling(op), type_name(evaluation, operands[0]),
+                              type_name(evaluation, operands[1])),
+                  hint);
 }
 
-[[noreturn]] void too_large(Lowering& lowering) {
-  lowering.fail("the integer does not fit in 64 bits", "integers reach from -2**63 to 2**63 - 1; use a float");
+[[noreturn]] void too_large(Evaluation& evaluation) {
+  evaluation.fail("the integer does not fit in 64 bits", "integers reach from -2**63 to 2**63 - 1; use a float");
 }
 
-int64_t shifted_left(Lowering& lowering, int64_t value, int64_t by) {
+int64_t shifted_left(Evaluation& evaluation, int64_t value, int64_t by) {
   if (value == 0) return 0;
-  if (by >= 63) too_large(lowering);
+  if (by >= 63) too_large(evaluation);
   int64_t result = 0;
-  if (__builtin_mul_overflow(value, int64_t{1} << by, &result)) too_large(lowering);
+  if (__builtin_mul_overflow(value, int64_t{1} << by, &result)) too_large(evaluation);
   return result;
 }
 
@@ -106,35 +107,35 @@ bool is_bitwise(Operator op) {
          op == Operator::RShift || op == Operator::Invert;
 }
 
-Value bitwise(Lowering& lowering, Operator op, std::span<const Value> operands) {
+Value bitwise(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   std::vector<HostValue> values;
   for (const Value& operand : operands) {
-    if (lowering.graph.host.kind(operand.number()) == HostKind::Float) unsupported(lowering, op, operands);
-    values.push_back(lowering.static_number(operand.number()));
+    if (evaluation.graph.host.kind(operand.number()) == HostKind::Float) unsupported(evaluation, op, operands);
+    values.push_back(evaluation.static_number(operand.number()));
   }
   int64_t a = values[0].as_int();
-  if (op == Operator::Invert) return number(lowering.integer(~a));
+  if (op == Operator::Invert) return number(evaluation.integer(~a));
   int64_t b = values[1].as_int();
   if (op == Operator::LShift || op == Operator::RShift) {
-    if (b < 0) lowering.fail("negative shift count", "shift the other way");
+    if (b < 0) evaluation.fail("negative shift count", "shift the other way");
     return number(
-        lowering.integer(op == Operator::LShift ? shifted_left(lowering, a, b) : a >> std::min<int64_t>(b, 63)));
+        evaluation.integer(op == Operator::LShift ? shifted_left(evaluation, a, b) : a >> std::min<int64_t>(b, 63)));
   }
   int64_t result = op == Operator::BitAnd ? a & b : op == Operator::BitOr ? a | b : a ^ b;
-  if (values[0].kind == HostKind::Bool && values[1].kind == HostKind::Bool) return boolean(lowering, result != 0);
-  return number(lowering.integer(result));
+  if (values[0].kind == HostKind::Bool && values[1].kind == HostKind::Bool) return boolean(evaluation, result != 0);
+  return number(evaluation.integer(result));
 }
 
-Value number_operator(Lowering& lowering, Operator op, std::span<const Value> operands) {
-  if (is_bitwise(op)) return bitwise(lowering, op, operands);
+Value number_operator(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
+  if (is_bitwise(op)) return bitwise(evaluation, op, operands);
   std::vector<HostId> ids;
   for (const Value& operand : operands) ids.push_back(operand.number());
   if (op == Operator::Pos) {
-    bool is_bool = lowering.graph.host.kind(ids[0]) == HostKind::Bool;
-    return number(is_bool ? lowering.host(HostOp::Int, std::move(ids)) : ids[0]);
+    bool is_bool = evaluation.graph.host.kind(ids[0]) == HostKind::Bool;
+    return number(is_bool ? evaluation.host(HostOp::Int, std::move(ids)) : ids[0]);
   }
-  if (auto host = host_op(op)) return number(host_operation(lowering, *host, std::move(ids)));
-  unsupported(lowering, op, operands);
+  if (auto host = host_op(op)) return number(host_operation(evaluation, *host, std::move(ids)));
+  unsupported(evaluation, op, operands);
 }
 
 /// Joins two sequences, or repeats one.
@@ -144,31 +145,31 @@ Value joined(const Value& a, const Value& b) {
   return a.is<Tuple>() ? Value::tuple(std::move(items)) : Value::list(std::move(items));
 }
 
-Value repeated(Lowering& lowering, const Value& sequence, const Value& count) {
-  int64_t times = std::max<int64_t>(0, lowering.static_int(count, "how often a sequence is repeated"));
+Value repeated(Evaluation& evaluation, const Value& sequence, const Value& count) {
+  int64_t times = std::max<int64_t>(0, evaluation.static_int(count, "how often a sequence is repeated"));
   const std::vector<Value>& items = *sequence.items();
   if (!items.empty() && times > kLongestSequence / static_cast<int64_t>(items.size()))
-    lowering.fail("a sequence of more than 1,000,000 items is too long", "loops are unrolled: make it shorter");
+    evaluation.fail("a sequence of more than 1,000,000 items is too long", "loops are unrolled: make it shorter");
   std::vector<Value> result;
   for (int64_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
   return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
 }
 
 /// `a and b` of two host booleans, without asking for their values.
-HostId both(Lowering& lowering, HostId a, HostId b) {
-  return lowering.host(HostOp::Select, {a, b, lowering.graph.host.boolean(false)});
+HostId both(Evaluation& evaluation, HostId a, HostId b) {
+  return evaluation.host(HostOp::Select, {a, b, evaluation.graph.host.boolean(false)});
 }
 
-HostId equal(Lowering& lowering, const Value& a, const Value& b, int depth) {
-  auto constant = [&](bool value) { return lowering.graph.host.boolean(value); };
+HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth) {
+  auto constant = [&](bool value) { return evaluation.graph.host.boolean(value); };
   if (a.is_number() && b.is_number()) {
-    if (lowering.graph.host.same(a.number(), b.number()) && lowering.graph.host.kind(a.number()) != HostKind::Float)
+    if (evaluation.graph.host.same(a.number(), b.number()) && evaluation.graph.host.kind(a.number()) != HostKind::Float)
       return constant(true);
-    return lowering.host(HostOp::Eq, {a.number(), b.number()});
+    return evaluation.host(HostOp::Eq, {a.number(), b.number()});
   }
   if (a.is_tensor() || b.is_tensor()) {
     if (identical(a, b)) return constant(true);
-    lowering.fail("tensors inside tuples or lists are not compared", "compare the tensors themselves, one by one");
+    evaluation.fail("tensors inside tuples or lists are not compared", "compare the tensors themselves, one by one");
   }
   bool sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
   if (!sequences) {
@@ -178,35 +179,35 @@ HostId equal(Lowering& lowering, const Value& a, const Value& b, int depth) {
     }
     return constant(identical(a, b));
   }
-  if (depth == kMaxDepth) lowering.fail("the tuples or lists are nested too deeply to compare");
+  if (depth == kMaxDepth) evaluation.fail("the tuples or lists are nested too deeply to compare");
   const std::vector<Value>&x = *a.items(), &y = *b.items();
   if (&x == &y) return constant(true);
   if (x.size() != y.size()) return constant(false);
   HostId result = constant(true);
   for (size_t i = 0; i < x.size(); ++i) {
-    lowering.step();
-    result = both(lowering, result, equal(lowering, x[i], y[i], depth + 1));
+    evaluation.step();
+    result = both(evaluation, result, equal(evaluation, x[i], y[i], depth + 1));
   }
   return result;
 }
 
-bool contains(Lowering& lowering, const Value& container, const Value& item) {
+bool contains(Evaluation& evaluation, const Value& container, const Value& item) {
   if (container.is<std::string>() && item.is<std::string>())
     return container.as<std::string>().find(item.as<std::string>()) != std::string::npos;
-  Sequence sequence(lowering, container, "`in`");
+  Sequence sequence(evaluation, container, "`in`");
   for (size_t i = 0; i < sequence.size(); ++i) {
-    lowering.step();
-    if (lowering.static_number(equal(lowering, sequence[i], item)).truthy()) return true;
+    evaluation.step();
+    if (evaluation.static_number(equal(evaluation, sequence[i], item)).truthy()) return true;
   }
   return false;
 }
 
 /// Python's order of tuples and lists: that of the first items that differ.
-bool ordered(Lowering& lowering, Operator op, const std::vector<Value>& a, const std::vector<Value>& b) {
+bool ordered(Evaluation& evaluation, Operator op, const std::vector<Value>& a, const std::vector<Value>& b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (lowering.static_number(equal(lowering, a[i], b[i])).truthy()) continue;
+    if (evaluation.static_number(equal(evaluation, a[i], b[i])).truthy()) continue;
     const Value pair[] = {a[i], b[i]};
-    return truth(lowering, operate(lowering, op, pair), "a comparison of sequences");
+    return truth(evaluation, operate(evaluation, op, pair), "a comparison of sequences");
   }
   switch (op) {
     case Operator::Lt:
@@ -240,23 +241,23 @@ bool ordered(Operator op, const std::string& a, const std::string& b) {
 }  // namespace
 
 Value number(HostId id) { return Number{id}; }
-Value boolean(Lowering& lowering, bool value) { return Number{lowering.graph.host.boolean(value)}; }
+Value boolean(Evaluation& evaluation, bool value) { return Number{evaluation.graph.host.boolean(value)}; }
 
-HostId host_operation(Lowering& lowering, HostOp op, std::vector<HostId> operands) {
-  if (lowering.graph.host.kind_depends_on_value(op, operands))
-    for (HostId& operand : operands) operand = lowering.graph.host.constant(lowering.static_number(operand));
-  return lowering.host(op, std::move(operands));
+HostId host_operation(Evaluation& evaluation, HostOp op, std::vector<HostId> operands) {
+  if (evaluation.graph.host.kind_depends_on_value(op, operands))
+    for (HostId& operand : operands) operand = evaluation.graph.host.constant(evaluation.static_number(operand));
+  return evaluation.host(op, std::move(operands));
 }
 
-HostId require_number(Lowering& lowering, const Value& value, std::string_view what) {
+HostId require_number(Evaluation& evaluation, const Value& value, std::string_view what) {
   if (value.is_number()) return value.number();
   if (value.is_tensor())
-    lowering.fail(fmt::format("{} takes numbers, not {}", what, describe(value)),
-                  "the functions of torch take tensors");
-  lowering.fail(fmt::format("{} takes numbers, not {}", what, describe(value)));
+    evaluation.fail(fmt::format("{} takes numbers, not {}", what, describe(value)),
+                    "the functions of torch take tensors");
+  evaluation.fail(fmt::format("{} takes numbers, not {}", what, describe(value)));
 }
 
-HostId equal(Lowering& lowering, const Value& a, const Value& b) { return equal(lowering, a, b, 0); }
+HostId equal(Evaluation& evaluation, const Value& a, const Value& b) { return equal(evaluation, a, b, 0); }
 
 bool identical(const Value& a, const Value& b) {
   if (a.variant().index() != b.variant().index()) return false;
@@ -283,41 +284,41 @@ bool identical(const Value& a, const Value& b) {
       a.variant());
 }
 
-Value static_operator(Lowering& lowering, Operator op, std::span<const Value> operands) {
+Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   const Value& a = operands[0];
-  if (op == Operator::Not) return boolean(lowering, !truth(lowering, a, "the operand of `not`"));
+  if (op == Operator::Not) return boolean(evaluation, !truth(evaluation, a, "the operand of `not`"));
   if (operands.size() == 1) {
-    if (!a.is_number()) unsupported(lowering, op, operands);
-    return number_operator(lowering, op, operands);
+    if (!a.is_number()) unsupported(evaluation, op, operands);
+    return number_operator(evaluation, op, operands);
   }
   const Value& b = operands[1];
   switch (op) {
     case Operator::Is:
-      return boolean(lowering, identical(a, b));
+      return boolean(evaluation, identical(a, b));
     case Operator::IsNot:
-      return boolean(lowering, !identical(a, b));
+      return boolean(evaluation, !identical(a, b));
     case Operator::In:
-      return boolean(lowering, contains(lowering, b, a));
+      return boolean(evaluation, contains(evaluation, b, a));
     case Operator::NotIn:
-      return boolean(lowering, !contains(lowering, b, a));
+      return boolean(evaluation, !contains(evaluation, b, a));
     case Operator::Eq:
-      return number(equal(lowering, a, b));
+      return number(equal(evaluation, a, b));
     case Operator::NotEq:
-      return number(lowering.host(HostOp::Not, {equal(lowering, a, b)}));
+      return number(evaluation.host(HostOp::Not, {equal(evaluation, a, b)}));
     default:
       break;
   }
-  if (a.is_number() && b.is_number()) return number_operator(lowering, op, operands);
+  if (a.is_number() && b.is_number()) return number_operator(evaluation, op, operands);
   bool alike = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
   if (op == Operator::Add && alike) return joined(a, b);
   if (op == Operator::Add && a.is<std::string>() && b.is<std::string>())
     return a.as<std::string>() + b.as<std::string>();
-  if (op == Operator::Mult && a.items() && b.is_number()) return repeated(lowering, a, b);
-  if (op == Operator::Mult && a.is_number() && b.items()) return repeated(lowering, b, a);
-  if (is_order(op) && alike) return boolean(lowering, ordered(lowering, op, *a.items(), *b.items()));
+  if (op == Operator::Mult && a.items() && b.is_number()) return repeated(evaluation, a, b);
+  if (op == Operator::Mult && a.is_number() && b.items()) return repeated(evaluation, b, a);
+  if (is_order(op) && alike) return boolean(evaluation, ordered(evaluation, op, *a.items(), *b.items()));
   if (is_order(op) && a.is<std::string>() && b.is<std::string>())
-    return boolean(lowering, ordered(op, a.as<std::string>(), b.as<std::string>()));
-  unsupported(lowering, op, operands);
+    return boolean(evaluation, ordered(op, a.as<std::string>(), b.as<std::string>()));
+  unsupported(evaluation, op, operands);
 }
 
 }  // namespace ingot::frontend

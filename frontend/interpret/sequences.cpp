@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "frontend/interpret/python_numbers.h"
+#include "frontend/tensor/indexing.h"
 
 namespace ingot::frontend {
 
@@ -21,16 +22,16 @@ struct Positions {
   int64_t start, step, count;
 };
 
-Positions slice_positions(Lowering& lowering, const Slice& slice, int64_t size) {
+Positions slice_positions(Evaluation& evaluation, const Slice& slice, int64_t size) {
   const auto& [lower, upper, stride] = *slice.bounds;
-  int64_t step = stride.is_none() ? 1 : lowering.static_int(stride, "the step of a slice");
-  if (step == 0) lowering.fail("the step of a slice cannot be zero");
+  int64_t step = stride.is_none() ? 1 : evaluation.static_int(stride, "the step of a slice");
+  if (step == 0) evaluation.fail("the step of a slice cannot be zero");
   if (step == std::numeric_limits<int64_t>::min()) step = -std::numeric_limits<int64_t>::max();
   // Where the bounds are cut off: past either end, from the side that the slice comes from.
   int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
   auto bound = [&](const Value& value, int64_t missing) {
     if (value.is_none()) return missing;
-    int64_t at = lowering.static_int(value, "the bound of a slice");
+    int64_t at = evaluation.static_int(value, "the bound of a slice");
     return std::clamp(at < 0 ? at + size : at, lowest, highest);
   };
   int64_t start = bound(lower, step < 0 ? highest : lowest);
@@ -41,21 +42,21 @@ Positions slice_positions(Lowering& lowering, const Slice& slice, int64_t size) 
   return {start, step, count};
 }
 
-size_t wrapped(Lowering& lowering, const Value& sequence, const Value& index, int64_t size) {
-  int64_t at = lowering.static_int(index, "the index of a list or tuple");
+size_t wrapped(Evaluation& evaluation, const Value& sequence, const Value& index, int64_t size) {
+  int64_t at = evaluation.static_int(index, "the index of a list or tuple");
   if (at < -size || at >= size)
-    lowering.fail(fmt::format("index {} is out of range for {} of {} items", at, describe(sequence), size));
+    evaluation.fail(fmt::format("index {} is out of range for {} of {} items", at, describe(sequence), size));
   return static_cast<size_t>(at < 0 ? at + size : at);
 }
 
-void check_length(Lowering& lowering, size_t size) {
+void check_length(Evaluation& evaluation, size_t size) {
   if (size > kMaxItems)
-    lowering.fail(fmt::format("a sequence of {} items is too long", size),
-                  "loops are unrolled when the op is compiled: make it shorter than 1,000,000");
+    evaluation.fail(fmt::format("a sequence of {} items is too long", size),
+                    "loops are unrolled when the op is compiled: make it shorter than 1,000,000");
 }
 
 /// A list that held itself would never be freed, nor end when it is compared.
-void refuse_cycle(Lowering& lowering, const List& list, std::span<const Value> added) {
+void refuse_cycle(Evaluation& evaluation, const List& list, std::span<const Value> added) {
   std::vector<const Value*> pending;
   std::unordered_set<const void*> seen;
   const auto visit = [&](const Value& value) {
@@ -68,9 +69,9 @@ void refuse_cycle(Lowering& lowering, const List& list, std::span<const Value> a
     if (value.is<BoundMethod>()) {
       visit(*value.as<BoundMethod>().self);
     } else if (value.items() == list.items.get()) {
-      lowering.fail("a list cannot hold itself", "put a copy into it: `list(xs)`");
+      evaluation.fail("a list cannot hold itself", "put a copy into it: `list(xs)`");
     } else if (seen.insert(value.items()).second) {
-      lowering.step();
+      evaluation.step();
       for (const Value& item : *value.items()) visit(item);
     }
   }
@@ -96,7 +97,7 @@ int64_t length(const Range& range) {
   return 0;
 }
 
-Sequence::Sequence(Lowering& lowering, const Value& value, std::string_view what) : lowering_(lowering) {
+Sequence::Sequence(Evaluation& evaluation, const Value& value, std::string_view what) : evaluation_(evaluation) {
   if (value.is<Range>()) {
     of_ = value.as<Range>();
   } else if (value.is<List>()) {
@@ -104,10 +105,10 @@ Sequence::Sequence(Lowering& lowering, const Value& value, std::string_view what
   } else if (value.is<Tuple>()) {
     of_ = value.as<Tuple>().items;
   } else if (value.is_tensor()) {
-    of_ = std::make_shared<const std::vector<Value>>(tensor_iterate(lowering, value));
+    of_ = std::make_shared<const std::vector<Value>>(tensor_iterate(evaluation, value));
   } else {
-    lowering.fail(fmt::format("{} cannot go over {}", what, describe(value)),
-                  value.is_number() && what == "a `for`" ? "write `range(n)` to count" : "");
+    evaluation.fail(fmt::format("{} cannot go over {}", what, describe(value)),
+                    value.is_number() && what == "a `for`" ? "write `range(n)` to count" : "");
   }
 }
 
@@ -118,28 +119,28 @@ size_t Sequence::size() const {
 
 Value Sequence::operator[](size_t i) const {
   if (const auto* range = std::get_if<Range>(&of_))
-    return number(lowering_.integer(range->start + static_cast<int64_t>(i) * range->step));
+    return number(evaluation_.integer(range->start + static_cast<int64_t>(i) * range->step));
   return (*std::get<1>(of_))[i];
 }
 
 std::vector<Value> Sequence::items() const {
-  check_length(lowering_, size());
+  check_length(evaluation_, size());
   std::vector<Value> result;
   result.reserve(size());
   for (size_t i = 0; i < size(); ++i) result.push_back((*this)[i]);
   return result;
 }
 
-Value sequence_item(Lowering& lowering, const Value& sequence, const Value& index) {
-  Sequence items(lowering, sequence, "an index");
+Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& index) {
+  Sequence items(evaluation, sequence, "an index");
   auto size = static_cast<int64_t>(items.size());
   if (!index.is<Slice>()) {
     if (!index.is_number())
-      lowering.fail(
+      evaluation.fail(
           fmt::format("the index of {} must be an integer or a slice, not {}", describe(sequence), describe(index)));
-    return items[wrapped(lowering, sequence, index, size)];
+    return items[wrapped(evaluation, sequence, index, size)];
   }
-  Positions taken = slice_positions(lowering, index.as<Slice>(), size);
+  Positions taken = slice_positions(evaluation, index.as<Slice>(), size);
   if (sequence.is<Range>()) {
     const Range& range = sequence.as<Range>();
     if (taken.count == 0) return Range{0, 0, 1};
@@ -153,56 +154,57 @@ Value sequence_item(Lowering& lowering, const Value& sequence, const Value& inde
   return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
 }
 
-void set_item(Lowering& lowering, const Value& target, const Value& index, const Value& value) {
+void set_item(Evaluation& evaluation, const Value& target, const Value& index, const Value& value) {
   if (target.is_tensor())
-    lowering.fail("a tensor is not changed in place",
-                  "make a new one: where(mask, a, b) chooses elements, stack and cat put parts together");
-  if (!target.is<List>()) lowering.fail(fmt::format("{} cannot be changed", describe(target)), "use a list");
+    evaluation.fail("a tensor is not changed in place",
+                    "make a new one: where(mask, a, b) chooses elements, stack and cat put parts together");
+  if (!target.is<List>()) evaluation.fail(fmt::format("{} cannot be changed", describe(target)), "use a list");
   std::vector<Value>& items = *target.as<List>().items;
-  if (!index.is_number()) lowering.fail(fmt::format("an item is assigned at an integer, not at {}", describe(index)));
-  refuse_cycle(lowering, target.as<List>(), {&value, 1});
-  items[wrapped(lowering, target, index, static_cast<int64_t>(items.size()))] = value;
+  if (!index.is_number()) evaluation.fail(fmt::format("an item is assigned at an integer, not at {}", describe(index)));
+  refuse_cycle(evaluation, target.as<List>(), {&value, 1});
+  items[wrapped(evaluation, target, index, static_cast<int64_t>(items.size()))] = value;
 }
 
 bool is_list_method(std::string_view name) {
   return std::find(kListMethods.begin(), kListMethods.end(), name) != kListMethods.end();
 }
 
-Value call_list_method(Lowering& lowering, std::string_view name, const List& self, std::span<const Value> arguments) {
+Value call_list_method(Evaluation& evaluation, std::string_view name, const List& self,
+                       std::span<const Value> arguments) {
   auto [fewest, most] = arity(name);
   if (arguments.size() < fewest || arguments.size() > most)
-    lowering.fail(fmt::format("list.{} takes {}{} argument{}, {} given", name, fewest == most ? "" : "at most ", most,
-                              most == 1 ? "" : "s", arguments.size()));
+    evaluation.fail(fmt::format("list.{} takes {}{} argument{}, {} given", name, fewest == most ? "" : "at most ", most,
+                                most == 1 ? "" : "s", arguments.size()));
   std::vector<Value>& items = *self.items;
   auto size = static_cast<int64_t>(items.size());
   if (name == "append") {
-    refuse_cycle(lowering, self, arguments);
+    refuse_cycle(evaluation, self, arguments);
     items.push_back(arguments[0]);
   } else if (name == "extend") {
-    std::vector<Value> more = Sequence(lowering, arguments[0], "list.extend").items();
-    refuse_cycle(lowering, self, more);
+    std::vector<Value> more = Sequence(evaluation, arguments[0], "list.extend").items();
+    refuse_cycle(evaluation, self, more);
     items.insert(items.end(), more.begin(), more.end());
   } else if (name == "insert") {
-    int64_t at = lowering.static_int(arguments[0], "where list.insert inserts");
-    refuse_cycle(lowering, self, arguments.subspan(1));
+    int64_t at = evaluation.static_int(arguments[0], "where list.insert inserts");
+    refuse_cycle(evaluation, self, arguments.subspan(1));
     items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + size : at, 0, size), arguments[1]);
   } else if (name == "pop") {
-    if (items.empty()) lowering.fail("pop from an empty list");
-    size_t at = arguments.empty() ? items.size() - 1 : wrapped(lowering, self, arguments[0], size);
+    if (items.empty()) evaluation.fail("pop from an empty list");
+    size_t at = arguments.empty() ? items.size() - 1 : wrapped(evaluation, self, arguments[0], size);
     Value taken = items[at];
     items.erase(items.begin() + static_cast<int64_t>(at));
     return taken;
   } else {
     int64_t count = 0;
     for (size_t i = 0; i < items.size(); ++i) {
-      if (!lowering.static_number(equal(lowering, items[i], arguments[0])).truthy()) continue;
-      if (name == "index") return number(lowering.integer(static_cast<int64_t>(i)));
+      if (!evaluation.static_number(equal(evaluation, items[i], arguments[0])).truthy()) continue;
+      if (name == "index") return number(evaluation.integer(static_cast<int64_t>(i)));
       ++count;
     }
-    if (name == "index") lowering.fail("list.index: the list has no such item");
-    return number(lowering.integer(count));
+    if (name == "index") evaluation.fail("list.index: the list has no such item");
+    return number(evaluation.integer(count));
   }
-  check_length(lowering, items.size());
+  check_length(evaluation, items.size());
   return None{};
 }
 

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/interpret/evaluation.h"
 
 namespace ingot::frontend {
 
@@ -15,7 +15,7 @@ namespace ingot::frontend {
 class Sequence {
  public:
   /// Errors (Author) when the value cannot be iterated; `what` is who asks: "a `for`".
-  Sequence(Lowering& lowering, const Value& value, std::string_view what);
+  Sequence(Evaluation& evaluation, const Value& value, std::string_view what);
 
   size_t size() const;
   Value operator[](size_t i) const;
@@ -23,18 +23,19 @@ class Sequence {
   std::vector<Value> items() const;
 
  private:
-  Lowering& lowering_;
+  Evaluation& evaluation_;
   std::variant<Range, std::shared_ptr<const std::vector<Value>>> of_;
 };
 
 int64_t length(const Range& range);
 /// tuple[index], list[index] and range[index] for a number or a slice.
-Value sequence_item(Lowering& lowering, const Value& sequence, const Value& index);
+Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& index);
 /// list[index] = value; tuples and tensors refuse.
-void set_item(Lowering& lowering, const Value& target, const Value& index, const Value& value);
+void set_item(Evaluation& evaluation, const Value& target, const Value& index, const Value& value);
 
 /// A method of lists: append, extend, insert, pop, index, count; null if there is none of that name.
 bool is_list_method(std::string_view name);
-Value call_list_method(Lowering& lowering, std::string_view name, const List& self, std::span<const Value> arguments);
+Value call_list_method(Evaluation& evaluation, std::string_view name, const List& self,
+                       std::span<const Value> arguments);
 
 }  // namespace ingot::frontend

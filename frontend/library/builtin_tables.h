@@ -22,9 +22,9 @@ std::vector<Builtin> refused_builtins();
 inline constexpr bool kFunction = true, kNoFunction = false, kMethod = true, kNoMethod = false;
 
 /// An argument that must be a tensor; `what` names it.
-const Tensor& require_tensor(const Lowering& lowering, const Value& value, std::string_view what);
+const Tensor& require_tensor(const Builder& builder, const Value& value, std::string_view what);
 /// A tuple or list of tensors.
-std::vector<Tensor> require_tensors(const Lowering& lowering, const Value& value, std::string_view what);
-ir::DType require_dtype(const Lowering& lowering, const Value& value);
+std::vector<Tensor> require_tensors(const Builder& builder, const Value& value, std::string_view what);
+ir::DType require_dtype(const Builder& builder, const Value& value);
 
 }  // namespace ingot::frontend

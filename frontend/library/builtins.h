@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/tensor/builder.h"
 
 // The functions of the language that are written in C++: views, casts, gathers, and one for each primitive of ops.def.
 // Everything else is a def in library.py.
@@ -19,7 +19,7 @@ struct Builtin {
   bool is_method = true;           ///< x.name()
   std::string_view alias_of = {};  ///< another spelling of that name; not counted again by `ingot ops`
   /// One value a parameter, defaults filled in; a *parameter is a tuple.
-  Value (*call)(Lowering& lowering, const Builtin& self, std::span<const Value> arguments) = nullptr;
+  Value (*call)(Builder& builder, const Builtin& self, std::span<const Value> arguments) = nullptr;
   std::string_view summary = {};  ///< one line of what it gives
   /// Why a name of PyTorch's is outside the language, and what to do instead; such a row is there to say so when it is
   /// called.
@@ -27,7 +27,17 @@ struct Builtin {
 };
 
 /// The builtin of a name, among functions and methods; null if there is none.
+/// One of Python's own functions or types, or of the module math. Its row stands in interpret/, for it evaluates.
+struct PythonFunction {
+  std::string_view name;
+  std::string_view signature;
+  Value (*call)(Evaluation& evaluation, const PythonFunction& self, std::span<const Value> arguments);
+};
+
 const Builtin* find_builtin(std::string_view name);
 std::span<const Builtin> builtins();
+
+/// shape, ndim, dtype, T, mT, …: the attributes of tensors that are not methods.
+std::optional<Value> tensor_attribute(Builder& builder, const Value& value, std::string_view name);
 
 }  // namespace ingot::frontend

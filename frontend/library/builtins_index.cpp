@@ -8,29 +8,29 @@
 namespace ingot::frontend {
 namespace {
 
-Value call_cat(Lowering& lowering, const Builtin& self, Args args) {
-  return cat(lowering, require_tensors(lowering, args[0], self.name), args[1]);
+Value call_cat(Builder& builder, const Builtin& self, Args args) {
+  return cat(builder, require_tensors(builder, args[0], self.name), args[1]);
 }
 
-Value call_stack(Lowering& lowering, const Builtin& self, Args args) {
-  return stack(lowering, require_tensors(lowering, args[0], self.name), args[1]);
+Value call_stack(Builder& builder, const Builtin& self, Args args) {
+  return stack(builder, require_tensors(builder, args[0], self.name), args[1]);
 }
 
-Value call_take(Lowering& lowering, const Builtin&, Args args) {
-  return take(lowering, require_tensor(lowering, args[0], "take: `input`"),
-              require_tensor(lowering, args[1], "take: `index`"));
+Value call_take(Builder& builder, const Builtin&, Args args) {
+  return take(builder, require_tensor(builder, args[0], "take: `input`"),
+              require_tensor(builder, args[1], "take: `index`"));
 }
 
-Value call_index_select(Lowering& lowering, const Builtin&, Args args) {
-  const Tensor& x = require_tensor(lowering, args[0], "index_select: `input`");
-  return index_select(lowering, x, resolve_dim(lowering, args[1], x.rank()),
-                      require_tensor(lowering, args[2], "index_select: `index`"));
+Value call_index_select(Builder& builder, const Builtin&, Args args) {
+  const Tensor& x = require_tensor(builder, args[0], "index_select: `input`");
+  return index_select(builder, x, resolve_dim(builder, args[1], x.rank()),
+                      require_tensor(builder, args[2], "index_select: `index`"));
 }
 
-Value call_gather(Lowering& lowering, const Builtin&, Args args) {
-  const Tensor& x = require_tensor(lowering, args[0], "gather: `input`");
-  return gather(lowering, x, resolve_dim(lowering, args[1], x.rank()),
-                require_tensor(lowering, args[2], "gather: `index`"));
+Value call_gather(Builder& builder, const Builtin&, Args args) {
+  const Tensor& x = require_tensor(builder, args[0], "gather: `input`");
+  return gather(builder, x, resolve_dim(builder, args[1], x.rank()),
+                require_tensor(builder, args[2], "gather: `index`"));
 }
 
 }  // namespace

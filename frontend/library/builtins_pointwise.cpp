@@ -24,89 +24,76 @@ ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();
 }
 
-void require_operand_kinds(Lowering& lowering, const Builtin& self, ir::Op op, Args args) {
-  if (args.size() < 2 || lowering.native_depth > 0 || self.name.starts_with('_')) return;
+void require_operand_kinds(Builder& builder, const Builtin& self, ir::Op op, Args args) {
+  if (args.size() < 2 || builder.native || self.name.starts_with('_')) return;
   const bool tensors_only = std::ranges::count(kTensorsOnly, op) > 0;
   for (size_t i = 0; i < args.size(); ++i) {
     const bool number_taken = i == 0 ? std::ranges::count(kNumbersFirst, op) > 0 : !tensors_only;
     if (!args[i].is_number() || number_taken) continue;
     const bool extreme = op == ir::Op::Maximum || op == ir::Op::Minimum;
-    lowering.fail(
+    builder.fail(
         fmt::format("{} takes a tensor as its {} argument, not a number", self.name, i == 0 ? "first" : "second"),
         extreme ? fmt::format("write clamp(x, {}=…)", op == ir::Op::Maximum ? "min" : "max")
                 : "write Python's operator, or full_like(x, number)");
   }
 }
 
-Value call_primitive(Lowering& lowering, const Builtin& self, Args args) {
+Value call_primitive(Builder& builder, const Builtin& self, Args args) {
   const ir::Op op = op_of(self);
-  require_operand_kinds(lowering, self, op, args);
-  return pointwise(lowering, op, args);
+  require_operand_kinds(builder, self, op, args);
+  return pointwise(builder, op, args);
 }
 
-Value call_add(Lowering& lowering, const Builtin&, Args args) {
-  return add_scaled(lowering, ir::Op::Add, args[0], args[1], args[2]);
+Value call_add(Builder& builder, const Builtin&, Args args) {
+  return add_scaled(builder, ir::Op::Add, args[0], args[1], args[2]);
 }
-Value call_sub(Lowering& lowering, const Builtin&, Args args) {
-  return add_scaled(lowering, ir::Op::Sub, args[0], args[1], args[2]);
+Value call_sub(Builder& builder, const Builtin&, Args args) {
+  return add_scaled(builder, ir::Op::Sub, args[0], args[1], args[2]);
 }
-Value call_rsub(Lowering& lowering, const Builtin&, Args args) {
-  return add_scaled(lowering, ir::Op::Sub, args[1], args[0], args[2]);
+Value call_rsub(Builder& builder, const Builtin&, Args args) {
+  return add_scaled(builder, ir::Op::Sub, args[1], args[0], args[2]);
 }
-Value call_div(Lowering& lowering, const Builtin&, Args args) { return divide(lowering, args[0], args[1], args[2]); }
-Value call_floor_divide(Lowering& lowering, const Builtin& self, Args args) {
-  require_operand_kinds(lowering, self, ir::Op::FloorDivide, args);
-  return floor_divide(lowering, args[0], args[1]);
+Value call_div(Builder& builder, const Builtin&, Args args) { return divide(builder, args[0], args[1]); }
+Value call_multiplies_by_reciprocal(Builder& builder, const Builtin&, Args args) {
+  return Number{builder.graph.host.boolean(multiplies_by_reciprocal(builder, args[0], args[1]))};
 }
-Value call_true_divide(Lowering& lowering, const Builtin&, Args args) {
-  return divide(lowering, args[0], args[1], None{});
-}
-Value call_pow(Lowering& lowering, const Builtin&, Args args) { return power(lowering, args[0], args[1]); }
-Value call_nextafter(Lowering& lowering, const Builtin& self, Args args) {
-  require_operand_kinds(lowering, self, ir::Op::Nextafter, args);
-  return nextafter(lowering, args[0], args[1]);
-}
-
+Value call_pow(Builder& builder, const Builtin&, Args args) { return power(builder, args[0], args[1]); }
 /// Of bool it is the identity, which only PyTorch's CUDA kernel knows.
-Value call_abs(Lowering& lowering, const Builtin& self, Args args) {
+Value call_abs(Builder& builder, const Builtin& self, Args args) {
   const Tensor* input = args[0].tensor();
-  const bool of_bool = input && input->dtype == ir::DType::Bool && lowering.signature.device == Device::Cuda;
-  return of_bool ? pointwise(lowering, ir::Op::BitwiseOr, {args[0], args[0]}) : call_primitive(lowering, self, args);
+  const bool of_bool = input && input->dtype == ir::DType::Bool && builder.signature.device == Device::Cuda;
+  return of_bool ? pointwise(builder, ir::Op::BitwiseOr, {args[0], args[0]}) : call_primitive(builder, self, args);
 }
 
-Value call_clamp(Lowering& lowering, const Builtin&, Args args) { return clamp(lowering, args[0], args[1], args[2]); }
-Value call_clamp_min(Lowering& lowering, const Builtin&, Args args) {
-  return clamp(lowering, args[0], args[1], None{});
-}
-Value call_clamp_max(Lowering& lowering, const Builtin&, Args args) {
-  return clamp(lowering, args[0], None{}, args[1]);
-}
-Value call_where(Lowering& lowering, const Builtin&, Args args) {
+Value call_clamp(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], args[1], args[2]); }
+Value call_clamp_min(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], args[1], None{}); }
+Value call_clamp_max(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], None{}, args[1]); }
+Value call_where(Builder& builder, const Builtin&, Args args) {
   if (args[1].is_none() || args[2].is_none()) {
-    lowering.fail("where(condition) alone gives as many indices as there are true elements",
-                  "choose element by element: where(condition, a, b)");
+    builder.fail("where(condition) alone gives as many indices as there are true elements",
+                 "choose element by element: where(condition, a, b)");
   }
-  return where(lowering, args[0], args[1], args[2]);
+  return where(builder, args[0], args[1], args[2]);
 }
 
 /// torch.max(a, b) and torch.min(a, b); with anything else they reduce.
-Value call_extreme(Lowering& lowering, const Builtin& self, Args args) {
+Value call_extreme(Builder& builder, const Builtin& self, Args args) {
   const bool largest = self.name == "max";
   if (args[0].is_tensor() && args[1].is_tensor()) {
-    return pointwise(lowering, largest ? ir::Op::Maximum : ir::Op::Minimum, {args[0], args[1]});
+    return pointwise(builder, largest ? ir::Op::Maximum : ir::Op::Minimum, {args[0], args[1]});
   }
-  const bool float_second = args[1].is_number() && lowering.graph.host.kind(args[1].number()) == ir::HostKind::Float;
+  const bool float_second = args[1].is_number() && builder.graph.host.kind(args[1].number()) == ir::HostKind::Float;
   if (float_second || !args[0].is_tensor()) {
-    lowering.fail(fmt::format("torch.{} takes two tensors, not a tensor and a number", self.name),
-                  fmt::format("write clamp(x, {}=…)", largest ? "min" : "max"));
+    builder.fail(fmt::format("torch.{} takes two tensors, not a tensor and a number", self.name),
+                 fmt::format("write clamp(x, {}=…)", largest ? "min" : "max"));
   }
-  lowering.fail(fmt::format("reductions are not in the language yet: {} of one tensor", self.name),
-                fmt::format("{} of two tensors works element by element; reduce the op's result", self.name));
+  builder.fail(fmt::format("reductions are not in the language yet: {} of one tensor", self.name),
+               fmt::format("{} of two tensors works element by element; reduce the op's result", self.name));
 }
 
-Value call_positive(Lowering& lowering, const Builtin&, Args args) {
-  if (require_tensor(lowering, args[0], "positive: `input`").dtype == ir::DType::Bool) {
-    lowering.fail("the `+` operator, on a bool tensor is not supported");
+Value call_positive(Builder& builder, const Builtin&, Args args) {
+  if (require_tensor(builder, args[0], "positive: `input`").dtype == ir::DType::Bool) {
+    builder.fail("the `+` operator, on a bool tensor is not supported");
   }
   return args[0];
 }
@@ -260,11 +247,11 @@ struct Alias {
   std::string_view name, of;
 };
 constexpr std::array kAliases = {
-    Alias{"subtract", "sub"},     Alias{"multiply", "mul"},  Alias{"divide", "div"},    Alias{"negative", "neg"},
-    Alias{"absolute", "abs"},     Alias{"fix", "trunc"},     Alias{"sgn", "sign"},      Alias{"greater", "gt"},
-    Alias{"greater_equal", "ge"}, Alias{"less", "lt"},       Alias{"less_equal", "le"}, Alias{"not_equal", "ne"},
-    Alias{"arcsin", "asin"},      Alias{"arccos", "acos"},   Alias{"arctan", "atan"},   Alias{"arctan2", "atan2"},
-    Alias{"arcsinh", "asinh"},    Alias{"arccosh", "acosh"}, Alias{"arctanh", "atanh"}, Alias{"clip", "clamp"}};
+    Alias{"subtract", "sub"},  Alias{"multiply", "mul"},  Alias{"negative", "neg"},  Alias{"absolute", "abs"},
+    Alias{"fix", "trunc"},     Alias{"sgn", "sign"},      Alias{"greater", "gt"},    Alias{"greater_equal", "ge"},
+    Alias{"less", "lt"},       Alias{"less_equal", "le"}, Alias{"not_equal", "ne"},  Alias{"arcsin", "asin"},
+    Alias{"arccos", "acos"},   Alias{"arctan", "atan"},   Alias{"arctan2", "atan2"}, Alias{"arcsinh", "asinh"},
+    Alias{"arccosh", "acosh"}, Alias{"arctanh", "atanh"}, Alias{"clip", "clamp"}};
 
 }  // namespace
 
@@ -273,11 +260,9 @@ std::vector<Builtin> pointwise_builtins() {
       {"add", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_add, summary_of(ir::Op::Add)},
       {"sub", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_sub, summary_of(ir::Op::Sub)},
       {"rsub", "(input, other, *, alpha=1)", kFunction, kNoMethod, {}, call_rsub, "other - alpha * input"},
-      {"div", "(input, other, *, rounding_mode=None)", kFunction, kMethod, {}, call_div, summary_of(ir::Op::Div)},
-      {"true_divide", "(input, other)", kFunction, kMethod, "div", call_true_divide, "input / other"},
-      {"floor_divide", "(input, other)", kFunction, kMethod, {}, call_floor_divide, summary_of(ir::Op::FloorDivide)},
+      {"_div", "(input, other)", kFunction, kNoMethod, {}, call_div},
+      {"_multiplies_by_reciprocal", "(input, other)", kFunction, kNoMethod, {}, call_multiplies_by_reciprocal},
       {"abs", "(input)", kFunction, kMethod, {}, call_abs, summary_of(ir::Op::Abs)},
-      {"nextafter", "(input, other)", kFunction, kMethod, {}, call_nextafter, summary_of(ir::Op::Nextafter)},
       {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, summary_of(ir::Op::Pow)},
       {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where, summary_of(ir::Op::Where)},
       {"clamp",
@@ -325,66 +310,6 @@ std::vector<Builtin> pointwise_builtins() {
     rows.push_back(row);
   }
   return rows;
-}
-
-Value tensor_operator(Lowering& lowering, Operator op, std::span<const Value> operands) {
-  for (const Value& operand : operands) {
-    if (operand.is_tensor() || operand.is_number()) continue;
-    lowering.fail(fmt::format("`{}` takes tensors and numbers, not {}", spelling(op), describe(operand)),
-                  operand.is_none() ? "test for it with `is None`" : "");
-  }
-  const auto primitive = [&](ir::Op primitive_op) { return pointwise(lowering, primitive_op, operands); };
-  switch (op) {
-    case Operator::Add:
-      return primitive(ir::Op::Add);
-    case Operator::Sub:
-      return primitive(ir::Op::Sub);
-    case Operator::Mult:
-      return primitive(ir::Op::Mul);
-    case Operator::Div:
-      return divide_operator(lowering, operands[0], operands[1]);
-    case Operator::FloorDiv:
-      return floor_divide(lowering, operands[0], operands[1]);
-    case Operator::Mod:
-      return primitive(ir::Op::Remainder);
-    case Operator::Pow:
-      return power(lowering, operands[0], operands[1]);
-    case Operator::BitAnd:
-      return primitive(ir::Op::BitwiseAnd);
-    case Operator::BitOr:
-      return primitive(ir::Op::BitwiseOr);
-    case Operator::BitXor:
-      return primitive(ir::Op::BitwiseXor);
-    case Operator::LShift:
-      return primitive(ir::Op::ShiftLeft);
-    case Operator::RShift:
-      return primitive(ir::Op::ShiftRight);
-    case Operator::Lt:
-      return primitive(ir::Op::Lt);
-    case Operator::LtE:
-      return primitive(ir::Op::Le);
-    case Operator::Gt:
-      return primitive(ir::Op::Gt);
-    case Operator::GtE:
-      return primitive(ir::Op::Ge);
-    case Operator::Eq:
-      return primitive(ir::Op::Eq);
-    case Operator::NotEq:
-      return primitive(ir::Op::Ne);
-    case Operator::Neg:
-      return primitive(ir::Op::Neg);
-    case Operator::Pos:
-      return call_positive(lowering, {}, operands);
-    case Operator::Invert:
-      return primitive(ir::Op::BitwiseNot);
-    case Operator::Is:
-    case Operator::IsNot:
-    case Operator::In:
-    case Operator::NotIn:
-    case Operator::Not:
-      break;
-  }
-  lowering.fail(fmt::format("`{}` has no meaning on tensors", spelling(op)));
 }
 
 }  // namespace ingot::frontend

@@ -9,11 +9,11 @@
 namespace ingot::frontend {
 namespace {
 
-Value call_refused(Lowering& lowering, const Builtin& self, Args) {
+Value call_refused(Builder& builder, const Builtin& self, Args) {
   const size_t split = self.refusal.find("; ");
   const std::string_view why = self.refusal.substr(0, split);
   const std::string_view instead = split == std::string_view::npos ? "" : self.refusal.substr(split + 2);
-  lowering.fail(fmt::format("`{}` is not in the language: {}", self.name, why), std::string(instead));
+  builder.fail(fmt::format("`{}` is not in the language: {}", self.name, why), std::string(instead));
 }
 
 struct Refused {

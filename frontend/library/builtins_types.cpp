@@ -21,207 +21,207 @@ constexpr std::array kCastMethods = {CastMethod{"float", ir::DType::F32}, CastMe
                                      CastMethod{"short", ir::DType::I16}, CastMethod{"char", ir::DType::I8},
                                      CastMethod{"byte", ir::DType::U8},   CastMethod{"bool", ir::DType::Bool}};
 
-const Tensor& input(Lowering& lowering, const Builtin& self, Args args) {
-  return require_tensor(lowering, args[0], fmt::format("{}: `input`", self.name));
+const Tensor& input(Builder& builder, const Builtin& self, Args args) {
+  return require_tensor(builder, args[0], fmt::format("{}: `input`", self.name));
 }
 
-Value call_cast_method(Lowering& lowering, const Builtin& self, Args args) {
+Value call_cast_method(Builder& builder, const Builtin& self, Args args) {
   for (const CastMethod& method : kCastMethods) {
-    if (method.name == self.name) return cast(lowering, input(lowering, self, args), method.type);
+    if (method.name == self.name) return cast(builder, input(builder, self, args), method.type);
   }
   throw_internal("a cast method without a dtype");
 }
 
 /// x.to(dtype), x.to(other), x.to(device) and x.to(device, dtype); an op runs on one device, so that is ignored.
-Value call_to(Lowering& lowering, const Builtin& self, Args args) {
+Value call_to(Builder& builder, const Builtin& self, Args args) {
   Value result = args[0];
   const auto apply = [&](const Value& target) {
-    const bool is_device_number = target.is_number() && lowering.graph.host.kind(target.number()) == ir::HostKind::Int;
+    const bool is_device_number = target.is_number() && builder.graph.host.kind(target.number()) == ir::HostKind::Int;
     if (target.is<std::string>() || target.is_none() || is_device_number) return;
     const Tensor* other = target.tensor();
-    result = cast(lowering, input(lowering, self, std::array{result}),
-                  other ? other->dtype : require_dtype(lowering, target));
+    result =
+        cast(builder, input(builder, self, std::array{result}), other ? other->dtype : require_dtype(builder, target));
   };
-  input(lowering, self, args);
+  input(builder, self, args);
   for (const Value& target : *args[1].items()) apply(target);
   apply(args[2]);
   return result;
 }
 
-Value call_type(Lowering& lowering, const Builtin& self, Args args) {
-  return cast(lowering, input(lowering, self, args), require_dtype(lowering, args[1]));
+Value call_type(Builder& builder, const Builtin& self, Args args) {
+  return cast(builder, input(builder, self, args), require_dtype(builder, args[1]));
 }
 
-Value call_type_as(Lowering& lowering, const Builtin& self, Args args) {
-  return cast(lowering, input(lowering, self, args), require_tensor(lowering, args[1], "type_as: `other`").dtype);
+Value call_type_as(Builder& builder, const Builtin& self, Args args) {
+  return cast(builder, input(builder, self, args), require_tensor(builder, args[1], "type_as: `other`").dtype);
 }
 
-Value call_is_floating_point(Lowering& lowering, const Builtin& self, Args args) {
-  return Number{lowering.graph.host.boolean(ir::is_floating(input(lowering, self, args).dtype))};
+Value call_is_floating_point(Builder& builder, const Builtin& self, Args args) {
+  return Number{builder.graph.host.boolean(ir::is_floating(input(builder, self, args).dtype))};
 }
 
-Value call_identity(Lowering& lowering, const Builtin& self, Args args) { return input(lowering, self, args); }
+Value call_identity(Builder& builder, const Builtin& self, Args args) { return input(builder, self, args); }
 
-Value call_clone(Lowering& lowering, const Builtin& self, Args args) {
-  Tensor result = input(lowering, self, args);
-  result.layout = record_preserve(lowering, result.layout, shape_of(lowering, result));
+Value call_clone(Builder& builder, const Builtin& self, Args args) {
+  Tensor result = input(builder, self, args);
+  result.layout = record_preserve(builder, result.layout, shape_of(builder, result));
   return result;
 }
 
-Value call_contiguous(Lowering& lowering, const Builtin& self, Args args) {
-  Tensor result = input(lowering, self, args);
-  result.layout = record_contiguous(lowering, shape_of(lowering, result));
+Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
+  Tensor result = input(builder, self, args);
+  result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
 }
 
 /// A tensor of one value, of the shape and by default the dtype of another.
-Tensor filled_like(Lowering& lowering, const Tensor& x, ir::HostId number, const Value& dtype) {
-  const ir::DType type = dtype.is_none() ? x.dtype : require_dtype(lowering, dtype);
-  const Tensor scalar = number_tensor(lowering, number, type, NumberCast::Checked);
-  Tensor result = whole(lowering, scalar.tiles.front().node, type, shape_of(lowering, x));
-  result.layout = record_preserve(lowering, x.layout, result.grid);
+Tensor filled_like(Builder& builder, const Tensor& x, ir::HostId number, const Value& dtype) {
+  const ir::DType type = dtype.is_none() ? x.dtype : require_dtype(builder, dtype);
+  const Tensor scalar = number_tensor(builder, number, type, NumberCast::Checked);
+  Tensor result = whole(builder, scalar.tiles.front().node, type, shape_of(builder, x));
+  result.layout = record_preserve(builder, x.layout, result.grid);
   return result;
 }
 
-Value call_zeros_like(Lowering& lowering, const Builtin& self, Args args) {
-  return filled_like(lowering, input(lowering, self, args), lowering.integer(0), args[1]);
+Value call_zeros_like(Builder& builder, const Builtin& self, Args args) {
+  return filled_like(builder, input(builder, self, args), builder.integer(0), args[1]);
 }
-Value call_ones_like(Lowering& lowering, const Builtin& self, Args args) {
-  return filled_like(lowering, input(lowering, self, args), lowering.integer(1), args[1]);
+Value call_ones_like(Builder& builder, const Builtin& self, Args args) {
+  return filled_like(builder, input(builder, self, args), builder.integer(1), args[1]);
 }
-Value call_full_like(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
+Value call_full_like(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
   if (!args[1].is_number()) {
-    lowering.fail(fmt::format("full_like: `fill_value` must be a number, not {}", describe(args[1])),
-                  args[1].is_tensor() ? "write value.expand_as(x)" : "");
+    builder.fail(fmt::format("full_like: `fill_value` must be a number, not {}", describe(args[1])),
+                 args[1].is_tensor() ? "write value.expand_as(x)" : "");
   }
-  return filled_like(lowering, x, args[1].number(), args[2]);
+  return filled_like(builder, x, args[1].number(), args[2]);
 }
 
-ir::DType default_type_of(const Lowering& lowering, ir::HostId number) {
-  switch (lowering.graph.host.kind(number)) {
+ir::DType default_type_of(const Builder& builder, ir::HostId number) {
+  switch (builder.graph.host.kind(number)) {
     case ir::HostKind::Bool:
       return ir::DType::Bool;
     case ir::HostKind::Int:
       return ir::DType::I64;
     case ir::HostKind::Float:
-      return lowering.signature.default_dtype;
+      return builder.signature.default_dtype;
   }
   throw_internal("a number of no kind");
 }
 
-Value call_tensor(Lowering& lowering, const Builtin&, Args args) {
+Value call_tensor(Builder& builder, const Builtin&, Args args) {
   if (args[0].is_tensor()) return args[0];
   if (!args[0].is_number()) {
-    lowering.fail(fmt::format("torch.tensor of {} is not in the language", describe(args[0])),
-                  "pass constant tables as a tensor parameter; torch.tensor(number) gives a 0-dim tensor");
+    builder.fail(fmt::format("torch.tensor of {} is not in the language", describe(args[0])),
+                 "pass constant tables as a tensor parameter; torch.tensor(number) gives a 0-dim tensor");
   }
   const ir::HostId number = args[0].number();
-  const ir::DType type = args[1].is_none() ? default_type_of(lowering, number) : require_dtype(lowering, args[1]);
-  Tensor result = number_tensor(lowering, number, type, NumberCast::Rounded);
-  result.layout = record_contiguous(lowering, {});
+  const ir::DType type = args[1].is_none() ? default_type_of(builder, number) : require_dtype(builder, args[1]);
+  Tensor result = number_tensor(builder, number, type, NumberCast::Rounded);
+  result.layout = record_contiguous(builder, {});
   return result;
 }
 
-Value call_arange(Lowering& lowering, const Builtin&, Args args) {
-  ir::HostPool& host = lowering.graph.host;
+Value call_arange(Builder& builder, const Builtin&, Args args) {
+  ir::HostPool& host = builder.graph.host;
   const bool one_bound = args[1].is_none();
   for (size_t i = 0; i < 3; ++i) {
     if (i == 1 && one_bound) continue;
     if (!args[i].is_number() || host.kind(args[i].number()) != ir::HostKind::Int) {
-      lowering.fail(fmt::format("the bounds of arange must be integers, not {}",
-                                args[i].is_number() ? "floats" : describe(args[i])),
-                    "scale an integer one: start + step * torch.arange(n)");
+      builder.fail(fmt::format("the bounds of arange must be integers, not {}",
+                               args[i].is_number() ? "floats" : describe(args[i])),
+                   "scale an integer one: start + step * torch.arange(n)");
     }
   }
-  const ir::HostId start = one_bound ? lowering.integer(0) : args[0].number();
+  const ir::HostId start = one_bound ? builder.integer(0) : args[0].number();
   const ir::HostId end = args[one_bound ? 0 : 1].number();
-  const int64_t step = lowering.static_int(args[2], "the step of arange");
-  if (step == 0) lowering.fail("step must be nonzero");
+  const int64_t step = builder.static_int(args[2], "the step of arange");
+  if (step == 0) builder.fail("step must be nonzero");
   const int64_t rounding = step > 0 ? step - 1 : step + 1;
-  const ir::HostId span = host.add(host.sub(end, start), lowering.integer(rounding));
-  const ir::HostId steps = lowering.host(ir::HostOp::FloorDiv, {span, lowering.integer(step)});
-  const ir::HostId length = lowering.host(ir::HostOp::Max, {steps, lowering.integer(0)});
+  const ir::HostId span = host.add(host.sub(end, start), builder.integer(rounding));
+  const ir::HostId steps = builder.host(ir::HostOp::FloorDiv, {span, builder.integer(step)});
+  const ir::HostId length = builder.host(ir::HostOp::Max, {steps, builder.integer(0)});
 
-  ir::NodeId node = index_position(lowering, std::array{length}, 0);
-  node = index_binary(lowering, ir::Op::Mul, node, lowering.integer(step));
-  node = index_binary(lowering, ir::Op::Add, node, start);
-  const ir::DType type = args[3].is_none() ? ir::DType::I64 : require_dtype(lowering, args[3]);
-  Tensor result = whole(lowering, lowering.placed(exact_node(lowering, node, type)), type, {length});
-  result.layout = record_contiguous(lowering, result.grid);
+  ir::NodeId node = index_position(builder, std::array{length}, 0);
+  node = index_binary(builder, ir::Op::Mul, node, builder.integer(step));
+  node = index_binary(builder, ir::Op::Add, node, start);
+  const ir::DType type = args[3].is_none() ? ir::DType::I64 : require_dtype(builder, args[3]);
+  Tensor result = whole(builder, builder.placed(exact_node(builder, node, type)), type, {length});
+  result.layout = record_contiguous(builder, result.grid);
   return result;
 }
 
 // For library.py alone.
 
 /// Tensors and numbers as tensors of their common dtype.
-Value promoted_to(Lowering& lowering, Args values, ir::DType type) {
+Value promoted_to(Builder& builder, Args values, ir::DType type) {
   std::vector<Value> result;
   for (const Value& value : values) {
-    Tensor tensor = operand_tensor(lowering, value, type, NumberCast::Wrapped);
-    if (!value.is_tensor()) tensor.layout = record_contiguous(lowering, {});
+    Tensor tensor = operand_tensor(builder, value, type, NumberCast::Wrapped);
+    if (!value.is_tensor()) tensor.layout = record_contiguous(builder, {});
     result.push_back(std::move(tensor));
   }
   return Value::tuple(std::move(result));
 }
 
-Value call_promoted(Lowering& lowering, const Builtin&, Args args) {
+Value call_promoted(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
-  return promoted_to(lowering, values, result_type(lowering, values));
+  return promoted_to(builder, values, result_type(builder, values));
 }
 
 /// The same, integers and bools in the default dtype, as PyTorch's floating-point functions take them.
-Value call_floating(Lowering& lowering, const Builtin&, Args args) {
+Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
-  const ir::DType type = result_type(lowering, values);
-  return promoted_to(lowering, values, ir::is_floating(type) ? type : lowering.signature.default_dtype);
+  const ir::DType type = result_type(builder, values);
+  return promoted_to(builder, values, ir::is_floating(type) ? type : builder.signature.default_dtype);
 }
 
-Value call_check_same_dtype(Lowering& lowering, const Builtin&, Args args) {
+Value call_check_same_dtype(Builder& builder, const Builtin&, Args args) {
   const Tensor* first = nullptr;
   for (const Value& value : *args[0].items()) {
     const Tensor* tensor = value.tensor();
     if (!first) first = tensor;
     if (!tensor || !first || tensor->dtype == first->dtype) continue;
-    lowering.fail(
+    builder.fail(
         fmt::format("expected tensors of one dtype, but got {} and {}", name_of(first->dtype), name_of(tensor->dtype)),
         "cast one: x.to(y.dtype)");
   }
   return None{};
 }
 
-Value call_default_dtype(Lowering& lowering, const Builtin&, Args) { return lowering.signature.default_dtype; }
+Value call_default_dtype(Builder& builder, const Builtin&, Args) { return builder.signature.default_dtype; }
 
 /// Refuses a dtype whose category is not among those named: "float", "int float", …
-Value call_check(Lowering& lowering, const Builtin&, Args args) {
+Value call_check(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[0].tensor();
   const std::string& accepted = args[1].as<std::string>();
   if (!x) {
-    lowering.fail(fmt::format("it takes a tensor, not {}", describe(args[0])), "use math's functions for numbers");
+    builder.fail(fmt::format("it takes a tensor, not {}", describe(args[0])), "use math's functions for numbers");
   }
   static constexpr std::string_view kNames[] = {"bool", "int", "float"};
   if (accepted.find(kNames[static_cast<size_t>(ir::category(x->dtype))]) == std::string::npos) {
-    lowering.fail(fmt::format("not implemented for {}", name_of(x->dtype)), "cast first: x.float()");
+    builder.fail(fmt::format("not implemented for {}", name_of(x->dtype)), "cast first: x.float()");
   }
   return None{};
 }
 
-Value call_on_cuda(Lowering& lowering, const Builtin&, Args) {
-  return Number{lowering.graph.host.boolean(lowering.signature.device == Device::Cuda)};
+Value call_on_cuda(Builder& builder, const Builtin&, Args) {
+  return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
 }
 
 /// A number as an element of x's dtype, which eager's kernel of the function works with.
-Value call_rounded(Lowering& lowering, const Builtin&, Args args) {
+Value call_rounded(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
-  if (!args[0].is_number()) lowering.fail(fmt::format("a number is expected, not {}", describe(args[0])));
+  if (!args[0].is_number()) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
   if (!x || !ir::is_half(x->dtype)) return args[0];
-  return Number{lowering.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
+  return Number{builder.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
 }
 
 /// 1 / number, both in the type in which x's dtype is computed.
-Value call_reciprocal_of(Lowering& lowering, const Builtin& self, Args args) {
-  const ir::DType type = ir::compute_type(input(lowering, self, args.subspan(1)).dtype);
-  return Number{lowering.host(ir::HostOp::ReciprocalIn, {args[0].number()}, static_cast<uint32_t>(type))};
+Value call_reciprocal_of(Builder& builder, const Builtin& self, Args args) {
+  const ir::DType type = ir::compute_type(input(builder, self, args.subspan(1)).dtype);
+  return Number{builder.host(ir::HostOp::ReciprocalIn, {args[0].number()}, static_cast<uint32_t>(type))};
 }
 
 }  // namespace

@@ -13,22 +13,22 @@
 namespace ingot::frontend {
 namespace {
 
-const Tensor& input(Lowering& lowering, const Builtin& self, Args args) {
-  return require_tensor(lowering, args[0], fmt::format("{}: `input`", self.name));
+const Tensor& input(Builder& builder, const Builtin& self, Args args) {
+  return require_tensor(builder, args[0], fmt::format("{}: `input`", self.name));
 }
 
-Value shape_value(Lowering& lowering, const Tensor& x) {
+Value shape_value(Builder& builder, const Tensor& x) {
   std::vector<Value> sizes;
-  for (const ir::HostId size : shape_of(lowering, x)) sizes.push_back(Number{size});
+  for (const ir::HostId size : shape_of(builder, x)) sizes.push_back(Number{size});
   return Value::tuple(std::move(sizes));
 }
 
-ir::HostId integer_argument(Lowering& lowering, const Value& value, std::string_view what) {
-  if (value.is_number() && lowering.graph.host.kind(value.number()) != ir::HostKind::Float) {
-    return lowering.graph.host.resolve(value.number());
+ir::HostId integer_argument(Builder& builder, const Value& value, std::string_view what) {
+  if (value.is_number() && builder.graph.host.kind(value.number()) != ir::HostKind::Float) {
+    return builder.graph.host.resolve(value.number());
   }
-  lowering.fail(fmt::format("{} must be an integer, not {}", what, value.is_number() ? "a float" : describe(value)),
-                value.is_tensor() ? "the shape of a result cannot depend on the values of a tensor" : "");
+  builder.fail(fmt::format("{} must be an integer, not {}", what, value.is_number() ? "a float" : describe(value)),
+               value.is_tensor() ? "the shape of a result cannot depend on the values of a tensor" : "");
 }
 
 /// *dims as they come: (0, 1) or ((0, 1),).
@@ -37,27 +37,27 @@ Value flat(const Value& dims) {
   return items.size() == 1 && items.front().items() ? items.front() : dims;
 }
 
-Value call_permute(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  return permute(lowering, x, resolve_dims(lowering, flat(args[1]), x.rank()));
+Value call_permute(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  return permute(builder, x, resolve_dims(builder, flat(args[1]), x.rank()));
 }
 
-Value call_transpose(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  return transpose(lowering, x, resolve_dim(lowering, args[1], x.rank()), resolve_dim(lowering, args[2], x.rank()));
+Value call_transpose(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  return transpose(builder, x, resolve_dim(builder, args[1], x.rank()), resolve_dim(builder, args[2], x.rank()));
 }
 
-Value call_t(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  if (x.rank() > 2) lowering.fail(fmt::format("t() expects a tensor with <= 2 dimensions, but it has {}", x.rank()));
-  return x.rank() < 2 ? args[0] : Value(transpose(lowering, x, 0, 1));
+Value call_t(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  if (x.rank() > 2) builder.fail(fmt::format("t() expects a tensor with <= 2 dimensions, but it has {}", x.rank()));
+  return x.rank() < 2 ? args[0] : Value(transpose(builder, x, 0, 1));
 }
 
-Value call_movedim(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  const std::vector<size_t> from = resolve_dims(lowering, args[1], x.rank());
-  const std::vector<size_t> to = resolve_dims(lowering, args[2], x.rank());
-  if (from.size() != to.size()) lowering.fail("movedim: source and destination must have the same number of dims");
+Value call_movedim(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  const std::vector<size_t> from = resolve_dims(builder, args[1], x.rank());
+  const std::vector<size_t> to = resolve_dims(builder, args[2], x.rank());
+  if (from.size() != to.size()) builder.fail("movedim: source and destination must have the same number of dims");
   constexpr size_t kFree = -1;
   std::vector<size_t> order(x.rank(), kFree);
   for (size_t i = 0; i < from.size(); ++i) order[to[i]] = from[i];
@@ -67,129 +67,129 @@ Value call_movedim(Lowering& lowering, const Builtin& self, Args args) {
     while (std::ranges::count(from, next) > 0) ++next;
     dim = next++;
   }
-  return permute(lowering, x, order);
+  return permute(builder, x, order);
 }
 
-Value call_unsqueeze(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  return unsqueeze(lowering, x, resolve_dim(lowering, args[1], x.rank() + 1));
+Value call_unsqueeze(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  return unsqueeze(builder, x, resolve_dim(builder, args[1], x.rank() + 1));
 }
 
-Value call_squeeze(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  if (args[1].is_none()) return squeeze(lowering, x, std::nullopt);
-  return squeeze(lowering, x, resolve_dims(lowering, args[1], x.rank()));
+Value call_squeeze(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  if (args[1].is_none()) return squeeze(builder, x, std::nullopt);
+  return squeeze(builder, x, resolve_dims(builder, args[1], x.rank()));
 }
 
-Value call_select(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  const size_t dim = resolve_dim(lowering, args[1], x.rank());
-  return select(lowering, x, dim, integer_argument(lowering, args[2], "select: `index`"));
+Value call_select(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  const size_t dim = resolve_dim(builder, args[1], x.rank());
+  return select(builder, x, dim, integer_argument(builder, args[2], "select: `index`"));
 }
 
-Value call_narrow(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  if (x.rank() == 0) lowering.fail("narrow() cannot be applied to a 0-dim tensor");
-  const size_t dim = resolve_dim(lowering, args[1], x.rank());
-  ir::HostPool& host = lowering.graph.host;
-  const ir::HostId size = shape_of(lowering, x)[dim];
-  ir::HostId start = integer_argument(lowering, args[2], "narrow: `start`");
-  const ir::HostId length = integer_argument(lowering, args[3], "narrow: `length`");
+Value call_narrow(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  if (x.rank() == 0) builder.fail("narrow() cannot be applied to a 0-dim tensor");
+  const size_t dim = resolve_dim(builder, args[1], x.rank());
+  ir::HostPool& host = builder.graph.host;
+  const ir::HostId size = shape_of(builder, x)[dim];
+  ir::HostId start = integer_argument(builder, args[2], "narrow: `start`");
+  const ir::HostId length = integer_argument(builder, args[3], "narrow: `length`");
   if (host.is_constant(start) && host.value(start).as_int() < 0) start = host.add(start, size);
-  lowering.require(ir::Condition::Kind::NonNegative, start, start, "narrow: start {0} is out of range");
-  lowering.require(ir::Condition::Kind::NonNegative, length, length, "narrow(): length must be non-negative");
-  lowering.require(ir::Condition::Kind::NonNegative, host.sub(size, host.add(start, length)), size,
-                   "narrow: start + length exceeds the dimension size ({1})");
-  return narrow(lowering, x, dim, start, length);
+  builder.require(ir::Condition::Kind::NonNegative, start, start, "narrow: start {0} is out of range");
+  builder.require(ir::Condition::Kind::NonNegative, length, length, "narrow(): length must be non-negative");
+  builder.require(ir::Condition::Kind::NonNegative, host.sub(size, host.add(start, length)), size,
+                  "narrow: start + length exceeds the dimension size ({1})");
+  return narrow(builder, x, dim, start, length);
 }
 
-Value call_flip(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  return flip(lowering, x, resolve_dims(lowering, flat(args[1]), x.rank()));
+Value call_flip(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  return flip(builder, x, resolve_dims(builder, flat(args[1]), x.rank()));
 }
 
-Value call_expand(Lowering& lowering, const Builtin& self, Args args) {
-  return expand(lowering, input(lowering, self, args), sizes_argument(lowering, args[1]));
+Value call_expand(Builder& builder, const Builtin& self, Args args) {
+  return expand(builder, input(builder, self, args), sizes_argument(builder, args[1]));
 }
 
-Value call_expand_as(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& other = require_tensor(lowering, args[1], "expand_as: `other`");
-  return expand(lowering, input(lowering, self, args), shape_of(lowering, other));
+Value call_expand_as(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& other = require_tensor(builder, args[1], "expand_as: `other`");
+  return expand(builder, input(builder, self, args), shape_of(builder, other));
 }
 
-Value call_broadcast_tensors(Lowering& lowering, const Builtin& self, Args args) {
-  const std::vector<Tensor> tensors = require_tensors(lowering, flat(args[0]), self.name);
+Value call_broadcast_tensors(Builder& builder, const Builtin& self, Args args) {
+  const std::vector<Tensor> tensors = require_tensors(builder, flat(args[0]), self.name);
   std::vector<Shape> shapes;
-  for (const Tensor& tensor : tensors) shapes.push_back(shape_of(lowering, tensor));
-  const Shape shape = broadcast_shapes(lowering, shapes);
+  for (const Tensor& tensor : tensors) shapes.push_back(shape_of(builder, tensor));
+  const Shape shape = broadcast_shapes(builder, shapes);
   std::vector<Value> result;
-  for (const Tensor& tensor : tensors) result.push_back(expand(lowering, tensor, shape));
+  for (const Tensor& tensor : tensors) result.push_back(expand(builder, tensor, shape));
   return Value::tuple(std::move(result));
 }
 
-Value call_chunk(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  const int64_t chunks = lowering.static_int(args[1], "chunk: `chunks`");
-  return Value::tuple(chunk(lowering, x, chunks, resolve_dim(lowering, args[2], x.rank())));
+Value call_chunk(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  const int64_t chunks = builder.static_int(args[1], "chunk: `chunks`");
+  return Value::tuple(chunk(builder, x, chunks, resolve_dim(builder, args[2], x.rank())));
 }
 
-Value call_split(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  const size_t dim = resolve_dim(lowering, args[2], x.rank());
-  if (args[1].items()) return Value::tuple(split(lowering, x, sizes_argument(lowering, args[1]), dim));
-  return Value::tuple(split(lowering, x, integer_argument(lowering, args[1], "split: the size"), dim));
+Value call_split(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  const size_t dim = resolve_dim(builder, args[2], x.rank());
+  if (args[1].items()) return Value::tuple(split(builder, x, sizes_argument(builder, args[1]), dim));
+  return Value::tuple(split(builder, x, integer_argument(builder, args[1], "split: the size"), dim));
 }
 
-Value call_unbind(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  return Value::tuple(unbind(lowering, x, resolve_dim(lowering, args[1], x.rank())));
+Value call_unbind(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  return Value::tuple(unbind(builder, x, resolve_dim(builder, args[1], x.rank())));
 }
 
-Value call_flatten(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  const size_t first = resolve_dim(lowering, args[1], x.rank());
-  return flatten(lowering, x, first, resolve_dim(lowering, args[2], x.rank()));
+Value call_flatten(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  const size_t first = resolve_dim(builder, args[1], x.rank());
+  return flatten(builder, x, first, resolve_dim(builder, args[2], x.rank()));
 }
 
-Value call_unflatten(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  return unflatten(lowering, x, resolve_dim(lowering, args[1], x.rank()), sizes_argument(lowering, args[2]));
+Value call_unflatten(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  return unflatten(builder, x, resolve_dim(builder, args[1], x.rank()), sizes_argument(builder, args[2]));
 }
 
-Value call_reshape(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
+Value call_reshape(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
   const std::vector<Value>& sizes = *args[1].items();
   if (self.name == "view" && sizes.size() == 1 && !sizes[0].is_number() && !sizes[0].items()) {
-    return bitcast(lowering, x, require_dtype(lowering, sizes[0]));
+    return bitcast(builder, x, require_dtype(builder, sizes[0]));
   }
-  return reshape(lowering, x, sizes_argument(lowering, args[1]));
+  return reshape(builder, x, sizes_argument(builder, args[1]));
 }
 
-Value call_reshape_as(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& other = require_tensor(lowering, args[1], fmt::format("{}: `other`", self.name));
-  return reshape(lowering, input(lowering, self, args), shape_of(lowering, other));
+Value call_reshape_as(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& other = require_tensor(builder, args[1], fmt::format("{}: `other`", self.name));
+  return reshape(builder, input(builder, self, args), shape_of(builder, other));
 }
 
-Value call_ravel(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  return flatten(lowering, x, 0, std::max<size_t>(x.rank(), 1) - 1);
+Value call_ravel(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  return flatten(builder, x, 0, std::max<size_t>(x.rank(), 1) - 1);
 }
 
-Value call_size(Lowering& lowering, const Builtin& self, Args args) {
-  const Tensor& x = input(lowering, self, args);
-  if (args[1].is_none()) return shape_value(lowering, x);
-  const size_t dim = resolve_dim(lowering, args[1], x.rank());
-  if (x.rank() == 0) lowering.fail("size(dim) of a 0-dim tensor: it has no dims");
-  return Number{shape_of(lowering, x)[dim]};
+Value call_size(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  if (args[1].is_none()) return shape_value(builder, x);
+  const size_t dim = resolve_dim(builder, args[1], x.rank());
+  if (x.rank() == 0) builder.fail("size(dim) of a 0-dim tensor: it has no dims");
+  return Number{shape_of(builder, x)[dim]};
 }
 
-Value call_numel(Lowering& lowering, const Builtin& self, Args args) {
-  const Shape shape = shape_of(lowering, input(lowering, self, args));
-  return Number{product(lowering, shape)};
+Value call_numel(Builder& builder, const Builtin& self, Args args) {
+  const Shape shape = shape_of(builder, input(builder, self, args));
+  return Number{product(builder, shape)};
 }
 
-Value call_dim(Lowering& lowering, const Builtin& self, Args args) {
-  return Number{lowering.integer(static_cast<int64_t>(input(lowering, self, args).rank()))};
+Value call_dim(Builder& builder, const Builtin& self, Args args) {
+  return Number{builder.integer(static_cast<int64_t>(input(builder, self, args).rank()))};
 }
 
 }  // namespace
@@ -242,26 +242,26 @@ std::vector<Builtin> view_builtins() {
   };
 }
 
-std::optional<Value> tensor_attribute(Lowering& lowering, const Value& value, std::string_view name) {
+std::optional<Value> tensor_attribute(Builder& builder, const Value& value, std::string_view name) {
   const Tensor& x = *value.tensor();
-  if (name == "shape") return shape_value(lowering, x);
-  if (name == "ndim") return Number{lowering.integer(static_cast<int64_t>(x.rank()))};
+  if (name == "shape") return shape_value(builder, x);
+  if (name == "ndim") return Number{builder.integer(static_cast<int64_t>(x.rank()))};
   if (name == "dtype") return x.dtype;
-  if (name == "itemsize") return Number{lowering.integer(ir::size_of(x.dtype))};
-  if (name == "device") return std::string(lowering.signature.device == Device::Cuda ? "cuda" : "cpu");
-  if (name == "is_cuda") return Number{lowering.graph.host.boolean(lowering.signature.device == Device::Cuda)};
+  if (name == "itemsize") return Number{builder.integer(ir::size_of(x.dtype))};
+  if (name == "device") return std::string(builder.signature.device == Device::Cuda ? "cuda" : "cpu");
+  if (name == "is_cuda") return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
   if (name == "T") {
     std::vector<size_t> order(x.rank());
     std::iota(order.rbegin(), order.rend(), 0);
-    return permute(lowering, x, order);
+    return permute(builder, x, order);
   }
   if (name == "mT") {
-    if (x.rank() < 2) lowering.fail("tensor.mT is only supported on matrices or batches of matrices");
-    return transpose(lowering, x, x.rank() - 2, x.rank() - 1);
+    if (x.rank() < 2) builder.fail("tensor.mT is only supported on matrices or batches of matrices");
+    return transpose(builder, x, x.rank() - 2, x.rank() - 1);
   }
   if (name == "grad" || name == "requires_grad" || name == "data" || name == "grad_fn") {
-    lowering.fail(fmt::format("`{}` is not in the language: an op computes values", name),
-                  "gradients are taken outside of the op");
+    builder.fail(fmt::format("`{}` is not in the language: an op computes values", name),
+                 "gradients are taken outside of the op");
   }
   return std::nullopt;
 }

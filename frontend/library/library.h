@@ -3,29 +3,23 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/syntax/ast.h"
+
 // What the language spells: the primitives of ir/ops.def and the other builtins (builtins.h), and the functions of
-// library.py, which are defs in the language itself.
+// library.py, which are defs in the language itself. There `@native` marks one that PyTorch has as a single kernel: a
+// call is a boundary (tensor/native.h). `@method` marks one that is spelled x.name() as well. `other = name` below a
+// def is another spelling of it.
 
 namespace ingot::frontend {
 
-/// The text of library.py, embedded by the build.
-extern const std::string_view library_library_py;
-/// The name of its Source; errors inside it are shown at the author's own call.
-inline constexpr std::string_view kLibraryName = "library.py";
-
-/// The public functions of library.py, in its order.
+/// library.py, parsed once.
+const ast::Module& library_module();
+/// A def of the library by any of its spellings, private ones included; none if there is none.
+ast::FunctionId library_definition(std::string_view name);
+/// Whether a name of the library is spelled x.name() too.
+bool is_library_method(std::string_view name);
+bool has_decorator(const ast::Module& module, const ast::Function& function, std::string_view name);
+/// The public names of library.py, in its order.
 std::vector<std::string_view> library_names();
-
-struct NameInfo {
-  enum class Kind { Primitive, Builtin, Library } kind;
-  std::string_view name;
-  std::vector<std::string_view> aliases;
-  bool is_function = true;   ///< torch.name(x) and name(x)
-  bool is_method = true;     ///< x.name()
-  std::string_view summary;  ///< one line of what it gives
-};
-
-/// Every name of the language, aliases under the name that they stand for: `ingot ops`.
-std::vector<NameInfo> language_names();
 
 }  // namespace ingot::frontend

@@ -191,6 +191,37 @@ def glu(input, dim=-1):
 # Arithmetic
 
 
+@method
+def div(input, other, *, rounding_mode=None):
+    """input / other, rounded towards zero or minus infinity where rounding_mode says so"""
+    if rounding_mode is None:
+        return _div(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise ValueError("div expected rounding_mode to be one of None, 'trunc', or 'floor'")
+    if _multiplies_by_reciprocal(input, other):
+        return _trunc_divide_number(input, other)
+    return _trunc_divide(input, other)
+
+
+divide = div
+
+
+@method
+def true_divide(input, other):
+    """input / other"""
+    return _div(input, other)
+
+
+@method
+def floor_divide(input, other):
+    """input // other: the quotient rounded down"""
+    if _multiplies_by_reciprocal(input, other):
+        return _floor_divide_number(input, other)
+    return _floor_divide(input, other)
+
+
 @native
 def _trunc_divide_number(input, other):
     # CUDA's kernel for a number: its reciprocal is taken once, in float32 for the 16-bit floats.
@@ -482,6 +513,14 @@ def fliplr(input):
 def hstack(tensors):
     """tensors side by side along the second dim, vectors along their only one"""
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@method
+def nextafter(input, other):
+    """the next floating-point number after input towards other"""
+    if result_type(input, other) in (torch.float16, torch.bfloat16):
+        return _nextafter16(input, other)
+    return _nextafter(input, other)
 
 
 @native

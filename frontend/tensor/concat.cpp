@@ -18,61 +18,61 @@ ir::DType common_type(std::span<const Tensor> tensors) {
 }
 
 /// The legacy of torch.cat: tensors of shape [0] are skipped beside any others.
-bool is_skipped(const Lowering& lowering, const Tensor& tensor) {
-  return tensor.rank() == 1 && lowering.graph.host.is_int(lowering.graph.host.resolve(tensor.grid.front()), 0);
+bool is_skipped(const Builder& builder, const Tensor& tensor) {
+  return tensor.rank() == 1 && builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid.front()), 0);
 }
 
-Tensor joined(Lowering& lowering, std::span<const Tensor> tensors, size_t dim, std::string_view function) {
+Tensor joined(Builder& builder, std::span<const Tensor> tensors, size_t dim, std::string_view function) {
   const ir::DType type = common_type(tensors);
   std::vector<Tensor> parts;
   std::vector<LayoutId> layouts;
   for (const Tensor& tensor : tensors) {
     layouts.push_back(tensor.layout);
-    parts.push_back(operand_tensor(lowering, tensor, type, NumberCast::Wrapped));
-    const Shape first = shape_of(lowering, parts.front()), shape = shape_of(lowering, parts.back());
+    parts.push_back(operand_tensor(builder, tensor, type, NumberCast::Wrapped));
+    const Shape first = shape_of(builder, parts.front()), shape = shape_of(builder, parts.back());
     for (size_t d = 0; d < shape.size(); ++d) {
       if (d == dim) continue;
-      lowering.require(ir::Condition::Kind::Equal, first[d], shape[d],
-                       fmt::format("{}: sizes of tensors must match except in dimension {}, but are {{0}} and {{1}} "
-                                   "in dimension {}",
-                                   function, dim, d));
-      if (!lowering.graph.host.is_constant(shape[d])) lowering.graph.host.unify(first[d], shape[d]);
+      builder.require(ir::Condition::Kind::Equal, first[d], shape[d],
+                      fmt::format("{}: sizes of tensors must match except in dimension {}, but are {{0}} and {{1}} "
+                                  "in dimension {}",
+                                  function, dim, d));
+      if (!builder.graph.host.is_constant(shape[d])) builder.graph.host.unify(first[d], shape[d]);
     }
   }
-  Tensor result = concatenated(lowering, parts, dim);
-  result.layout = record_cat(lowering, std::move(layouts), shape_of(lowering, result));
+  Tensor result = concatenated(builder, parts, dim);
+  result.layout = record_cat(builder, std::move(layouts), shape_of(builder, result));
   return result;
 }
 
 }  // namespace
 
-Tensor cat(Lowering& lowering, std::span<const Tensor> tensors, const Value& dim) {
+Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) {
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) {
-    if (!is_skipped(lowering, tensor)) parts.push_back(tensor);
+    if (!is_skipped(builder, tensor)) parts.push_back(tensor);
   }
   if (parts.empty()) return tensors.front();
   const size_t rank = parts.front().rank();
-  if (rank == 0) lowering.fail("zero-dimensional tensors cannot be concatenated", "stack them");
+  if (rank == 0) builder.fail("zero-dimensional tensors cannot be concatenated", "stack them");
   for (const Tensor& part : parts) {
     if (part.rank() == rank) continue;
-    lowering.fail(fmt::format("tensors must have the same number of dimensions: got {} and {}", rank, part.rank()));
+    builder.fail(fmt::format("tensors must have the same number of dimensions: got {} and {}", rank, part.rank()));
   }
-  return joined(lowering, parts, resolve_dim(lowering, dim, rank), "cat");
+  return joined(builder, parts, resolve_dim(builder, dim, rank), "cat");
 }
 
-Tensor stack(Lowering& lowering, std::span<const Tensor> tensors, const Value& dim) {
+Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim) {
   const size_t rank = tensors.front().rank();
-  const size_t at = resolve_dim(lowering, dim, rank + 1);
+  const size_t at = resolve_dim(builder, dim, rank + 1);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() != rank) {
-      lowering.fail(
+      builder.fail(
           fmt::format("stack expects each tensor to be equal size, but got ranks {} and {}", rank, tensor.rank()));
     }
-    parts.push_back(unsqueeze(lowering, tensor, at));
+    parts.push_back(unsqueeze(builder, tensor, at));
   }
-  return joined(lowering, parts, at, "stack");
+  return joined(builder, parts, at, "stack");
 }
 
 }  // namespace ingot::frontend

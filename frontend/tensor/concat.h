@@ -2,12 +2,12 @@
 
 #include <span>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/tensor/builder.h"
 
 namespace ingot::frontend {
 
 /// torch.cat and torch.stack: tensors of one shape but for `dim` (cat), promoted together.
-Tensor cat(Lowering& lowering, std::span<const Tensor> tensors, const Value& dim);
-Tensor stack(Lowering& lowering, std::span<const Tensor> tensors, const Value& dim);
+Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim);
+Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim);
 
 }  // namespace ingot::frontend

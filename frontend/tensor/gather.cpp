@@ -12,48 +12,48 @@
 namespace ingot::frontend {
 namespace {
 
-void require_index_dtype(const Lowering& lowering, const Tensor& index, std::string_view function) {
+void require_index_dtype(const Builder& builder, const Tensor& index, std::string_view function) {
   if (index.dtype == ir::DType::I64 || index.dtype == ir::DType::I32) return;
   if (index.dtype == ir::DType::Bool || index.dtype == ir::DType::U8) {
-    lowering.fail(fmt::format("{} by a {} tensor takes it as a mask, and how many elements a mask keeps is only known "
-                              "when the op runs",
-                              function, name_of(index.dtype)),
-                  "choose with where(mask, x, other); for indices cast with .long()");
+    builder.fail(fmt::format("{} by a {} tensor takes it as a mask, and how many elements a mask keeps is only known "
+                             "when the op runs",
+                             function, name_of(index.dtype)),
+                 "choose with where(mask, x, other); for indices cast with .long()");
   }
-  lowering.fail(fmt::format("tensors used as indices must be int64 or int32, not {}", name_of(index.dtype)),
-                "cast with .long()");
+  builder.fail(fmt::format("tensors used as indices must be int64 or int32, not {}", name_of(index.dtype)),
+               "cast with .long()");
 }
 
-void require_whole(Lowering& lowering, const Tensor& x, size_t grid_dim) {
-  const ir::HostPool& host = lowering.graph.host;
+void require_whole(Builder& builder, const Tensor& x, size_t grid_dim) {
+  const ir::HostPool& host = builder.graph.host;
   for (const Tile& tile : x.tiles) {
-    if (host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(lowering, tile)[grid_dim], x.grid[grid_dim])) {
+    if (host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(builder, tile)[grid_dim], x.grid[grid_dim])) {
       continue;
     }
-    lowering.fail("indexing by a tensor along the dim of a stack or cat is not in the language",
-                  "choose between the parts with where(index == 0, a, b)");
+    builder.fail("indexing by a tensor along the dim of a stack or cat is not in the language",
+                 "choose between the parts with where(index == 0, a, b)");
   }
 }
 
 /// An index node in another index space: its dims are those from `first` on there.
-ir::NodeId placed_index(Lowering& lowering, const Tile& index, size_t first, const Shape& space) {
-  Reindexing view{identity_rows(lowering, index.shape.size()), index.shape, space};
+ir::NodeId placed_index(Builder& builder, const Tile& index, size_t first, const Shape& space) {
+  Reindexing view{identity_rows(builder, index.shape.size()), index.shape, space};
   for (Row& row : view.rows) row.terms[0].dim += static_cast<uint32_t>(first);
-  return reindex(lowering, index.node, view);
+  return reindex(builder, index.node, view);
 }
 
 /// Rows for the dims of a tile that are merged into one which `index` indexes.
-void gather_rows(Lowering& lowering, std::span<Row> rows, std::span<const ir::HostId> sizes, ir::NodeId index) {
+void gather_rows(Builder& builder, std::span<Row> rows, std::span<const ir::HostId> sizes, ir::NodeId index) {
   if (rows.size() == 1) {
-    rows[0] = {lowering.integer(0), {}, index};
+    rows[0] = {builder.integer(0), {}, index};
     return;
   }
-  index = wrapped_index(lowering, index, product(lowering, sizes));
+  index = wrapped_index(builder, index, product(builder, sizes));
   for (size_t i = 0; i < rows.size(); ++i) {
-    const ir::HostId inner = product(lowering, sizes.subspan(i + 1));
-    ir::NodeId coordinate = index_binary(lowering, ir::Op::FloorDivide, index, inner);
-    if (i > 0) coordinate = index_binary(lowering, ir::Op::Remainder, coordinate, sizes[i]);
-    rows[i] = {lowering.integer(0), {}, coordinate};
+    const ir::HostId inner = product(builder, sizes.subspan(i + 1));
+    ir::NodeId coordinate = index_binary(builder, ir::Op::FloorDivide, index, inner);
+    if (i > 0) coordinate = index_binary(builder, ir::Op::Remainder, coordinate, sizes[i]);
+    rows[i] = {builder.integer(0), {}, coordinate};
   }
 }
 
@@ -62,7 +62,7 @@ struct Plan {
   std::vector<size_t> before, indexed, after;
 };
 
-Tile indexed_tile(Lowering& lowering, const Tile& source, const Cell& cell, const Plan& plan) {
+Tile indexed_tile(Builder& builder, const Tile& source, const Cell& cell, const Plan& plan) {
   const Tile& index = cell.tiles.front();
   Tile result;
   std::vector<Row> rows(source.shape.size());
@@ -71,7 +71,7 @@ Tile indexed_tile(Lowering& lowering, const Tile& source, const Cell& cell, cons
       const auto [begin, count] = dims_of(source.groups, dim);
       for (size_t own = begin; own < begin + count; ++own) {
         rows[own] = {
-            lowering.integer(0), {{static_cast<uint32_t>(result.shape.size()), lowering.integer(1)}}, std::nullopt};
+            builder.integer(0), {{static_cast<uint32_t>(result.shape.size()), builder.integer(1)}}, std::nullopt};
         result.shape.push_back(source.shape[own]);
       }
       result.groups.push_back(static_cast<uint32_t>(count));
@@ -88,17 +88,17 @@ Tile indexed_tile(Lowering& lowering, const Tile& source, const Cell& cell, cons
 
   for (size_t k = 0; k < plan.indexed.size(); ++k) {
     const auto [begin, count] = dims_of(source.groups, plan.indexed[k]);
-    const ir::NodeId node = placed_index(lowering, cell.tiles[k], first, result.shape);
-    gather_rows(lowering, std::span(rows).subspan(begin, count), std::span(source.shape).subspan(begin, count), node);
+    const ir::NodeId node = placed_index(builder, cell.tiles[k], first, result.shape);
+    gather_rows(builder, std::span(rows).subspan(begin, count), std::span(source.shape).subspan(begin, count), node);
   }
-  result.node = reindex(lowering, source.node, {std::move(rows), source.shape, result.shape});
+  result.node = reindex(builder, source.node, {std::move(rows), source.shape, result.shape});
   result.groups = compose({}, result.groups, result.shape.size());
   return result;
 }
 
 }  // namespace
 
-Tensor index_by_tensors(Lowering& lowering, const Tensor& x, const std::map<size_t, Tensor>& indices) {
+Tensor index_by_tensors(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
   std::vector<Tensor> index_tensors;
   Plan plan;
   Groups before_groups, after_groups;
@@ -106,12 +106,12 @@ Tensor index_by_tensors(Lowering& lowering, const Tensor& x, const std::map<size
   for (size_t dim = 0; dim < x.rank(); ++dim) {
     const auto [begin, count] = dims_of(x.groups, dim);
     if (const auto index = indices.find(dim); index != indices.end()) {
-      require_index_dtype(lowering, index->second, "indexing");
-      if (count > 1) lowering.fail("indexing by a tensor along a flattened stack is not in the language");
-      require_whole(lowering, x, begin);
+      require_index_dtype(builder, index->second, "indexing");
+      if (count > 1) builder.fail("indexing by a tensor along a flattened stack is not in the language");
+      require_whole(builder, x, begin);
       plan.indexed.push_back(begin);
       index_tensors.push_back(index->second);
-      lowering.require(ir::Condition::Kind::NonEmpty, x.grid[begin], x.grid[begin]);
+      builder.require(ir::Condition::Kind::NonEmpty, x.grid[begin], x.grid[begin]);
       continue;
     }
     const bool in_front = neighbours && dim < indices.begin()->first;
@@ -119,7 +119,7 @@ Tensor index_by_tensors(Lowering& lowering, const Tensor& x, const std::map<size
     (in_front ? before_groups : after_groups).push_back(static_cast<uint32_t>(count));
   }
 
-  const Cells cells = common_cells(lowering, index_tensors);
+  const Cells cells = common_cells(builder, index_tensors);
   Tensor result;
   result.dtype = x.dtype;
   for (const size_t dim : plan.before) result.grid.push_back(x.grid[dim]);
@@ -130,91 +130,90 @@ Tensor index_by_tensors(Lowering& lowering, const Tensor& x, const std::map<size
   result.groups.insert(result.groups.end(), index_groups.begin(), index_groups.end());
   result.groups.insert(result.groups.end(), after_groups.begin(), after_groups.end());
   for (const Cell& cell : cells.cells) {
-    for (const Tile& tile : x.tiles) result.tiles.push_back(indexed_tile(lowering, tile, cell, plan));
+    for (const Tile& tile : x.tiles) result.tiles.push_back(indexed_tile(builder, tile, cell, plan));
   }
-  result = settled(lowering, std::move(result));
+  result = settled(builder, std::move(result));
 
-  ir::LayoutStep step{.kind = ir::LayoutStep::Kind::Gather, .inputs = {x.layout}, .shape = shape_of(lowering, result)};
+  ir::LayoutStep step{.kind = ir::LayoutStep::Kind::Gather, .inputs = {x.layout}, .shape = shape_of(builder, result)};
   for (const auto& [dim, index] : indices) {
     step.inputs.push_back(index.layout);
     step.dims.push_back(static_cast<uint32_t>(dim));
   }
-  result.layout = record_step(lowering, std::move(step));
+  result.layout = record_step(builder, std::move(step));
   return result;
 }
 
-Tensor select_by_tensor(Lowering& lowering, const Tensor& x, size_t dim, const Tensor& index) {
-  if (ir::category(index.dtype) != ir::Category::Integral) require_index_dtype(lowering, index, "indexing");
+Tensor select_by_tensor(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
+  if (ir::category(index.dtype) != ir::Category::Integral) require_index_dtype(builder, index, "indexing");
   Tensor wide = index;
-  if (index.dtype != ir::DType::I32) wide = operand_tensor(lowering, index, ir::DType::I64, NumberCast::Wrapped);
-  Tensor result = index_by_tensors(lowering, x, {{dim, wide}});
+  if (index.dtype != ir::DType::I32) wide = operand_tensor(builder, index, ir::DType::I64, NumberCast::Wrapped);
+  Tensor result = index_by_tensors(builder, x, {{dim, wide}});
   std::vector<std::vector<ir::Term>> rows;
   for (uint32_t d = 0; d < x.rank(); ++d) {
-    if (d != dim) rows.push_back({{d, lowering.integer(1)}});
+    if (d != dim) rows.push_back({{d, builder.integer(1)}});
   }
-  result.layout = record_view(lowering, x.layout, std::move(rows), shape_of(lowering, result));
+  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
   return result;
 }
 
-Tensor take(Lowering& lowering, const Tensor& x, const Tensor& index) {
+Tensor take(Builder& builder, const Tensor& x, const Tensor& index) {
   if (index.dtype != ir::DType::I64) {
-    lowering.fail(fmt::format("take expected a long tensor for index, but got {}", name_of(index.dtype)),
-                  "cast with .long()");
+    builder.fail(fmt::format("take expected a long tensor for index, but got {}", name_of(index.dtype)),
+                 "cast with .long()");
   }
-  const Shape shape = shape_of(lowering, x);
-  const ir::HostId count = product(lowering, shape);
-  Tensor result = index_by_tensors(lowering, reshape(lowering, x, {count}), {{0, index}});
-  result.layout = record_contiguous(lowering, shape_of(lowering, result));
+  const Shape shape = shape_of(builder, x);
+  const ir::HostId count = product(builder, shape);
+  Tensor result = index_by_tensors(builder, reshape(builder, x, {count}), {{0, index}});
+  result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
 }
 
-Tensor index_select(Lowering& lowering, const Tensor& x, size_t dim, const Tensor& index) {
-  if (index.rank() > 1) lowering.fail("index_select(): index is supposed to be a vector");
-  if (x.rank() == 0) lowering.fail("index_select of a 0-dim tensor is not in the language");
-  Tensor result = index_by_tensors(lowering, x, {{dim, index}});
-  if (index.rank() == 0) result = unsqueeze(lowering, result, dim);
-  result.layout = record_contiguous(lowering, shape_of(lowering, result));
+Tensor index_select(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
+  if (index.rank() > 1) builder.fail("index_select(): index is supposed to be a vector");
+  if (x.rank() == 0) builder.fail("index_select of a 0-dim tensor is not in the language");
+  Tensor result = index_by_tensors(builder, x, {{dim, index}});
+  if (index.rank() == 0) result = unsqueeze(builder, result, dim);
+  result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
 }
 
-Tensor gather(Lowering& lowering, const Tensor& x, size_t dim, const Tensor& index) {
-  require_index_dtype(lowering, index, "gather");
+Tensor gather(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
+  require_index_dtype(builder, index, "gather");
   if (index.rank() != x.rank() || x.rank() == 0) {
-    lowering.fail("gather: the index tensor must have the same number of dimensions as the input tensor, at least one");
+    builder.fail("gather: the index tensor must have the same number of dimensions as the input tensor, at least one");
   }
   if (x.tiles.size() > 1 || !x.groups.empty()) {
-    lowering.fail("gather from a stack or cat is not in the language",
-                  "choose between the parts with where(index == 0, a, b)");
+    builder.fail("gather from a stack or cat is not in the language",
+                 "choose between the parts with where(index == 0, a, b)");
   }
   const std::array<Tensor, 1> index_tensors{index};
-  const Cells cells = common_cells(lowering, index_tensors);
-  const Shape x_shape = shape_of(lowering, x), shape = shape_of(lowering, index);
+  const Cells cells = common_cells(builder, index_tensors);
+  const Shape x_shape = shape_of(builder, x), shape = shape_of(builder, index);
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (d == dim || lowering.graph.host.same(shape[d], x_shape[d])) continue;
-    lowering.require(ir::Condition::Kind::NonNegative, lowering.graph.host.sub(x_shape[d], shape[d]),
-                     lowering.integer(0),
-                     fmt::format("gather: the index must be no larger than the input at dimension {}", d));
+    if (d == dim || builder.graph.host.same(shape[d], x_shape[d])) continue;
+    builder.require(ir::Condition::Kind::NonNegative, builder.graph.host.sub(x_shape[d], shape[d]), builder.integer(0),
+                    fmt::format("gather: the index must be no larger than the input at dimension {}", d));
   }
-  lowering.require(ir::Condition::Kind::NonEmpty, x_shape[dim], x_shape[dim]);
+  builder.require(ir::Condition::Kind::NonEmpty, x_shape[dim], x_shape[dim]);
 
   Tile source = x.tiles.front();
-  for (size_t d = 0; d < x.rank(); ++d) source = linearise_tile(lowering, source, d);
+  for (size_t d = 0; d < x.rank(); ++d) source = linearise_tile(builder, source, d);
   Tensor result = index;
   result.dtype = x.dtype;
   result.tiles.clear();
   if (!cells.groups.empty()) {
-    lowering.fail("gather by a flattened stack is not in the language", "gather before flattening");
+    builder.fail("gather by a flattened stack is not in the language", "gather before flattening");
   }
   for (const Cell& cell : cells.cells) {
     Tile tile = cell.tiles.front();
-    for (size_t d = 0; d < x.rank(); ++d) tile = linearise_tile(lowering, tile, d);
-    std::vector<Row> rows = identity_rows(lowering, x.rank());
+    for (size_t d = 0; d < x.rank(); ++d) tile = linearise_tile(builder, tile, d);
+    std::vector<Row> rows = identity_rows(builder, x.rank());
     for (size_t d = 0; d < rows.size(); ++d) rows[d].offset = cell.offsets[d];
-    rows[dim] = {lowering.integer(0), {}, tile.node};
+    rows[dim] = {builder.integer(0), {}, tile.node};
     const Reindexing view{std::move(rows), source.shape, tile.shape};
-    result.tiles.push_back({reindex(lowering, source.node, view), tile.shape, {}, cell.offsets});
+    result.tiles.push_back({reindex(builder, source.node, view), tile.shape, {}, cell.offsets});
   }
-  result.layout = record_contiguous(lowering, shape);
+  result.layout = record_contiguous(builder, shape);
   return result;
 }
 

@@ -16,15 +16,15 @@ namespace {
 bool takes_a_dim(const Value& index) { return !index.is_none() && !index.is<Ellipsis>(); }
 
 /// The items of an index, with … written out as full slices.
-std::vector<Value> written_out(Lowering& lowering, const Value& index, size_t rank) {
+std::vector<Value> written_out(Builder& builder, const Value& index, size_t rank) {
   std::vector<Value> items{index};
   if (index.is<Tuple>()) items = *index.items();
   const auto used = static_cast<size_t>(std::ranges::count_if(items, takes_a_dim));
   if (used > rank) {
-    lowering.fail(fmt::format("too many indices for a tensor of dimension {}: {} are given", rank, used));
+    builder.fail(fmt::format("too many indices for a tensor of dimension {}: {} are given", rank, used));
   }
   const auto is_ellipsis = [](const Value& item) { return item.is<Ellipsis>(); };
-  if (std::ranges::count_if(items, is_ellipsis) > 1) lowering.fail("an index can have only one `...`");
+  if (std::ranges::count_if(items, is_ellipsis) > 1) builder.fail("an index can have only one `...`");
   auto at = std::ranges::find_if(items, is_ellipsis);
   if (at == items.end()) return items;
   at = items.erase(at);
@@ -33,62 +33,61 @@ std::vector<Value> written_out(Lowering& lowering, const Value& index, size_t ra
   return items;
 }
 
-std::optional<ir::HostId> bound(Lowering& lowering, const Value& value) {
+std::optional<ir::HostId> bound(Builder& builder, const Value& value) {
   if (value.is_none()) return std::nullopt;
-  if (!value.is_number() || lowering.graph.host.kind(value.number()) == ir::HostKind::Float) {
-    lowering.fail(fmt::format("the bounds of a slice must be integers or None, not {}", describe(value)),
-                  value.is_tensor() ? "the size of a result cannot depend on the values of a tensor" : "");
+  if (!value.is_number() || builder.graph.host.kind(value.number()) == ir::HostKind::Float) {
+    builder.fail(fmt::format("the bounds of a slice must be integers or None, not {}", describe(value)),
+                 value.is_tensor() ? "the size of a result cannot depend on the values of a tensor" : "");
   }
-  return lowering.graph.host.resolve(value.number());
+  return builder.graph.host.resolve(value.number());
 }
 
-Tensor sliced_by(Lowering& lowering, const Tensor& x, size_t dim, const Slice& range) {
+Tensor sliced_by(Builder& builder, const Tensor& x, size_t dim, const Slice& range) {
   const auto& [start, stop, step] = *range.bounds;
-  const int64_t stride = step.is_none() ? 1 : lowering.static_int(step, "the step of a slice");
-  return slice(lowering, x, dim, bound(lowering, start), bound(lowering, stop), stride);
+  const int64_t stride = step.is_none() ? 1 : builder.static_int(step, "the step of a slice");
+  return slice(builder, x, dim, bound(builder, start), bound(builder, stop), stride);
 }
 
-ir::HostId integer_index(Lowering& lowering, const Value& item) {
+ir::HostId integer_index(Builder& builder, const Value& item) {
   if (item.is_number()) {
-    const ir::HostId index = lowering.graph.host.resolve(item.number());
-    if (lowering.graph.host.kind(index) == ir::HostKind::Int) return index;
+    const ir::HostId index = builder.graph.host.resolve(item.number());
+    if (builder.graph.host.kind(index) == ir::HostKind::Int) return index;
   }
-  lowering.fail(
-      fmt::format("only integers, slices (`:`), ellipsis (`...`), None and integer tensors are valid indices, "
-                  "not {}",
-                  item.is_number() ? "a bool or a float" : describe(item)),
-      item.items() ? "stack the parts that you want: stack([x[0], x[2]])" : "");
+  builder.fail(fmt::format("only integers, slices (`:`), ellipsis (`...`), None and integer tensors are valid indices, "
+                           "not {}",
+                           item.is_number() ? "a bool or a float" : describe(item)),
+               item.items() ? "stack the parts that you want: stack([x[0], x[2]])" : "");
 }
 
 }  // namespace
 
-Value tensor_getitem(Lowering& lowering, const Value& value, const Value& index) {
+Value tensor_getitem(Builder& builder, const Value& value, const Value& index) {
   Tensor x = *value.tensor();
   std::map<size_t, Tensor> indices;
   size_t dim = 0;
-  for (const Value& item : written_out(lowering, index, x.rank())) {
+  for (const Value& item : written_out(builder, index, x.rank())) {
     if (item.is_none()) {
-      x = unsqueeze(lowering, x, dim++);
+      x = unsqueeze(builder, x, dim++);
     } else if (item.is<Slice>()) {
-      x = sliced_by(lowering, x, dim++, item.as<Slice>());
+      x = sliced_by(builder, x, dim++, item.as<Slice>());
     } else if (const Tensor* tensor = item.tensor()) {
       const bool is_integer = ir::category(tensor->dtype) == ir::Category::Integral && tensor->dtype != ir::DType::U8;
       if (tensor->rank() == 0 && is_integer) {
-        x = select_by_tensor(lowering, x, dim, *tensor);
+        x = select_by_tensor(builder, x, dim, *tensor);
       } else {
         indices.emplace(dim++, *tensor);
       }
     } else {
-      x = select(lowering, x, dim, integer_index(lowering, item));
+      x = select(builder, x, dim, integer_index(builder, item));
     }
   }
   if (indices.empty()) return x;
-  return index_by_tensors(lowering, x, indices);
+  return index_by_tensors(builder, x, indices);
 }
 
-std::vector<Value> tensor_iterate(Lowering& lowering, const Value& value) {
-  if (value.tensor()->rank() == 0) lowering.fail("iteration over a 0-dim tensor");
-  return unbind(lowering, *value.tensor(), 0);
+std::vector<Value> tensor_iterate(Builder& builder, const Value& value) {
+  if (value.tensor()->rank() == 0) builder.fail("iteration over a 0-dim tensor");
+  return unbind(builder, *value.tensor(), 0);
 }
 
 }  // namespace ingot::frontend

@@ -1,12 +1,14 @@
+#include "frontend/tensor/native.h"
+
 #include "frontend/tensor/pointwise.h"
 
 // The boundary of a native library function: a Call node a tile, which rounding and differentiation stop at. Its
 // operands are the tensors and the numbers of the call; flags have chosen the body already.
 
 namespace ingot::frontend {
-Value native_result(Lowering& lowering, std::string_view name, const Value& body, std::span<const Value> operands) {
+Value native_result(Builder& builder, std::string_view name, const Value& body, std::span<const Value> operands) {
   // A native function inside another is part of its formula.
-  if (!body.is_tensor() || lowering.native_depth > 0) return body;
+  if (!body.is_tensor() || builder.native) return body;
   const ir::DType dtype = body.tensor()->dtype;
   std::vector<Tensor> tensors{*body.tensor()};
   std::vector<Value> inputs;
@@ -14,18 +16,18 @@ Value native_result(Lowering& lowering, std::string_view name, const Value& body
     if (const Tensor* tensor = operand.tensor()) {
       tensors.push_back(*tensor);
       inputs.push_back(operand);
-    } else if (operand.is_number() && lowering.graph.host.kind(operand.number()) != ir::HostKind::Bool) {
-      const bool is_float = lowering.graph.host.kind(operand.number()) == ir::HostKind::Float;
+    } else if (operand.is_number() && builder.graph.host.kind(operand.number()) != ir::HostKind::Bool) {
+      const bool is_float = builder.graph.host.kind(operand.number()) == ir::HostKind::Float;
       const ir::DType type = is_float ? ir::DType::F64 : ir::DType::I64;
-      tensors.push_back(number_tensor(lowering, operand.number(), type, NumberCast::Wrapped));
+      tensors.push_back(number_tensor(builder, operand.number(), type, NumberCast::Wrapped));
     }
   }
-  Tensor result = combined(lowering, tensors, dtype, [&](std::span<const ir::NodeId> nodes) {
+  Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> nodes) {
     const std::span<const ir::NodeId> rest = nodes.subspan(1);
-    const ir::NodeId node = lowering.graph.call(name, nodes[0], {rest.begin(), rest.end()});
-    return finished_node(lowering, node, dtype);
+    const ir::NodeId node = builder.graph.call(name, nodes[0], {rest.begin(), rest.end()});
+    return finished_node(builder, node, dtype);
   });
-  record_operands(lowering, result, inputs, dtype);
+  record_operands(builder, result, inputs, dtype);
   return result;
 }
 

@@ -6,8 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "frontend/interpret/interpreter.h"
-
 namespace ingot::frontend {
 namespace {
 
@@ -16,37 +14,37 @@ std::string_view spelled(ir::Op op) {
   return name.substr(name.starts_with('_'));
 }
 
-void require_operands(Lowering& lowering, ir::Op op, std::span<const Value> operands) {
+void require_operands(Builder& builder, ir::Op op, std::span<const Value> operands) {
   for (const Value& operand : operands) {
     if (!operand.is_tensor() && !operand.is_number()) {
-      lowering.fail(fmt::format("{} takes tensors and numbers, not {}", spelled(op), describe(operand)));
+      builder.fail(fmt::format("{} takes tensors and numbers, not {}", spelled(op), describe(operand)));
     }
   }
   if (std::ranges::any_of(operands, [](const Value& operand) { return operand.is_tensor(); })) return;
-  lowering.fail(fmt::format("{} takes a tensor, not a number", spelled(op)),
-                operands.size() == 1 ? fmt::format("use math.{} for a Python number", spelled(op))
-                                     : "write Python's operators for numbers");
+  builder.fail(fmt::format("{} takes a tensor, not a number", spelled(op)),
+               operands.size() == 1 ? fmt::format("use math.{} for a Python number", spelled(op))
+                                    : "write Python's operators for numbers");
 }
 
-void require_accepted(Lowering& lowering, ir::Op op, std::span<const Value> operands, ir::DType work) {
+void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operands, ir::DType work) {
   const auto is_bool = [&](const Value& operand) {
     return operand.is_tensor() ? operand.tensor()->dtype == ir::DType::Bool
-                               : lowering.graph.host.kind(operand.number()) == ir::HostKind::Bool;
+                               : builder.graph.host.kind(operand.number()) == ir::HostKind::Bool;
   };
   // PyTorch refuses these by the operands' types, whatever they promote to.
   if (op == ir::Op::Sub && std::ranges::any_of(operands, is_bool)) {
-    lowering.fail("subtraction, the `-` operator, with a bool tensor is not supported",
-                  "to invert a mask use `~` or logical_not(), for the difference of two masks `^` or logical_xor()");
+    builder.fail("subtraction, the `-` operator, with a bool tensor is not supported",
+                 "to invert a mask use `~` or logical_not(), for the difference of two masks `^` or logical_xor()");
   }
   if (ir::info(op).accepts.contains(ir::category(work))) return;
   if (op == ir::Op::Neg) {
-    lowering.fail("negation, the `-` operator, on a bool tensor is not supported",
-                  "to invert a mask use `~` or logical_not()");
+    builder.fail("negation, the `-` operator, on a bool tensor is not supported",
+                 "to invert a mask use `~` or logical_not()");
   }
   const bool bits = ir::category(work) == ir::Category::Floating;
-  lowering.fail(fmt::format("\"{}\" is not implemented for {}", spelled(op), name_of(work)),
-                bits ? "it works on the bits of integers: cast with .to(torch.int32), or compare first"
-                     : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
+  builder.fail(fmt::format("\"{}\" is not implemented for {}", spelled(op), name_of(work)),
+               bits ? "it works on the bits of integers: cast with .to(torch.int32), or compare first"
+                    : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
 }
 
 /// Ops whose eager kernels take a Python number in float32 beside a 16-bit tensor; all others round it first.
@@ -64,9 +62,9 @@ bool keeps_numbers(ir::Op op) {
 }
 
 /// The result's node where the operand's type leaves nothing to compute.
-std::optional<ir::NodeId> trivial(Lowering& lowering, ir::Op op, std::span<const ir::NodeId> args, ir::DType work) {
+std::optional<ir::NodeId> trivial(Builder& builder, ir::Op op, std::span<const ir::NodeId> args, ir::DType work) {
   if (ir::is_floating(work)) return std::nullopt;
-  ir::Graph& graph = lowering.graph;
+  ir::Graph& graph = builder.graph;
   const auto constant = [&](bool value) { return graph.scalar(ir::DType::Bool, graph.host.boolean(value)); };
   switch (op) {
     case ir::Op::Floor:
@@ -87,7 +85,7 @@ std::optional<ir::NodeId> trivial(Lowering& lowering, ir::Op op, std::span<const
       return constant(true);
     case ir::Op::Signbit:
       if (!ir::is_signed(work)) return constant(false);
-      return graph.add(ir::Op::Lt, ir::DType::Bool, {args[0], graph.scalar(work, lowering.integer(0))});
+      return graph.add(ir::Op::Lt, ir::DType::Bool, {args[0], graph.scalar(work, builder.integer(0))});
     case ir::Op::Fmax:
       return graph.add(ir::Op::Maximum, work, {args[0], args[1]});
     case ir::Op::Fmin:
@@ -99,231 +97,199 @@ std::optional<ir::NodeId> trivial(Lowering& lowering, ir::Op op, std::span<const
 
 /// The number that a CUDA kernel is given to divide a tensor by: a Python number, or a CPU scalar beside CUDA tensors.
 /// The kernels multiply by its reciprocal. Inside native functions division is what it says.
-std::optional<ir::HostId> cuda_divisor(const Lowering& lowering, const Value& a, const Value& b) {
-  const bool multiplies = lowering.signature.device == Device::Cuda && lowering.native_depth == 0 && a.is_tensor();
+std::optional<ir::HostId> cuda_divisor(const Builder& builder, const Value& a, const Value& b) {
+  const bool multiplies = builder.signature.device == Device::Cuda && !builder.native && a.is_tensor();
   if (!multiplies) return std::nullopt;
   if (b.is_number()) return b.number();
-  if (!b.is_tensor() || !is_host_scalar(lowering, *b.tensor())) return std::nullopt;
-  return lowering.graph.host_of(b.tensor()->tiles.front().node);
+  if (!b.is_tensor() || !is_host_scalar(builder, *b.tensor())) return std::nullopt;
+  return builder.graph.host_of(b.tensor()->tiles.front().node);
 }
 
-bool has_floating_result(Lowering& lowering, const Value& a, const Value& b) {
-  return ir::is_floating(result_type(lowering, std::array{a, b}));
-}
-
-Value call_library(Lowering& lowering, std::string_view function, std::vector<Value> arguments) {
-  return call(lowering, global_name(function, true).value(), {std::move(arguments), {}});
-}
-
-ir::DType work_type(const Lowering& lowering, ir::Rule rule, ir::DType common) {
-  if (rule == ir::Rule::Float && !ir::is_floating(common)) return lowering.signature.default_dtype;
+ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
+  if (rule == ir::Rule::Float && !ir::is_floating(common)) return builder.signature.default_dtype;
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
 }
 
 }  // namespace
 
-void record_operands(Lowering& lowering, Tensor& result, std::span<const Value> operands, ir::DType common) {
-  if (lowering.native_depth > 0) return;
+void record_operands(Builder& builder, Tensor& result, std::span<const Value> operands, ir::DType common) {
+  if (builder.native) return;
   std::vector<LayoutId> inputs;
   for (const Value& operand : operands) {
     if (operand.is_none()) continue;
     const Tensor* tensor = operand.tensor();
     if (!tensor) {
-      inputs.push_back(record_contiguous(lowering, {}));
-    } else if (tensor->dtype != common && lowering.signature.device == Device::Cpu) {
-      inputs.push_back(record_preserve(lowering, tensor->layout, shape_of(lowering, *tensor)));
+      inputs.push_back(record_contiguous(builder, {}));
+    } else if (tensor->dtype != common && builder.signature.device == Device::Cpu) {
+      inputs.push_back(record_preserve(builder, tensor->layout, shape_of(builder, *tensor)));
     } else {
       inputs.push_back(tensor->layout);
     }
   }
-  result.layout = record_pointwise(lowering, std::move(inputs), shape_of(lowering, result));
+  result.layout = record_pointwise(builder, std::move(inputs), shape_of(builder, result));
 }
 
-Value pointwise(Lowering& lowering, ir::Op op, std::span<const Value> operands) {
-  require_operands(lowering, op, operands);
+Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
+  require_operands(builder, op, operands);
   const ir::OpInfo& row = ir::info(op);
-  const ir::DType common = result_type(lowering, operands);
-  const ir::DType work = work_type(lowering, row.rule, common);
-  require_accepted(lowering, op, operands, work);
+  const ir::DType common = result_type(builder, operands);
+  const ir::DType work = work_type(builder, row.rule, common);
+  require_accepted(builder, op, operands, work);
 
   const NumberCast numbers = keeps_numbers(op) ? NumberCast::Wrapped : NumberCast::Rounded;
   std::vector<Tensor> tensors;
-  for (const Value& operand : operands) tensors.push_back(operand_tensor(lowering, operand, work, numbers));
+  for (const Value& operand : operands) tensors.push_back(operand_tensor(builder, operand, work, numbers));
   const bool truth = row.rule == ir::Rule::Compare || row.rule == ir::Rule::Logical;
   const ir::DType dtype = truth ? ir::DType::Bool : work;
-  Tensor result = combined(lowering, tensors, dtype, [&](std::span<const ir::NodeId> args) {
-    if (const auto known = trivial(lowering, op, args, work)) return *known;
-    const ir::NodeId node = lowering.graph.add(op, ir::compute_type(dtype), {args.begin(), args.end()});
-    return finished_node(lowering, node, dtype);
+  Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> args) {
+    if (const auto known = trivial(builder, op, args, work)) return *known;
+    const ir::NodeId node = builder.graph.add(op, ir::compute_type(dtype), {args.begin(), args.end()});
+    return finished_node(builder, node, dtype);
   });
-  record_operands(lowering, result, operands, row.rule == ir::Rule::Logical ? common : work);
+  record_operands(builder, result, operands, row.rule == ir::Rule::Logical ? common : work);
   return result;
 }
 
-Value divide_operator(Lowering& lowering, const Value& a, const Value& b) {
-  if (a.is_number() && lowering.native_depth == 0) {
-    return pointwise(lowering, ir::Op::Mul, {pointwise(lowering, ir::Op::Reciprocal, {b}), a});
+Value divide_operator(Builder& builder, const Value& a, const Value& b) {
+  if (a.is_number() && !builder.native) {
+    return pointwise(builder, ir::Op::Mul, {pointwise(builder, ir::Op::Reciprocal, {b}), a});
   }
-  return divide(lowering, a, b, None{});
+  return divide(builder, a, b);
 }
 
-Value divide(Lowering& lowering, const Value& a, const Value& b, const Value& mode) {
-  if (mode.is_none()) {
-    if (const auto number = cuda_divisor(lowering, a, b)) {
-      // The reciprocal is taken in double, whatever the dtype.
-      const auto f64 = static_cast<uint32_t>(ir::DType::F64);
-      const Value inverse = Number{lowering.host(ir::HostOp::ReciprocalIn, {*number}, f64)};
-      return pointwise(lowering, ir::Op::Mul, {a, inverse});
-    }
-    return pointwise(lowering, ir::Op::Div, {a, b});
-  }
-  if (mode.is<std::string>() && mode.as<std::string>() == "floor") return floor_divide(lowering, a, b);
-  if (mode.is<std::string>() && mode.as<std::string>() == "trunc") {
-    const auto number = cuda_divisor(lowering, a, b);
-    if (number && has_floating_result(lowering, a, b)) {
-      return call_library(lowering, "_trunc_divide_number", {a, Number{*number}});
-    }
-    return pointwise(lowering, ir::Op::TruncDivide, {a, b});
-  }
-  lowering.fail("div expected rounding_mode to be one of None, 'trunc', or 'floor'");
+Value divide(Builder& builder, const Value& a, const Value& b) {
+  const auto number = cuda_divisor(builder, a, b);
+  if (!number) return pointwise(builder, ir::Op::Div, {a, b});
+  // The reciprocal is taken in double, whatever the dtype.
+  const auto f64 = static_cast<uint32_t>(ir::DType::F64);
+  const Value inverse = Number{builder.host(ir::HostOp::ReciprocalIn, {*number}, f64)};
+  return pointwise(builder, ir::Op::Mul, {a, inverse});
 }
 
-Value floor_divide(Lowering& lowering, const Value& a, const Value& b) {
-  const auto number = cuda_divisor(lowering, a, b);
-  if (number && has_floating_result(lowering, a, b)) {
-    return call_library(lowering, "_floor_divide_number", {a, Number{*number}});
-  }
-  return pointwise(lowering, ir::Op::FloorDivide, {a, b});
+bool multiplies_by_reciprocal(Builder& builder, const Value& a, const Value& b) {
+  return cuda_divisor(builder, a, b) && ir::is_floating(result_type(builder, std::array{a, b}));
 }
 
-Value add_scaled(Lowering& lowering, ir::Op op, const Value& a, const Value& b, const Value& alpha) {
-  ir::HostPool& host = lowering.graph.host;
-  if (!alpha.is_number()) lowering.fail(fmt::format("alpha must be a number, not {}", describe(alpha)));
+Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha) {
+  ir::HostPool& host = builder.graph.host;
+  if (!alpha.is_number()) builder.fail(fmt::format("alpha must be a number, not {}", describe(alpha)));
   const ir::HostId factor = host.resolve(alpha.number());
   const bool one =
       host.is_constant(factor) && host.value(factor).as_double() == 1.0 && host.kind(factor) != ir::HostKind::Bool;
-  if (one) return pointwise(lowering, op, {a, b});
+  if (one) return pointwise(builder, op, {a, b});
 
   const std::array<Value, 2> operands{a, b};
-  require_operands(lowering, op, operands);
-  const ir::DType type = result_type(lowering, operands);
-  require_accepted(lowering, op, operands, type);
+  require_operands(builder, op, operands);
+  const ir::DType type = result_type(builder, operands);
+  require_accepted(builder, op, operands, type);
   if (host.kind(factor) == ir::HostKind::Bool && type != ir::DType::Bool) {
-    lowering.fail("Boolean alpha only supported for Boolean results");
+    builder.fail("Boolean alpha only supported for Boolean results");
   }
   if (host.kind(factor) == ir::HostKind::Float && !ir::is_floating(type)) {
-    lowering.fail("for integral input tensors, argument alpha must not be a floating point number");
+    builder.fail("for integral input tensors, argument alpha must not be a floating point number");
   }
-  const ir::HostId signed_factor = op == ir::Op::Sub ? lowering.host(ir::HostOp::Neg, {factor}) : factor;
-  const std::array<Tensor, 3> tensors{number_tensor(lowering, signed_factor, type, NumberCast::Wrapped),
-                                      operand_tensor(lowering, b, type, NumberCast::Wrapped),
-                                      operand_tensor(lowering, a, type, NumberCast::Wrapped)};
-  Tensor result = combined(lowering, tensors, type, [&](std::span<const ir::NodeId> args) {
+  const ir::HostId signed_factor = op == ir::Op::Sub ? builder.host(ir::HostOp::Neg, {factor}) : factor;
+  const std::array<Tensor, 3> tensors{number_tensor(builder, signed_factor, type, NumberCast::Wrapped),
+                                      operand_tensor(builder, b, type, NumberCast::Wrapped),
+                                      operand_tensor(builder, a, type, NumberCast::Wrapped)};
+  Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::DType work = ir::compute_type(type);
-    ir::Graph& graph = lowering.graph;
+    ir::Graph& graph = builder.graph;
     const ir::NodeId node =
         ir::is_floating(type)
             ? graph.add(ir::Op::Fma, work, {args.begin(), args.end()})
             : graph.add(ir::Op::Add, work, {args[2], graph.add(ir::Op::Mul, work, {args[0], args[1]})});
-    return finished_node(lowering, node, type);
+    return finished_node(builder, node, type);
   });
-  record_operands(lowering, result, operands, type);
+  record_operands(builder, result, operands, type);
   return result;
 }
 
-Value power(Lowering& lowering, const Value& base, const Value& exponent) {
-  ir::HostPool& host = lowering.graph.host;
+Value power(Builder& builder, const Value& base, const Value& exponent) {
+  ir::HostPool& host = builder.graph.host;
   const Tensor* tensor = exponent.tensor();
-  const bool by_number = exponent.is_number() || (tensor && is_host_scalar(lowering, *tensor));
+  const bool by_number = exponent.is_number() || (tensor && is_host_scalar(builder, *tensor));
   if (!base.is_tensor()) {
     // number ** tensor: PyTorch makes its result contiguous, whatever the exponent's strides.
-    Tensor result = *pointwise(lowering, ir::Op::Pow, {base, exponent}).tensor();
-    result.layout = record_contiguous(lowering, shape_of(lowering, result));
+    Tensor result = *pointwise(builder, ir::Op::Pow, {base, exponent}).tensor();
+    result.layout = record_contiguous(builder, shape_of(builder, result));
     return result;
   }
-  if (!by_number) return pointwise(lowering, ir::Op::Pow, {base, exponent});
+  if (!by_number) return pointwise(builder, ir::Op::Pow, {base, exponent});
   const std::array<Value, 2> operands{base, exponent};
-  const ir::DType type = result_type(lowering, operands);
+  const ir::DType type = result_type(builder, operands);
   // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
   const auto is_root = [&](double value) {
     return exponent.is_number() && host.is_constant(exponent.number()) &&
            std::abs(host.value(exponent.number()).as_double()) == value;
   };
-  if (type == ir::DType::F16 && lowering.signature.device == Device::Cpu && is_root(0.5)) {
-    return pointwise(lowering, ir::Op::Pow, operands);
+  if (type == ir::DType::F16 && builder.signature.device == Device::Cpu && is_root(0.5)) {
+    return pointwise(builder, ir::Op::Pow, operands);
   }
   if (ir::category(type) == ir::Category::Integral) {
-    const ir::HostId number = tensor ? lowering.graph.host_of(tensor->tiles.front().node) : exponent.number();
-    const ir::HostId not_negative = lowering.host(ir::HostOp::Ge, {number, lowering.integer(0)});
-    lowering.require(ir::Condition::Kind::True, not_negative, host.integer(0),
-                     "integers to negative integer powers are not allowed");
+    const ir::HostId number = tensor ? builder.graph.host_of(tensor->tiles.front().node) : exponent.number();
+    const ir::HostId not_negative = builder.host(ir::HostOp::Ge, {number, builder.integer(0)});
+    builder.require(ir::Condition::Kind::True, not_negative, host.integer(0),
+                    "integers to negative integer powers are not allowed");
   }
-  return pointwise(lowering, ir::Op::PowNumber, operands);
+  return pointwise(builder, ir::Op::PowNumber, operands);
 }
 
-Value nextafter(Lowering& lowering, const Value& from, const Value& towards) {
-  const std::array<Value, 2> operands{from, towards};
-  // The neighbours of a 16-bit float are not those of the float32 that it is computed in.
-  if (ir::is_half(result_type(lowering, operands))) return call_library(lowering, "_nextafter16", {from, towards});
-  return pointwise(lowering, ir::Op::Nextafter, operands);
-}
-
-Value clamp(Lowering& lowering, const Value& x, const Value& low, const Value& high) {
+Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high) {
   if (!x.is_tensor()) {
-    lowering.fail(fmt::format("clamp takes a tensor, not {}", describe(x)), "use min and max for Python numbers");
+    builder.fail(fmt::format("clamp takes a tensor, not {}", describe(x)), "use min and max for Python numbers");
   }
-  if (low.is_none() && high.is_none()) lowering.fail("clamp: at least one of 'min' or 'max' must not be None");
+  if (low.is_none() && high.is_none()) builder.fail("clamp: at least one of 'min' or 'max' must not be None");
   std::vector<Value> operands{x};
   for (const Value& limit : {low, high}) {
     if (!limit.is_none()) operands.push_back(limit);
   }
-  const ir::DType type = result_type(lowering, operands);
+  const ir::DType type = result_type(builder, operands);
   std::vector<Tensor> tensors;
   for (const Value& operand : operands) {
-    tensors.push_back(operand_tensor(lowering, operand, type, NumberCast::Checked));
+    tensors.push_back(operand_tensor(builder, operand, type, NumberCast::Checked));
   }
   // The limit comes first: where both are zeros, the eager kernels keep x's.
-  Tensor result = combined(lowering, tensors, type, [&](std::span<const ir::NodeId> args) {
+  Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::DType work = ir::compute_type(type);
     ir::NodeId node = args[0];
-    if (!low.is_none()) node = lowering.graph.add(ir::Op::Maximum, work, {args[1], node});
-    if (!high.is_none()) node = lowering.graph.add(ir::Op::Minimum, work, {args.back(), node});
-    return finished_node(lowering, node, type);
+    if (!low.is_none()) node = builder.graph.add(ir::Op::Maximum, work, {args[1], node});
+    if (!high.is_none()) node = builder.graph.add(ir::Op::Minimum, work, {args.back(), node});
+    return finished_node(builder, node, type);
   });
   std::erase_if(operands, [](const Value& operand) { return operand.is_number(); });
-  record_operands(lowering, result, operands, type);
+  record_operands(builder, result, operands, type);
   return result;
 }
 
-Value where(Lowering& lowering, const Value& condition, const Value& a, const Value& b) {
+Value where(Builder& builder, const Value& condition, const Value& a, const Value& b) {
   const Tensor* chosen = condition.tensor();
   if (!chosen) {
-    lowering.fail(fmt::format("where takes a boolean tensor as its condition, not {}", describe(condition)),
-                  "for a condition known beforehand write `a if condition else b`");
+    builder.fail(fmt::format("where takes a boolean tensor as its condition, not {}", describe(condition)),
+                 "for a condition known beforehand write `a if condition else b`");
   }
   if (chosen->dtype != ir::DType::Bool) {
-    lowering.fail(fmt::format("where expected a boolean tensor as its condition, but got {}", describe(condition)),
-                  "compare it: where(c != 0, a, b)");
+    builder.fail(fmt::format("where expected a boolean tensor as its condition, but got {}", describe(condition)),
+                 "compare it: where(c != 0, a, b)");
   }
   const std::array<Value, 2> arms{a, b};
-  const ir::DType type = result_type(lowering, arms);
-  const std::array<Tensor, 3> tensors{*chosen, operand_tensor(lowering, a, type, NumberCast::Checked),
-                                      operand_tensor(lowering, b, type, NumberCast::Checked)};
-  Tensor result = combined(lowering, tensors, type, [&](std::span<const ir::NodeId> args) {
-    const ir::NodeId node = lowering.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
-    return finished_node(lowering, node, type);
+  const ir::DType type = result_type(builder, arms);
+  const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, NumberCast::Checked),
+                                      operand_tensor(builder, b, type, NumberCast::Checked)};
+  Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
+    const ir::NodeId node = builder.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
+    return finished_node(builder, node, type);
   });
-  if (lowering.native_depth == 0) {
+  if (!builder.native) {
     // PyTorch casts the arms before the kernel, on every device.
     std::vector<LayoutId> inputs{chosen->layout};
     for (const Value& arm : arms) {
       const Tensor* tensor = arm.tensor();
-      inputs.push_back(!tensor ? record_contiguous(lowering, {})
-                       : tensor->dtype == type
-                           ? tensor->layout
-                           : record_preserve(lowering, tensor->layout, shape_of(lowering, *tensor)));
+      inputs.push_back(!tensor                 ? record_contiguous(builder, {})
+                       : tensor->dtype == type ? tensor->layout
+                                               : record_preserve(builder, tensor->layout, shape_of(builder, *tensor)));
     }
-    result.layout = record_pointwise(lowering, std::move(inputs), shape_of(lowering, result));
+    result.layout = record_pointwise(builder, std::move(inputs), shape_of(builder, result));
   }
   return result;
 }

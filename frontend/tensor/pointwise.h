@@ -15,30 +15,28 @@ namespace ingot::frontend {
 
 /// A primitive of ops.def. Operands are tensors and numbers, at least one a tensor. What a dtype makes trivial is
 /// folded: floor of integers, isnan of integers, …
-Value pointwise(Lowering& lowering, ir::Op op, std::span<const Value> operands);
-inline Value pointwise(Lowering& lowering, ir::Op op, std::initializer_list<Value> operands) {
-  return pointwise(lowering, op, std::span(operands.begin(), operands.size()));
+Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands);
+inline Value pointwise(Builder& builder, ir::Op op, std::initializer_list<Value> operands) {
+  return pointwise(builder, op, std::span(operands.begin(), operands.size()));
 }
 
 /// Records the step of an op over these operands of a common dtype, as TensorIterator sees them; null operands were
 /// left out. Sets the result's layout.
-void record_operands(Lowering& lowering, Tensor& result, std::span<const Value> operands, ir::DType common);
+void record_operands(Builder& builder, Tensor& result, std::span<const Value> operands, ir::DType common);
 
 // The functions whose formula depends on more than their operands' types.
 
 /// a / b of Python's operator: of a number it is the reciprocal times the number.
-Value divide_operator(Lowering& lowering, const Value& a, const Value& b);
-/// torch.floor_divide and `//`.
-Value floor_divide(Lowering& lowering, const Value& a, const Value& b);
-/// torch.div; `mode` is None, "floor" or "trunc".
-Value divide(Lowering& lowering, const Value& a, const Value& b, const Value& mode);
+Value divide_operator(Builder& builder, const Value& a, const Value& b);
+/// torch.div without a rounding mode.
+Value divide(Builder& builder, const Value& a, const Value& b);
+/// Whether eager's kernel of a floating quotient a / b multiplies by the reciprocal of b: on CUDA, where b is a number.
+bool multiplies_by_reciprocal(Builder& builder, const Value& a, const Value& b);
 /// a + alpha * b, or a - alpha * b.
-Value add_scaled(Lowering& lowering, ir::Op op, const Value& a, const Value& b, const Value& alpha);
-Value power(Lowering& lowering, const Value& base, const Value& exponent);
-/// The next value of the operands' common type.
-Value nextafter(Lowering& lowering, const Value& from, const Value& towards);
+Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha);
+Value power(Builder& builder, const Value& base, const Value& exponent);
 /// Each limit may be None; a NaN passes.
-Value clamp(Lowering& lowering, const Value& x, const Value& low, const Value& high);
-Value where(Lowering& lowering, const Value& condition, const Value& a, const Value& b);
+Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high);
+Value where(Builder& builder, const Value& condition, const Value& a, const Value& b);
 
 }  // namespace ingot::frontend

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/tensor/builder.h"
 
 // Types: PyTorch's promotion, casts, and how 16-bit floats are held. A tensor's dtype is PyTorch's; its nodes have that
 // dtype or, where it is a 16-bit float, float32, in which it is computed. `numerics = eager` rounds to the dtype after
@@ -12,14 +12,14 @@ namespace ingot::frontend {
 
 /// torch.result_type: the dtype of values by PyTorch's three ranks (tensors with dims, 0-dim tensors, Python numbers),
 /// a higher rank losing to a lower one only where that is of a higher category.
-ir::DType result_type(Lowering& lowering, std::span<const Value> values);
+ir::DType result_type(Builder& builder, std::span<const Value> values);
 
 /// A node's value in the type in which `type` is computed.
-ir::NodeId work_node(Lowering& lowering, ir::NodeId node, ir::DType type);
+ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type);
 /// A node's value rounded to `type` itself: float32 to float16, the rest as work_node.
-ir::NodeId exact_node(Lowering& lowering, ir::NodeId node, ir::DType type);
+ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type);
 /// What an op leaves of its result of dtype `type`: rounded where `numerics = eager` rounds.
-ir::NodeId finished_node(Lowering& lowering, ir::NodeId node, ir::DType type);
+ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type);
 
 /// How a Python number becomes an element of a tensor's dtype. Inside a native library function it stays in float32.
 enum class NumberCast {
@@ -28,16 +28,16 @@ enum class NumberCast {
   Checked,  ///< as Rounded, but an integer that does not fit is an error
 };
 /// A tensor of rank 0 that holds a number.
-Tensor number_tensor(Lowering& lowering, ir::HostId number, ir::DType type, NumberCast cast);
+Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast);
 /// A tensor or a number as a tensor of a dtype, as promotion makes operands.
-Tensor operand_tensor(Lowering& lowering, const Value& value, ir::DType type, NumberCast cast);
+Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast);
 
 /// x.to(type): always rounds to a 16-bit float; of the tensor's own dtype it gives the same tensor.
-Tensor cast(Lowering& lowering, const Tensor& tensor, ir::DType type);
+Tensor cast(Builder& builder, const Tensor& tensor, ir::DType type);
 /// x.view(type): the same bits as a dtype of the same width.
-Tensor bitcast(Lowering& lowering, const Tensor& tensor, ir::DType type);
+Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type);
 
 /// Whether a tensor is a CPU scalar beside CUDA tensors or a torch.tensor(number): PyTorch reads its value on the host.
-bool is_host_scalar(const Lowering& lowering, const Tensor& tensor);
+bool is_host_scalar(const Builder& builder, const Tensor& tensor);
 
 }  // namespace ingot::frontend

@@ -31,18 +31,18 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
 
 class Reindexer {
  public:
-  Reindexer(Lowering& lowering, const Reindexing& view)
-      : lowering_(lowering), graph_(lowering.graph), host_(lowering.graph.host), view_(view) {}
+  Reindexer(Builder& builder, const Reindexing& view)
+      : builder_(builder), graph_(builder.graph), host_(builder.graph.host), view_(view) {}
 
   ir::NodeId run(ir::NodeId root) {
     for (const ir::NodeId id : reachable(graph_, root)) {
       const ir::NodeId moved = rebuilt(id);
       const ir::Op op = graph_[moved].op;
       // A read is where the author indexes: messages speak of `table[0, t]`, not of the parameter.
-      if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) lowering_.placed(moved);
+      if (moved != id && (op == ir::Op::Load || op == ir::Op::Gather)) builder_.placed(moved);
       if (moved != id) graph_.carry(graph_, id, moved);
       moved_[id.index] = moved;
-      lowering_.check_limits();
+      builder_.check_limits();
     }
     return moved_.at(root.index);
   }
@@ -75,22 +75,22 @@ class Reindexer {
   /// The old coordinate along a dim, as an int64 node over the new index space.
   ir::NodeId coordinate(size_t dim) {
     const Row& row = view_.rows[dim];
-    if (row.gathered) return wrapped_index(lowering_, *row.gathered, view_.from[dim]);
+    if (row.gathered) return wrapped_index(builder_, *row.gathered, view_.from[dim]);
     std::optional<ir::NodeId> sum;
     for (const ir::Term& term : row.terms) {
-      if (is_one(lowering_, view_.to[term.dim])) continue;
-      const ir::NodeId position = index_position(lowering_, view_.to, term.dim);
-      const ir::NodeId scaled = index_binary(lowering_, ir::Op::Mul, position, term.coef);
+      if (is_one(builder_, view_.to[term.dim])) continue;
+      const ir::NodeId position = index_position(builder_, view_.to, term.dim);
+      const ir::NodeId scaled = index_binary(builder_, ir::Op::Mul, position, term.coef);
       sum = sum ? graph_.add(ir::Op::Add, ir::DType::I64, {*sum, scaled}) : scaled;
     }
-    return sum ? index_binary(lowering_, ir::Op::Add, *sum, row.offset) : index_scalar(lowering_, row.offset);
+    return sum ? index_binary(builder_, ir::Op::Add, *sum, row.offset) : index_scalar(builder_, row.offset);
   }
 
   ir::NodeId access(ir::NodeId id, const ir::Node& node) {
     const ir::Access old = graph_.access(id);
     ir::Access access{old.source, old.offsets, {}, old.leads};
     std::vector<ir::NodeId> indices = moved(node.args);
-    std::vector<ir::HostId> sizes(view_.to.size(), lowering_.integer(1));
+    std::vector<ir::HostId> sizes(view_.to.size(), builder_.integer(1));
     std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
 
     const size_t skipped = view_.from.size() - old.dims.size();
@@ -100,8 +100,8 @@ class Reindexer {
       const ir::HostId full = host_.resolve(view_.from[skipped + j]);
       const Row& row = view_.rows[skipped + j];
       // A dim that may be of size 1 while the value is wider: 0 makes steps along it go nowhere.
-      const bool exact = size == full || not_one(lowering_, size);
-      const ir::HostId moves = exact ? lowering_.integer(1) : lowering_.host(ir::HostOp::NotOne, {size});
+      const bool exact = size == full || not_one(builder_, size);
+      const ir::HostId moves = exact ? builder_.integer(1) : builder_.host(ir::HostOp::NotOne, {size});
       if (row.gathered) {
         ir::Lead lead{full, {}};
         for (const ir::Term& term : old.dims[j].terms) {
@@ -118,9 +118,8 @@ class Reindexer {
       for (const ir::Term& part : row.terms) {
         const bool unchanged = row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
         sizes[part.dim] = unchanged ? size
-                          : exact
-                              ? host_.resolve(view_.to[part.dim])
-                              : lowering_.host(ir::HostOp::Select, {moves, view_.to[part.dim], lowering_.integer(1)});
+                          : exact   ? host_.resolve(view_.to[part.dim])
+                                  : builder_.host(ir::HostOp::Select, {moves, view_.to[part.dim], builder_.integer(1)});
         for (const ir::Term& term : old.dims[j].terms) {
           const ir::HostId step = host_.mul(term.coef, part.coef);
           auto [at, inserted] = terms[part.dim].try_emplace(term.dim, step);
@@ -143,69 +142,69 @@ class Reindexer {
       for (const auto& [source_dim, coef] : terms[k]) {
         if (!host_.is_int(coef, 0)) dim.terms.push_back({source_dim, coef});
       }
-      if (dim.terms.empty() || host_.is_int(dim.size, 1)) dim = {lowering_.integer(1), {}};
+      if (dim.terms.empty() || host_.is_int(dim.size, 1)) dim = {builder_.integer(1), {}};
       if (!dims.empty() || !dim.terms.empty()) dims.push_back(std::move(dim));
     }
     return dims;
   }
 
-  Lowering& lowering_;
+  Builder& builder_;
   ir::Graph& graph_;
   ir::HostPool& host_;
   const Reindexing& view_;
   std::unordered_map<uint32_t, ir::NodeId> moved_;
 };
 
-bool is_identity(const Lowering& lowering, const Reindexing& view) {
-  if (!same_shape(lowering, view.from, view.to)) return false;
+bool is_identity(const Builder& builder, const Reindexing& view) {
+  if (!same_shape(builder, view.from, view.to)) return false;
   for (size_t d = 0; d < view.rows.size(); ++d) {
     const Row& row = view.rows[d];
-    if (row.gathered || !lowering.graph.host.is_int(row.offset, 0)) return false;
+    if (row.gathered || !builder.graph.host.is_int(row.offset, 0)) return false;
     if (row.terms.size() != 1 || row.terms[0].dim != d) return false;
-    if (!lowering.graph.host.is_int(row.terms[0].coef, 1)) return false;
+    if (!builder.graph.host.is_int(row.terms[0].coef, 1)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-std::vector<Row> identity_rows(Lowering& lowering, size_t rank) {
+std::vector<Row> identity_rows(Builder& builder, size_t rank) {
   std::vector<Row> rows;
   for (uint32_t d = 0; d < rank; ++d) {
-    rows.push_back({lowering.integer(0), {{d, lowering.integer(1)}}, std::nullopt});
+    rows.push_back({builder.integer(0), {{d, builder.integer(1)}}, std::nullopt});
   }
   return rows;
 }
 
-ir::NodeId reindex(Lowering& lowering, ir::NodeId node, const Reindexing& reindexing) {
-  if (is_identity(lowering, reindexing)) return node;
-  return Reindexer(lowering, reindexing).run(node);
+ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexing) {
+  if (is_identity(builder, reindexing)) return node;
+  return Reindexer(builder, reindexing).run(node);
 }
 
-ir::NodeId index_position(Lowering& lowering, std::span<const ir::HostId> shape, size_t dim) {
-  if (is_one(lowering, shape[dim])) return index_scalar(lowering, lowering.integer(0));
-  const ir::NodeId position = lowering.graph.index(static_cast<uint32_t>(shape.size() - 1 - dim));
-  if (not_one(lowering, shape[dim])) return position;
-  return index_binary(lowering, ir::Op::Mul, position, lowering.host(ir::HostOp::NotOne, {shape[dim]}));
+ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim) {
+  if (is_one(builder, shape[dim])) return index_scalar(builder, builder.integer(0));
+  const ir::NodeId position = builder.graph.index(static_cast<uint32_t>(shape.size() - 1 - dim));
+  if (not_one(builder, shape[dim])) return position;
+  return index_binary(builder, ir::Op::Mul, position, builder.host(ir::HostOp::NotOne, {shape[dim]}));
 }
 
-ir::NodeId index_scalar(Lowering& lowering, ir::HostId value) {
-  return lowering.graph.scalar(ir::DType::I64, lowering.graph.host.resolve(value));
+ir::NodeId index_scalar(Builder& builder, ir::HostId value) {
+  return builder.graph.scalar(ir::DType::I64, builder.graph.host.resolve(value));
 }
 
-ir::NodeId index_binary(Lowering& lowering, ir::Op op, ir::NodeId a, ir::HostId b) {
-  const ir::HostPool& host = lowering.graph.host;
+ir::NodeId index_binary(Builder& builder, ir::Op op, ir::NodeId a, ir::HostId b) {
+  const ir::HostPool& host = builder.graph.host;
   if (op == ir::Op::Add && host.is_int(b, 0)) return a;
   if ((op == ir::Op::Mul || op == ir::Op::FloorDivide) && host.is_int(b, 1)) return a;
-  return lowering.graph.add(op, ir::DType::I64, {a, index_scalar(lowering, b)});
+  return builder.graph.add(op, ir::DType::I64, {a, index_scalar(builder, b)});
 }
 
-ir::NodeId wrapped_index(Lowering& lowering, ir::NodeId index, ir::HostId extent) {
-  ir::Graph& graph = lowering.graph;
+ir::NodeId wrapped_index(Builder& builder, ir::NodeId index, ir::HostId extent) {
+  ir::Graph& graph = builder.graph;
   if (graph[index].dtype != ir::DType::I64) index = graph.add(ir::Op::Cast, ir::DType::I64, {index});
-  const ir::NodeId zero = index_scalar(lowering, lowering.integer(0));
+  const ir::NodeId zero = index_scalar(builder, builder.integer(0));
   const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {index, zero});
-  const ir::NodeId from_end = index_binary(lowering, ir::Op::Add, index, extent);
+  const ir::NodeId from_end = index_binary(builder, ir::Op::Add, index, extent);
   return graph.add(ir::Op::Where, ir::DType::I64, {negative, from_end, index});
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/tensor/builder.h"
 
 // Every value is a function of its index, so a view of a value rewrites the indices of what it is made of, down to the
 // loads: (a + b)[..., 0] is a[..., 0] + b[..., 0]. Views cost nothing, copy nothing and leave no node.
@@ -25,19 +25,19 @@ struct Reindexing {
 };
 
 /// Coordinate d is index d: what a view starts from before it changes some rows.
-std::vector<Row> identity_rows(Lowering& lowering, size_t rank);
+std::vector<Row> identity_rows(Builder& builder, size_t rank);
 
 /// The node whose value at an index of the new space is that of `node` at the old one.
-ir::NodeId reindex(Lowering& lowering, ir::NodeId node, const Reindexing& reindexing);
+ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexing);
 
 // int64 nodes for the arithmetic of indices; constants and ones fold.
 
 /// The position along dim `dim` of a value of this shape. A value of size 1 stays what it is when it broadcasts, which
 /// a bare Index would not: where the size is 1 it is 0.
-ir::NodeId index_position(Lowering& lowering, std::span<const ir::HostId> shape, size_t dim);
-ir::NodeId index_scalar(Lowering& lowering, ir::HostId value);
-ir::NodeId index_binary(Lowering& lowering, ir::Op op, ir::NodeId a, ir::HostId b);
+ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim);
+ir::NodeId index_scalar(Builder& builder, ir::HostId value);
+ir::NodeId index_binary(Builder& builder, ir::Op op, ir::NodeId a, ir::HostId b);
 /// An index, of any integer dtype, counted from the end of `extent` where it is negative.
-ir::NodeId wrapped_index(Lowering& lowering, ir::NodeId index, ir::HostId extent);
+ir::NodeId wrapped_index(Builder& builder, ir::NodeId index, ir::HostId extent);
 
 }  // namespace ingot::frontend

@@ -11,10 +11,10 @@ namespace ingot::frontend {
 namespace {
 
 /// a / b where b is known to divide a.
-std::optional<ir::HostId> quotient(Lowering& lowering, ir::HostId a, ir::HostId b) {
-  ir::HostPool& host = lowering.graph.host;
+std::optional<ir::HostId> quotient(Builder& builder, ir::HostId a, ir::HostId b) {
+  ir::HostPool& host = builder.graph.host;
   if (host.is_int(b, 0)) return std::nullopt;
-  const ir::HostId q = lowering.host(ir::HostOp::FloorDiv, {a, b});
+  const ir::HostId q = builder.host(ir::HostOp::FloorDiv, {a, b});
   if (!host.same(host.mul(q, b), a)) return std::nullopt;
   return q;
 }
@@ -25,7 +25,7 @@ struct Pieces {
   Groups of_new;
 };
 
-std::optional<Pieces> common_pieces(Lowering& lowering, std::span<const ir::HostId> old_sizes,
+std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId> old_sizes,
                                     std::span<const ir::HostId> new_sizes) {
   Pieces pieces{std::vector<Shape>(old_sizes.size()), Groups(new_sizes.size(), 0)};
   if (old_sizes.size() == 1) {
@@ -41,7 +41,7 @@ std::optional<Pieces> common_pieces(Lowering& lowering, std::span<const ir::Host
   size_t i = 0, j = 0;
   ir::HostId a = old_sizes[0], b = new_sizes[0];
   while (true) {
-    const auto a_rest = quotient(lowering, a, b), b_rest = quotient(lowering, b, a);
+    const auto a_rest = quotient(builder, a, b), b_rest = quotient(builder, b, a);
     if (!a_rest && !b_rest) return std::nullopt;
     pieces.of_old[i].push_back(a_rest ? b : a);
     ++pieces.of_new[j];
@@ -57,10 +57,10 @@ std::optional<Pieces> common_pieces(Lowering& lowering, std::span<const ir::Host
 }
 
 /// Asks for the sizes that are not known; with all known it does nothing.
-void ask_static(Lowering& lowering, std::span<const ir::HostId> sizes) {
+void ask_static(Builder& builder, std::span<const ir::HostId> sizes) {
   std::vector<ir::HostId> symbols;
   for (const ir::HostId size : sizes) {
-    for (const ir::HostId symbol : lowering.graph.host.symbols(lowering.graph.host.resolve(size))) {
+    for (const ir::HostId symbol : builder.graph.host.symbols(builder.graph.host.resolve(size))) {
       symbols.push_back(symbol);
     }
   }
@@ -68,51 +68,51 @@ void ask_static(Lowering& lowering, std::span<const ir::HostId> sizes) {
 }
 
 /// Dims [begin, begin + count) as dims of other sizes, of the same product.
-Tensor reshaped_dims(Lowering& lowering, Tensor tensor, size_t begin, size_t count, std::span<const ir::HostId> sizes) {
+Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count, std::span<const ir::HostId> sizes) {
   const Shape old_sizes(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
                         tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
-  const auto pieces = common_pieces(lowering, old_sizes, sizes);
+  const auto pieces = common_pieces(builder, old_sizes, sizes);
   if (!pieces) {
-    ask_static(lowering, old_sizes);
-    ask_static(lowering, sizes);
+    ask_static(builder, old_sizes);
+    ask_static(builder, sizes);
     if (tensor.tiles.size() > 1) {
-      lowering.fail("this change of shape cuts across the parts of a stack or cat",
-                    "reshape the parts before they are put together");
+      builder.fail("this change of shape cuts across the parts of a stack or cat",
+                   "reshape the parts before they are put together");
     }
-    tensor = flattened(lowering, tensor, begin, count);
-    tensor.tiles[0] = linearise_tile(lowering, tensor.tiles[0], begin);
-    return unflattened(lowering, tensor, begin, sizes);
+    tensor = flattened(builder, tensor, begin, count);
+    tensor.tiles[0] = linearise_tile(builder, tensor.tiles[0], begin);
+    return unflattened(builder, tensor, begin, sizes);
   }
   for (size_t i = count; i-- > 0;) {
     if (pieces->of_old[i].size() > 1) {
-      tensor = unflattened(lowering, tensor, begin + i, pieces->of_old[i]);
+      tensor = unflattened(builder, tensor, begin + i, pieces->of_old[i]);
     }
   }
   size_t dim = begin;
   for (const uint32_t merged_count : pieces->of_new) {
-    if (merged_count > 1) tensor = flattened(lowering, tensor, dim, merged_count);
+    if (merged_count > 1) tensor = flattened(builder, tensor, dim, merged_count);
     ++dim;
   }
   return tensor;
 }
 
 /// A dim of the grid as `outer` rows of `inner`, where tiles begin and end within rows.
-std::vector<Tile> tiles_in_rows(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId inner_size) {
-  const int64_t inner = lowering.static_number(inner_size).as_int();
+std::vector<Tile> tiles_in_rows(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId inner_size) {
+  const int64_t inner = builder.static_number(inner_size).as_int();
   std::vector<Tile> tiles;
   for (const Tile& tile : tensor.tiles) {
-    int64_t position = lowering.static_number(tile.offsets[dim]).as_int();
-    int64_t left = lowering.static_number(extents(lowering, tile)[dim]).as_int();
+    int64_t position = builder.static_number(tile.offsets[dim]).as_int();
+    int64_t left = builder.static_number(extents(builder, tile)[dim]).as_int();
     int64_t start = 0;
     while (left > 0) {
       const int64_t column = position % inner;
       const bool rows = column == 0 && left >= inner;
       const int64_t taken = rows ? left - left % inner : std::min(left, inner - column);
-      const Shape sizes{lowering.integer(rows ? taken / inner : 1), lowering.integer(rows ? inner : taken)};
-      Tile piece = slice_tile(lowering, tile, dim, lowering.integer(start), lowering.integer(taken), 1);
-      piece = unflatten_tile(lowering, piece, dim, sizes);
-      piece.offsets[dim] = lowering.integer(position / inner);
-      piece.offsets[dim + 1] = lowering.integer(column);
+      const Shape sizes{builder.integer(rows ? taken / inner : 1), builder.integer(rows ? inner : taken)};
+      Tile piece = slice_tile(builder, tile, dim, builder.integer(start), builder.integer(taken), 1);
+      piece = unflatten_tile(builder, piece, dim, sizes);
+      piece.offsets[dim] = builder.integer(position / inner);
+      piece.offsets[dim + 1] = builder.integer(column);
       tiles.push_back(std::move(piece));
       position += taken, start += taken, left -= taken;
     }
@@ -122,20 +122,20 @@ std::vector<Tile> tiles_in_rows(Lowering& lowering, const Tensor& tensor, size_t
 
 }  // namespace
 
-Tensor unflattened(Lowering& lowering, const Tensor& tensor, size_t dim, std::span<const ir::HostId> sizes) {
+Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span<const ir::HostId> sizes) {
   if (sizes.size() == 1) return tensor;
   const auto [begin, count] = dims_of(tensor.groups, dim);
   if (count > 1) {
-    Shape shape = shape_of(lowering, tensor);
+    Shape shape = shape_of(builder, tensor);
     shape.erase(shape.begin() + static_cast<ptrdiff_t>(dim));
     shape.insert(shape.begin() + static_cast<ptrdiff_t>(dim), sizes.begin(), sizes.end());
-    return reshaped(lowering, tensor, shape);
+    return reshaped(builder, tensor, shape);
   }
   Tensor result = tensor;
-  const ir::HostId inner = product(lowering, sizes.subspan(1));
+  const ir::HostId inner = product(builder, sizes.subspan(1));
   const bool one_deep = std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
-    return lowering.graph.host.is_int(tile.offsets[begin], 0) &&
-           lowering.graph.host.same(extents(lowering, tile)[begin], tensor.grid[begin]);
+    return builder.graph.host.is_int(tile.offsets[begin], 0) &&
+           builder.graph.host.same(extents(builder, tile)[begin], tensor.grid[begin]);
   });
   const Shape two{sizes[0], inner};
   const std::span<const ir::HostId> now = one_deep ? sizes : std::span<const ir::HostId>(two);
@@ -145,45 +145,45 @@ Tensor unflattened(Lowering& lowering, const Tensor& tensor, size_t dim, std::sp
     result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), now.size() - 1, 1);
   }
   if (one_deep) {
-    for (Tile& tile : result.tiles) tile = unflatten_tile(lowering, tile, begin, sizes);
+    for (Tile& tile : result.tiles) tile = unflatten_tile(builder, tile, begin, sizes);
     return result;
   }
-  result.tiles = tiles_in_rows(lowering, tensor, begin, inner);
-  return unflattened(lowering, result, dim + 1, sizes.subspan(1));
+  result.tiles = tiles_in_rows(builder, tensor, begin, inner);
+  return unflattened(builder, result, dim + 1, sizes.subspan(1));
 }
 
-Tensor unmerged(Lowering& lowering, const Tensor& tensor) {
+Tensor unmerged(Builder& builder, const Tensor& tensor) {
   Tensor result = tensor;
   result.groups.clear();
   if (tensor.tiles.size() > 1) return result;
   Tile& tile = result.tiles.front();
   tile.groups.clear();
-  tile.offsets.assign(tile.shape.size(), lowering.integer(0));
+  tile.offsets.assign(tile.shape.size(), builder.integer(0));
   result.grid = tile.shape;
   return result;
 }
 
-Tensor reshaped(Lowering& lowering, const Tensor& tensor, std::span<const ir::HostId> shape) {
-  if (same_shape(lowering, shape_of(lowering, tensor), shape)) return tensor;
-  const auto empty = [&](ir::HostId size) { return lowering.graph.host.is_int(size, 0); };
+Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape) {
+  if (same_shape(builder, shape_of(builder, tensor), shape)) return tensor;
+  const auto empty = [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); };
   if (std::ranges::any_of(shape, empty)) {
-    const ir::NodeId nothing = lowering.graph.scalar(ir::compute_type(tensor.dtype), lowering.integer(0));
-    return whole(lowering, nothing, tensor.dtype, {shape.begin(), shape.end()});
+    const ir::NodeId nothing = builder.graph.scalar(ir::compute_type(tensor.dtype), builder.integer(0));
+    return whole(builder, nothing, tensor.dtype, {shape.begin(), shape.end()});
   }
 
   // Dims of size 1 say nothing about order: they are taken out, and put in again last.
-  Tensor result = unmerged(lowering, tensor);
+  Tensor result = unmerged(builder, tensor);
   for (size_t d = result.grid.size(); d-- > 0;) {
-    if (is_one(lowering, result.grid[d])) result = selected(lowering, result, d, lowering.integer(0));
+    if (is_one(builder, result.grid[d])) result = selected(builder, result, d, builder.integer(0));
   }
   Shape sizes;
   for (const ir::HostId size : shape) {
-    if (!is_one(lowering, size)) sizes.push_back(size);
+    if (!is_one(builder, size)) sizes.push_back(size);
   }
 
   size_t front = 0, back = 0;
   const size_t common = std::min(result.grid.size(), sizes.size());
-  const ir::HostPool& host = lowering.graph.host;
+  const ir::HostPool& host = builder.graph.host;
   while (front < common && host.same(result.grid[front], sizes[front])) ++front;
   while (back < common - front &&
          host.same(result.grid.rbegin()[static_cast<ptrdiff_t>(back)], sizes.rbegin()[static_cast<ptrdiff_t>(back)])) {
@@ -194,14 +194,14 @@ Tensor reshaped(Lowering& lowering, const Tensor& tensor, std::span<const ir::Ho
       std::span<const ir::HostId>(sizes).subspan(front, sizes.size() - front - back);
   if (old_count == 0 || new_sizes.empty()) {
     if (old_count != 0 || !new_sizes.empty()) {
-      ask_static(lowering, result.grid);
-      ask_static(lowering, sizes);
+      ask_static(builder, result.grid);
+      ask_static(builder, sizes);
     }
   } else {
-    result = reshaped_dims(lowering, std::move(result), front, old_count, new_sizes);
+    result = reshaped_dims(builder, std::move(result), front, old_count, new_sizes);
   }
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (is_one(lowering, shape[d])) result = unsqueezed(lowering, result, d);
+    if (is_one(builder, shape[d])) result = unsqueezed(builder, result, d);
   }
   return result;
 }

@@ -5,35 +5,35 @@
 #include <algorithm>
 
 namespace ingot::frontend {
-std::optional<int64_t> lower_bound(const Lowering& lowering, ir::HostId id) {
-  const ir::HostPool& host = lowering.graph.host;
+std::optional<int64_t> lower_bound(const Builder& builder, ir::HostId id) {
+  const ir::HostPool& host = builder.graph.host;
   const ir::HostNode& node = host[id];
   switch (node.op) {
     case ir::HostOp::Constant:
       return node.value.as_int();
     case ir::HostOp::Size:
-      return std::ranges::count(lowering.graph.touched, id) > 0 ? ir::kTouchedSize + 1 : 0;
+      return std::ranges::count(builder.graph.touched, id) > 0 ? ir::kTouchedSize + 1 : 0;
     case ir::HostOp::Affine: {
       int64_t sum = node.value.as_int();
       for (size_t i = 0; i < node.args.size(); ++i) {
-        const auto bound = lower_bound(lowering, node.args[i]);
+        const auto bound = lower_bound(builder, node.args[i]);
         if (!bound || node.coefs[i] < 0) return std::nullopt;
         sum += node.coefs[i] * *bound;
       }
       return sum;
     }
     case ir::HostOp::FloorDiv: {
-      const auto bound = lower_bound(lowering, node.args[0]);
+      const auto bound = lower_bound(builder, node.args[0]);
       const bool divides = host.is_constant(node.args[1]) && host.value(node.args[1]).as_int() > 0;
       if (!divides || !bound || *bound < 0) return std::nullopt;
       return *bound / host.value(node.args[1]).as_int();
     }
     case ir::HostOp::Min: {
-      const auto a = lower_bound(lowering, node.args[0]), b = lower_bound(lowering, node.args[1]);
+      const auto a = lower_bound(builder, node.args[0]), b = lower_bound(builder, node.args[1]);
       return a && b ? std::optional(std::min(*a, *b)) : std::nullopt;
     }
     case ir::HostOp::Max: {
-      const auto a = lower_bound(lowering, node.args[0]), b = lower_bound(lowering, node.args[1]);
+      const auto a = lower_bound(builder, node.args[0]), b = lower_bound(builder, node.args[1]);
       return a && b ? std::max(*a, *b) : a ? a : b;
     }
     default:
@@ -41,42 +41,42 @@ std::optional<int64_t> lower_bound(const Lowering& lowering, ir::HostId id) {
   }
 }
 
-bool is_one(const Lowering& lowering, ir::HostId size) {
-  return lowering.graph.host.is_int(lowering.graph.host.resolve(size), 1);
+bool is_one(const Builder& builder, ir::HostId size) {
+  return builder.graph.host.is_int(builder.graph.host.resolve(size), 1);
 }
 
-bool not_one(const Lowering& lowering, ir::HostId size) {
-  size = lowering.graph.host.resolve(size);
-  return lowering.graph.host.known_not_one(size) || lower_bound(lowering, size) > 1;
+bool not_one(const Builder& builder, ir::HostId size) {
+  size = builder.graph.host.resolve(size);
+  return builder.graph.host.known_not_one(size) || lower_bound(builder, size) > 1;
 }
 
-ir::HostId broadcast_size(Lowering& lowering, ir::HostId a, ir::HostId b, const std::string& message) {
-  ir::HostPool& host = lowering.graph.host;
+ir::HostId broadcast_size(Builder& builder, ir::HostId a, ir::HostId b, const std::string& message) {
+  ir::HostPool& host = builder.graph.host;
   a = host.resolve(a);
   b = host.resolve(b);
   if (a == b || host.is_int(b, 1)) return a;
   if (host.is_int(a, 1)) return b;
-  const bool a_not_one = not_one(lowering, a), b_not_one = not_one(lowering, b);
+  const bool a_not_one = not_one(builder, a), b_not_one = not_one(builder, b);
   if (a_not_one && b_not_one) {
-    lowering.require(ir::Condition::Kind::Equal, a, b, message);
+    builder.require(ir::Condition::Kind::Equal, a, b, message);
     host.unify(a, b);
     return host.resolve(a);
   }
-  lowering.require(ir::Condition::Kind::Broadcasts, a, b, message);
+  builder.require(ir::Condition::Kind::Broadcasts, a, b, message);
   if (a_not_one) return a;
   if (b_not_one) return b;
-  return lowering.host(ir::HostOp::Broadcast, {a, b});
+  return builder.host(ir::HostOp::Broadcast, {a, b});
 }
 
-Shape broadcast_shapes(Lowering& lowering, std::span<const Shape> shapes) {
+Shape broadcast_shapes(Builder& builder, std::span<const Shape> shapes) {
   size_t rank = 0;
   for (const Shape& shape : shapes) rank = std::max(rank, shape.size());
-  Shape result(rank, lowering.integer(1));
+  Shape result(rank, builder.integer(1));
   for (const Shape& shape : shapes) {
     const size_t skipped = rank - shape.size();
     for (size_t d = 0; d < shape.size(); ++d) {
       result[skipped + d] = broadcast_size(
-          lowering, result[skipped + d], shape[d],
+          builder, result[skipped + d], shape[d],
           fmt::format("The size of tensor a ({{0}}) must match the size of tensor b ({{1}}) at non-singleton "
                       "dimension {}",
                       skipped + d));
@@ -85,10 +85,10 @@ Shape broadcast_shapes(Lowering& lowering, std::span<const Shape> shapes) {
   return result;
 }
 
-ir::HostId product(Lowering& lowering, std::span<const ir::HostId> sizes) { return lowering.graph.host.product(sizes); }
+ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes) { return builder.graph.host.product(sizes); }
 
-bool same_shape(const Lowering& lowering, std::span<const ir::HostId> a, std::span<const ir::HostId> b) {
-  return std::ranges::equal(a, b, [&](ir::HostId x, ir::HostId y) { return lowering.graph.host.same(x, y); });
+bool same_shape(const Builder& builder, std::span<const ir::HostId> a, std::span<const ir::HostId> b) {
+  return std::ranges::equal(a, b, [&](ir::HostId x, ir::HostId y) { return builder.graph.host.same(x, y); });
 }
 
 DimRange dims_of(const Groups& groups, size_t dim) {
@@ -113,66 +113,66 @@ Groups compose(const Groups& inner, const Groups& outer, size_t count) {
   return result;
 }
 
-Shape merged(Lowering& lowering, std::span<const ir::HostId> sizes, const Groups& groups) {
+Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Groups& groups) {
   if (groups.empty()) return {sizes.begin(), sizes.end()};
   Shape result;
   for (size_t d = 0; d < groups.size(); ++d) {
     const auto [begin, count] = dims_of(groups, d);
-    result.push_back(product(lowering, sizes.subspan(begin, count)));
+    result.push_back(product(builder, sizes.subspan(begin, count)));
   }
   return result;
 }
 
-Shape shape_of(Lowering& lowering, const Tensor& tensor) {
-  Shape shape = merged(lowering, tensor.grid, tensor.groups);
-  for (ir::HostId& size : shape) size = lowering.graph.host.resolve(size);
+Shape shape_of(Builder& builder, const Tensor& tensor) {
+  Shape shape = merged(builder, tensor.grid, tensor.groups);
+  for (ir::HostId& size : shape) size = builder.graph.host.resolve(size);
   return shape;
 }
 
-size_t resolve_dim(const Lowering& lowering, int64_t dim, size_t rank) {
+size_t resolve_dim(const Builder& builder, int64_t dim, size_t rank) {
   const auto bound = static_cast<int64_t>(std::max<size_t>(rank, 1));
   if (dim < -bound || dim >= bound) {
-    lowering.fail(fmt::format("Dimension out of range (expected to be in range of [{}, {}], but got {})", -bound,
-                              bound - 1, dim));
+    builder.fail(fmt::format("Dimension out of range (expected to be in range of [{}, {}], but got {})", -bound,
+                             bound - 1, dim));
   }
   return static_cast<size_t>(dim < 0 ? dim + bound : dim);
 }
 
-size_t resolve_dim(Lowering& lowering, const Value& dim, size_t rank) {
-  return resolve_dim(lowering, lowering.static_int(dim, "a dim"), rank);
+size_t resolve_dim(Builder& builder, const Value& dim, size_t rank) {
+  return resolve_dim(builder, builder.static_int(dim, "a dim"), rank);
 }
 
-std::vector<size_t> resolve_dims(Lowering& lowering, const Value& dims, size_t rank) {
+std::vector<size_t> resolve_dims(Builder& builder, const Value& dims, size_t rank) {
   std::vector<size_t> result;
   if (const auto* items = dims.items()) {
-    for (const Value& dim : *items) result.push_back(resolve_dim(lowering, dim, rank));
+    for (const Value& dim : *items) result.push_back(resolve_dim(builder, dim, rank));
   } else {
-    result.push_back(resolve_dim(lowering, dims, rank));
+    result.push_back(resolve_dim(builder, dims, rank));
   }
   for (size_t i = 0; i < result.size(); ++i) {
     if (std::ranges::count(result, result[i]) > 1) {
-      lowering.fail(fmt::format("dim {} appears more than once in the list of dims", result[i]));
+      builder.fail(fmt::format("dim {} appears more than once in the list of dims", result[i]));
     }
   }
   return result;
 }
 
-Shape sizes_argument(Lowering& lowering, const Value& sizes) {
+Shape sizes_argument(Builder& builder, const Value& sizes) {
   const std::vector<Value>* items = sizes.items();
-  if (!items) lowering.fail(fmt::format("a shape must be numbers, not {}", describe(sizes)));
+  if (!items) builder.fail(fmt::format("a shape must be numbers, not {}", describe(sizes)));
   if (items->size() == 1 && items->front().items()) items = items->front().items();
   Shape shape;
   for (const Value& size : *items) {
-    if (!size.is_number() || lowering.graph.host.kind(size.number()) == ir::HostKind::Float) {
-      lowering.fail(fmt::format("a size must be an integer, not {}", describe(size)));
+    if (!size.is_number() || builder.graph.host.kind(size.number()) == ir::HostKind::Float) {
+      builder.fail(fmt::format("a size must be an integer, not {}", describe(size)));
     }
-    shape.push_back(lowering.graph.host.resolve(size.number()));
+    shape.push_back(builder.graph.host.resolve(size.number()));
   }
   return shape;
 }
 
-void touch(Lowering& lowering, ir::HostId size) {
-  const ir::HostPool& host = lowering.graph.host;
+void touch(Builder& builder, ir::HostId size) {
+  const ir::HostPool& host = builder.graph.host;
   size = host.resolve(size);
   if (host.is_constant(size)) return;
   std::vector<ir::HostId> symbols = host.symbols(size);
@@ -181,19 +181,19 @@ void touch(Lowering& lowering, ir::HostId size) {
   }
   std::vector<ir::HostId> large;
   for (const ir::HostId symbol : symbols) {
-    if (lowering.actuals.size(host[symbol].a, host[symbol].b) > ir::kTouchedSize) large.push_back(symbol);
+    if (builder.actuals.size(host[symbol].a, host[symbol].b) > ir::kTouchedSize) large.push_back(symbol);
   }
   if (large.empty()) throw NeedStatic{std::move(symbols), true};
-  for (const ir::HostId symbol : large) lowering.graph.touched.push_back(symbol);
+  for (const ir::HostId symbol : large) builder.graph.touched.push_back(symbol);
 }
 
-std::string print_shape(const Lowering& lowering, std::span<const ir::HostId> shape) {
+std::string print_shape(const Builder& builder, std::span<const ir::HostId> shape) {
   std::vector<std::string> names;
-  for (const ir::Param& param : lowering.graph.params) names.push_back(param.name);
+  for (const ir::Param& param : builder.graph.params) names.push_back(param.name);
   std::string text = "[";
   for (size_t d = 0; d < shape.size(); ++d) {
     if (d > 0) text += ", ";
-    text += lowering.graph.host.print(lowering.graph.host.resolve(shape[d]), names);
+    text += builder.graph.host.print(builder.graph.host.resolve(shape[d]), names);
   }
   return text + "]";
 }

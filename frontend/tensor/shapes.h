@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/tensor/builder.h"
 
 // Shapes whose sizes are host integers: broadcasting, dims as authors count them, and merged dims.
 
@@ -12,17 +12,17 @@ namespace ingot::frontend {
 
 /// What two sizes broadcast to. States the condition that they do, where it is not known; two sizes that cannot be 1
 /// become one symbol. `message` is that of the condition, with {0} and {1} for a and b.
-ir::HostId broadcast_size(Lowering& lowering, ir::HostId a, ir::HostId b, const std::string& message);
+ir::HostId broadcast_size(Builder& builder, ir::HostId a, ir::HostId b, const std::string& message);
 /// What shapes broadcast to, aligned at their last dims, with PyTorch's message where they do not.
-Shape broadcast_shapes(Lowering& lowering, std::span<const Shape> shapes);
+Shape broadcast_shapes(Builder& builder, std::span<const Shape> shapes);
 
-ir::HostId product(Lowering& lowering, std::span<const ir::HostId> sizes);
-bool same_shape(const Lowering& lowering, std::span<const ir::HostId> a, std::span<const ir::HostId> b);
-bool is_one(const Lowering& lowering, ir::HostId size);
+ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes);
+bool same_shape(const Builder& builder, std::span<const ir::HostId> a, std::span<const ir::HostId> b);
+bool is_one(const Builder& builder, ir::HostId size);
 /// What an integer is known to be at least, of sizes that were touched and are not small, too.
-std::optional<int64_t> lower_bound(const Lowering& lowering, ir::HostId id);
+std::optional<int64_t> lower_bound(const Builder& builder, ir::HostId id);
 /// Whether a size is known not to be 1.
-bool not_one(const Lowering& lowering, ir::HostId size);
+bool not_one(const Builder& builder, ir::HostId size);
 
 /// The range of inner dims that `groups` merges into dim `dim`.
 struct DimRange {
@@ -32,24 +32,24 @@ DimRange dims_of(const Groups& groups, size_t dim);
 /// The groups that merge the dims of `inner` (over `count` dims) again by `outer`; empty where nothing is merged.
 Groups compose(const Groups& inner, const Groups& outer, size_t count);
 /// The sizes after merging.
-Shape merged(Lowering& lowering, std::span<const ir::HostId> sizes, const Groups& groups);
+Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Groups& groups);
 
 /// The shape that PyTorch would show.
-Shape shape_of(Lowering& lowering, const Tensor& tensor);
+Shape shape_of(Builder& builder, const Tensor& tensor);
 
 /// A dim counted from either end, as its index from the front. Fails in PyTorch's words.
-size_t resolve_dim(const Lowering& lowering, int64_t dim, size_t rank);
-size_t resolve_dim(Lowering& lowering, const Value& dim, size_t rank);
+size_t resolve_dim(const Builder& builder, int64_t dim, size_t rank);
+size_t resolve_dim(Builder& builder, const Value& dim, size_t rank);
 /// Dims given as one number, a tuple or a list; each at most once.
-std::vector<size_t> resolve_dims(Lowering& lowering, const Value& dims, size_t rank);
+std::vector<size_t> resolve_dims(Builder& builder, const Value& dims, size_t rank);
 /// The sizes of a shape argument: a tuple, a list, or *sizes; each a number.
-Shape sizes_argument(Lowering& lowering, const Value& sizes);
+Shape sizes_argument(Builder& builder, const Value& sizes);
 
 /// Asks for a size up to 16 to be static: a constant index or slice touches it, so that a box's corners are known to be
 /// four. A size that is not small stays a symbol, which from then on is known to be more than 16.
-void touch(Lowering& lowering, ir::HostId size);
+void touch(Builder& builder, ir::HostId size);
 
 /// "[3, x.size(1)]".
-std::string print_shape(const Lowering& lowering, std::span<const ir::HostId> shape);
+std::string print_shape(const Builder& builder, std::span<const ir::HostId> shape);
 
 }  // namespace ingot::frontend

@@ -20,21 +20,20 @@ void for_tiles(Tensor& tensor, Change change) {
 }
 
 /// Whether every tile reaches across the whole of a dim of the grid.
-bool uncut(Lowering& lowering, const Tensor& tensor, size_t grid_dim) {
-  const ir::HostPool& host = lowering.graph.host;
+bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim) {
+  const ir::HostPool& host = builder.graph.host;
   return std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
-    return host.is_int(tile.offsets[grid_dim], 0) &&
-           host.same(extents(lowering, tile)[grid_dim], tensor.grid[grid_dim]);
+    return host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(builder, tile)[grid_dim], tensor.grid[grid_dim]);
   });
 }
 
 /// Whether the range [start, start + length) is exactly that of some tiles along a dim of the grid, all others being
 /// known to lie outside: then a slice needs no numbers.
-bool takes_whole_tiles(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
+bool takes_whole_tiles(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                        std::vector<Tile>& taken) {
-  ir::HostPool& host = lowering.graph.host;
+  ir::HostPool& host = builder.graph.host;
   for (const Tile& tile : tensor.tiles) {
-    const ir::HostId size = extents(lowering, tile)[dim];
+    const ir::HostId size = extents(builder, tile)[dim];
     if (host.same(tile.offsets[dim], start) && host.same(size, length)) {
       taken.push_back(tile);
     } else if (!host.known_nonnegative(host.sub(tile.offsets[dim], host.add(start, length))) &&
@@ -46,61 +45,61 @@ bool takes_whole_tiles(Lowering& lowering, const Tensor& tensor, size_t dim, ir:
 }
 
 /// A slice along a dim of the grid that cuts tiles.
-std::vector<Tile> sliced_tiles(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start,
-                               ir::HostId length, int64_t step) {
+std::vector<Tile> sliced_tiles(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
+                               int64_t step) {
   std::vector<Tile> pieces;
-  if (step == 1 && takes_whole_tiles(lowering, tensor, dim, start, length, pieces)) {
-    for (Tile& tile : pieces) tile.offsets[dim] = lowering.integer(0);
+  if (step == 1 && takes_whole_tiles(builder, tensor, dim, start, length, pieces)) {
+    for (Tile& tile : pieces) tile.offsets[dim] = builder.integer(0);
     return pieces;
   }
   pieces.clear();
-  const int64_t first = lowering.static_number(start).as_int();
-  const int64_t count = lowering.static_number(length).as_int();
+  const int64_t first = builder.static_number(start).as_int();
+  const int64_t count = builder.static_number(length).as_int();
   const auto steps_to = [&](int64_t position) {  // the first i with first + i * step >= position
     return std::clamp<int64_t>((position - first + step - 1) / step, 0, count);
   };
   for (const Tile& tile : tensor.tiles) {
-    const int64_t begin = lowering.static_number(tile.offsets[dim]).as_int();
-    const int64_t size = lowering.static_number(extents(lowering, tile)[dim]).as_int();
+    const int64_t begin = builder.static_number(tile.offsets[dim]).as_int();
+    const int64_t size = builder.static_number(extents(builder, tile)[dim]).as_int();
     const int64_t low = steps_to(begin), high = steps_to(begin + size);
     if (low >= high) continue;
-    pieces.push_back(slice_tile(lowering, tile, dim, lowering.integer(first + low * step - begin),
-                                lowering.integer(high - low), step));
-    pieces.back().offsets[dim] = lowering.integer(low);
+    pieces.push_back(
+        slice_tile(builder, tile, dim, builder.integer(first + low * step - begin), builder.integer(high - low), step));
+    pieces.back().offsets[dim] = builder.integer(low);
   }
   return pieces;
 }
 
-Tensor sliced_grid(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
+Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                    int64_t step) {
   Tensor result = tensor;
   result.grid[dim] = length;
-  if (uncut(lowering, tensor, dim)) {
-    for_tiles(result, [&](const Tile& tile) { return slice_tile(lowering, tile, dim, start, length, step); });
+  if (uncut(builder, tensor, dim)) {
+    for_tiles(result, [&](const Tile& tile) { return slice_tile(builder, tile, dim, start, length, step); });
     return result;
   }
-  result.tiles = sliced_tiles(lowering, tensor, dim, start, length, step);
+  result.tiles = sliced_tiles(builder, tensor, dim, start, length, step);
   if (result.tiles.empty()) {  // nothing is left, so its values do not matter
-    const ir::NodeId nothing = lowering.graph.scalar(ir::compute_type(tensor.dtype), lowering.integer(0));
-    result.tiles = whole(lowering, nothing, tensor.dtype, result.grid).tiles;
+    const ir::NodeId nothing = builder.graph.scalar(ir::compute_type(tensor.dtype), builder.integer(0));
+    result.tiles = whole(builder, nothing, tensor.dtype, result.grid).tiles;
   }
   return result;
 }
 
-Tensor selected_grid(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId index) {
-  const bool one_tile_deep = uncut(lowering, tensor, dim);
-  Tensor result = one_tile_deep ? tensor : sliced_grid(lowering, tensor, dim, index, lowering.integer(1), 1);
-  const ir::HostId at = one_tile_deep ? index : lowering.integer(0);
-  for_tiles(result, [&](const Tile& tile) { return select_tile(lowering, tile, dim, at); });
+Tensor selected_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index) {
+  const bool one_tile_deep = uncut(builder, tensor, dim);
+  Tensor result = one_tile_deep ? tensor : sliced_grid(builder, tensor, dim, index, builder.integer(1), 1);
+  const ir::HostId at = one_tile_deep ? index : builder.integer(0);
+  for_tiles(result, [&](const Tile& tile) { return select_tile(builder, tile, dim, at); });
   result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(dim));
   return result;
 }
 
 /// Leading dims of size 1 up to a rank; nodes are aligned at their last dims, so they stay.
-Tensor padded(Lowering& lowering, Tensor tensor, size_t rank) {
+Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
   const size_t missing = rank - tensor.rank();
   if (missing == 0) return tensor;
-  const Shape ones(missing, lowering.integer(1)), zeros(missing, lowering.integer(0));
+  const Shape ones(missing, builder.integer(1)), zeros(missing, builder.integer(0));
   const Groups single(missing, 1);
   tensor.grid.insert(tensor.grid.begin(), ones.begin(), ones.end());
   if (!tensor.groups.empty()) tensor.groups.insert(tensor.groups.begin(), single.begin(), single.end());
@@ -113,21 +112,21 @@ Tensor padded(Lowering& lowering, Tensor tensor, size_t rank) {
 }
 
 /// Broadcast to the sizes of a grid of its rank.
-void expand_grid(Lowering& lowering, Tensor& tensor, std::span<const ir::HostId> grid) {
+void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> grid) {
   std::vector<bool> whole_dim;
-  for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(uncut(lowering, tensor, d));
+  for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(uncut(builder, tensor, d));
   for_tiles(tensor, [&](const Tile& tile) {
-    Shape sizes = extents(lowering, tile);
+    Shape sizes = extents(builder, tile);
     for (size_t d = 0; d < grid.size(); ++d) {
       if (whole_dim[d]) sizes[d] = grid[d];
     }
-    return expand_tile(lowering, tile, sizes);
+    return expand_tile(builder, tile, sizes);
   });
   tensor.grid.assign(grid.begin(), grid.end());
 }
 
 /// Splits the dims of tensors of one rank that some of them merge across tiles; returns what is to be merged again.
-Groups align_merges(Lowering& lowering, std::vector<Tensor>& tensors) {
+Groups align_merges(Builder& builder, std::vector<Tensor>& tensors) {
   if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return tensor.groups.empty(); })) return {};
   Groups result(tensors.front().rank(), 1);
   for (size_t dim = result.size(); dim-- > 0;) {
@@ -137,9 +136,9 @@ Groups align_merges(Lowering& lowering, std::vector<Tensor>& tensors) {
       if (count == 1) continue;
       const Shape own(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
                       tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
-      if (!sizes.empty() && !same_shape(lowering, sizes, own)) {
-        lowering.fail("two tensors meet whose dims were merged of different sizes",
-                      "apply the op before the stacks are flattened");
+      if (!sizes.empty() && !same_shape(builder, sizes, own)) {
+        builder.fail("two tensors meet whose dims were merged of different sizes",
+                     "apply the op before the stacks are flattened");
       }
       sizes = own;
     }
@@ -150,12 +149,12 @@ Groups align_merges(Lowering& lowering, std::vector<Tensor>& tensors) {
       Groups groups = explicit_groups(tensor);
       if (count == 1) {
         const ir::HostId size = tensor.grid[begin];
-        if (!not_one(lowering, size)) lowering.static_number(size);
-        if (is_one(lowering, size)) {
-          for (size_t i = 1; i < sizes.size(); ++i) tensor = unsqueezed(lowering, tensor, dim);
+        if (!not_one(builder, size)) builder.static_number(size);
+        if (is_one(builder, size)) {
+          for (size_t i = 1; i < sizes.size(); ++i) tensor = unsqueezed(builder, tensor, dim);
         } else {
-          lowering.require(ir::Condition::Kind::Equal, size, product(lowering, sizes));
-          tensor = unflattened(lowering, tensor, dim, sizes);
+          builder.require(ir::Condition::Kind::Equal, size, product(builder, sizes));
+          tensor = unflattened(builder, tensor, dim, sizes);
         }
       } else {
         groups.erase(groups.begin() + static_cast<ptrdiff_t>(dim));
@@ -168,16 +167,16 @@ Groups align_merges(Lowering& lowering, std::vector<Tensor>& tensors) {
 }
 
 /// The part of a tensor at offsets of its grid, as a tensor.
-Tensor region(Lowering& lowering, Tensor tensor, const Shape& offsets, const Shape& sizes) {
+Tensor region(Builder& builder, Tensor tensor, const Shape& offsets, const Shape& sizes) {
   for (size_t d = 0; d < offsets.size(); ++d) {
-    if (lowering.graph.host.same(sizes[d], tensor.grid[d])) continue;
-    tensor = sliced_grid(lowering, tensor, d, offsets[d], sizes[d], 1);
+    if (builder.graph.host.same(sizes[d], tensor.grid[d])) continue;
+    tensor = sliced_grid(builder, tensor, d, offsets[d], sizes[d], 1);
   }
   return tensor;
 }
 
 /// Tiles of equal extents, merged alike.
-void align_tiles(Lowering& lowering, std::vector<Tile>& tiles) {
+void align_tiles(Builder& builder, std::vector<Tile>& tiles) {
   const size_t rank = tiles.front().offsets.size();
   for (size_t dim = 0; dim < rank; ++dim) {
     const auto reference =
@@ -186,31 +185,31 @@ void align_tiles(Lowering& lowering, std::vector<Tile>& tiles) {
     const auto [begin, count] = dims_of(reference->groups, dim);
     const Shape sizes(reference->shape.begin() + static_cast<ptrdiff_t>(begin),
                       reference->shape.begin() + static_cast<ptrdiff_t>(begin + count));
-    for (Tile& tile : tiles) tile = refine_tile(lowering, tile, dim, sizes);
+    for (Tile& tile : tiles) tile = refine_tile(builder, tile, dim, sizes);
   }
 }
 
 }  // namespace
 
-Tensor whole(Lowering& lowering, ir::NodeId node, ir::DType dtype, Shape shape) {
+Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape) {
   Tensor tensor;
   tensor.dtype = dtype;
-  tensor.tiles.push_back({node, shape, {}, Shape(shape.size(), lowering.integer(0))});
+  tensor.tiles.push_back({node, shape, {}, Shape(shape.size(), builder.integer(0))});
   tensor.grid = std::move(shape);
   return tensor;
 }
 
-Tensor settled(Lowering& lowering, Tensor tensor) {
+Tensor settled(Builder& builder, Tensor tensor) {
   tensor.groups = simplified(std::move(tensor.groups));
   for (size_t dim = tensor.groups.size(); dim-- > 0;) {
     const auto [begin, count] = dims_of(tensor.groups, dim);
     if (count == 1) continue;
     bool crosses = false;
-    for (size_t d = begin + 1; d < begin + count; ++d) crosses |= !uncut(lowering, tensor, d);
+    for (size_t d = begin + 1; d < begin + count; ++d) crosses |= !uncut(builder, tensor, d);
     if (crosses) continue;
-    for_tiles(tensor, [&](const Tile& tile) { return flatten_tile(lowering, tile, begin, count); });
+    for_tiles(tensor, [&](const Tile& tile) { return flatten_tile(builder, tile, begin, count); });
     const auto first = tensor.grid.begin() + static_cast<ptrdiff_t>(begin);
-    *first = product(lowering, std::span(tensor.grid).subspan(begin, count));
+    *first = product(builder, std::span(tensor.grid).subspan(begin, count));
     tensor.grid.erase(first + 1, first + static_cast<ptrdiff_t>(count));
     tensor.groups[dim] = 1;
   }
@@ -218,7 +217,7 @@ Tensor settled(Lowering& lowering, Tensor tensor) {
   return tensor;
 }
 
-Tensor permuted(Lowering& lowering, const Tensor& tensor, std::span<const size_t> order) {
+Tensor permuted(Builder& builder, const Tensor& tensor, std::span<const size_t> order) {
   std::vector<size_t> grid_order;
   Tensor result = tensor;
   result.grid.clear();
@@ -232,53 +231,53 @@ Tensor permuted(Lowering& lowering, const Tensor& tensor, std::span<const size_t
     }
   }
   result.groups = simplified(std::move(result.groups));
-  for_tiles(result, [&](const Tile& tile) { return permute_tile(lowering, tile, grid_order); });
+  for_tiles(result, [&](const Tile& tile) { return permute_tile(builder, tile, grid_order); });
   return result;
 }
 
-Tensor unsqueezed(Lowering& lowering, const Tensor& tensor, size_t dim) {
+Tensor unsqueezed(Builder& builder, const Tensor& tensor, size_t dim) {
   Tensor result = tensor;
   const size_t at = dim < tensor.rank() ? dims_of(tensor.groups, dim).begin : tensor.grid.size();
-  for_tiles(result, [&](const Tile& tile) { return unsqueeze_tile(lowering, tile, at); });
-  result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(at), lowering.integer(1));
+  for_tiles(result, [&](const Tile& tile) { return unsqueeze_tile(builder, tile, at); });
+  result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(at), builder.integer(1));
   if (!tensor.groups.empty()) result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), 1);
   return result;
 }
 
-Tensor selected(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId index) {
+Tensor selected(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index) {
   const auto [begin, count] = dims_of(tensor.groups, dim);
   Tensor result = tensor;
   result.groups.clear();
   ir::HostId rest = index;
   for (size_t d = begin + count; d-- > begin;) {
     const bool outermost = d == begin;
-    const ir::HostId at = outermost ? rest : lowering.host(ir::HostOp::Mod, {rest, tensor.grid[d]});
-    if (!outermost) rest = lowering.host(ir::HostOp::FloorDiv, {rest, tensor.grid[d]});
-    result = selected_grid(lowering, result, d, at);
+    const ir::HostId at = outermost ? rest : builder.host(ir::HostOp::Mod, {rest, tensor.grid[d]});
+    if (!outermost) rest = builder.host(ir::HostOp::FloorDiv, {rest, tensor.grid[d]});
+    result = selected_grid(builder, result, d, at);
   }
   if (!tensor.groups.empty()) {
     result.groups = tensor.groups;
     result.groups.erase(result.groups.begin() + static_cast<ptrdiff_t>(dim));
   }
-  return settled(lowering, std::move(result));
+  return settled(builder, std::move(result));
 }
 
-Tensor sliced(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
+Tensor sliced(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
   const auto [begin, count] = dims_of(tensor.groups, dim);
   if (count != 1) {
-    lowering.fail("a slice of a dim that a stack was flattened into is not in the language", "slice before flattening");
+    builder.fail("a slice of a dim that a stack was flattened into is not in the language", "slice before flattening");
   }
-  return settled(lowering, sliced_grid(lowering, tensor, begin, start, length, step));
+  return settled(builder, sliced_grid(builder, tensor, begin, start, length, step));
 }
 
-Tensor flipped(Lowering& lowering, const Tensor& tensor, size_t dim) {
-  ir::HostPool& host = lowering.graph.host;
+Tensor flipped(Builder& builder, const Tensor& tensor, size_t dim) {
+  ir::HostPool& host = builder.graph.host;
   const auto [begin, count] = dims_of(tensor.groups, dim);
   Tensor result = tensor;
   for (size_t d = begin; d < begin + count; ++d) {
     for_tiles(result, [&](const Tile& tile) {
-      Tile flipped = flip_tile(lowering, tile, d);
-      const ir::HostId end = host.add(tile.offsets[d], extents(lowering, tile)[d]);
+      Tile flipped = flip_tile(builder, tile, d);
+      const ir::HostId end = host.add(tile.offsets[d], extents(builder, tile)[d]);
       flipped.offsets[d] = host.sub(tensor.grid[d], end);
       return flipped;
     });
@@ -286,85 +285,85 @@ Tensor flipped(Lowering& lowering, const Tensor& tensor, size_t dim) {
   return result;
 }
 
-Tensor expanded(Lowering& lowering, const Tensor& tensor, std::span<const ir::HostId> shape) {
-  Tensor result = padded(lowering, tensor, shape.size());
+Tensor expanded(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape) {
+  Tensor result = padded(builder, tensor, shape.size());
   Shape grid = result.grid;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const auto [begin, count] = dims_of(result.groups, dim);
     if (count == 1) grid[begin] = shape[dim];
   }
-  expand_grid(lowering, result, grid);
+  expand_grid(builder, result, grid);
   return result;
 }
 
-Tensor flattened(Lowering& lowering, const Tensor& tensor, size_t dim, size_t count) {
+Tensor flattened(Builder& builder, const Tensor& tensor, size_t dim, size_t count) {
   Tensor result = tensor;
   Groups outer(tensor.rank() - count + 1, 1);
   outer[dim] = static_cast<uint32_t>(count);
   result.groups = compose(tensor.groups, outer, tensor.grid.size());
-  return settled(lowering, std::move(result));
+  return settled(builder, std::move(result));
 }
 
-Tensor concatenated(Lowering& lowering, std::span<const Tensor> tensors, size_t dim) {
+Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t dim) {
   std::vector<Tensor> parts(tensors.begin(), tensors.end());
   for (const Tensor& part : parts) {
     if (dims_of(part.groups, dim).count != 1) {
-      lowering.fail("cat along a dim that a stack was flattened into is not in the language", "flatten after the cat");
+      builder.fail("cat along a dim that a stack was flattened into is not in the language", "flatten after the cat");
     }
   }
-  const Groups groups = align_merges(lowering, parts);
+  const Groups groups = align_merges(builder, parts);
   const size_t at = dims_of(groups, dim).begin;
   Tensor result = parts.front();
   result.tiles.clear();
   result.groups = groups;
-  result.grid[at] = lowering.integer(0);
+  result.grid[at] = builder.integer(0);
   for (const Tensor& part : parts) {
-    if (lowering.graph.host.is_int(part.grid[at], 0)) continue;
+    if (builder.graph.host.is_int(part.grid[at], 0)) continue;
     for (Tile tile : part.tiles) {
-      tile.offsets[at] = lowering.graph.host.add(tile.offsets[at], result.grid[at]);
+      tile.offsets[at] = builder.graph.host.add(tile.offsets[at], result.grid[at]);
       result.tiles.push_back(std::move(tile));
     }
-    result.grid[at] = lowering.graph.host.add(result.grid[at], part.grid[at]);
+    result.grid[at] = builder.graph.host.add(result.grid[at], part.grid[at]);
   }
   if (result.tiles.empty()) return parts.front();
-  return settled(lowering, std::move(result));
+  return settled(builder, std::move(result));
 }
 
-Cells common_cells(Lowering& lowering, std::span<const Tensor> tensors) {
+Cells common_cells(Builder& builder, std::span<const Tensor> tensors) {
   size_t rank = 0;
   for (const Tensor& tensor : tensors) rank = std::max(rank, tensor.rank());
   std::vector<Tensor> aligned;
-  for (const Tensor& tensor : tensors) aligned.push_back(padded(lowering, tensor, rank));
+  for (const Tensor& tensor : tensors) aligned.push_back(padded(builder, tensor, rank));
 
   Cells result;
-  result.groups = align_merges(lowering, aligned);
+  result.groups = align_merges(builder, aligned);
   std::vector<Shape> grids;
   for (const Tensor& tensor : aligned) grids.push_back(tensor.grid);
-  result.grid = broadcast_shapes(lowering, grids);
-  for (Tensor& tensor : aligned) expand_grid(lowering, tensor, result.grid);
+  result.grid = broadcast_shapes(builder, grids);
+  for (Tensor& tensor : aligned) expand_grid(builder, tensor, result.grid);
 
-  result.cells.push_back({Shape(result.grid.size(), lowering.integer(0)), {}});
+  result.cells.push_back({Shape(result.grid.size(), builder.integer(0)), {}});
   std::vector<Shape> sizes{result.grid};
   for (const Tensor& tensor : aligned) {
     std::vector<Cell> cells;
     std::vector<Shape> cell_sizes;
     for (size_t i = 0; i < result.cells.size(); ++i) {
       const Cell& cell = result.cells[i];
-      const Tensor here = region(lowering, tensor, cell.offsets, sizes[i]);
+      const Tensor here = region(builder, tensor, cell.offsets, sizes[i]);
       for (const Tile& tile : here.tiles) {
         Cell piece;
-        const Shape piece_sizes = extents(lowering, tile);
+        const Shape piece_sizes = extents(builder, tile);
         for (size_t d = 0; d < cell.offsets.size(); ++d) {
-          piece.offsets.push_back(lowering.graph.host.add(cell.offsets[d], tile.offsets[d]));
+          piece.offsets.push_back(builder.graph.host.add(cell.offsets[d], tile.offsets[d]));
         }
         for (const Tile& earlier : cell.tiles) {
           Tensor alone = tensor;
           alone.tiles = {earlier};
           alone.grid = sizes[i];
-          piece.tiles.push_back(region(lowering, std::move(alone), tile.offsets, piece_sizes).tiles.front());
+          piece.tiles.push_back(region(builder, std::move(alone), tile.offsets, piece_sizes).tiles.front());
         }
         piece.tiles.push_back(tile);
-        for (Tile& of_piece : piece.tiles) of_piece.offsets.assign(of_piece.offsets.size(), lowering.integer(0));
+        for (Tile& of_piece : piece.tiles) of_piece.offsets.assign(of_piece.offsets.size(), builder.integer(0));
         cells.push_back(std::move(piece));
         cell_sizes.push_back(piece_sizes);
       }
@@ -372,13 +371,13 @@ Cells common_cells(Lowering& lowering, std::span<const Tensor> tensors) {
     result.cells = std::move(cells);
     sizes = std::move(cell_sizes);
   }
-  for (Cell& cell : result.cells) align_tiles(lowering, cell.tiles);
+  for (Cell& cell : result.cells) align_tiles(builder, cell.tiles);
   return result;
 }
 
-Tensor combined(Lowering& lowering, std::span<const Tensor> tensors, ir::DType dtype,
+Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dtype,
                 const std::function<ir::NodeId(std::span<const ir::NodeId>)>& make) {
-  const Cells cells = common_cells(lowering, tensors);
+  const Cells cells = common_cells(builder, tensors);
   Tensor result;
   result.dtype = dtype;
   result.grid = cells.grid;

@@ -12,28 +12,28 @@
 namespace ingot::frontend {
 
 /// One tile: a node over a shape.
-Tensor whole(Lowering& lowering, ir::NodeId node, ir::DType dtype, Shape shape);
+Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape);
 
-Tensor permuted(Lowering& lowering, const Tensor& tensor, std::span<const size_t> order);
-Tensor unsqueezed(Lowering& lowering, const Tensor& tensor, size_t dim);
-Tensor selected(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId index);
-Tensor sliced(Lowering& lowering, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
-Tensor flipped(Lowering& lowering, const Tensor& tensor, size_t dim);
+Tensor permuted(Builder& builder, const Tensor& tensor, std::span<const size_t> order);
+Tensor unsqueezed(Builder& builder, const Tensor& tensor, size_t dim);
+Tensor selected(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index);
+Tensor sliced(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
+Tensor flipped(Builder& builder, const Tensor& tensor, size_t dim);
 /// Broadcast to a shape of at least its rank.
-Tensor expanded(Lowering& lowering, const Tensor& tensor, std::span<const ir::HostId> shape);
+Tensor expanded(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape);
 /// The sizes multiply to that of the dim.
-Tensor unflattened(Lowering& lowering, const Tensor& tensor, size_t dim, std::span<const ir::HostId> sizes);
-Tensor flattened(Lowering& lowering, const Tensor& tensor, size_t dim, size_t count);
+Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span<const ir::HostId> sizes);
+Tensor flattened(Builder& builder, const Tensor& tensor, size_t dim, size_t count);
 /// The same values with no merged dims but those that cross tiles undone: its dims are the finest there are.
-Tensor unmerged(Lowering& lowering, const Tensor& tensor);
+Tensor unmerged(Builder& builder, const Tensor& tensor);
 /// Row-major order kept. The shapes have the same number of elements (the caller states the condition).
-Tensor reshaped(Lowering& lowering, const Tensor& tensor, std::span<const ir::HostId> shape);
+Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape);
 /// Side by side along a dim; all of one dtype and rank, equal in the other dims.
-Tensor concatenated(Lowering& lowering, std::span<const Tensor> tensors, size_t dim);
+Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t dim);
 
 /// Applies `make` to the nodes of tensors that broadcast together, tile by tile. Where the tensors are cut or merged
 /// differently they are cut and split alike first. `make` gets one node a tensor and returns the node of the result.
-Tensor combined(Lowering& lowering, std::span<const Tensor> tensors, ir::DType dtype,
+Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dtype,
                 const std::function<ir::NodeId(std::span<const ir::NodeId>)>& make);
 
 /// A part of the grid on which each of several tensors is one tile, all tiles of one index space.
@@ -47,9 +47,9 @@ struct Cells {
   Groups groups;
   std::vector<Cell> cells;
 };
-Cells common_cells(Lowering& lowering, std::span<const Tensor> tensors);
+Cells common_cells(Builder& builder, std::span<const Tensor> tensors);
 
 /// Merges pushed down into the tiles where no merge crosses them, as every function here leaves its result.
-Tensor settled(Lowering& lowering, Tensor tensor);
+Tensor settled(Builder& builder, Tensor tensor);
 
 }  // namespace ingot::frontend

@@ -21,16 +21,16 @@ void replace(std::vector<T>& items, size_t begin, size_t count, std::span<const 
 }
 
 /// The tile under a change of its own dims: `rows` one for each of its present dims.
-Tile rebuilt(Lowering& lowering, const Tile& tile, std::vector<Row> rows, Shape shape, Groups groups, Shape offsets) {
+Tile rebuilt(Builder& builder, const Tile& tile, std::vector<Row> rows, Shape shape, Groups groups, Shape offsets) {
   const Reindexing view{std::move(rows), tile.shape, shape};
-  const ir::NodeId node = reindex(lowering, tile.node, view);
+  const ir::NodeId node = reindex(builder, tile.node, view);
   return {node, std::move(shape), simplified(std::move(groups)), std::move(offsets)};
 }
 
 /// Rows that keep the dims before `begin` and those from `begin + removed` on, the latter moved behind `added` new
 /// dims; the rows between are left empty.
-std::vector<Row> rows_around(Lowering& lowering, size_t rank, size_t begin, size_t removed, size_t added) {
-  std::vector<Row> rows = identity_rows(lowering, rank);
+std::vector<Row> rows_around(Builder& builder, size_t rank, size_t begin, size_t removed, size_t added) {
+  std::vector<Row> rows = identity_rows(builder, rank);
   for (size_t d = begin; d < rank; ++d) {
     if (d < begin + removed) {
       rows[d].terms.clear();
@@ -42,23 +42,23 @@ std::vector<Row> rows_around(Lowering& lowering, size_t rank, size_t begin, size
 }
 
 /// One dim of the tile's own as several.
-Tile split_own_dim(Lowering& lowering, const Tile& tile, size_t own, std::span<const ir::HostId> sizes, Groups groups,
+Tile split_own_dim(Builder& builder, const Tile& tile, size_t own, std::span<const ir::HostId> sizes, Groups groups,
                    Shape offsets) {
-  std::vector<Row> rows = rows_around(lowering, tile.shape.size(), own, 1, sizes.size());
+  std::vector<Row> rows = rows_around(builder, tile.shape.size(), own, 1, sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
-    rows[own].terms.push_back({static_cast<uint32_t>(own + i), product(lowering, sizes.subspan(i + 1))});
+    rows[own].terms.push_back({static_cast<uint32_t>(own + i), product(builder, sizes.subspan(i + 1))});
   }
   Shape shape = tile.shape;
   replace<ir::HostId>(shape, own, 1, sizes);
-  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+  return rebuilt(builder, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
 }
 
 }  // namespace
 
-Shape extents(Lowering& lowering, const Tile& tile) { return merged(lowering, tile.shape, tile.groups); }
+Shape extents(Builder& builder, const Tile& tile) { return merged(builder, tile.shape, tile.groups); }
 
-Tile permute_tile(Lowering& lowering, const Tile& tile, std::span<const size_t> order) {
-  std::vector<Row> rows = identity_rows(lowering, tile.shape.size());
+Tile permute_tile(Builder& builder, const Tile& tile, std::span<const size_t> order) {
+  std::vector<Row> rows = identity_rows(builder, tile.shape.size());
   Shape shape, offsets;
   Groups groups;
   for (const size_t dim : order) {
@@ -70,82 +70,82 @@ Tile permute_tile(Lowering& lowering, const Tile& tile, std::span<const size_t> 
     groups.push_back(static_cast<uint32_t>(count));
     offsets.push_back(tile.offsets[dim]);
   }
-  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+  return rebuilt(builder, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
 }
 
-Tile unsqueeze_tile(Lowering& lowering, const Tile& tile, size_t dim) {
+Tile unsqueeze_tile(Builder& builder, const Tile& tile, size_t dim) {
   const size_t own = dim < tile.offsets.size() ? dims_of(tile.groups, dim).begin : tile.shape.size();
   Shape shape = tile.shape, offsets = tile.offsets;
   Groups groups = explicit_groups(tile);
-  shape.insert(shape.begin() + static_cast<ptrdiff_t>(own), lowering.integer(1));
-  offsets.insert(offsets.begin() + static_cast<ptrdiff_t>(dim), lowering.integer(0));
+  shape.insert(shape.begin() + static_cast<ptrdiff_t>(own), builder.integer(1));
+  offsets.insert(offsets.begin() + static_cast<ptrdiff_t>(dim), builder.integer(0));
   groups.insert(groups.begin() + static_cast<ptrdiff_t>(dim), 1);
-  return rebuilt(lowering, tile, rows_around(lowering, tile.shape.size(), own, 0, 1), std::move(shape),
-                 std::move(groups), std::move(offsets));
+  return rebuilt(builder, tile, rows_around(builder, tile.shape.size(), own, 0, 1), std::move(shape), std::move(groups),
+                 std::move(offsets));
 }
 
-Tile select_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId index) {
+Tile select_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId index) {
   const auto [begin, count] = dims_of(tile.groups, dim);
-  std::vector<Row> rows = rows_around(lowering, tile.shape.size(), begin, count, 0);
+  std::vector<Row> rows = rows_around(builder, tile.shape.size(), begin, count, 0);
   ir::HostId rest = index;
   for (size_t own = begin + count; own-- > begin;) {
     const bool outermost = own == begin;
-    rows[own].offset = outermost ? rest : lowering.host(ir::HostOp::Mod, {rest, tile.shape[own]});
-    if (!outermost) rest = lowering.host(ir::HostOp::FloorDiv, {rest, tile.shape[own]});
+    rows[own].offset = outermost ? rest : builder.host(ir::HostOp::Mod, {rest, tile.shape[own]});
+    if (!outermost) rest = builder.host(ir::HostOp::FloorDiv, {rest, tile.shape[own]});
   }
   Shape shape = tile.shape, offsets = tile.offsets;
   Groups groups = explicit_groups(tile);
   replace<ir::HostId>(shape, begin, count, {});
   offsets.erase(offsets.begin() + static_cast<ptrdiff_t>(dim));
   groups.erase(groups.begin() + static_cast<ptrdiff_t>(dim));
-  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+  return rebuilt(builder, tile, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
 }
 
-Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
+Tile slice_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
   const auto [begin, count] = dims_of(tile.groups, dim);
-  const ir::HostPool& host = lowering.graph.host;
-  if (step == 1 && host.is_int(start, 0) && host.same(length, extents(lowering, tile)[dim])) return tile;
-  if (count != 1) return slice_tile(lowering, linearise_tile(lowering, tile, dim), dim, start, length, step);
-  std::vector<Row> rows = identity_rows(lowering, tile.shape.size());
+  const ir::HostPool& host = builder.graph.host;
+  if (step == 1 && host.is_int(start, 0) && host.same(length, extents(builder, tile)[dim])) return tile;
+  if (count != 1) return slice_tile(builder, linearise_tile(builder, tile, dim), dim, start, length, step);
+  std::vector<Row> rows = identity_rows(builder, tile.shape.size());
   rows[begin].offset = start;
-  rows[begin].terms[0].coef = lowering.integer(step);
+  rows[begin].terms[0].coef = builder.integer(step);
   Shape shape = tile.shape;
   shape[begin] = length;
-  return rebuilt(lowering, tile, std::move(rows), std::move(shape), explicit_groups(tile), tile.offsets);
+  return rebuilt(builder, tile, std::move(rows), std::move(shape), explicit_groups(tile), tile.offsets);
 }
 
-Tile flip_tile(Lowering& lowering, const Tile& tile, size_t dim) {
+Tile flip_tile(Builder& builder, const Tile& tile, size_t dim) {
   const auto [begin, count] = dims_of(tile.groups, dim);
-  std::vector<Row> rows = identity_rows(lowering, tile.shape.size());
+  std::vector<Row> rows = identity_rows(builder, tile.shape.size());
   for (size_t own = begin; own < begin + count; ++own) {
-    rows[own].offset = lowering.graph.host.sub(tile.shape[own], lowering.integer(1));
-    rows[own].terms[0].coef = lowering.integer(-1);
+    rows[own].offset = builder.graph.host.sub(tile.shape[own], builder.integer(1));
+    rows[own].terms[0].coef = builder.integer(-1);
   }
-  return rebuilt(lowering, tile, std::move(rows), tile.shape, explicit_groups(tile), tile.offsets);
+  return rebuilt(builder, tile, std::move(rows), tile.shape, explicit_groups(tile), tile.offsets);
 }
 
-Tile unflatten_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes) {
-  const Tile fine = refine_tile(lowering, tile, dim, sizes);
+Tile unflatten_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes) {
+  const Tile fine = refine_tile(builder, tile, dim, sizes);
   Tile result = fine;
   result.groups = explicit_groups(fine);
   const Groups ones(sizes.size(), 1);
   replace<uint32_t>(result.groups, dim, 1, ones);
   result.groups = simplified(std::move(result.groups));
-  const Shape zeros(sizes.size(), lowering.integer(0));
+  const Shape zeros(sizes.size(), builder.integer(0));
   replace<ir::HostId>(result.offsets, dim, 1, zeros);
   return result;
 }
 
-Tile refine_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes) {
+Tile refine_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes) {
   const auto [begin, count] = dims_of(tile.groups, dim);
-  if (same_shape(lowering, std::span(tile.shape).subspan(begin, count), sizes)) return tile;
-  if (count != 1) return refine_tile(lowering, linearise_tile(lowering, tile, dim), dim, sizes);
+  if (same_shape(builder, std::span(tile.shape).subspan(begin, count), sizes)) return tile;
+  if (count != 1) return refine_tile(builder, linearise_tile(builder, tile, dim), dim, sizes);
   Groups groups = explicit_groups(tile);
   groups[dim] = static_cast<uint32_t>(sizes.size());
-  return split_own_dim(lowering, tile, begin, sizes, std::move(groups), tile.offsets);
+  return split_own_dim(builder, tile, begin, sizes, std::move(groups), tile.offsets);
 }
 
-Tile flatten_tile(Lowering& lowering, const Tile& tile, size_t dim, size_t count) {
+Tile flatten_tile(Builder& builder, const Tile& tile, size_t dim, size_t count) {
   Tile result = tile;
   const Groups groups = explicit_groups(tile);
   const std::span<const uint32_t> joined = std::span(groups).subspan(dim, count);
@@ -153,35 +153,35 @@ Tile flatten_tile(Lowering& lowering, const Tile& tile, size_t dim, size_t count
   result.groups = groups;
   replace<uint32_t>(result.groups, dim, count, std::span(&total, 1));
   result.groups = simplified(std::move(result.groups));
-  const Shape sizes = extents(lowering, tile);
-  const ir::HostId inner = product(lowering, std::span(sizes).subspan(dim + 1, count - 1));
-  const ir::HostId offset = lowering.graph.host.mul(tile.offsets[dim], inner);
+  const Shape sizes = extents(builder, tile);
+  const ir::HostId inner = product(builder, std::span(sizes).subspan(dim + 1, count - 1));
+  const ir::HostId offset = builder.graph.host.mul(tile.offsets[dim], inner);
   replace<ir::HostId>(result.offsets, dim, count, std::span(&offset, 1));
   return result;
 }
 
-Tile linearise_tile(Lowering& lowering, const Tile& tile, size_t dim) {
+Tile linearise_tile(Builder& builder, const Tile& tile, size_t dim) {
   const auto [begin, count] = dims_of(tile.groups, dim);
   if (count == 1) return tile;
   const std::span<const ir::HostId> merged_sizes = std::span(tile.shape).subspan(begin, count);
-  const ir::HostId size = product(lowering, merged_sizes);
+  const ir::HostId size = product(builder, merged_sizes);
   Shape shape = tile.shape;
   replace<ir::HostId>(shape, begin, count, std::span(&size, 1));
   Groups groups = explicit_groups(tile);
   groups[dim] = 1;
 
-  std::vector<Row> rows = rows_around(lowering, tile.shape.size(), begin, count, 1);
-  const ir::NodeId position = index_position(lowering, shape, begin);
+  std::vector<Row> rows = rows_around(builder, tile.shape.size(), begin, count, 1);
+  const ir::NodeId position = index_position(builder, shape, begin);
   for (size_t i = 0; i < count; ++i) {
-    const ir::HostId inner = product(lowering, merged_sizes.subspan(i + 1));
-    ir::NodeId coordinate = index_binary(lowering, ir::Op::FloorDivide, position, inner);
-    if (i > 0) coordinate = index_binary(lowering, ir::Op::Remainder, coordinate, merged_sizes[i]);
+    const ir::HostId inner = product(builder, merged_sizes.subspan(i + 1));
+    ir::NodeId coordinate = index_binary(builder, ir::Op::FloorDivide, position, inner);
+    if (i > 0) coordinate = index_binary(builder, ir::Op::Remainder, coordinate, merged_sizes[i]);
     rows[begin + i].gathered = coordinate;
   }
-  return rebuilt(lowering, tile, std::move(rows), std::move(shape), std::move(groups), tile.offsets);
+  return rebuilt(builder, tile, std::move(rows), std::move(shape), std::move(groups), tile.offsets);
 }
 
-Tile expand_tile(Lowering& lowering, const Tile& tile, std::span<const ir::HostId> sizes) {
+Tile expand_tile(Builder& builder, const Tile& tile, std::span<const ir::HostId> sizes) {
   Tile result = tile;
   for (size_t dim = 0; dim < sizes.size(); ++dim) {
     const auto [begin, count] = dims_of(result.groups, dim);
@@ -189,9 +189,9 @@ Tile expand_tile(Lowering& lowering, const Tile& tile, std::span<const ir::HostI
       result.shape[begin] = sizes[dim];
       continue;
     }
-    const ir::HostId size = product(lowering, std::span(result.shape).subspan(begin, count));
-    if (lowering.graph.host.same(size, sizes[dim])) continue;
-    result = linearise_tile(lowering, result, dim);
+    const ir::HostId size = product(builder, std::span(result.shape).subspan(begin, count));
+    if (builder.graph.host.same(size, sizes[dim])) continue;
+    result = linearise_tile(builder, result, dim);
     result.shape[begin] = sizes[dim];
   }
   return result;

@@ -12,25 +12,25 @@
 namespace ingot::frontend {
 
 /// The sizes of a tile along the dims of the grid.
-Shape extents(Lowering& lowering, const Tile& tile);
+Shape extents(Builder& builder, const Tile& tile);
 
-Tile permute_tile(Lowering& lowering, const Tile& tile, std::span<const size_t> order);
+Tile permute_tile(Builder& builder, const Tile& tile, std::span<const size_t> order);
 /// A dim of size 1 before `dim`.
-Tile unsqueeze_tile(Lowering& lowering, const Tile& tile, size_t dim);
+Tile unsqueeze_tile(Builder& builder, const Tile& tile, size_t dim);
 /// Without `dim`, at coordinate `index` of the tile.
-Tile select_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId index);
+Tile select_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId index);
 /// `length` coordinates of `dim` from `start` in steps, all within the tile.
-Tile slice_tile(Lowering& lowering, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
-Tile flip_tile(Lowering& lowering, const Tile& tile, size_t dim);
+Tile slice_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
+Tile flip_tile(Builder& builder, const Tile& tile, size_t dim);
 /// `dim` as several dims of the grid.
-Tile unflatten_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
+Tile unflatten_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
 /// `dim` still one dim of the grid, merging dims of these sizes.
-Tile refine_tile(Lowering& lowering, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
+Tile refine_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
 /// `count` dims of the grid from `dim` on merged into one. The tile must reach across all of the inner ones.
-Tile flatten_tile(Lowering& lowering, const Tile& tile, size_t dim, size_t count);
+Tile flatten_tile(Builder& builder, const Tile& tile, size_t dim, size_t count);
 /// A dim that is made of one dim of the tile, computing indices where it merges several.
-Tile linearise_tile(Lowering& lowering, const Tile& tile, size_t dim);
+Tile linearise_tile(Builder& builder, const Tile& tile, size_t dim);
 /// Broadcast to the extents, which the tile's own broadcast to.
-Tile expand_tile(Lowering& lowering, const Tile& tile, std::span<const ir::HostId> sizes);
+Tile expand_tile(Builder& builder, const Tile& tile, std::span<const ir::HostId> sizes);
 
 }  // namespace ingot::frontend

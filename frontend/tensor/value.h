@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/syntax/operator.h"
 #include "ir/graph.h"
 
 // What an expression of the language is worth while an op is lowered. Static Python values are themselves; a number is
@@ -18,8 +17,9 @@
 namespace ingot::frontend {
 
 class Value;
-struct Function;  // a def, a nested def or a lambda with its closure: interpreter.h
-struct Builtin;   // builtins.h
+struct Function;        // a def, a nested def or a lambda with its closure: interpret/interpreter.h
+struct Builtin;         // a function on tensors that is written in C++: library/builtins.h
+struct PythonFunction;  // one of Python's own: library/builtins.h
 
 using Shape = std::vector<ir::HostId>;
 /// How many dims, taken in order, are merged into each dim of something; empty where it is one each.
@@ -74,8 +74,8 @@ enum class Namespace : uint8_t { Torch, Functional, Nn, Math };
 class Value {
  public:
   using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Slice, Range,
-                               std::shared_ptr<const Function>, const Builtin*, BoundMethod, Namespace,
-                               std::shared_ptr<const Tensor>>;
+                               std::shared_ptr<const Function>, const Builtin*, const PythonFunction*, BoundMethod,
+                               Namespace, std::shared_ptr<const Tensor>>;
   Value() : variant_(None{}) {}
   template <typename T>
     requires std::constructible_from<Variant, T>

@@ -14,7 +14,7 @@
 #include <set>
 #include <sstream>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "tests/codegen/support.h"
 
 namespace ingot::codegen {

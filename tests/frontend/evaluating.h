@@ -7,24 +7,34 @@
 #include <vector>
 
 #include "base/text.h"
-#include "frontend/tensor/lowering.h"
+#include "frontend/interpret/evaluation.h"
 #include "tests/frontend/parsing.h"
 
 namespace ingot::frontend {
 
+/// An evaluation of nothing yet.
+struct Scratch {
+  Scratch(const Signature& signature, const Actuals& actuals)
+      : evaluation(Builder(lowered, signature, actuals), activity) {}
+
+  Lowered lowered;
+  Activity activity;
+  Evaluation evaluation;
+};
+
 /// A value as Python's repr has it; a number that is not constant as its host expression, "a*2 + 1".
-inline std::string shown(const Lowering& lowering, const std::vector<std::string>& names, const Value& value) {
+inline std::string shown(const Builder& builder, const std::vector<std::string>& names, const Value& value) {
   if (value.is_number()) {
-    const ir::HostId id = lowering.graph.host.resolve(value.number());
-    if (!lowering.graph.host.is_constant(id)) return lowering.graph.host.print(id, names);
-    const ir::HostValue number = lowering.graph.host.value(id);
+    const ir::HostId id = builder.graph.host.resolve(value.number());
+    if (!builder.graph.host.is_constant(id)) return builder.graph.host.print(id, names);
+    const ir::HostValue number = builder.graph.host.value(id);
     if (number.kind == ir::HostKind::Bool) return number.truthy() ? "True" : "False";
     return number.kind == ir::HostKind::Int ? std::to_string(number.integer) : round_trip(number.real);
   }
   if (const std::vector<Value>* items = value.items()) {
     const bool is_tuple = value.is<Tuple>();
     std::string text;
-    for (const Value& item : *items) text += (text.empty() ? "" : ", ") + shown(lowering, names, item);
+    for (const Value& item : *items) text += (text.empty() ? "" : ", ") + shown(builder, names, item);
     if (is_tuple && items->size() == 1) text += ",";
     return is_tuple ? "(" + text + ")" : "[" + text + "]";
   }
@@ -47,12 +57,12 @@ inline std::string result_of(const std::string& text) {
   std::vector<std::string> names;
   for (const Parameter& parameter : definition->parameters()) names.push_back(parameter.name);
   for (const bool is_static : {false, true}) {
-    Lowering lowering(signature, actuals);
+    Scratch scratch(signature, actuals);
     std::vector<std::optional<Value>> arguments;
     for (uint32_t i = 0; i < names.size(); ++i) {
       const Parameter& parameter = definition->parameters()[i];
       const bool is_int = parameter.annotation == Parameter::Annotation::Int;
-      ir::HostPool& host = lowering.graph.host;
+      ir::HostPool& host = scratch.evaluation.graph.host;
       if (parameter.has_default) {
         arguments.emplace_back();
       } else if (is_static) {
@@ -62,8 +72,8 @@ inline std::string result_of(const std::string& text) {
       }
     }
     try {
-      const Value value = definition->evaluate(lowering, arguments);
-      return (is_static ? "static: " : "") + shown(lowering, names, value);
+      const Value value = definition->evaluate(scratch.evaluation, arguments);
+      return (is_static ? "static: " : "") + shown(scratch.evaluation, names, value);
     } catch (const NeedStatic&) {
     }
   }
@@ -71,14 +81,14 @@ inline std::string result_of(const std::string& text) {
 }
 
 /// A graph with the text that its spans are places of.
-struct Lowered {
+struct DefinedGraph {
   std::shared_ptr<const Definition> definition;
   ir::Graph graph;
 };
 
 /// The graph of the last def of a text on float32 tensors [?, 4], or numbers where it is annotated so; what has a
 /// default is left out. Sizes that must be known are 6 × 4, scalars 2, 3, ….
-inline Lowered lowered(const std::string& text) {
+inline DefinedGraph lowered(const std::string& text) {
   const auto definition = define(text);
   Signature signature;
   for (const Parameter& parameter : definition->parameters()) {

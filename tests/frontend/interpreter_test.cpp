@@ -80,9 +80,10 @@ TEST(Interpreter, AnnotationsConvertNumbers) {
     const auto definition = define("def f(a: " + annotation + "): return a");
     const Signature signature;
     const Actuals actuals;
-    Lowering lowering(signature, actuals);
-    const std::vector<std::optional<Value>> arguments = {Number{lowering.graph.host.scalar(0, given)}};
-    return lowering.graph.host.kind(definition->evaluate(lowering, arguments).number());
+    Scratch scratch(signature, actuals);
+    ir::HostPool& host = scratch.lowered.graph.host;
+    const std::vector<std::optional<Value>> arguments = {Number{host.scalar(0, given)}};
+    return host.kind(definition->evaluate(scratch.evaluation, arguments).number());
   };
   using ir::HostKind;
   EXPECT_EQ(kind_of("float", HostKind::Int), HostKind::Float);

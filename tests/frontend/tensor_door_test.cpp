@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "frontend/library/library.h"
+#include "frontend/frontend.h"
 #include "tests/frontend/tensor_testing.h"
 
 // The C++ door: the same op as text and as a C++ function is the same graph.

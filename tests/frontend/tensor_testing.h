@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontend/cpp_api.h"
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "tests/ir/reference.h"
 
 // Lowering for arguments given as text, and graphs run on small arrays, element by element.

@@ -191,9 +191,9 @@ TEST(TensorTypes, WhatOnlySizesDecideIsAConditionWithItsMessage) {
   const auto definition = frontend::define("x.view(10, 10).flatten() + y");
   const ir::Graph graph = Call{"f32:100", "f32:100"}.lower(*definition);
   ASSERT_EQ(graph.conditions.size(), 2u);
-  EXPECT_EQ(condition_message(graph.conditions[0], 100, 99),
+  EXPECT_EQ(message_of(graph.conditions[0], ir::HostValue::of(int64_t{100}), ir::HostValue::of(int64_t{99})),
             "shape [10, 10] is invalid for a tensor of shape [x.size(0)]: it has 100 elements, not 99");
-  EXPECT_EQ(condition_message(graph.conditions[1], 100, 99),
+  EXPECT_EQ(message_of(graph.conditions[1], ir::HostValue::of(int64_t{100}), ir::HostValue::of(int64_t{99})),
             "The size of tensor a (100) must match the size of tensor b (99) at non-singleton dimension 0");
   EXPECT_EQ(graph.conditions[0].span.text(), "x.view(10, 10)");
 }

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "frontend/tensor/lowering.h"
+#include "frontend/frontend.h"
 #include "runtime/op_state.h"
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"

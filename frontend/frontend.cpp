@@ -1,4 +1,4 @@
-#include "frontend/signature.h"
+#include "frontend/frontend.h"
 
 #include <fmt/format.h>
 

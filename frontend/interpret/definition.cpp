@@ -46,28 +46,28 @@ std::string_view spelled(Annotation annotation) {
 }
 
 /// The argument as its parameter's annotation has it: an int becomes a float, never the other way.
-Value annotated(Lowering& lowering, const ast::Module& module, const ast::Parameter& parameter, Value value) {
+Value annotated(Evaluation& evaluation, const ast::Module& module, const ast::Parameter& parameter, Value value) {
   Annotation wanted = annotation_of(module, parameter.annotation);
   bool optional = parameter.fallback && value.is_none();
   if (wanted == Annotation::None || optional) return value;
-  Lowering::At at(lowering, parameter.span);
+  At at(evaluation.diagnostics, parameter.span);
   if (wanted == Annotation::Tensor) {
     if (value.is_tensor()) return value;
-    lowering.fail(fmt::format("`{}` must be a tensor, not {}", parameter.name, describe(value)),
-                  "pass a tensor, or annotate it `float`");
+    evaluation.fail(fmt::format("`{}` must be a tensor, not {}", parameter.name, describe(value)),
+                    "pass a tensor, or annotate it `float`");
   }
   if (!value.is_number())
-    lowering.fail(fmt::format("`{}` must be {}, not {}", parameter.name, spelled(wanted), describe(value)),
-                  value.is_tensor() ? "leave the annotation away to take tensors" : "");
-  ir::HostKind kind = lowering.graph.host.kind(value.number());
+    evaluation.fail(fmt::format("`{}` must be {}, not {}", parameter.name, spelled(wanted), describe(value)),
+                    value.is_tensor() ? "leave the annotation away to take tensors" : "");
+  ir::HostKind kind = evaluation.graph.host.kind(value.number());
   bool is_float = kind == ir::HostKind::Float;
   if (is_float && wanted != Annotation::Float)
-    lowering.fail(fmt::format("`{}` must be {}, not a float", parameter.name, spelled(wanted)),
-                  "annotate it `float` to take any number");
+    evaluation.fail(fmt::format("`{}` must be {}, not a float", parameter.name, spelled(wanted)),
+                    "annotate it `float` to take any number");
   ir::HostOp conversion = wanted == Annotation::Float ? ir::HostOp::Float
                           : wanted == Annotation::Int ? ir::HostOp::Int
                                                       : ir::HostOp::Bool;
-  return number(lowering.host(conversion, {value.number()}));
+  return number(evaluation.host(conversion, {value.number()}));
 }
 
 class TextDefinition : public Definition {
@@ -85,8 +85,8 @@ class TextDefinition : public Definition {
   std::span<const Parameter> parameters() const override { return parameters_; }
   std::string_view text() const override { return module_.source->text(); }
   std::string tree() const override { return print(module_); }
-  Value evaluate(Lowering& lowering, std::span<const std::optional<Value>> arguments) const override {
-    return evaluate_definition(lowering, module_, module_[function_], arguments);
+  Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
+    return evaluate_definition(evaluation, module_, module_[function_], arguments);
   }
 
  private:
@@ -103,11 +103,11 @@ bool is_known(std::string_view name, bool has_attribute) {
 
 }  // namespace
 
-Value evaluate_definition(Lowering& lowering, const ast::Module& module, const ast::Function& function,
+Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
                           std::span<const std::optional<Value>> arguments) {
   auto globals = std::make_shared<Scope>(Scope{module, nullptr, nullptr, {}, {}, false});
-  lowering.kept.push_back(globals);
-  Frame(lowering, *globals).run(module.body);
+  evaluation.activity.kept.push_back(globals);
+  Frame(evaluation, *globals).run(module.body);
 
   const auto defined = globals->values.find(function.name);
   const auto* called = defined == globals->values.end()
@@ -122,16 +122,16 @@ Value evaluate_definition(Lowering& lowering, const ast::Module& module, const a
     const ast::Parameter& parameter = function.parameters[i];
     if (!values[i]) values[i] = (*called)->defaults[i];
     if (!values[i]) throw_author(parameter.span, fmt::format("`{}` is not given", parameter.name));
-    values[i] = annotated(lowering, module, parameter, std::move(*values[i]));
+    values[i] = annotated(evaluation, module, parameter, std::move(*values[i]));
   }
   Span returned_at = function.name_span;
-  Value result = call_bound(lowering, **called, std::move(values), &returned_at);
+  Value result = call_bound(evaluation, **called, std::move(values), &returned_at);
   if (result.is_none()) {
-    Lowering::At at(lowering, function.name_span);
-    lowering.fail(fmt::format("`{}` returns nothing", function.name),
-                  function.returns ? "end every way through it with `return …`" : "end it with `return …`");
+    At at(evaluation.diagnostics, function.name_span);
+    evaluation.fail(fmt::format("`{}` returns nothing", function.name),
+                    function.returns ? "end every way through it with `return …`" : "end it with `return …`");
   }
-  lowering.here = returned_at;  // what is wrong with the result is shown there
+  evaluation.diagnostics.here = returned_at;  // what is wrong with the result is shown there
   return result;
 }
 

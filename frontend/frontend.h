@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/source.h"
+#include "ir/graph.h"
+#include "ir/host/host.h"
+#include "ir/types/dtype.h"
+
+// The front end, as the rest of the house sees it: an op is defined from text (or a C++ function, cpp_api.h), and
+// lowered for a signature to a graph.
+
+namespace ingot::frontend {
+
+class Value;       // tensor/value.h
+class Evaluation;  // interpret/evaluation.h
+
+enum class Device : uint8_t { Cpu, Cuda };
+
+/// How 16-bit floats round and what may be approximate (DESIGN §3).
+enum class Numerics : uint8_t {
+  Default,  ///< intermediates of 16-bit floats stay in float32
+  Eager,    ///< rounded after each op, as eager PyTorch does
+  Fast,     ///< fast-math allowed
+};
+
+/// What lowering may know of one argument.
+struct ArgumentFact {
+  enum class Kind : uint8_t {
+    Tensor,
+    CpuScalar,  ///< a 0-dim CPU tensor beside CUDA tensors: a value, that promotes as a 0-dim tensor does
+    Number,     ///< a Python number
+    None,       ///< left out, or None
+  } kind = Kind::Tensor;
+  ir::DType dtype = ir::DType::F32;           ///< of a tensor
+  ir::HostKind number = ir::HostKind::Float;  ///< of a Number
+  uint8_t rank = 0;
+  uint64_t ones = 0;  ///< bit d is set where size(d) is 1
+  bool operator==(const ArgumentFact&) const = default;
+};
+
+/// All that the lowered graph may depend on, beside the values that it asks to be static.
+struct Signature {
+  Device device = Device::Cpu;
+  Numerics numerics = Numerics::Default;
+  ir::DType default_dtype = ir::DType::F32;
+  std::vector<ArgumentFact> arguments;  ///< one for each parameter
+  bool operator==(const Signature&) const = default;
+
+  /// One line that two signatures share only when they are equal, "cuda f32 | x: f32[?, 1] | bias: float".
+  std::string text() const;
+};
+
+/// The values behind the symbols, asked only for what must be static.
+using Actuals = ir::HostInputs;
+
+/// A parameter as its author wrote it.
+struct Parameter {
+  enum class Annotation : uint8_t { None, Float, Int, Bool, Tensor } annotation = Annotation::None;
+  std::string name;
+  bool has_default = false;
+  Span span;
+};
+
+/// An op as its author wrote it, whichever door it came through.
+class Definition {
+ public:
+  virtual ~Definition() = default;
+  virtual const std::string& name() const = 0;
+  virtual std::span<const Parameter> parameters() const = 0;
+  /// The author's text, for the header of generated source and for cache keys; a C++ function has none.
+  virtual std::string_view text() const = 0;
+  /// The text as a syntax tree, for people to read; a C++ function has none.
+  virtual std::string tree() const { return {}; }
+  /// Evaluates the op on one value a parameter; an omitted argument is nullopt and takes its default.
+  virtual Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const = 0;
+};
+
+/// Reads an op from text: a file of defs (the op is `name`, or the last def) or a bare expression. Module constants
+/// travel as assignments of the text; a Source with origins places messages in the files that its parts came from.
+/// Errors: Error(Author).
+std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, std::string_view name = {});
+inline std::shared_ptr<const Definition> define(std::string text, std::string source_name = "<text>",
+                                                std::string_view name = {}) {
+  return define(std::make_shared<const Source>(std::move(source_name), std::move(text)), name);
+}
+
+/// The graph of an op for a signature. Restarts with static values as evaluation asks for them; past 5,000 nodes, with
+/// all sizes static; past 50,000 it is an error. The graph is as the author wrote it: no pass has run.
+ir::Graph lower(const Definition& definition, const Signature& signature, const Actuals& actuals);
+
+struct NameInfo {
+  enum class Kind { Primitive, Builtin, Library } kind;
+  std::string_view name;
+  std::vector<std::string_view> aliases;
+  bool is_function = true;   ///< torch.name(x) and name(x)
+  bool is_method = true;     ///< x.name()
+  std::string_view summary;  ///< one line of what it gives
+};
+
+/// Every name of the language, aliases under the name that they stand for: `ingot ops`.
+std::vector<NameInfo> language_names();
+
+}  // namespace ingot::frontend

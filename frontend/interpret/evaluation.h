@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "frontend/tensor/builder.h"
+
+namespace ingot::frontend {
+
+namespace ast {
+struct Function;
+}
+
+/// What the functions that are being evaluated share.
+struct Activity {
+  /// Those whose evaluation has begun and not ended: none of them is called again.
+  std::vector<const ast::Function*> functions;
+  /// Expressions and statements that are being evaluated inside one another.
+  int depth = 0;
+  /// What values refer to for as long as the evaluation lives: the scopes that functions close over.
+  std::vector<std::shared_ptr<const void>> kept;
+};
+
+/// The evaluation of an op: the builder of its graph, and the functions that are under way.
+class Evaluation : public Builder {
+ public:
+  Evaluation(Builder builder, Activity& shared) : Builder(builder), activity(shared) {}
+
+  Activity& activity;
+
+  void step() const { budget.step(); }
+  /// The same evaluation, inside a native library function.
+  Evaluation inside_native() const {
+    Evaluation inner = *this;
+    inner.native = true;
+    return inner;
+  }
+};
+
+/// Moves the place of an evaluation for as long as it lives.
+using At = Diagnostics::At;
+
+}  // namespace ingot::frontend

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "frontend/interpret/interpreting.h"
+#include "frontend/interpret/python_builtins.h"
+#include "frontend/interpret/python_numbers.h"
+#include "frontend/interpret/sequences.h"
+#include "frontend/library/library.h"
+#include "frontend/syntax/parser.h"
+#include "frontend/tensor/indexing.h"
+
+// What names and attributes mean, and the operations that the operands' kinds choose between.
+
+namespace ingot::frontend {
+
+namespace {
+
+std::optional<Value> library_function(std::string_view name) {
+  const ast::FunctionId id = library_definition(name);
+  if (!id) return std::nullopt;
+  return Value(std::make_shared<const Function>(Function{&library_module(), id, nullptr, {}}));
+}
+
+std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view name) {
+  // PyTorch's own spellings of a dtype, not Ingot's short ones.
+  if (auto type = ir::parse_dtype(name); type && (name == ir::name_of(*type) || name != ir::short_name(*type)))
+    return *type;
+  if (name == "nn") return Namespace::Nn;
+  if (name == "Tensor") return find_python_function(name);
+  if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
+  return torch_function(name);
+}
+
+std::string_view spelled(Namespace space) {
+  switch (space) {
+    case Namespace::Torch:
+      return "torch";
+    case Namespace::Functional:
+      return "torch.nn.functional";
+    case Namespace::Nn:
+      return "torch.nn";
+    case Namespace::Math:
+      return "math";
+  }
+  throw_internal("a namespace without a name");
+}
+
+std::vector<std::string_view> torch_names() {
+  std::vector<std::string_view> names = library_names();
+  for (const Builtin& builtin : builtins())
+    if (builtin.is_function && builtin.refusal.empty()) names.push_back(builtin.name);
+  return names;
+}
+
+std::vector<std::string_view> method_names() {
+  std::vector<std::string_view> names = {"shape", "dtype", "ndim"};
+  for (const Builtin& builtin : builtins())
+    if (builtin.is_method && builtin.refusal.empty()) names.push_back(builtin.name);
+  for (std::string_view name : library_names())
+    if (is_library_method(name)) names.push_back(name);
+  return names;
+}
+
+Value bound(const Value& function, const Value& self) {
+  return BoundMethod{std::make_shared<const Value>(function), std::make_shared<const Value>(self)};
+}
+
+Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view name) {
+  if (auto value = tensor_attribute(evaluation, self, name)) return *value;
+  if (is_library_method(name)) return bound(*library_function(name), self);
+  if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_method) return bound(builtin, self);
+  std::string hint = did_you_mean(name, method_names());
+  if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__"))
+    hint = fmt::format("a tensor is not changed in place: write `x = x.{}(…)`", name.substr(0, name.size() - 1));
+  else if (torch_function(name) && !name.starts_with('_'))
+    hint = fmt::format("it is a function: write `{}(x)`", name);
+  evaluation.fail(fmt::format("a tensor has no `{}` in the language", name), std::move(hint));
+}
+
+std::optional<Value> dtype_attribute(Evaluation& evaluation, ir::DType type, std::string_view name) {
+  if (name == "is_floating_point") return boolean(evaluation, ir::is_floating(type));
+  if (name == "itemsize") return number(evaluation.integer(ir::size_of(type)));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Value> torch_function(std::string_view name) {
+  if (!name.starts_with('_'))
+    if (auto function = library_function(name)) return function;
+  if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_function) return Value(builtin);
+  return std::nullopt;
+}
+
+std::optional<Value> global_name(std::string_view name, bool inside_library) {
+  if (const PythonFunction* function = find_python_function(name)) return Value(function);
+  if (name == "torch") return Value(Namespace::Torch);
+  if (name == "nn") return Value(Namespace::Nn);
+  if (name == "F") return Value(Namespace::Functional);
+  if (name == "math") return Value(Namespace::Math);
+  if (name.starts_with('_')) {
+    if (!inside_library) return std::nullopt;
+    if (auto function = library_function(name)) return function;
+  }
+  return torch_function(name);
+}
+
+std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space, std::string_view name) {
+  if (name.starts_with('_')) return std::nullopt;
+  switch (space) {
+    case Namespace::Torch:
+      return torch_attribute(evaluation, name);
+    case Namespace::Functional:
+      return torch_function(name);
+    case Namespace::Nn:
+      if (name == "functional") return Namespace::Functional;
+      return std::nullopt;
+    case Namespace::Math:
+      return math_attribute(evaluation, name);
+  }
+  throw_internal("a namespace without attributes");
+}
+
+Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view name) {
+  if (value.is_tensor()) return tensor_method(evaluation, value, name);
+  if (value.is<Namespace>()) {
+    Namespace space = value.as<Namespace>();
+    if (auto found = namespace_attribute(evaluation, space, name)) return *found;
+    std::vector<std::string_view> known;
+    if (space == Namespace::Math)
+      for (const PythonFunction& builtin : math_functions()) known.push_back(builtin.name);
+    else if (space != Namespace::Nn)
+      known = torch_names();
+    std::string hint = did_you_mean(name, known);
+    if (space == Namespace::Nn) hint = "modules are outside the language: use the functions of torch.nn.functional";
+    evaluation.fail(fmt::format("`{}.{}` is not in the language", spelled(space), name), std::move(hint));
+  }
+  if (value.is<List>() && is_list_method(name)) return bound(std::string(name), value);
+  if (value.is<ir::DType>())
+    if (auto found = dtype_attribute(evaluation, value.as<ir::DType>(), name)) return *found;
+  std::string hint;
+  if (value.is_number()) hint = "it is a Python number here: functions take it, such as `float(x)` or `math.exp(x)`";
+  if (value.items()) hint = "tensors have methods: take the item first";
+  if (value.is_none()) hint = "test for it with `is None`";
+  evaluation.fail(fmt::format("{} has no `{}`", describe(value), name), std::move(hint));
+}
+
+Value get_item(Evaluation& evaluation, const Value& value, const Value& index) {
+  if (value.is_tensor()) return tensor_getitem(evaluation, value, index);
+  if (value.items() || value.is<Range>()) return sequence_item(evaluation, value, index);
+  evaluation.fail(fmt::format("{} cannot be indexed", describe(value)));
+}
+
+bool truth(Evaluation& evaluation, const Value& value, std::string_view what) {
+  if (value.is<Range>()) return length(value.as<Range>()) != 0;
+  bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<const Builtin*>() ||
+                value.is<const PythonFunction*>() || value.is<BoundMethod>() ||
+                value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() || value.is<Slice>();
+  return always || evaluation.static_bool(value, what);
+}
+
+}  // namespace ingot::frontend

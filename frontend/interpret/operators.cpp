@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/interpret/interpreter.h"
+#include "frontend/interpret/python_numbers.h"
+#include "frontend/tensor/pointwise.h"
+
+// Python's operators: of tensors they are PyTorch's functions.
+
+namespace ingot::frontend {
+namespace {
+
+/// The function of the language that an operator on tensors is; empty where it is none.
+std::string_view function_of(Operator op) {
+  switch (op) {
+    case Operator::Pow:
+      return "pow";
+    case Operator::FloorDiv:
+      return "floor_divide";
+    case Operator::Pos:
+      return "positive";
+    default:
+      return {};
+  }
+}
+
+/// The primitive that an operator on tensors is.
+std::optional<ir::Op> primitive_of(Operator op) {
+  switch (op) {
+    case Operator::Add:
+      return ir::Op::Add;
+    case Operator::Sub:
+      return ir::Op::Sub;
+    case Operator::Mult:
+      return ir::Op::Mul;
+    case Operator::Mod:
+      return ir::Op::Remainder;
+    case Operator::BitAnd:
+      return ir::Op::BitwiseAnd;
+    case Operator::BitOr:
+      return ir::Op::BitwiseOr;
+    case Operator::BitXor:
+      return ir::Op::BitwiseXor;
+    case Operator::LShift:
+      return ir::Op::ShiftLeft;
+    case Operator::RShift:
+      return ir::Op::ShiftRight;
+    case Operator::Lt:
+      return ir::Op::Lt;
+    case Operator::LtE:
+      return ir::Op::Le;
+    case Operator::Gt:
+      return ir::Op::Gt;
+    case Operator::GtE:
+      return ir::Op::Ge;
+    case Operator::Eq:
+      return ir::Op::Eq;
+    case Operator::NotEq:
+      return ir::Op::Ne;
+    case Operator::Neg:
+      return ir::Op::Neg;
+    case Operator::Invert:
+      return ir::Op::BitwiseNot;
+    default:
+      return std::nullopt;
+  }
+}
+
+Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
+  for (const Value& operand : operands) {
+    if (operand.is_tensor() || operand.is_number()) continue;
+    evaluation.fail(fmt::format("`{}` takes tensors and numbers, not {}", spelling(op), describe(operand)),
+                    operand.is_none() ? "test for it with `is None`" : "");
+  }
+  if (const auto primitive = primitive_of(op)) return pointwise(evaluation, *primitive, operands);
+  if (op == Operator::Div) return divide_operator(evaluation, operands[0], operands[1]);
+  const std::string_view function = function_of(op);
+  if (function.empty()) evaluation.fail(fmt::format("`{}` has no meaning on tensors", spelling(op)));
+  return call(evaluation, torch_function(function).value(), {{operands.begin(), operands.end()}, {}});
+}
+
+}  // namespace
+
+Value operate(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
+  const bool has_tensor = std::ranges::any_of(operands, [](const Value& operand) { return operand.is_tensor(); });
+  if (!has_tensor || op == Operator::Is || op == Operator::IsNot) return static_operator(evaluation, op, operands);
+  if (op == Operator::Not) evaluation.fail("`not` has no meaning on tensors", "write `~mask`, or torch.logical_not(x)");
+  if (op == Operator::In || op == Operator::NotIn) {
+    evaluation.fail("`in` has no meaning on tensors", "compare with `==`, element by element");
+  }
+  return tensor_operator(evaluation, op, operands);
+}
+
+}  // namespace ingot::frontend

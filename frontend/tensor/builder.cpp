@@ -1,0 +1,101 @@
+#include "frontend/tensor/builder.h"
+
+#include <fmt/format.h>
+
+namespace ingot::frontend {
+namespace {
+
+constexpr size_t kStaticAboveNodes = 5'000;
+constexpr size_t kMaxNodes = 50'000;
+
+}  // namespace
+
+Builder::Builder(Lowered& lowered, const Signature& s, const Actuals& a)
+    : graph(lowered.graph),
+      signature(s),
+      actuals(a),
+      diagnostics(lowered.diagnostics),
+      budget(lowered.budget),
+      lowered_(lowered) {}
+
+ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {
+  try {
+    return graph.host.make(op, std::move(args), b);
+  } catch (const std::domain_error& error) {
+    fail(error.what());
+  }
+}
+
+ir::HostValue Builder::static_number(ir::HostId id) {
+  id = graph.host.resolve(id);
+  if (graph.host.is_constant(id)) return graph.host.value(id);
+  throw NeedStatic{graph.host.symbols(id)};
+}
+
+ir::HostValue Builder::static_number(const Value& value, std::string_view what) {
+  if (value.is_number()) return static_number(value.number());
+  if (value.is_tensor()) {
+    fail(fmt::format("{} must be a number known when the op is compiled, and the values of a tensor are not", what),
+         "pass it as a parameter annotated `int` or `float`");
+  }
+  fail(fmt::format("{} must be a number, not {}", what, describe(value)));
+}
+
+int64_t Builder::static_int(const Value& value, std::string_view what) {
+  const ir::HostValue number = static_number(value, what);
+  if (number.kind == ir::HostKind::Float) fail(fmt::format("{} must be an integer, not a float", what));
+  return number.as_int();
+}
+
+bool Builder::static_bool(const Value& value, std::string_view what) {
+  if (value.is_none()) return false;
+  if (value.is_tensor()) {
+    fail(fmt::format("{} depends on the values of a tensor, which are not known when the op is compiled", what),
+         "choose element by element with where(condition, a, b)");
+  }
+  if (const auto* items = value.items()) return !items->empty();
+  if (value.is<std::string>()) return !value.as<std::string>().empty();
+  return static_number(value, what).truthy();
+}
+
+void Builder::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message) {
+  a = graph.host.resolve(a);
+  b = graph.host.resolve(b);
+  if (kind == ir::Condition::Kind::Equal && a == b) return;
+  ir::Condition condition{.kind = kind, .a = a, .b = b, .span = diagnostics.place(), .message = std::move(message)};
+  if (graph.host.is_constant(a) && graph.host.is_constant(b)) {
+    const ir::HostValue x = graph.host.value(a), y = graph.host.value(b);
+    if (!holds(kind, x, y)) fail(message_of(condition, x, y));
+    return;
+  }
+  if (lowered_.required.insert({kind, a, b}).second) graph.conditions.push_back(std::move(condition));
+}
+
+void Builder::name(const Value& value, std::string_view name) {
+  const Tensor* tensor = value.tensor();
+  if (!tensor || diagnostics.in_library()) return;
+  for (const Tile& tile : tensor->tiles) graph.name_node(tile.node, std::string(name));
+}
+
+ir::NodeId Builder::placed(ir::NodeId node) {
+  graph.place_node(node, diagnostics.place());
+  check_limits();
+  return node;
+}
+
+void Builder::check_limits() {
+  if (graph.count() <= kStaticAboveNodes) return;
+  if (graph.count() > kMaxNodes) {
+    fail(fmt::format("the op is larger than {} nodes", kMaxNodes),
+         "loops are unrolled when the op is compiled: make them shorter, or split the op in two");
+  }
+  std::vector<ir::HostId> sizes;
+  for (const ir::Param& param : graph.params) {
+    for (const ir::HostId size : param.shape) {
+      if (!graph.host.is_constant(size)) sizes.push_back(size);
+    }
+  }
+  if (!sizes.empty()) throw NeedStatic{std::move(sizes)};
+}
+
+}  // namespace ingot::frontend

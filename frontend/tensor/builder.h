@@ -1,0 +1,84 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "frontend/frontend.h"
+#include "frontend/tensor/budget.h"
+#include "frontend/tensor/diagnostics.h"
+#include "frontend/tensor/value.h"
+#include "ir/graph.h"
+
+// Lowering evaluates an op for one signature: what is static is computed, what is a tensor becomes nodes. The builder
+// is what every room of the front end makes nodes with, asks for static values, states conditions and fails through.
+
+namespace ingot::frontend {
+
+/// Thrown when evaluation needs the value of these symbols; `lower` catches it and starts again with them known.
+struct NeedStatic {
+  std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the pool that asked
+  bool touched = false;             ///< asked by `touch`: only because the sizes are small (ir::Static::touched)
+};
+
+/// What one lowering makes, and what it has spent so far.
+struct Lowered {
+  ir::Graph graph;
+  Diagnostics diagnostics;
+  Budget budget{diagnostics};
+  /// The conditions that the graph states already.
+  std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
+};
+
+/// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
+/// through them are those of a native library function.
+class Builder {
+ public:
+  Builder(Lowered& lowered, const Signature& signature, const Actuals& actuals);
+
+  ir::Graph& graph;
+  const Signature& signature;
+  const Actuals& actuals;
+  Diagnostics& diagnostics;
+  Budget& budget;
+  /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
+  /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
+  bool native = false;
+
+  bool on_cuda() const { return signature.device == Device::Cuda; }
+
+  /// An author's error where evaluation is.
+  [[noreturn]] void fail(std::string message, std::string hint = {}) const {
+    diagnostics.fail(std::move(message), std::move(hint));
+  }
+
+  // Host expressions.
+  ir::HostId host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b = 0);  ///< Python's errors placed here
+  ir::HostId integer(int64_t value) { return graph.host.integer(value); }
+  /// The value of a number; where it is made of symbols, asks for them (throws NeedStatic). `what` names the need in
+  /// the error for a tensor: "the bound of a range".
+  ir::HostValue static_number(const Value& value, std::string_view what);
+  ir::HostValue static_number(ir::HostId id);
+  int64_t static_int(const Value& value, std::string_view what);
+  bool static_bool(const Value& value, std::string_view what);
+
+  /// States what must hold of the arguments; where both are constants it is decided here. `message` may hold {0} and
+  /// {1}, the values of a and b.
+  void require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message = {});
+
+  /// Records an author's name for a tensor's node; no effect on other values.
+  void name(const Value& value, std::string_view name);
+  /// Places a new node in the author's text, and checks the graph's limits.
+  ir::NodeId placed(ir::NodeId node);
+  /// Past 5,000 nodes all sizes are asked to be static; past 50,000 it is an error.
+  void check_limits();
+
+ private:
+  Lowered& lowered_;
+};
+
+}  // namespace ingot::frontend

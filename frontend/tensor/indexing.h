@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "frontend/tensor/builder.h"
+
+namespace ingot::frontend {
+
+/// value[index]; `index` as Python gives it: a number, Slice, None, Ellipsis, tensor, or a tuple of these.
+Value tensor_getitem(Builder& builder, const Value& value, const Value& index);
+/// Iteration over a tensor: its parts along dim 0 (the size is asked to be static).
+std::vector<Value> tensor_iterate(Builder& builder, const Value& value);
+
+}  // namespace ingot::frontend

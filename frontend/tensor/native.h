@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "frontend/tensor/builder.h"
+
+namespace ingot::frontend {
+
+/// Marks `body`'s results as those of the native library function `name` on `operands` (Call nodes).
+Value native_result(Builder& builder, std::string_view name, const Value& body, std::span<const Value> operands);
+
+}  // namespace ingot::frontend

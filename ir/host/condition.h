@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "base/source.h"
+#include "ir/host/host.h"
+
+namespace ingot::ir {
+
+/// What must hold of the arguments, checked when a shape is new (or at each call where a scalar takes part).
+struct Condition {
+  enum class Kind : uint8_t {
+    Equal,        ///< a == b: sizes that meet
+    Broadcasts,   ///< a == b, or one of them is 1
+    InRange,      ///< 0 <= a < b: an index that is a host integer, already wrapped
+    NonNegative,  ///< a >= 0
+    True,         ///< a is true (an assert of the author's, an exponent that must not be negative)
+    NonEmpty,     ///< a > 0 wherever something is gathered from it
+  } kind;
+  HostId a, b = {};
+  Span span = {};
+  std::string message = {};  ///< with {0} and {1} where the values of a and b go; empty for the kind's own sentence
+};
+
+/// Whether it holds of the values of a and b.
+bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b);
+
+/// The sentence of a condition that does not hold of these values.
+std::string message_of(const Condition& condition, const HostValue& a, const HostValue& b);
+
+}  // namespace ingot::ir
