@@ -518,7 +518,8 @@ def hstack(tensors):
 @method
 def nextafter(input, other):
     """the next floating-point number after input towards other"""
-    if result_type(input, other) in (torch.float16, torch.bfloat16):
+    input, other = _promoted(input, other)
+    if input.dtype in (torch.float16, torch.bfloat16):
         return _nextafter16(input, other)
     return _nextafter(input, other)
 

@@ -1,6 +1,7 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 
+#include "frontend/interpret/evaluation.h"
 #include "frontend/tensor/results.h"
 #include "runtime/op_state.h"
 #include "tests/runtime/support.h"
@@ -25,15 +26,15 @@ class Mutating final : public frontend::Definition {
   std::span<const frontend::Parameter> parameters() const override { return inner_->parameters(); }
   std::string_view text() const override { return text_; }
 
-  frontend::Value evaluate(frontend::Lowering& lowering,
+  frontend::Value evaluate(frontend::Evaluation& evaluation,
                            std::span<const std::optional<frontend::Value>> arguments) const override {
-    const frontend::Value all = inner_->evaluate(lowering, arguments);
+    const frontend::Value all = inner_->evaluate(evaluation, arguments);
     std::vector<frontend::Value> items = *all.items();
     for (size_t i = 0; i < params_.size(); ++i) {
-      frontend::make_results(lowering, items[i]);
-      ir::Result& result = lowering.graph.results.back();
+      frontend::make_results(evaluation, items[i]);
+      ir::Result& result = evaluation.graph.results.back();
       result.mutates = params_[i];
-      result.name = lowering.graph.params[params_[i]].name;
+      result.name = evaluation.graph.params[params_[i]].name;
       result.parts.resize(std::min(parts_, result.parts.size()));
     }
     return frontend::Value::tuple({items.begin() + static_cast<std::ptrdiff_t>(params_.size()), items.end()});
