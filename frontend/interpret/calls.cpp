@@ -101,14 +101,16 @@ class Activation {
   bool called_ = false;
 };
 
-void refuse_recursion(Evaluation& evaluation, const ast::Function& function) {
-  auto begun = std::find(evaluation.activity.functions.begin(), evaluation.activity.functions.end(), &function);
-  if (begun == evaluation.activity.functions.end()) return;
+/// A function may be under way several times, as one that calls what it is given is; without an end it may not.
+void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& function) {
+  constexpr std::ptrdiff_t kMostActivations = 32;
+  const std::vector<const ast::Function*>& active = evaluation.activity.functions;
+  if (std::count(active.begin(), active.end(), &function) < kMostActivations) return;
+  auto last = std::find(active.rbegin(), active.rend(), &function).base();
   std::string through;
-  for (auto at = begun + 1; at != evaluation.activity.functions.end(); ++at)
-    through += fmt::format(" through `{}`", (*at)->name);
-  evaluation.fail(fmt::format("`{}` calls itself{}", function.name, through),
-                  "recursion is outside the language: write a `for` over a range");
+  for (; last != active.end(); ++last) through += fmt::format(" through `{}`", (*last)->name);
+  evaluation.fail(fmt::format("`{}` calls itself{} more than {} deep", function.name, through, kMostActivations),
+                  "write a `for` over a range");
 }
 
 }  // namespace
@@ -174,7 +176,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
 Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
                  Span* returned_at) {
   const ast::Function& definition = function.definition();
-  refuse_recursion(evaluation, definition);
+  refuse_endless_recursion(evaluation, definition);
   bool is_native = !function.enclosing && has_decorator(*function.module, definition, "native");
   auto scope = std::make_shared<Scope>(Scope{*function.module, function.enclosing, &definition.locals, {}, {}, false});
   std::vector<Value> operands;
