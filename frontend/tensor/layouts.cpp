@@ -1,5 +1,7 @@
 #include "frontend/tensor/layouts.h"
 
+#include <fmt/format.h>
+
 namespace ingot::frontend {
 
 using Kind = ir::LayoutStep::Kind;
@@ -33,6 +35,20 @@ LayoutId record_preserve(Builder& builder, LayoutId input, Shape shape) {
 
 LayoutId record_contiguous(Builder& builder, Shape shape) {
   return record_step(builder, {.kind = Kind::Contiguous, .shape = std::move(shape)});
+}
+
+LayoutId record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape) {
+  if (format == MemoryFormat::Preserve) {
+    return input ? record_preserve(builder, *input, std::move(shape)) : record_contiguous(builder, std::move(shape));
+  }
+  const Kind kind = format == MemoryFormat::Contiguous ? Kind::Contiguous : Kind::ChannelsLast;
+  const size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
+  if (kind == Kind::ChannelsLast && shape.size() != rank) {
+    builder.fail(fmt::format("required rank {} tensor to use channels_last{} format", rank, rank == 4 ? "" : "_3d"));
+  }
+  std::vector<LayoutId> inputs;
+  if (input) inputs.push_back(*input);
+  return record_step(builder, {.kind = kind, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
 LayoutId record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {

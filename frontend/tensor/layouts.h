@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "frontend/tensor/builder.h"
@@ -20,6 +21,8 @@ LayoutId record_view(Builder& builder, LayoutId input, std::vector<std::vector<i
 LayoutId record_reshape(Builder& builder, LayoutId input, Shape shape);
 LayoutId record_preserve(Builder& builder, LayoutId input, Shape shape);
 LayoutId record_contiguous(Builder& builder, Shape shape);
+/// A tensor in a memory format, as its author asks for; without an input a new one.
+LayoutId record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape);
 LayoutId record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
 
 }  // namespace ingot::frontend
