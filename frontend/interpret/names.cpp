@@ -24,11 +24,20 @@ std::optional<Value> library_function(std::string_view name) {
   return Value(std::make_shared<const Function>(Function{&library_module(), id, nullptr, {}}));
 }
 
+std::optional<MemoryFormat> memory_format(std::string_view name) {
+  if (name == "contiguous_format") return MemoryFormat::Contiguous;
+  if (name == "preserve_format") return MemoryFormat::Preserve;
+  if (name == "channels_last") return MemoryFormat::ChannelsLast;
+  if (name == "channels_last_3d") return MemoryFormat::ChannelsLast3d;
+  return std::nullopt;
+}
+
 std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view name) {
   // PyTorch's own spellings of a dtype, not Ingot's short ones.
   if (auto type = ir::parse_dtype(name); type && (name == ir::name_of(*type) || name != ir::short_name(*type)))
     return *type;
   if (name == "nn") return Namespace::Nn;
+  if (auto format = memory_format(name)) return *format;
   if (name == "Tensor") return find_python_function(name);
   if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
   return torch_function(name);
@@ -156,8 +165,8 @@ Value get_item(Evaluation& evaluation, const Value& value, const Value& index) {
 
 bool truth(Evaluation& evaluation, const Value& value, std::string_view what) {
   if (value.is<Range>()) return length(value.as<Range>()) != 0;
-  bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<const Builtin*>() ||
-                value.is<const PythonFunction*>() || value.is<BoundMethod>() ||
+  bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<MemoryFormat>() ||
+                value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<BoundMethod>() ||
                 value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() || value.is<Slice>();
   return always || evaluation.static_bool(value, what);
 }

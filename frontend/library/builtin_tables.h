@@ -16,6 +16,7 @@ using Args = std::span<const Value>;
 std::vector<Builtin> pointwise_builtins();
 std::vector<Builtin> view_builtins();
 std::vector<Builtin> type_builtins();
+std::vector<Builtin> factory_builtins();
 std::vector<Builtin> index_builtins();
 std::vector<Builtin> refused_builtins();
 

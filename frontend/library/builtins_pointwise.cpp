@@ -17,8 +17,8 @@ constexpr std::array kTensorsOnly = {ir::Op::Maximum,   ir::Op::Minimum,   ir::O
                                      ir::Op::Atan2,     ir::Op::Hypot,     ir::Op::Nextafter, ir::Op::LogicalAnd,
                                      ir::Op::LogicalOr, ir::Op::LogicalXor};
 /// Those that take one in place of `input` too.
-constexpr std::array kNumbersFirst = {ir::Op::FloorDivide, ir::Op::Remainder, ir::Op::BitwiseAnd, ir::Op::BitwiseOr,
-                                      ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight};
+constexpr std::array kNumbersFirst = {ir::Op::Mul,       ir::Op::FloorDivide, ir::Op::Remainder, ir::Op::BitwiseAnd,
+                                      ir::Op::BitwiseOr, ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight};
 
 ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();

@@ -7,7 +7,7 @@ function as x.name() too.
 
 Names that begin with an underscore are internal: `_fma(a, b, c)` is a * b + c rounded once, `_promoted` casts its
 operands to their common dtype, `_floating` does so and makes integers floating, `_check` refuses dtypes that PyTorch's
-kernel has not, `_rounded` rounds a number to a 16-bit dtype, `_reciprocal_of` is 1 / number in a dtype, and `_on_cuda()` tells the devices apart whose kernels differ.
+kernel has not, `_rounded` rounds a number to a 16-bit dtype, `_number` is the value of a number or a CPU scalar, `_reciprocal_of` is 1 / number in a dtype, and `_on_cuda()` tells the devices apart whose kernels differ.
 """
 
 
@@ -225,13 +225,14 @@ def floor_divide(input, other):
 @native
 def _trunc_divide_number(input, other):
     # CUDA's kernel for a number: its reciprocal is taken once, in float32 for the 16-bit floats.
-    (input,) = _floating(input)
-    return trunc(input * _reciprocal_of(other, input))
+    input, _ = _floating(input, other)
+    return trunc(input * _reciprocal_of(_number(other), input))
 
 
 @native
 def _floor_divide_number(input, other):
-    (input,) = _floating(input)
+    input, _ = _floating(input, other)
+    other = _number(other)
     inverse = _reciprocal_of(other, input)
     rest = fmod(input, other)
     quotient = (input - rest) * inverse

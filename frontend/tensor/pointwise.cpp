@@ -98,11 +98,9 @@ std::optional<ir::NodeId> trivial(Builder& builder, ir::Op op, std::span<const i
 /// The number that a CUDA kernel is given to divide a tensor by: a Python number, or a CPU scalar beside CUDA tensors.
 /// The kernels multiply by its reciprocal. Inside native functions division is what it says.
 std::optional<ir::HostId> cuda_divisor(const Builder& builder, const Value& a, const Value& b) {
-  const bool multiplies = builder.signature.device == Device::Cuda && !builder.native && a.is_tensor();
-  if (!multiplies) return std::nullopt;
-  if (b.is_number()) return b.number();
-  if (!b.is_tensor() || !is_host_scalar(builder, *b.tensor())) return std::nullopt;
-  return builder.graph.host_of(b.tensor()->tiles.front().node);
+  const bool on_cuda = builder.on_cuda() && a.is_tensor() && !a.tensor()->on_host;
+  if (!on_cuda || builder.native || !is_host_number(b)) return std::nullopt;
+  return host_number(builder, b);
 }
 
 ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
@@ -207,8 +205,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 
 Value power(Builder& builder, const Value& base, const Value& exponent) {
   ir::HostPool& host = builder.graph.host;
-  const Tensor* tensor = exponent.tensor();
-  const bool by_number = exponent.is_number() || (tensor && is_host_scalar(builder, *tensor));
+  const bool base_on_cuda = base.is_tensor() && !base.tensor()->on_host;
+  const bool by_number = exponent.is_number() || (base_on_cuda && is_host_number(exponent));
   if (!base.is_tensor()) {
     // number ** tensor: PyTorch makes its result contiguous, whatever the exponent's strides.
     Tensor result = *pointwise(builder, ir::Op::Pow, {base, exponent}).tensor();
@@ -227,7 +225,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
     return pointwise(builder, ir::Op::Pow, operands);
   }
   if (ir::category(type) == ir::Category::Integral) {
-    const ir::HostId number = tensor ? builder.graph.host_of(tensor->tiles.front().node) : exponent.number();
+    const ir::HostId number = host_number(builder, exponent);
     const ir::HostId not_negative = builder.host(ir::HostOp::Ge, {number, builder.integer(0)});
     builder.require(ir::Condition::Kind::True, not_negative, host.integer(0),
                     "integers to negative integer powers are not allowed");
@@ -247,7 +245,11 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
   const ir::DType type = result_type(builder, operands);
   std::vector<Tensor> tensors;
   for (const Value& operand : operands) {
-    tensors.push_back(operand_tensor(builder, operand, type, NumberCast::Checked));
+    // The kernel for numbers takes them in the type in which it computes: on CUDA float32 for 16-bit floats.
+    if (operand.is_number()) {
+      require_in_range(builder, operand.number(), builder.on_cuda() ? ir::compute_type(type) : type);
+    }
+    tensors.push_back(operand_tensor(builder, operand, type, NumberCast::Rounded));
   }
   // The limit comes first: where both are zeros, the eager kernels keep x's.
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
@@ -274,8 +276,10 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   }
   const std::array<Value, 2> arms{a, b};
   const ir::DType type = result_type(builder, arms);
-  const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, NumberCast::Checked),
-                                      operand_tensor(builder, b, type, NumberCast::Checked)};
+  // A number goes to a 16-bit float by way of float32, and becomes infinite there.
+  const NumberCast numbers = ir::is_half(type) ? NumberCast::Rounded : NumberCast::Checked;
+  const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, numbers),
+                                      operand_tensor(builder, b, type, numbers)};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::NodeId node = builder.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
     return finished_node(builder, node, type);

@@ -101,6 +101,10 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
                                    : "");
   }
   Tensor tensor = *value.tensor();
+  if (tensor.on_host) {
+    builder.fail("the op returns a CPU tensor: it is computed from CPU scalars and numbers alone",
+                 "compute it outside of the op, or move it: s.to(x.device)");
+  }
   ir::Result result;
   result.name = authors_name(builder, tensor);
   const bool taken = std::ranges::count(builder.graph.results, result.name, &ir::Result::name) > 0;

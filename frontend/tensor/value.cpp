@@ -62,6 +62,7 @@ std::string describe(const Value& value) {
         if constexpr (std::is_same_v<T, Range>) return "a range";
         if constexpr (std::is_same_v<T, BoundMethod>) return "a method";
         if constexpr (std::is_same_v<T, Namespace>) return "a module";
+        if constexpr (std::is_same_v<T, MemoryFormat>) return "a memory format";
         return "a function";
       },
       value.variant());

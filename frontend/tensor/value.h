@@ -43,6 +43,8 @@ struct Tensor {
   Shape grid;
   Groups groups;
   uint32_t layout = 0;  ///< its step in Graph::eager_layouts
+  /// A CPU tensor beside CUDA ones: a CPU scalar, or what was made of CPU scalars and numbers alone.
+  bool on_host = false;
 
   size_t rank() const { return groups.empty() ? grid.size() : groups.size(); }
 };
@@ -68,6 +70,8 @@ struct Range {
 struct BoundMethod {
   std::shared_ptr<const Value> function, self;
 };
+/// torch.contiguous_format and the like.
+enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 /// torch, torch.nn.functional, math, …
 enum class Namespace : uint8_t { Torch, Functional, Nn, Math };
 
@@ -75,7 +79,7 @@ class Value {
  public:
   using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Slice, Range,
                                std::shared_ptr<const Function>, const Builtin*, const PythonFunction*, BoundMethod,
-                               Namespace, std::shared_ptr<const Tensor>>;
+                               Namespace, MemoryFormat, std::shared_ptr<const Tensor>>;
   Value() : variant_(None{}) {}
   template <typename T>
     requires std::constructible_from<Variant, T>

@@ -11,6 +11,9 @@
 
 namespace ingot::frontend {
 
+/// An index that counts from the end where it is negative, counted from the front.
+ir::HostId index_from_front(Builder& builder, ir::HostId index, ir::HostId size);
+
 Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order);
 Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b);
 Tensor unsqueeze(Builder& builder, const Tensor& x, size_t dim);
