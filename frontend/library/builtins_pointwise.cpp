@@ -57,6 +57,9 @@ Value call_div(Builder& builder, const Builtin&, Args args) { return divide(buil
 Value call_multiplies_by_reciprocal(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(multiplies_by_reciprocal(builder, args[0], args[1]))};
 }
+Value call_divides_in_16_bits(Builder& builder, const Builtin&, Args args) {
+  return Number{builder.graph.host.boolean(divides_in_16_bits(builder, args[0], args[1]))};
+}
 Value call_pow(Builder& builder, const Builtin&, Args args) { return power(builder, args[0], args[1]); }
 /// Of bool it is the identity, which only PyTorch's CUDA kernel knows.
 Value call_abs(Builder& builder, const Builtin& self, Args args) {
@@ -262,6 +265,7 @@ std::vector<Builtin> pointwise_builtins() {
       {"rsub", "(input, other, *, alpha=1)", kFunction, kNoMethod, {}, call_rsub, "other - alpha * input"},
       {"_div", "(input, other)", kFunction, kNoMethod, {}, call_div},
       {"_multiplies_by_reciprocal", "(input, other)", kFunction, kNoMethod, {}, call_multiplies_by_reciprocal},
+      {"_divides_in_16_bits", "(input, other)", kFunction, kNoMethod, {}, call_divides_in_16_bits},
       {"abs", "(input)", kFunction, kMethod, {}, call_abs, summary_of(ir::Op::Abs)},
       {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, summary_of(ir::Op::Pow)},
       {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where, summary_of(ir::Op::Where)},

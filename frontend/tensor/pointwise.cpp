@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace ingot::frontend {
 namespace {
@@ -54,6 +55,8 @@ bool keeps_numbers(ir::Op op) {
     case ir::Op::Sub:
     case ir::Op::Mul:
     case ir::Op::Div:
+    case ir::Op::FloorDivide:
+    case ir::Op::TruncDivide:
     case ir::Op::Fma:
       return true;
     default:
@@ -106,6 +109,16 @@ std::optional<ir::HostId> cuda_divisor(const Builder& builder, const Value& a, c
 ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
   if (rule == ir::Rule::Float && !ir::is_floating(common)) return builder.signature.default_dtype;
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
+}
+
+/// The only limit of a clamp. Eager's kernels for one number do nothing where it is NaN, as an infinity does nothing;
+/// a NaN among two numbers, or in a tensor, spreads.
+Value lone_limit(Builder& builder, ir::HostOp extreme, const Value& limit) {
+  ir::HostPool& host = builder.graph.host;
+  if (!limit.is_number() || host.kind(limit.number()) != ir::HostKind::Float) return limit;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const ir::HostId neutral = host.real(extreme == ir::HostOp::Max ? -kInfinity : kInfinity);
+  return Number{builder.host(extreme, {neutral, limit.number()})};
 }
 
 }  // namespace
@@ -166,6 +179,13 @@ Value divide(Builder& builder, const Value& a, const Value& b) {
 
 bool multiplies_by_reciprocal(Builder& builder, const Value& a, const Value& b) {
   return cuda_divisor(builder, a, b) && ir::is_floating(result_type(builder, std::array{a, b}));
+}
+
+bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b) {
+  if (!ir::is_half(result_type(builder, std::array{a, b}))) return false;
+  if (builder.signature.device == Device::Cuda) return !cuda_divisor(builder, a, b);
+  return b.is_tensor() &&
+         !std::ranges::all_of(shape_of(builder, *b.tensor()), [&](ir::HostId size) { return is_one(builder, size); });
 }
 
 Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha) {
@@ -239,9 +259,8 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
   }
   if (low.is_none() && high.is_none()) builder.fail("clamp: at least one of 'min' or 'max' must not be None");
   std::vector<Value> operands{x};
-  for (const Value& limit : {low, high}) {
-    if (!limit.is_none()) operands.push_back(limit);
-  }
+  if (!low.is_none()) operands.push_back(high.is_none() ? lone_limit(builder, ir::HostOp::Max, low) : low);
+  if (!high.is_none()) operands.push_back(low.is_none() ? lone_limit(builder, ir::HostOp::Min, high) : high);
   const ir::DType type = result_type(builder, operands);
   std::vector<Tensor> tensors;
   for (const Value& operand : operands) {
