@@ -119,10 +119,11 @@ void Accesses::name_axes(Names& names) {
   linear_ = names.claim("i");
   lane_ = names.claim("k");
   if (context_.cuda()) numel_ = names.claim("n");
-  if (context_.options.check_indices || !context_.cuda()) {
-    const auto is_gather = [](const AccessUse& use) { return use.kind == Kind::Gather; };
-    if (std::ranges::any_of(context_.outline.accesses, is_gather)) status = names.claim("status");
-  }
+  if (is_tile()) element_ = names.claim("e");
+  const bool gathers = std::ranges::count(context_.outline.accesses, Kind::Gather, &AccessUse::kind) > 0;
+  const bool checks =
+      context_.cuda() ? gathers && context_.options.check_indices : gathers || !context_.outline.divisions.empty();
+  if (checks) status = names.claim("status");
   const Axis::Role inner = context_.cuda() ? Axis::Role::Vector : Axis::Role::Inner;
   const Axis::Role outer = context_.cuda() ? Axis::Role::Grid : Axis::Role::Rows;
   if (rank <= 1) axes_.push_back({inner, linear_, ""});
@@ -220,7 +221,12 @@ Chunk Accesses::chunk_of(uint32_t access) const {
 }
 
 std::string Accesses::lane_text(const std::string& index, bool lane) const {
-  return lane && lanes_ > 1 ? index + " + " + lane_ : index;
+  if (!lane || lanes_ == 1) return index;
+  return is_tile() ? element_ : index + " + " + lane_;
+}
+
+Let Accesses::element() const {
+  return {std::string(type_name(index_dtype())), element_, fmt::format("min({} + {}, {} - 1)", linear_, lane_, numel_)};
 }
 
 std::string Accesses::offset(uint32_t access, bool lane) const {
@@ -352,8 +358,7 @@ void Accesses::describe_arguments(KernelPlan& plan, const std::vector<std::strin
       add({Argument::Kind::LeadStride, a, l, size_type, plans_[a].lead_strides[l]}, size_name);
     }
   }
-  if (!status.empty())
-    add({Argument::Kind::Status, 0, 0, ir::DType::I32, status}, "int*", "which index was out of range");
+  if (!status.empty()) add({Argument::Kind::Status, 0, 0, ir::DType::I32, status}, "int*", "what went wrong");
 }
 
 }  // namespace ingot::codegen

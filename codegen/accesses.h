@@ -74,8 +74,13 @@ class Accesses {
   Text coordinate(uint32_t access) const;
 
   const std::string& lane_name() const { return lane_; }
+  /// Whether a thread's lanes may reach past the end of the domain: its one axis is no multiple of them. Such a lane is
+  /// the last element once more, so that whatever it reads is there and whatever it checks is checked anyway.
+  bool is_tile() const { return lanes_ > 1 && context_.layout.rank == 1; }
+  /// const index element = the lane's own, or the last one; only what a lane reads by itself needs it.
+  Let element() const;
   const std::string& inner_name() const { return axes_.back().index; }
-  std::string status;  ///< the argument; empty where indices are not checked
+  std::string status;  ///< the argument; empty where nothing is checked
 
  private:
   void name_axes(Names& names);
@@ -94,6 +99,7 @@ class Accesses {
   std::vector<uint32_t> stride_owner_;
   std::vector<Axis> axes_;  ///< with one that is only counted where the domain has none
   std::string lane_, linear_, numel_, row_;
+  std::string element_;  ///< of a tile, the index of the lane's element
 };
 
 /// Elements a thread takes.

@@ -85,9 +85,12 @@ bool is_linear(const AccessGeometry& access, const std::vector<int64_t>& extents
 uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, uintptr_t address) {
   uint8_t alignment = power_of_two_in(address + static_cast<uint64_t>(access.offset * bytes));
   if (linear) return alignment;
-  for (const int64_t stride : access.strides)
-    if (stride != 0 && stride != 1)
-      alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(stride * bytes)));
+  for (size_t d = 0; d < access.strides.size(); ++d) {
+    // A row's own elements are a vector's; from row to row every step counts.
+    const bool along_the_row = d + 1 == access.strides.size() && access.strides[d] == 1;
+    if (access.strides[d] != 0 && !along_the_row)
+      alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(access.strides[d] * bytes)));
+  }
   return alignment;
 }
 

@@ -40,8 +40,8 @@ struct AccessLayout {
   std::vector<StrideClass> axes;
   bool linear = false;  ///< element i of the domain is i elements from the first: contiguous over all axes
   /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes: of the base
-  /// pointer plus offset and, unless it is linear, of all strides that are not 0 or 1. The element's own size where no
-  /// vector could use more.
+  /// pointer plus offset and, unless it is linear, of all strides that are not 0, but for a 1 along the innermost axis.
+  /// The element's own size where no vector could use more.
   uint8_t alignment = 1;
   /// Accesses of one tensor with equal strides whose offsets differ by less than their smallest stride are a group of
   /// neighbours (the four corners of a box): `leader` is the one of smallest offset, `neighbour` the distance from it.

@@ -1,9 +1,11 @@
 #include "codegen/outline.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "codegen/names.h"
+#include "ir/types/constant.h"
 
 namespace ingot::codegen {
 namespace {
@@ -43,11 +45,22 @@ void add_node(const ir::Graph& graph, ir::NodeId id, KernelOutline& kernel) {
     case Op::Call:
       throw_internal("a call reached code generation: inline_calls has not run", print(graph));
     default:
+      if (may_divide_by_zero(graph, id))
+        kernel.divisions.push_back(graph.span(id) ? std::string(graph.span(id).text()) : "an integer division");
       break;
   }
 }
 
 }  // namespace
+
+bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph[id];
+  const bool divides =
+      node.op == Op::FloorDivide || node.op == Op::TruncDivide || node.op == Op::Remainder || node.op == Op::Fmod;
+  if (!divides || ir::is_floating(node.dtype)) return false;
+  const std::optional<ir::Constant> divisor = ir::constant_of(graph, node.args[1]);
+  return !divisor || divisor->integer == 0;
+}
 
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel) {
   std::vector<bool> needed(graph.count());

@@ -38,6 +38,8 @@ struct KernelOutline {
     uint32_t result, part;
   };
   std::vector<PartRef> parts;  ///< one for each store
+  /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
+  std::vector<std::string> divisions;
 };
 
 struct Outline {
@@ -47,6 +49,9 @@ struct Outline {
 /// Groups the parts of the results by domain, in the order of the results. The graph has been simplified and its calls
 /// inlined.
 Outline outline(const ir::Graph& graph);
+
+/// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
+bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);
 
 /// The nodes that a kernel computes, in the graph's order. Its loads, gathers and indices are kernel.accesses, in the
 /// same order.

@@ -36,7 +36,9 @@ struct Argument {
     LeadStride,  ///< of access `a`, gathered coordinate `b`, in elements
     LeadExtent,
     Scalar,  ///< kernel.scalars[a]
-    Status,  ///< int32_t*: set to 1 + access index where a gathered index was out of range
+    /// int32_t*: set to 1 + a, where an index that access `a` gathers by is out of range; to 1 + accesses + d, where
+    /// the divisor of kernel.divisions[d] is zero (CPU)
+    Status,
   } kind;
   uint32_t a = 0, b = 0;
   ir::DType dtype = ir::DType::I32;  ///< the type in which it is passed: of a Scalar; I32 or I64 for sizes

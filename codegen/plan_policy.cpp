@@ -23,7 +23,6 @@ uint32_t cost_of(ir::Op op, ir::DType work) {
   const bool wide = work == ir::DType::F64 || work == ir::DType::I64;
   switch (op) {
     case Div:
-    case DivNumber:
     case TruncDivide:
     case Reciprocal:
     case Sqrt:

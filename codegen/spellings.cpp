@@ -33,7 +33,6 @@ constexpr Table table_of(std::initializer_list<Row> rows) {
 }
 
 #define INGOT_SPELL(id, floating, wide, narrow, boolean) {Op::id, floating, wide, narrow, boolean},
-#define INGOT_SPELL_NUMBER(id, floating)
 constexpr Table kCuda = table_of({
 #include "codegen/spellings_cuda.def"
 });
@@ -41,15 +40,6 @@ constexpr Table kCpu = table_of({
 #include "codegen/spellings_cpu.def"
 });
 #undef INGOT_SPELL
-#undef INGOT_SPELL_NUMBER
-
-#define INGOT_SPELL(id, floating, wide, narrow, boolean)
-#define INGOT_SPELL_NUMBER(id, floating) {Op::id, floating, kNone, kNone, kNone},
-constexpr Row kCudaByNumber[] = {
-#include "codegen/spellings_cuda.def"
-};
-#undef INGOT_SPELL
-#undef INGOT_SPELL_NUMBER
 
 /// Whether the table has all that an op of these categories and this rule needs.
 constexpr bool complete(const Table& table) {
@@ -116,12 +106,6 @@ Text fill(const Spelling& spelling, DType work, std::span<const Text> operands) 
   return spelling.fill(operands, type_name(work), work == DType::F64 ? "" : "f");
 }
 
-const Row* by_number(Target::Kind target, Op op, DType work) {
-  if (target != Target::Kind::Cuda || column_of(work) != Column::Floating) return nullptr;
-  const auto row = std::ranges::find(kCudaByNumber, op, &Row::op);
-  return row == std::end(kCudaByNumber) ? nullptr : row;
-}
-
 }  // namespace
 
 std::string_view type_name(DType dtype) {
@@ -160,14 +144,6 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   return fill(table[index][static_cast<size_t>(column)], work, operands);
 }
 
-bool has_number_form(Target::Kind target, Op op, DType work) { return by_number(target, op, work) != nullptr; }
-
-Text spell_by_number(Target::Kind target, Op op, DType work, std::span<const Text> operands) {
-  const Row* row = by_number(target, op, work);
-  if (row == nullptr) throw_internal("no number form of " + std::string(ir::id_of(op)));
-  return fill(Spelling(row->floating), work, operands);
-}
-
 Text spell_cast(DType from, DType to, const Text& value) {
   static const Spelling as_bool("a != 0"), plain("T(a)"), unsigned_byte("T(int64(a))");
   const std::array operand = {value};
@@ -189,7 +165,6 @@ std::string all_spellings(Target::Kind target) {
     }
   };
   std::ranges::for_each(target == Target::Kind::Cuda ? kCuda : kCpu, append);
-  if (target == Target::Kind::Cuda) std::ranges::for_each(kCudaByNumber, append);
   return text;
 }
 

@@ -17,10 +17,6 @@ std::string_view type_name(ir::DType dtype);
 /// of the 16-bit floats.
 Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
 
-/// Where eager does something else when the last operand is a number, and that is spelled: true.
-bool has_number_form(Target::Kind target, ir::Op op, ir::DType work);
-Text spell_by_number(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
-
 /// `value` of type `from` in type `to`; neither is one of the 16-bit floats unless the other is float32.
 Text spell_cast(ir::DType from, ir::DType to, const Text& value);
 

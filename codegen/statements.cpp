@@ -86,7 +86,7 @@ class Writer {
 
   /// load<4>(x, i0 * x_stride + i1), or, where the vector may reach past the end, load_tile<4>(x, i, n).
   std::string vector_call(std::string_view name, uint32_t a, uint32_t lanes, const std::string& value) const {
-    const bool tile = context_.layout.rank == 1;
+    const bool tile = accesses_.is_tile();
     std::string text = fmt::format("{}{}", name, tile ? "_tile" : "");
     if (value.empty()) text += fmt::format("<{}>", lanes);
     text += fmt::format("({}, {}", accesses_[a].pointer, accesses_.offset(a, false));
@@ -109,16 +109,32 @@ class Writer {
       texts_[v] = value.text;
       return;
     }
+    if (value.kind == Value::Kind::NonZero) {
+      check_divisor(v);
+      return;
+    }
     std::string name = value.authored && !is_only_stored_as(v, value.name) ? value.name : "";
     const size_t prefix = std::string_view("const double ").size() + std::max<size_t>(name.size(), 5) + 4;
     fit(value.operands, prefix, [&] { return compute(v); });
     texts_[v] = compute(v);
     // A load must not slip behind a store that may change what it reads.
     const bool early_load = value.kind == Value::Kind::Element && context_.layout.results_alias && results_.size() > 1;
-    if (!name.empty() || value.uses > 1 || hoisted_[v] || early_load)
+    // A check must not depend on whether an arm of a `where` is taken.
+    const bool check = value.kind == Value::Kind::Wrap && !accesses_.status.empty();
+    if (!name.empty() || value.uses > 1 || hoisted_[v] || early_load || check)
       give_name(v);
     else
       inlined_[v] = true;
+  }
+
+  void check_divisor(uint32_t v) {
+    static const Spelling check("a == 0 ? b : c");
+    const uint32_t divisor = values_[v].operands[0];
+    if (inlined_[divisor]) give_name(divisor);
+    const size_t code = accesses_.count() + values_[v].number + 1;
+    const std::array<Text, 3> operands = {texts_[divisor], Text{std::to_string(code)}, Text{bad_}};
+    block_of(v).push_back({Assign{bad_, check.fill(operands).text}});
+    texts_[v] = texts_[divisor];
   }
 
   /// Whether the value's only use is a store to a result of its own name, which says it already.
@@ -159,14 +175,14 @@ class Writer {
     switch (value.kind) {
       case Value::Kind::Leaf:
         return value.text;
+      case Value::Kind::NonZero:
+        return operands[0];
       case Value::Kind::Element:
         return {element(value, operands)};
       case Value::Kind::Wrap:
         return {wrap(value, operands[0])};
       case Value::Kind::Primitive:
         return spell(target, value.op, value.work, operands);
-      case Value::Kind::PrimitiveByNumber:
-        return spell_by_number(target, value.op, value.work, operands);
       case Value::Kind::Cast:
         return spell_cast(value.work, value.dtype, operands[0]);
       case Value::Kind::Bitcast:
@@ -187,7 +203,7 @@ class Writer {
   }
 
   std::string wrap(const Value& value, const Text& index) const {
-    const std::string& size = accesses_[value.access].lead_extents[value.lead];
+    const std::string& size = accesses_[value.access].lead_extents[value.number];
     if (accesses_.status.empty()) return fmt::format("wrap_index({}, {})", index.text, size);
     return fmt::format("check_index({}, {}, {}, {})", index.text, size, context_.cuda() ? accesses_.status : bad_,
                        value.access + 1);
@@ -259,12 +275,24 @@ class Writer {
   }
 
   Loop loop() {
-    if (context_.cuda())
+    if (context_.cuda()) {
+      if (lanes_read_alone()) inner_.insert(inner_.begin(), {accesses_.element()});
       return {"unroll", "int", accesses_.lane_name(), "0", std::to_string(plan_.lanes), std::move(inner_)};
-    const bool checks = std::ranges::any_of(
-        values_, [](const Value& value) { return value.kind == Value::Kind::Wrap && value.inner && value.uses > 0; });
+    }
+    const bool checks = std::ranges::any_of(values_, [](const Value& value) {
+      const bool is_check = value.kind == Value::Kind::Wrap || value.kind == Value::Kind::NonZero;
+      return is_check && value.inner && value.uses > 0;
+    });
     const std::string pragma = checks ? fmt::format("omp simd reduction(max : {})", bad_) : "omp simd";
     return {pragma, plan_.index_type, accesses_.inner_name(), plan_.first, plan_.last, std::move(inner_)};
+  }
+
+  /// Whether something but vectors asks where a tile's lanes are: gathers and coordinates.
+  bool lanes_read_alone() const {
+    return accesses_.is_tile() && std::ranges::any_of(values_, [&](const Value& value) {
+             return value.uses > 0 && value.access != Value::kNoAccess && value.kind != Value::Kind::Wrap &&
+                    accesses_[value.access].moves_inside && !accesses_[value.access].vector;
+           });
   }
 
   const KernelContext& context_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 
 #include "base/error.h"
@@ -59,7 +58,7 @@ class Builder {
       case Op::Bitcast:
         return bitcast(of_node_.at(node.args[0]), node.dtype);
       default:
-        return primitive(node);
+        return primitive(id);
     }
   }
 
@@ -67,17 +66,16 @@ class Builder {
     for (const uint32_t operand : value.operands) value.inner |= values_.all[operand].inner;
     const auto next = static_cast<uint32_t>(values_.all.size());
     const auto [known, is_new] = table_.emplace(
-        Key{value.kind, value.dtype, value.op, value.work, value.access, value.lead, value.text.text, value.operands},
+        Key{value.kind, value.dtype, value.op, value.work, value.access, value.number, value.text.text, value.operands},
         next);
     if (is_new) values_.all.push_back(std::move(value));
     return known->second;
   }
 
-  uint32_t leaf(DType dtype, Text text, bool inner = false) {
+  uint32_t leaf(DType dtype, Text text) {
     Value value;
     value.dtype = dtype;
     value.text = std::move(text);
-    value.inner = inner;
     return add(std::move(value));
   }
 
@@ -133,7 +131,7 @@ class Builder {
       wrap.kind = Value::Kind::Wrap;
       wrap.dtype = DType::I64;
       wrap.access = accesses_.stride_owner(access);
-      wrap.lead = l;
+      wrap.number = l;
       wrap.operands = {of_node_.at(node.args[l])};
       const Value& index = values_.all[wrap.operands[0]];
       const bool is_element = index.kind == Value::Kind::Element && !index.authored;
@@ -145,8 +143,12 @@ class Builder {
 
   uint32_t coordinate() {
     const uint32_t access = next_access_++;
-    return cast(leaf(accesses_.index_dtype(), accesses_.coordinate(access), accesses_[access].moves_inside),
-                DType::I64);
+    Value value;
+    value.dtype = accesses_.index_dtype();
+    value.access = access;
+    value.text = accesses_.coordinate(access);
+    value.inner = accesses_[access].moves_inside;
+    return cast(add(std::move(value)), DType::I64);
   }
 
   uint32_t scalar(DType dtype, ir::HostId host) {
@@ -183,10 +185,21 @@ class Builder {
     return add(std::move(value));
   }
 
-  uint32_t primitive(const ir::Node& node) {
+  uint32_t non_zero(uint32_t divisor) {
+    Value value;
+    value.kind = Value::Kind::NonZero;
+    value.dtype = values_.all[divisor].dtype;
+    value.number = next_division_++;
+    value.operands = {divisor};
+    return add(std::move(value));
+  }
+
+  uint32_t primitive(ir::NodeId id) {
+    const ir::Node& node = graph_[id];
     const ir::OpInfo& info = ir::info(node.op);
     std::vector<uint32_t> operands;
     for (const ir::NodeId arg : node.args) operands.push_back(of_node_.at(arg));
+    if (!context_.cuda() && may_divide_by_zero(graph_, id)) operands[1] = non_zero(operands[1]);
     if (node.op == Op::Where) return make(node.op, node.dtype, node.dtype, std::move(operands));
 
     DType work = info.rule == ir::Rule::Compare   ? values_.all[operands[0]].dtype
@@ -200,7 +213,6 @@ class Builder {
 
   uint32_t arithmetic(const ir::Node& node, DType work, DType result, std::vector<uint32_t> operands) {
     const bool floating = ir::is_floating(work);
-    const bool last_is_number = graph_[node.args.back()].op == Op::Scalar;
     switch (node.op) {
       case Op::Floor:
       case Op::Ceil:
@@ -219,26 +231,15 @@ class Builder {
       case Op::Signbit:
         if (!ir::is_signed(work)) return constant(DType::Bool, ir::HostValue::of(false));
         break;
-      case Op::DivNumber:
-        if (const std::optional<double> number = constant_of(node.args[1]); number && context_.cuda())
-          return make(Op::Mul, work, result, {operands[0], constant(work, reciprocal(*number, work))});
-        break;
-      case Op::PowNumber:
-        if (const std::optional<double> number = constant_of(node.args[1]))
-          return power(*number, work, std::move(operands));
-        break;
       default:
         break;
     }
-    if (last_is_number && has_number_form(context_.target.kind, node.op, work))
-      return make(node.op, work, result, std::move(operands), Value::Kind::PrimitiveByNumber);
     return make(node.op, work, result, std::move(operands));
   }
 
-  uint32_t make(Op op, DType work, DType result, std::vector<uint32_t> operands,
-                Value::Kind kind = Value::Kind::Primitive) {
+  uint32_t make(Op op, DType work, DType result, std::vector<uint32_t> operands) {
     Value value;
-    value.kind = kind;
+    value.kind = Value::Kind::Primitive;
     value.dtype = result;
     value.op = op;
     value.work = work;
@@ -246,33 +247,7 @@ class Builder {
     return add(std::move(value));
   }
 
-  std::optional<double> constant_of(ir::NodeId id) const {
-    if (graph_[id].op != Op::Scalar || !graph_.host.is_constant(graph_.host_of(id))) return std::nullopt;
-    return graph_.host.value(graph_.host_of(id)).as_double();
-  }
-
-  static ir::HostValue reciprocal(double number, DType work) {
-    return ir::HostValue::of(work == DType::F64 ? 1.0 / number : double{1.0f / static_cast<float>(number)});
-  }
-
-  /// Eager's short cuts for an exponent that is a number (pow_tensor_scalar_kernel).
-  uint32_t power(double exponent, DType work, std::vector<uint32_t> operands) {
-    const uint32_t base = operands[0];
-    const auto op = [&](Op name, std::vector<uint32_t> args) { return make(name, work, work, std::move(args)); };
-    if (exponent == 0.0) return constant(work, ir::HostValue::of(int64_t{1}));
-    if (exponent == 1.0) return base;
-    if (exponent == 2.0) return op(Op::Mul, {base, base});
-    if (exponent == 3.0) return op(Op::Mul, {op(Op::Mul, {base, base}), base});
-    if (ir::is_floating(work)) {
-      if (exponent == 0.5) return op(Op::Sqrt, {base});
-      if (exponent == -0.5) return op(Op::Rsqrt, {base});
-      if (exponent == -1.0) return op(Op::Reciprocal, {base});
-      if (exponent == -2.0) return op(Op::Reciprocal, {op(Op::Mul, {base, base})});
-    }
-    return op(Op::Pow, std::move(operands));
-  }
-
-  /// What the legal forms have made superfluous: the number of a division that became a product.
+  /// What the legal forms have made superfluous: the operand of `isnan` of an integer.
   void drop_unused() {
     for (size_t at = values_.all.size(); at-- > 0;)
       if (values_.all[at].uses == 0)
@@ -289,7 +264,7 @@ class Builder {
   std::map<ir::NodeId, uint32_t> of_node_;
   std::map<Key, uint32_t> table_;
   Values values_;
-  uint32_t next_access_ = 0;
+  uint32_t next_access_ = 0, next_division_ = 0;
 };
 
 }  // namespace

@@ -18,16 +18,16 @@ struct Value {
     Leaf,     ///< text that costs nothing: a literal, an argument, a lane of a vector, a coordinate
     Element,  ///< pointer[offset + Σ operand · step]: a load by itself
     Wrap,     ///< an index made one of the tensor's
+    NonZero,  ///< a divisor, which must not be zero: eager raises on the CPU
     Primitive,
-    PrimitiveByNumber,
     Cast,
     Bitcast,
   } kind = Kind::Leaf;
   ir::DType dtype = ir::DType::F32;
   ir::Op op = ir::Op::Load;         ///< of a Primitive
   ir::DType work = ir::DType::F32;  ///< of a Primitive; of a Cast, what it is from
-  uint32_t access = kNoAccess;      ///< of what is loaded, and of a Wrap
-  uint32_t lead = 0;                ///< of a Wrap
+  uint32_t access = kNoAccess;      ///< of what is loaded, of a coordinate, and of a Wrap
+  uint32_t number = 0;              ///< of a Wrap, which coordinate of its access; of a NonZero, which division
   Text text;                        ///< of a Leaf
   std::vector<uint32_t> operands;
   bool inner = false;  ///< differs between the elements of the innermost loop

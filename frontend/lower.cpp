@@ -5,7 +5,6 @@
 
 #include "frontend/interpret/evaluation.h"
 #include "frontend/tensor/layouts.h"
-#include "frontend/tensor/memory.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/results.h"
 #include "frontend/tensor/tensors.h"
@@ -58,10 +57,7 @@ class Attempt {
     evaluation_.graph.name = definition_.name();
     evaluation_.graph.host.assume_sizes_not_one();
     const std::vector<std::optional<Value>> arguments = make_arguments();
-    const Value returned = definition_.evaluate(evaluation_, arguments);
-    const bool mutates = make_mutations(evaluation_, arguments);
-    if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
-    refuse_unwritten(evaluation_);
+    make_results(evaluation_, definition_.evaluate(evaluation_, arguments));
     std::vector<Known> known = known_;
     std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
     for (const Known& one : known) {
@@ -125,7 +121,6 @@ class Attempt {
         if (is_number) return Value(Number{number});
         Tensor tensor = number_tensor(evaluation_, number, fact.dtype, NumberCast::Wrapped);
         tensor.layout = record_contiguous(evaluation_, {});
-        tensor.layout.memory->param = index;
         return Value(std::move(tensor));
       }
       case ArgumentFact::Kind::Tensor:

@@ -29,8 +29,10 @@ bool is_dense_in_order(View sizes, View strides, View order) {
 constexpr int64_t kChannelsLast2d[] = {1, 3, 2, 0};
 constexpr int64_t kChannelsLast3d[] = {1, 4, 3, 2, 0};
 
+/// memory_format=channels_last, and of rank 5 channels_last_3d.
 bool is_channels_last(View sizes, View strides) {
-  return sizes.size() == 4 && is_dense_in_order(sizes, strides, kChannelsLast2d);
+  return (sizes.size() == 4 && is_dense_in_order(sizes, strides, kChannelsLast2d)) ||
+         (sizes.size() == 5 && is_dense_in_order(sizes, strides, kChannelsLast3d));
 }
 
 /// Strides of a new tensor laid out in `order`, the innermost dim first.
@@ -93,7 +95,7 @@ std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> in
   if (all([](const Extents& x) { return is_contiguous(x.sizes, x.strides); })) {
     return contiguous_strides(sizes);
   }
-  if (all([](const Extents& x) { return is_channels_last(x.sizes, x.strides); })) {
+  if (sizes.size() == 4 && all([](const Extents& x) { return is_channels_last(x.sizes, x.strides); })) {
     return dense_strides(sizes, kChannelsLast2d);
   }
   const bool dense = all([&](const Extents& x) {
@@ -157,6 +159,10 @@ Sizes contiguous_strides(View sizes) {
   return strides;
 }
 
+Sizes channels_last_strides(View sizes) {
+  return dense_strides(sizes, sizes.size() == 4 ? View(kChannelsLast2d) : View(kChannelsLast3d));
+}
+
 bool is_contiguous(View sizes, View strides) {
   if (element_count(sizes) == 0) return true;
   std::vector<int64_t> order(sizes.size());
@@ -206,7 +212,7 @@ Sizes cat_strides(View sizes, std::span<const Extents> inputs) {
   if (inputs.empty() || !std::ranges::all_of(inputs, suggests_channels_last)) {
     return contiguous_strides(sizes);
   }
-  return sizes.size() == 4 ? dense_strides(sizes, kChannelsLast2d) : dense_strides(sizes, kChannelsLast3d);
+  return channels_last_strides(sizes);
 }
 
 Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t> dims,
@@ -287,7 +293,14 @@ std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps, std::
         tensor.strides = preserve_strides(inputs[0]);
         break;
       case Kind::Contiguous:
-        tensor.strides = contiguous_strides(tensor.sizes);
+        tensor.strides = inputs.size() == 1 && is_contiguous(tensor.sizes, inputs[0].strides)
+                             ? inputs[0].strides
+                             : contiguous_strides(tensor.sizes);
+        break;
+      case Kind::ChannelsLast:
+        tensor.strides = inputs.size() == 1 && is_channels_last(tensor.sizes, inputs[0].strides)
+                             ? inputs[0].strides
+                             : channels_last_strides(tensor.sizes);
         break;
       case Kind::Cat:
         tensor.strides = cat_strides(tensor.sizes, inputs);

@@ -14,6 +14,8 @@ namespace ingot::ir {
 using Sizes = std::vector<int64_t>;
 
 Sizes contiguous_strides(std::span<const int64_t> sizes);
+/// The strides of a tensor of rank 4 or 5 in memory_format=channels_last or channels_last_3d.
+Sizes channels_last_strides(std::span<const int64_t> sizes);
 bool is_contiguous(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 bool is_non_overlapping_and_dense(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 

@@ -124,9 +124,10 @@ struct LayoutStep {
     Reshape,     ///< a view where PyTorch can make one, else contiguous
     Preserve,    ///< like empty_like(input): its strides if dense, else its order made dense. Casts, clones and flips;
                  ///< on the CPU also each input of a Pointwise step that is not of the common dtype
-    Contiguous,  ///< factories, gather, take, index_select
-    Cat,         ///< channels_last if all inputs are like that, else contiguous; of stack, over the unsqueezed inputs
-    Gather,      ///< x[i, j]: inputs are x, as integers and slices left it, and the index tensors
+    Contiguous,  ///< factories, gather, take, index_select; with an input, its own strides where they are so already
+    ChannelsLast,  ///< memory_format=channels_last or, of rank 5, channels_last_3d; an input as for Contiguous
+    Cat,           ///< channels_last if all inputs are like that, else contiguous; of stack, over the unsqueezed inputs
+    Gather,        ///< x[i, j]: inputs are x, as integers and slices left it, and the index tensors
   } kind;
   uint32_t param = 0;
   std::vector<uint32_t> inputs = {};         ///< earlier steps

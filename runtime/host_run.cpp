@@ -1,9 +1,9 @@
 #include "runtime/host_run.h"
 
-#include <array>
 #include <stdexcept>
 
 #include "ir/host/checked.h"
+#include "runtime/inline_buffer.h"
 
 namespace ingot::runtime {
 
@@ -37,9 +37,9 @@ ir::HostValue compute(const ir::HostNode& node, const Facts& facts, std::span<co
       return ir::HostValue::of(sum);
     }
     default: {
-      std::array<ir::HostValue, 4> operands;
+      InlineBuffer<ir::HostValue, 4> operands(node.args.size());  // nested sums of minima, products, … are one node
       for (size_t i = 0; i < node.args.size(); ++i) operands[i] = slots[node.args[i].index];
-      return widened(ir::apply(node.op, std::span(operands).first(node.args.size()), node.b), node.kind);
+      return widened(ir::apply(node.op, operands, node.b), node.kind);
     }
   }
 }

@@ -117,7 +117,7 @@ void to_json(json& j, const KernelOutline::PartRef& part) { j = json::array({par
 void from_json(const json& j, KernelOutline::PartRef& part) { j.at(0).get_to(part.result), j.at(1).get_to(part.part); }
 
 void to_json(json& j, const KernelOutline& kernel) {
-  j = json::array({kernel.name, kernel.domain, kernel.accesses, kernel.scalars, kernel.parts});
+  j = json::array({kernel.name, kernel.domain, kernel.accesses, kernel.scalars, kernel.parts, kernel.divisions});
 }
 void from_json(const json& j, KernelOutline& kernel) {
   j.at(0).get_to(kernel.name);
@@ -125,6 +125,7 @@ void from_json(const json& j, KernelOutline& kernel) {
   j.at(2).get_to(kernel.accesses);
   j.at(3).get_to(kernel.scalars);
   j.at(4).get_to(kernel.parts);
+  j.at(5).get_to(kernel.divisions);
 }
 
 void to_json(json& j, const Argument& argument) {

@@ -101,12 +101,16 @@ class Packed {
   InlineBuffer<void*, 64> arguments_;
 };
 
-[[noreturn]] void throw_index(const BoundCall& call, const BoundKernel& kernel, int32_t status) {
-  const auto& accesses = call.program->outline.kernels[kernel.outline].accesses;
-  const size_t access = static_cast<size_t>(status) - 1;
-  const std::string text = access < accesses.size() ? accesses[access].text : "a gather";
-  throw_author(Span{}, fmt::format("{}: index out of range in `{}`", call.program->name, text),
-               "indices must be within the tensor: from -size to size - 1");
+/// `status`: as Argument::Kind::Status has it.
+[[noreturn]] void throw_status(const BoundCall& call, const BoundKernel& kernel, int32_t status) {
+  const codegen::KernelOutline& outline = call.program->outline.kernels[kernel.outline];
+  const size_t site = static_cast<size_t>(status) - 1, gathers = outline.accesses.size();
+  if (site < gathers)
+    throw_author(Span{}, fmt::format("{}: index out of range in `{}`", call.program->name, outline.accesses[site].text),
+                 "indices must be within the tensor: from -size to size - 1");
+  throw_author(Span{},
+               fmt::format("{}: ZeroDivisionError in `{}`", call.program->name, outline.divisions.at(site - gathers)),
+               "integers do not divide by zero: where(y != 0, y, 1) is a divisor that never is");
 }
 
 void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
@@ -114,7 +118,7 @@ void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& fact
   int32_t status = 0;
   Packed packed(kernel, facts, results, slots, &status);
   run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.numel, kernel.grain);
-  if (status != 0) throw_index(call, kernel, status);
+  if (status != 0) throw_status(call, kernel, status);
 }
 
 void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
@@ -126,7 +130,7 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& fac
   Packed packed(kernel, facts, results, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
   backend.launch({kernel.kernel->cuda, kernel.grid, kernel.kernel->info.block_threads, packed.arguments(), device});
   if (!debug) return;
-  if (const int32_t found = backend.synchronize(device, status); found != 0) throw_index(call, kernel, found);
+  if (const int32_t found = backend.synchronize(device, status); found != 0) throw_status(call, kernel, found);
 }
 
 }  // namespace

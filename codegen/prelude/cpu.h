@@ -1,6 +1,6 @@
 // The prelude of generated CPU kernels, in pieces as prelude/cuda.cuh is. It includes no header.
-// Formulas are those of eager PyTorch's vectorised CPU kernels; integer division by zero gives 0
-// and raises no signal.
+// Formulas are those of eager PyTorch's vectorised CPU kernels; integer division by zero, which a
+// kernel reports, gives 0 and raises no signal.
 
 // ingot: int8
 using int8 = signed char;

@@ -36,7 +36,13 @@ struct bfloat16 {
 
     bfloat16() = default;
     __device__ explicit bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
+        const unsigned wide = __float_as_uint(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        bits = (unsigned short)(value != value ? 0x7fff : rounded);
+#endif
     }
     __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
 };
@@ -79,14 +85,13 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
 }
 
 // ingot: load_tile
-// The N elements from i on, of which those from n on do not exist.
+// The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
     if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
-    Vec<T, N> values{};
+    Vec<T, N> values;
 #pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) values[k] = data[i + k];
+    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
@@ -173,9 +178,13 @@ __device__ inline T sign(T a) {
 // ingot: maximum float
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
 }
 
 // ingot: maximum double
@@ -186,9 +195,13 @@ __device__ inline double maximum(double a, double b) {
 // ingot: minimum float
 // NaN if either is; then -0.0 is less than +0.0.
 __device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
 }
 
 // ingot: minimum double
@@ -229,17 +242,6 @@ __device__ inline double floor_divide(double a, double b) {
     const double quotient = (a - rest) / b;
     const bool below = rest != 0 && (b < 0) != (rest < 0);
     return floor_of_quotient(below ? quotient - 1 : quotient, a / b);
-}
-
-// ingot: floor_divide_by_number
-template <typename T>
-__device__ inline T floor_divide_by_number(T a, T b) {
-    if (b == 0) return a * (1 / b);
-    const T reciprocal = 1 / b;
-    const T rest = fmod(a, b);
-    const T quotient = (a - rest) * reciprocal;
-    const bool below = rest != 0 && (b < 0) != (rest < 0);
-    return floor_of_quotient(below ? quotient - 1 : quotient, a * reciprocal);
 }
 
 // ingot: integer_remainder

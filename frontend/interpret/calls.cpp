@@ -10,7 +10,6 @@
 #include "frontend/interpret/sequences.h"
 #include "frontend/library/library.h"
 #include "frontend/syntax/parser.h"
-#include "frontend/tensor/in_place.h"
 #include "frontend/tensor/native.h"
 
 // Calls: arguments to parameters, then the callee's body.
@@ -82,22 +81,6 @@ bool any_tensor(const Arguments& arguments) {
                      [](const auto& keyword) { return keyword.second.is_tensor(); });
 }
 
-/// The tensors that a call is given.
-std::vector<Value> operands_of(const Arguments& arguments) {
-  std::vector<Value> operands = arguments.positional;
-  for (const auto& [name, value] : arguments.keywords) operands.push_back(value);
-  return operands;
-}
-
-/// Whether a call of a function of the library has `inplace=True`.
-bool asks_in_place(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
-  if (function.module != &library_module()) return false;
-  const std::vector<ast::Parameter>& parameters = function.definition().parameters;
-  for (size_t i = 0; i < parameters.size(); ++i)
-    if (parameters[i].name == "inplace" && values[i]) return truth(evaluation, *values[i], "`inplace`");
-  return false;
-}
-
 /// Marks a function as being evaluated, and where it was called.
 class Activation {
  public:
@@ -118,14 +101,16 @@ class Activation {
   bool called_ = false;
 };
 
-void refuse_recursion(Evaluation& evaluation, const ast::Function& function) {
-  auto begun = std::find(evaluation.activity.functions.begin(), evaluation.activity.functions.end(), &function);
-  if (begun == evaluation.activity.functions.end()) return;
+/// A function may be under way several times, as one that calls what it is given is; without an end it may not.
+void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& function) {
+  constexpr std::ptrdiff_t kMostActivations = 32;
+  const std::vector<const ast::Function*>& active = evaluation.activity.functions;
+  if (std::count(active.begin(), active.end(), &function) < kMostActivations) return;
+  auto last = std::find(active.rbegin(), active.rend(), &function).base();
   std::string through;
-  for (auto at = begun + 1; at != evaluation.activity.functions.end(); ++at)
-    through += fmt::format(" through `{}`", (*at)->name);
-  evaluation.fail(fmt::format("`{}` calls itself{}", function.name, through),
-                  "recursion is outside the language: write a `for` over a range");
+  for (; last != active.end(); ++last) through += fmt::format(" through `{}`", (*last)->name);
+  evaluation.fail(fmt::format("`{}` calls itself{} more than {} deep", function.name, through, kMostActivations),
+                  "write a `for` over a range");
 }
 
 }  // namespace
@@ -171,8 +156,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
     if (parameter == parameters.end()) {
       std::vector<std::string_view> known;
       for (const ast::Parameter& p : parameters) known.push_back(p.name);
-      std::string meant =
-          name == "out" ? "call the op itself with out=, or write y.copy_(…) in it:" : did_you_mean(name, known);
+      std::string meant = did_you_mean(name, known);
       evaluation.fail(fmt::format("`{}` has no parameter `{}`", callee.name, name),
                       meant.empty() ? hint() : meant + " " + hint());
     }
@@ -192,7 +176,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
 Value call_bound(Evaluation& evaluation, const Function& function, std::vector<std::optional<Value>> values,
                  Span* returned_at) {
   const ast::Function& definition = function.definition();
-  refuse_recursion(evaluation, definition);
+  refuse_endless_recursion(evaluation, definition);
   bool is_native = !function.enclosing && has_decorator(*function.module, definition, "native");
   auto scope = std::make_shared<Scope>(Scope{*function.module, function.enclosing, &definition.locals, {}, {}, false});
   std::vector<Value> operands;
@@ -223,10 +207,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   if (callee.is<std::shared_ptr<const Function>>()) {
     const Function& function = *callee.as<std::shared_ptr<const Function>>();
     auto values = bind(evaluation, *function.module, function.definition(), std::move(arguments));
-    if (!asks_in_place(evaluation, function, values)) return call_bound(evaluation, function, std::move(values));
-    const Value target = *values.front();
-    write_in_place(evaluation, target, call_bound(evaluation, function, std::move(values)), {});
-    return target;
+    return call_bound(evaluation, function, std::move(values));
   }
   if (callee.is<const Builtin*>()) return call_row(evaluation, *callee.as<const Builtin*>(), std::move(arguments));
   if (callee.is<const PythonFunction*>()) {
@@ -240,17 +221,13 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
     return call(evaluation, *twin, std::move(arguments));
   }
   if (callee.is<BoundMethod>()) {
-    const auto& [function, self, in_place] = callee.as<BoundMethod>();
+    const auto& [function, self] = callee.as<BoundMethod>();
     if (function->is<std::string>()) {
       if (!arguments.keywords.empty()) evaluation.fail("a list's methods take no keyword arguments", "remove the name");
       return call_list_method(evaluation, function->as<std::string>(), self->as<List>(), arguments.positional);
     }
-    const std::vector<Value> operands = in_place ? operands_of(arguments) : std::vector<Value>();
     arguments.positional.insert(arguments.positional.begin(), *self);
-    const Value result = call(evaluation, *function, std::move(arguments));
-    if (!in_place) return result;
-    write_in_place(evaluation, *self, result, operands);
-    return *self;
+    return call(evaluation, *function, std::move(arguments));
   }
   evaluation.fail(fmt::format("{} cannot be called", describe(callee)),
                   callee.is_tensor() || callee.items() ? "an index stands in `[…]`" : "");

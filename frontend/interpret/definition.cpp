@@ -8,7 +8,6 @@
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/parser.h"
-#include "frontend/tensor/memory.h"
 
 // Ops that are text.
 
@@ -127,9 +126,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
   }
   Span returned_at = function.name_span;
   Value result = call_bound(evaluation, **called, std::move(values), &returned_at);
-  const bool mutates = std::ranges::any_of(
-      arguments, [](const std::optional<Value>& argument) { return argument && mutated_parameter(*argument); });
-  if (result.is_none() && !mutates) {
+  if (result.is_none()) {
     At at(evaluation.diagnostics, function.name_span);
     evaluation.fail(fmt::format("`{}` returns nothing", function.name),
                     function.returns ? "end every way through it with `return …`" : "end it with `return …`");

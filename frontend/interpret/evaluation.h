@@ -13,7 +13,7 @@ struct Function;
 
 /// What the functions that are being evaluated share.
 struct Activity {
-  /// Those whose evaluation has begun and not ended: none of them is called again.
+  /// Those whose evaluation has begun and not ended, one that has called itself as often as it has.
   std::vector<const ast::Function*> functions;
   /// Expressions and statements that are being evaluated inside one another.
   int depth = 0;

@@ -24,11 +24,20 @@ std::optional<Value> library_function(std::string_view name) {
   return Value(std::make_shared<const Function>(Function{&library_module(), id, nullptr, {}}));
 }
 
+std::optional<MemoryFormat> memory_format(std::string_view name) {
+  if (name == "contiguous_format") return MemoryFormat::Contiguous;
+  if (name == "preserve_format") return MemoryFormat::Preserve;
+  if (name == "channels_last") return MemoryFormat::ChannelsLast;
+  if (name == "channels_last_3d") return MemoryFormat::ChannelsLast3d;
+  return std::nullopt;
+}
+
 std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view name) {
   // PyTorch's own spellings of a dtype, not Ingot's short ones.
   if (auto type = ir::parse_dtype(name); type && (name == ir::name_of(*type) || name != ir::short_name(*type)))
     return *type;
   if (name == "nn") return Namespace::Nn;
+  if (auto format = memory_format(name)) return *format;
   if (name == "Tensor") return find_python_function(name);
   if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
   return torch_function(name);
@@ -64,26 +73,18 @@ std::vector<std::string_view> method_names() {
   return names;
 }
 
-Value bound(const Value& function, const Value& self, bool in_place = false) {
-  return BoundMethod{std::make_shared<const Value>(function), std::make_shared<const Value>(self), in_place};
-}
-
-std::optional<Value> method_function(std::string_view name) {
-  if (is_library_method(name)) return library_function(name);
-  if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_method) return Value(builtin);
-  return std::nullopt;
+Value bound(const Value& function, const Value& self) {
+  return BoundMethod{std::make_shared<const Value>(function), std::make_shared<const Value>(self)};
 }
 
 Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view name) {
   if (auto value = tensor_attribute(evaluation, self, name)) return *value;
-  if (const auto function = method_function(name)) return bound(*function, self);
+  if (is_library_method(name)) return bound(*library_function(name), self);
+  if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_method) return bound(builtin, self);
   std::string hint = did_you_mean(name, method_names());
-  if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__")) {
-    const std::string_view base = name.substr(0, name.size() - 1);
-    const auto function = method_function(base);
-    if (function && has_in_place_form(base)) return bound(*function, self, true);
-    if (function) hint = fmt::format("write `x = x.{}(…)`, or x.copy_(x.{}(…))", base, base);
-  } else if (torch_function(name) && !name.starts_with('_'))
+  if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__"))
+    hint = fmt::format("a tensor is not changed in place: write `x = x.{}(…)`", name.substr(0, name.size() - 1));
+  else if (torch_function(name) && !name.starts_with('_'))
     hint = fmt::format("it is a function: write `{}(x)`", name);
   evaluation.fail(fmt::format("a tensor has no `{}` in the language", name), std::move(hint));
 }
@@ -164,8 +165,8 @@ Value get_item(Evaluation& evaluation, const Value& value, const Value& index) {
 
 bool truth(Evaluation& evaluation, const Value& value, std::string_view what) {
   if (value.is<Range>()) return length(value.as<Range>()) != 0;
-  bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<const Builtin*>() ||
-                value.is<const PythonFunction*>() || value.is<BoundMethod>() ||
+  bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<MemoryFormat>() ||
+                value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<BoundMethod>() ||
                 value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() || value.is<Slice>();
   return always || evaluation.static_bool(value, what);
 }

@@ -16,8 +16,8 @@ using Args = std::span<const Value>;
 std::vector<Builtin> pointwise_builtins();
 std::vector<Builtin> view_builtins();
 std::vector<Builtin> type_builtins();
+std::vector<Builtin> factory_builtins();
 std::vector<Builtin> index_builtins();
-std::vector<Builtin> in_place_builtins();
 std::vector<Builtin> refused_builtins();
 
 inline constexpr bool kFunction = true, kNoFunction = false, kMethod = true, kNoMethod = false;

@@ -35,8 +35,6 @@ struct PythonFunction {
 };
 
 const Builtin* find_builtin(std::string_view name);
-/// Whether PyTorch has a method in place too: x.name_(…) writes what x.name(…) gives where x lies.
-bool has_in_place_form(std::string_view method);
 std::span<const Builtin> builtins();
 
 /// shape, ndim, dtype, T, mT, …: the attributes of tensors that are not methods.

@@ -17,8 +17,8 @@ constexpr std::array kTensorsOnly = {ir::Op::Maximum,   ir::Op::Minimum,   ir::O
                                      ir::Op::Atan2,     ir::Op::Hypot,     ir::Op::Nextafter, ir::Op::LogicalAnd,
                                      ir::Op::LogicalOr, ir::Op::LogicalXor};
 /// Those that take one in place of `input` too.
-constexpr std::array kNumbersFirst = {ir::Op::FloorDivide, ir::Op::Remainder, ir::Op::BitwiseAnd, ir::Op::BitwiseOr,
-                                      ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight};
+constexpr std::array kNumbersFirst = {ir::Op::Mul,       ir::Op::FloorDivide, ir::Op::Remainder, ir::Op::BitwiseAnd,
+                                      ir::Op::BitwiseOr, ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight};
 
 ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();
@@ -56,6 +56,9 @@ Value call_rsub(Builder& builder, const Builtin&, Args args) {
 Value call_div(Builder& builder, const Builtin&, Args args) { return divide(builder, args[0], args[1]); }
 Value call_multiplies_by_reciprocal(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(multiplies_by_reciprocal(builder, args[0], args[1]))};
+}
+Value call_divides_in_16_bits(Builder& builder, const Builtin&, Args args) {
+  return Number{builder.graph.host.boolean(divides_in_16_bits(builder, args[0], args[1]))};
 }
 Value call_pow(Builder& builder, const Builtin&, Args args) { return power(builder, args[0], args[1]); }
 /// Of bool it is the identity, which only PyTorch's CUDA kernel knows.
@@ -262,6 +265,7 @@ std::vector<Builtin> pointwise_builtins() {
       {"rsub", "(input, other, *, alpha=1)", kFunction, kNoMethod, {}, call_rsub, "other - alpha * input"},
       {"_div", "(input, other)", kFunction, kNoMethod, {}, call_div},
       {"_multiplies_by_reciprocal", "(input, other)", kFunction, kNoMethod, {}, call_multiplies_by_reciprocal},
+      {"_divides_in_16_bits", "(input, other)", kFunction, kNoMethod, {}, call_divides_in_16_bits},
       {"abs", "(input)", kFunction, kMethod, {}, call_abs, summary_of(ir::Op::Abs)},
       {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, summary_of(ir::Op::Pow)},
       {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where, summary_of(ir::Op::Where)},

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "frontend/library/builtin_tables.h"
+#include "frontend/tensor/device.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/pointwise.h"
-#include "frontend/tensor/views.h"
 
-// Casts, copies and tensors made from nothing, and what library.py is made of beside primitives.
+// Casts, copies and tensors like another, and what library.py is made of beside primitives.
 
 namespace ingot::frontend {
 namespace {
@@ -26,29 +27,51 @@ const Tensor& input(Builder& builder, const Builtin& self, Args args) {
   return require_tensor(builder, args[0], fmt::format("{}: `input`", self.name));
 }
 
+MemoryFormat require_format(const Builder& builder, const Value& value, MemoryFormat otherwise) {
+  if (value.is_none()) return otherwise;
+  if (value.is<MemoryFormat>()) return value.as<MemoryFormat>();
+  builder.fail(fmt::format("a memory format is expected, not {}", describe(value)), "such as torch.channels_last");
+}
+
+/// A tensor in another dtype and memory format; itself where it has both.
+Tensor converted(Builder& builder, const Tensor& x, ir::DType type, const Value& memory_format) {
+  const MemoryFormat format = require_format(builder, memory_format, MemoryFormat::Preserve);
+  Tensor result = cast(builder, x, type);
+  if (format == MemoryFormat::Preserve) return result;
+  if (format == MemoryFormat::Contiguous && type == x.dtype) {
+    builder.fail(
+        "to(memory_format=torch.contiguous_format) of a tensor that has the dtype is a copy or itself, as its "
+        "strides may be",
+        "write x.contiguous()");
+  }
+  result.layout = record_format(builder, format, x.layout, shape_of(builder, result));
+  return result;
+}
+
 Value call_cast_method(Builder& builder, const Builtin& self, Args args) {
   for (const CastMethod& method : kCastMethods) {
-    if (method.name == self.name) return cast(builder, input(builder, self, args), method.type);
+    if (method.name == self.name) return converted(builder, input(builder, self, args), method.type, args[1]);
   }
   throw_internal("a cast method without a dtype");
 }
 
-/// x.to(dtype), x.to(other), x.to(device) and x.to(device, dtype); an op runs on one device, so that is ignored.
+/// x.to(dtype), x.to(other), x.to(device) and x.to(device, dtype).
 Value call_to(Builder& builder, const Builtin& self, Args args) {
-  Value result = args[0];
-  const auto apply = [&](const Value& target) {
-    const bool is_device_number = target.is_number() && builder.graph.host.kind(target.number()) == ir::HostKind::Int;
-    if (target.is<std::string>() || target.is_none() || is_device_number) return;
-    const Tensor* other = target.tensor();
-    result =
-        cast(builder, input(builder, self, std::array{result}), other ? other->dtype : require_dtype(builder, target));
-  };
-  input(builder, self, args);
-  for (const Value& target : *args[1].items()) apply(target);
-  apply(args[2]);
-  const bool copy = builder.static_bool(args[4], "to: `copy`");
-  const Tensor& now = *result.tensor();
-  return copy && now.layout.step == args[0].tensor()->layout.step ? Value(copied(builder, now)) : result;
+  const Tensor& x = input(builder, self, args);
+  Value device = args[3], dtype = args[2];
+  if (dtype.is<std::string>())
+    builder.fail("to(): argument 'dtype' must be torch.dtype, not str", "such as torch.float16");
+  for (const Value& target : *args[1].items()) {
+    if (names_device(builder, target)) {
+      device = target;
+    } else if (const Tensor* other = target.tensor()) {
+      return converted(builder, moved_to(builder, x, device_of(builder, *other)), other->dtype, args[6]);
+    } else if (!target.is_none()) {
+      dtype = target;
+    }
+  }
+  const ir::DType type = dtype.is_none() ? x.dtype : require_dtype(builder, dtype);
+  return converted(builder, moved_to(builder, x, device), type, args[6]);
 }
 
 Value call_type(Builder& builder, const Builtin& self, Args args) {
@@ -65,28 +88,41 @@ Value call_is_floating_point(Builder& builder, const Builtin& self, Args args) {
 
 Value call_identity(Builder& builder, const Builtin& self, Args args) { return input(builder, self, args); }
 
+/// A copy: in the memory format asked for, whatever the input's strides.
 Value call_clone(Builder& builder, const Builtin& self, Args args) {
-  return copied(builder, input(builder, self, args));
+  Tensor result = input(builder, self, args);
+  const MemoryFormat format = require_format(builder, args[1], MemoryFormat::Preserve);
+  const auto of = format == MemoryFormat::Preserve ? std::optional(result.layout) : std::nullopt;
+  result.layout = record_format(builder, format, of, shape_of(builder, result));
+  return result;
 }
 
 Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
-  return contiguous(builder, input(builder, self, args));
+  Tensor result = input(builder, self, args);
+  const MemoryFormat format = require_format(builder, args[1], MemoryFormat::Contiguous);
+  if (format == MemoryFormat::Preserve)
+    builder.fail("preserve memory format is unsupported by the contiguous operator");
+  result.layout = record_format(builder, format, result.layout, shape_of(builder, result));
+  return result;
 }
 
-/// A tensor of one value, of the shape and by default the dtype of another.
-Tensor filled_like(Builder& builder, const Tensor& x, ir::HostId number, const Value& dtype) {
-  const ir::DType type = dtype.is_none() ? x.dtype : require_dtype(builder, dtype);
-  const Tensor scalar = number_tensor(builder, number, type, NumberCast::Checked);
-  Tensor result = whole(builder, scalar.tiles.front().node, type, shape_of(builder, x));
-  result.layout = record_preserve(builder, x.layout, result.grid);
+/// A tensor of one value, of the shape and by default the dtype, the device and the layout of another; `options` are
+/// dtype, device and memory_format.
+Tensor filled_like(Builder& builder, const Tensor& x, ir::HostId number, Args options) {
+  const ir::DType type = options[0].is_none() ? x.dtype : require_dtype(builder, options[0]);
+  const MemoryFormat format = require_format(builder, options[2], MemoryFormat::Preserve);
+  Tensor result = filled(builder, shape_of(builder, x), number, type);
+  result.on_host = options[1].is_none() ? x.on_host : is_host_device(builder, options[1]);
+  const auto of = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
+  result.layout = record_format(builder, format, of, result.grid);
   return result;
 }
 
 Value call_zeros_like(Builder& builder, const Builtin& self, Args args) {
-  return filled_like(builder, input(builder, self, args), builder.integer(0), args[1]);
+  return filled_like(builder, input(builder, self, args), builder.integer(0), args.subspan(1));
 }
 Value call_ones_like(Builder& builder, const Builtin& self, Args args) {
-  return filled_like(builder, input(builder, self, args), builder.integer(1), args[1]);
+  return filled_like(builder, input(builder, self, args), builder.integer(1), args.subspan(1));
 }
 Value call_full_like(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
@@ -94,60 +130,20 @@ Value call_full_like(Builder& builder, const Builtin& self, Args args) {
     builder.fail(fmt::format("full_like: `fill_value` must be a number, not {}", describe(args[1])),
                  args[1].is_tensor() ? "write value.expand_as(x)" : "");
   }
-  return filled_like(builder, x, args[1].number(), args[2]);
-}
-
-ir::DType default_type_of(const Builder& builder, ir::HostId number) {
-  switch (builder.graph.host.kind(number)) {
-    case ir::HostKind::Bool:
-      return ir::DType::Bool;
-    case ir::HostKind::Int:
-      return ir::DType::I64;
-    case ir::HostKind::Float:
-      return builder.signature.default_dtype;
-  }
-  throw_internal("a number of no kind");
+  return filled_like(builder, x, args[1].number(), args.subspan(2));
 }
 
 Value call_tensor(Builder& builder, const Builtin&, Args args) {
-  if (const Tensor* x = args[0].tensor()) return copied(builder, *x);
+  if (args[0].is_tensor()) return args[0];
   if (!args[0].is_number()) {
     builder.fail(fmt::format("torch.tensor of {} is not in the language", describe(args[0])),
                  "pass constant tables as a tensor parameter; torch.tensor(number) gives a 0-dim tensor");
   }
   const ir::HostId number = args[0].number();
-  const ir::DType type = args[1].is_none() ? default_type_of(builder, number) : require_dtype(builder, args[1]);
+  const ir::DType type = args[1].is_none() ? type_of_number(builder, number) : require_dtype(builder, args[1]);
   Tensor result = number_tensor(builder, number, type, NumberCast::Rounded);
+  result.on_host = is_host_device(builder, args[2]);
   result.layout = record_contiguous(builder, {});
-  return result;
-}
-
-Value call_arange(Builder& builder, const Builtin&, Args args) {
-  ir::HostPool& host = builder.graph.host;
-  const bool one_bound = args[1].is_none();
-  for (size_t i = 0; i < 3; ++i) {
-    if (i == 1 && one_bound) continue;
-    if (!args[i].is_number() || host.kind(args[i].number()) != ir::HostKind::Int) {
-      builder.fail(fmt::format("the bounds of arange must be integers, not {}",
-                               args[i].is_number() ? "floats" : describe(args[i])),
-                   "scale an integer one: start + step * torch.arange(n)");
-    }
-  }
-  const ir::HostId start = one_bound ? builder.integer(0) : args[0].number();
-  const ir::HostId end = args[one_bound ? 0 : 1].number();
-  const int64_t step = builder.static_int(args[2], "the step of arange");
-  if (step == 0) builder.fail("step must be nonzero");
-  const int64_t rounding = step > 0 ? step - 1 : step + 1;
-  const ir::HostId span = host.add(host.sub(end, start), builder.integer(rounding));
-  const ir::HostId steps = builder.host(ir::HostOp::FloorDiv, {span, builder.integer(step)});
-  const ir::HostId length = builder.host(ir::HostOp::Max, {steps, builder.integer(0)});
-
-  ir::NodeId node = index_position(builder, std::array{length}, 0);
-  node = index_binary(builder, ir::Op::Mul, node, builder.integer(step));
-  node = index_binary(builder, ir::Op::Add, node, start);
-  const ir::DType type = args[3].is_none() ? ir::DType::I64 : require_dtype(builder, args[3]);
-  Tensor result = whole(builder, builder.placed(exact_node(builder, node, type)), type, {length});
-  result.layout = record_contiguous(builder, result.grid);
   return result;
 }
 
@@ -217,6 +213,9 @@ Value call_rounded(Builder& builder, const Builtin&, Args args) {
   return Number{builder.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
 }
 
+/// The value of what CUDA's kernels take as a number.
+Value call_number(Builder& builder, const Builtin&, Args args) { return Number{host_number(builder, args[0])}; }
+
 /// 1 / number, both in the type in which x's dtype is computed.
 Value call_reciprocal_of(Builder& builder, const Builtin& self, Args args) {
   const ir::DType type = ir::compute_type(input(builder, self, args.subspan(1)).dtype);
@@ -259,21 +258,21 @@ std::vector<Builtin> type_builtins() {
        call_contiguous,
        "the same values; a result of it is contiguous"},
       {"zeros_like",
-       "(input, *, dtype=None, device=None)",
+       "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_zeros_like,
        "0 in the shape of another tensor"},
       {"ones_like",
-       "(input, *, dtype=None, device=None)",
+       "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
        call_ones_like,
        "1 in the shape of another tensor"},
       {"full_like",
-       "(input, fill_value, *, dtype=None, device=None)",
+       "(input, fill_value, *, dtype=None, device=None, memory_format=None)",
        kFunction,
        kNoMethod,
        {},
@@ -286,24 +285,24 @@ std::vector<Builtin> type_builtins() {
        {},
        call_tensor,
        "a number as a 0-dim tensor"},
-      {"arange",
-       "(start, end=None, step=1, *, dtype=None, device=None)",
-       kFunction,
-       kNoMethod,
-       {},
-       call_arange,
-       "start, start + step, … up to but without end"},
       {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
       {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
+      {"_number", "(number)", kFunction, kNoMethod, {}, call_number},
       {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
       {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},
   };
   for (const CastMethod& method : kCastMethods) {
-    rows.push_back({method.name, "(input)", kNoFunction, kMethod, {}, call_cast_method, "the values in that dtype"});
+    rows.push_back({method.name,
+                    "(input, *, memory_format=None)",
+                    kNoFunction,
+                    kMethod,
+                    {},
+                    call_cast_method,
+                    "the values in that dtype"});
   }
   return rows;
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "frontend/library/builtin_tables.h"
+#include "frontend/tensor/device.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/views.h"
@@ -95,7 +96,7 @@ Value call_narrow(Builder& builder, const Builtin& self, Args args) {
   const ir::HostId size = shape_of(builder, x)[dim];
   ir::HostId start = integer_argument(builder, args[2], "narrow: `start`");
   const ir::HostId length = integer_argument(builder, args[3], "narrow: `length`");
-  if (host.is_constant(start) && host.value(start).as_int() < 0) start = host.add(start, size);
+  start = index_from_front(builder, start, size);
   builder.require(ir::Condition::Kind::NonNegative, start, start, "narrow: start {0} is out of range");
   builder.require(ir::Condition::Kind::NonNegative, length, length, "narrow(): length must be non-negative");
   builder.require(ir::Condition::Kind::NonNegative, host.sub(size, host.add(start, length)), size,
@@ -162,19 +163,16 @@ Value call_reshape(Builder& builder, const Builtin& self, Args args) {
   if (self.name == "view" && sizes.size() == 1 && !sizes[0].is_number() && !sizes[0].items()) {
     return bitcast(builder, x, require_dtype(builder, sizes[0]));
   }
-  const Shape shape = sizes_argument(builder, args[1]);
-  return self.name == "view" ? view(builder, x, shape) : reshape(builder, x, shape);
+  return reshape(builder, x, sizes_argument(builder, args[1]));
 }
 
 Value call_reshape_as(Builder& builder, const Builtin& self, Args args) {
-  const Shape shape = shape_of(builder, require_tensor(builder, args[1], fmt::format("{}: `other`", self.name)));
-  const Tensor& x = input(builder, self, args);
-  return self.name == "view_as" ? view(builder, x, shape) : reshape(builder, x, shape);
+  const Tensor& other = require_tensor(builder, args[1], fmt::format("{}: `other`", self.name));
+  return reshape(builder, input(builder, self, args), shape_of(builder, other));
 }
 
 Value call_ravel(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
-  if (x.rank() == 1) return contiguous(builder, x);
   return flatten(builder, x, 0, std::max<size_t>(x.rank(), 1) - 1);
 }
 
@@ -251,8 +249,8 @@ std::optional<Value> tensor_attribute(Builder& builder, const Value& value, std:
   if (name == "ndim") return Number{builder.integer(static_cast<int64_t>(x.rank()))};
   if (name == "dtype") return x.dtype;
   if (name == "itemsize") return Number{builder.integer(ir::size_of(x.dtype))};
-  if (name == "device") return std::string(builder.signature.device == Device::Cuda ? "cuda" : "cpu");
-  if (name == "is_cuda") return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
+  if (name == "device") return device_of(builder, x);
+  if (name == "is_cuda") return Number{builder.graph.host.boolean(builder.on_cuda() && !x.on_host)};
   if (name == "T") {
     std::vector<size_t> order(x.rank());
     std::iota(order.rbegin(), order.rend(), 0);

@@ -7,7 +7,7 @@ function as x.name() too.
 
 Names that begin with an underscore are internal: `_fma(a, b, c)` is a * b + c rounded once, `_promoted` casts its
 operands to their common dtype, `_floating` does so and makes integers floating, `_check` refuses dtypes that PyTorch's
-kernel has not, `_rounded` rounds a number to a 16-bit dtype, `_reciprocal_of` is 1 / number in a dtype, and `_on_cuda()` tells the devices apart whose kernels differ.
+kernel has not, `_rounded` rounds a number to a 16-bit dtype, `_number` is the value of a number or a CPU scalar, `_reciprocal_of` is 1 / number in a dtype, and `_on_cuda()` tells the devices apart whose kernels differ.
 """
 
 
@@ -202,6 +202,8 @@ def div(input, other, *, rounding_mode=None):
         raise ValueError("div expected rounding_mode to be one of None, 'trunc', or 'floor'")
     if _multiplies_by_reciprocal(input, other):
         return _trunc_divide_number(input, other)
+    if _divides_in_16_bits(input, other):
+        return _trunc_divide16(input, other)
     return _trunc_divide(input, other)
 
 
@@ -219,19 +221,22 @@ def floor_divide(input, other):
     """input // other: the quotient rounded down"""
     if _multiplies_by_reciprocal(input, other):
         return _floor_divide_number(input, other)
+    if _divides_in_16_bits(input, other):
+        return _floor_divide16(input, other)
     return _floor_divide(input, other)
 
 
 @native
 def _trunc_divide_number(input, other):
     # CUDA's kernel for a number: its reciprocal is taken once, in float32 for the 16-bit floats.
-    (input,) = _floating(input)
-    return trunc(input * _reciprocal_of(other, input))
+    input, _ = _floating(input, other)
+    return trunc(input * _reciprocal_of(_number(other), input))
 
 
 @native
 def _floor_divide_number(input, other):
-    (input,) = _floating(input)
+    input, _ = _floating(input, other)
+    other = _number(other)
     inverse = _reciprocal_of(other, input)
     rest = fmod(input, other)
     quotient = (input - rest) * inverse
@@ -241,6 +246,28 @@ def _floor_divide_number(input, other):
     signed_zero = copysign(zeros_like(input), input * inverse)
     result = where(quotient != 0, floored, signed_zero)
     return where(full_like(input, other) == 0, input * inverse, result)
+
+
+@native
+def _trunc_divide16(input, other):
+    # The kernel's quotient has 16 bits before it is cut.
+    input, other = _promoted(input, other)
+    return trunc((input / other).to(input.dtype))
+
+
+@native
+def _floor_divide16(input, other):
+    # Every step of the kernel rounds to 16 bits.
+    input, other = _promoted(input, other)
+    dtype = input.dtype
+    rest = fmod(input, other)
+    quotient = ((input - rest).to(dtype) / other).to(dtype)
+    quotient = where((rest != 0) & ((rest < 0) != (other < 0)), (quotient - 1).to(dtype), quotient)
+    floored = floor(quotient)
+    floored = where(quotient - floored > 0.5, (floored + 1).to(dtype), floored)
+    exact = input / other
+    result = where(quotient != 0, floored, copysign(zeros_like(input), exact))
+    return where(other == 0, exact, result)
 
 
 @method

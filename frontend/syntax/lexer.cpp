@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "frontend/syntax/literals.h"
+#include "frontend/syntax/normal_form.h"
 
 namespace ingot::frontend {
 
@@ -247,6 +248,10 @@ Token Lexer::read_name_or_string() {
     if (is_ascii(c)) break;
     Character character = decode_utf8(text_, at_);
     if (!is_name_character(character.code)) break;
+    if (has_another_normal_form(character.code)) {
+      throw_author(span(at_, at_ + character.bytes), "Python takes this character of a name for another one",
+                   "write the name in plain letters");
+    }
     at_ += character.bytes;
   }
   if (at_ == begin) unexpected_character();

@@ -23,6 +23,7 @@ bool is_skipped(const Builder& builder, const Tensor& tensor) {
 }
 
 Tensor joined(Builder& builder, std::span<const Tensor> tensors, size_t dim, std::string_view function) {
+  require_same_device(builder, tensors);
   const ir::DType type = common_type(tensors);
   std::vector<Tensor> parts;
   std::vector<LayoutId> layouts;

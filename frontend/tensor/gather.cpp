@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/promotion.h"
@@ -33,6 +34,21 @@ void require_whole(Builder& builder, const Tensor& x, size_t grid_dim) {
     builder.fail("indexing by a tensor along the dim of a stack or cat is not in the language",
                  "choose between the parts with where(index == 0, a, b)");
   }
+}
+
+/// Indices that count from the front alone: the negative ones, which PyTorch refuses, are made too large for any
+/// tensor.
+Tensor without_wrapping(Builder& builder, Tensor index) {
+  ir::Graph& graph = builder.graph;
+  const ir::NodeId zero = index_scalar(builder, builder.integer(0));
+  const ir::NodeId outside = index_scalar(builder, builder.integer(std::numeric_limits<int64_t>::max()));
+  for (Tile& tile : index.tiles) {
+    const ir::NodeId wide = work_node(builder, tile.node, ir::DType::I64);
+    const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {wide, zero});
+    tile.node = builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {negative, outside, wide}));
+  }
+  index.dtype = ir::DType::I64;
+  return index;
 }
 
 /// An index node in another index space: its dims are those from `first` on there.
@@ -122,6 +138,7 @@ Tensor index_by_tensors(Builder& builder, const Tensor& x, const std::map<size_t
   const Cells cells = common_cells(builder, index_tensors);
   Tensor result;
   result.dtype = x.dtype;
+  result.on_host = x.on_host;
   for (const size_t dim : plan.before) result.grid.push_back(x.grid[dim]);
   result.grid.insert(result.grid.end(), cells.grid.begin(), cells.grid.end());
   for (const size_t dim : plan.after) result.grid.push_back(x.grid[dim]);
@@ -171,7 +188,9 @@ Tensor take(Builder& builder, const Tensor& x, const Tensor& index) {
 Tensor index_select(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
   if (index.rank() > 1) builder.fail("index_select(): index is supposed to be a vector");
   if (x.rank() == 0) builder.fail("index_select of a 0-dim tensor is not in the language");
-  Tensor result = index_by_tensors(builder, x, {{dim, index}});
+  require_index_dtype(builder, index, "index_select");
+  require_same_device(builder, std::array{x, index});
+  Tensor result = index_by_tensors(builder, x, {{dim, without_wrapping(builder, index)}});
   if (index.rank() == 0) result = unsqueeze(builder, result, dim);
   result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
@@ -186,7 +205,8 @@ Tensor gather(Builder& builder, const Tensor& x, size_t dim, const Tensor& index
     builder.fail("gather from a stack or cat is not in the language",
                  "choose between the parts with where(index == 0, a, b)");
   }
-  const std::array<Tensor, 1> index_tensors{index};
+  require_same_device(builder, std::array{x, index});
+  const std::array<Tensor, 1> index_tensors{without_wrapping(builder, index)};
   const Cells cells = common_cells(builder, index_tensors);
   const Shape x_shape = shape_of(builder, x), shape = shape_of(builder, index);
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -200,6 +220,7 @@ Tensor gather(Builder& builder, const Tensor& x, size_t dim, const Tensor& index
   for (size_t d = 0; d < x.rank(); ++d) source = linearise_tile(builder, source, d);
   Tensor result = index;
   result.dtype = x.dtype;
+  result.on_host = x.on_host;
   result.tiles.clear();
   if (!cells.groups.empty()) {
     builder.fail("gather by a flattened stack is not in the language", "gather before flattening");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace ingot::frontend {
 namespace {
@@ -54,6 +55,8 @@ bool keeps_numbers(ir::Op op) {
     case ir::Op::Sub:
     case ir::Op::Mul:
     case ir::Op::Div:
+    case ir::Op::FloorDivide:
+    case ir::Op::TruncDivide:
     case ir::Op::Fma:
       return true;
     default:
@@ -98,16 +101,24 @@ std::optional<ir::NodeId> trivial(Builder& builder, ir::Op op, std::span<const i
 /// The number that a CUDA kernel is given to divide a tensor by: a Python number, or a CPU scalar beside CUDA tensors.
 /// The kernels multiply by its reciprocal. Inside native functions division is what it says.
 std::optional<ir::HostId> cuda_divisor(const Builder& builder, const Value& a, const Value& b) {
-  const bool multiplies = builder.signature.device == Device::Cuda && !builder.native && a.is_tensor();
-  if (!multiplies) return std::nullopt;
-  if (b.is_number()) return b.number();
-  if (!b.is_tensor() || !is_host_scalar(builder, *b.tensor())) return std::nullopt;
-  return builder.graph.host_of(b.tensor()->tiles.front().node);
+  const bool on_cuda = builder.on_cuda() && a.is_tensor() && !a.tensor()->on_host;
+  if (!on_cuda || builder.native || !is_host_number(b)) return std::nullopt;
+  return host_number(builder, b);
 }
 
 ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
   if (rule == ir::Rule::Float && !ir::is_floating(common)) return builder.signature.default_dtype;
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
+}
+
+/// The only limit of a clamp. Eager's kernels for one number do nothing where it is NaN, as an infinity does nothing;
+/// a NaN among two numbers, or in a tensor, spreads.
+Value lone_limit(Builder& builder, ir::HostOp extreme, const Value& limit) {
+  ir::HostPool& host = builder.graph.host;
+  if (!limit.is_number() || host.kind(limit.number()) != ir::HostKind::Float) return limit;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const ir::HostId neutral = host.real(extreme == ir::HostOp::Max ? -kInfinity : kInfinity);
+  return Number{builder.host(extreme, {neutral, limit.number()})};
 }
 
 }  // namespace
@@ -170,6 +181,13 @@ bool multiplies_by_reciprocal(Builder& builder, const Value& a, const Value& b) 
   return cuda_divisor(builder, a, b) && ir::is_floating(result_type(builder, std::array{a, b}));
 }
 
+bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b) {
+  if (!ir::is_half(result_type(builder, std::array{a, b}))) return false;
+  if (builder.signature.device == Device::Cuda) return !cuda_divisor(builder, a, b);
+  return b.is_tensor() &&
+         !std::ranges::all_of(shape_of(builder, *b.tensor()), [&](ir::HostId size) { return is_one(builder, size); });
+}
+
 Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha) {
   ir::HostPool& host = builder.graph.host;
   if (!alpha.is_number()) builder.fail(fmt::format("alpha must be a number, not {}", describe(alpha)));
@@ -207,8 +225,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 
 Value power(Builder& builder, const Value& base, const Value& exponent) {
   ir::HostPool& host = builder.graph.host;
-  const Tensor* tensor = exponent.tensor();
-  const bool by_number = exponent.is_number() || (tensor && is_host_scalar(builder, *tensor));
+  const bool base_on_cuda = base.is_tensor() && !base.tensor()->on_host;
+  const bool by_number = exponent.is_number() || (base_on_cuda && is_host_number(exponent));
   if (!base.is_tensor()) {
     // number ** tensor: PyTorch makes its result contiguous, whatever the exponent's strides.
     Tensor result = *pointwise(builder, ir::Op::Pow, {base, exponent}).tensor();
@@ -227,7 +245,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
     return pointwise(builder, ir::Op::Pow, operands);
   }
   if (ir::category(type) == ir::Category::Integral) {
-    const ir::HostId number = tensor ? builder.graph.host_of(tensor->tiles.front().node) : exponent.number();
+    const ir::HostId number = host_number(builder, exponent);
     const ir::HostId not_negative = builder.host(ir::HostOp::Ge, {number, builder.integer(0)});
     builder.require(ir::Condition::Kind::True, not_negative, host.integer(0),
                     "integers to negative integer powers are not allowed");
@@ -241,13 +259,16 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
   }
   if (low.is_none() && high.is_none()) builder.fail("clamp: at least one of 'min' or 'max' must not be None");
   std::vector<Value> operands{x};
-  for (const Value& limit : {low, high}) {
-    if (!limit.is_none()) operands.push_back(limit);
-  }
+  if (!low.is_none()) operands.push_back(high.is_none() ? lone_limit(builder, ir::HostOp::Max, low) : low);
+  if (!high.is_none()) operands.push_back(low.is_none() ? lone_limit(builder, ir::HostOp::Min, high) : high);
   const ir::DType type = result_type(builder, operands);
   std::vector<Tensor> tensors;
   for (const Value& operand : operands) {
-    tensors.push_back(operand_tensor(builder, operand, type, NumberCast::Checked));
+    // The kernel for numbers takes them in the type in which it computes: on CUDA float32 for 16-bit floats.
+    if (operand.is_number()) {
+      require_in_range(builder, operand.number(), builder.on_cuda() ? ir::compute_type(type) : type);
+    }
+    tensors.push_back(operand_tensor(builder, operand, type, NumberCast::Rounded));
   }
   // The limit comes first: where both are zeros, the eager kernels keep x's.
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
@@ -274,8 +295,10 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   }
   const std::array<Value, 2> arms{a, b};
   const ir::DType type = result_type(builder, arms);
-  const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, NumberCast::Checked),
-                                      operand_tensor(builder, b, type, NumberCast::Checked)};
+  // A number goes to a 16-bit float by way of float32, and becomes infinite there.
+  const NumberCast numbers = ir::is_half(type) ? NumberCast::Rounded : NumberCast::Checked;
+  const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, numbers),
+                                      operand_tensor(builder, b, type, numbers)};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::NodeId node = builder.graph.add(ir::Op::Where, ir::compute_type(type), {args.begin(), args.end()});
     return finished_node(builder, node, type);

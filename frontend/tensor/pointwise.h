@@ -32,6 +32,9 @@ Value divide_operator(Builder& builder, const Value& a, const Value& b);
 Value divide(Builder& builder, const Value& a, const Value& b);
 /// Whether eager's kernel of a floating quotient a / b multiplies by the reciprocal of b: on CUDA, where b is a number.
 bool multiplies_by_reciprocal(Builder& builder, const Value& a, const Value& b);
+/// Whether eager's kernel of a whole quotient rounds each step to 16 bits. The host's computes in float32 where the
+/// divisor is one element, CUDA's where it is a number.
+bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b);
 /// a + alpha * b, or a - alpha * b.
 Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha);
 Value power(Builder& builder, const Value& base, const Value& exponent);

@@ -3,41 +3,15 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <optional>
 
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/tensors.h"
+#include "ir/types/limits.h"
 
 namespace ingot::frontend {
 namespace {
-
-ir::DType type_of_number(const Builder& builder, ir::HostId number) {
-  switch (builder.graph.host.kind(number)) {
-    case ir::HostKind::Bool:
-      return ir::DType::Bool;
-    case ir::HostKind::Int:
-      return ir::DType::I64;
-    case ir::HostKind::Float:
-      return builder.signature.default_dtype;
-  }
-  throw_internal("a number of no kind");
-}
-
-/// The value modulo 2^bits, as a cast to an integer dtype leaves it.
-int64_t wrapped(int64_t value, ir::DType type) {
-  switch (type) {
-    case ir::DType::U8:
-      return static_cast<uint8_t>(value);
-    case ir::DType::I8:
-      return static_cast<int8_t>(value);
-    case ir::DType::I16:
-      return static_cast<int16_t>(value);
-    case ir::DType::I32:
-      return static_cast<int32_t>(value);
-    default:
-      return value;
-  }
-}
 
 /// A number as the host expression of a Scalar node of `type`.
 ir::HostId converted(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast) {
@@ -52,17 +26,59 @@ ir::HostId converted(Builder& builder, ir::HostId number, ir::DType type, Number
   if (type == ir::DType::Bool) return builder.host(ir::HostOp::Bool, {number});
   if (host.kind(number) != ir::HostKind::Int) number = builder.host(ir::HostOp::Int, {number});
   if (!host.is_constant(number)) return number;
-  const int64_t value = host.value(number).as_int();
-  const int64_t kept = wrapped(value, type);
-  // PyTorch's checked conversion lets a negative number wrap to an unsigned type.
-  const bool fits = kept == value || (type == ir::DType::U8 && value < 0 && value >= -255);
-  if (cast == NumberCast::Checked && !fits) {
-    builder.fail(fmt::format("the number {} cannot be converted to {} without overflow", value, name_of(type)));
+  return builder.integer(ir::wrap_to(type, host.value(number).as_int()));
+}
+
+/// The C++ type of a dtype, as PyTorch's messages call it.
+std::string_view c_name(ir::DType type) {
+  switch (type) {
+    case ir::DType::Bool:
+      return "bool";
+    case ir::DType::U8:
+      return "uint8_t";
+    case ir::DType::I8:
+      return "int8_t";
+    case ir::DType::I16:
+      return "int16_t";
+    case ir::DType::I32:
+      return "int";
+    case ir::DType::I64:
+      return "int64_t";
+    case ir::DType::F16:
+      return "c10::Half";
+    case ir::DType::BF16:
+      return "c10::BFloat16";
+    case ir::DType::F32:
+      return "float";
+    case ir::DType::F64:
+      return "double";
   }
-  return builder.integer(kept);
+  throw_internal("a dtype of no C++ type");
+}
+
+/// Whether a float is within a range, or is infinite or NaN: a bool.
+ir::HostId is_within_or_infinite(Builder& builder, ir::HostId number, double largest) {
+  ir::HostPool& host = builder.graph.host;
+  const ir::HostId magnitude = builder.host(ir::HostOp::Abs, {number});
+  const ir::HostId above = builder.host(ir::HostOp::Gt, {magnitude, host.real(largest)});
+  const ir::HostId infinite =
+      builder.host(ir::HostOp::Eq, {magnitude, host.real(std::numeric_limits<double>::infinity())});
+  return builder.host(ir::HostOp::Select, {above, infinite, host.boolean(true)});
 }
 
 }  // namespace
+
+ir::DType type_of_number(const Builder& builder, ir::HostId number) {
+  switch (builder.graph.host.kind(number)) {
+    case ir::HostKind::Bool:
+      return ir::DType::Bool;
+    case ir::HostKind::Int:
+      return ir::DType::I64;
+    case ir::HostKind::Float:
+      return builder.signature.default_dtype;
+  }
+  throw_internal("a number of no kind");
+}
 
 ir::DType result_type(Builder& builder, std::span<const Value> values) {
   std::array<std::optional<ir::DType>, 3> ranks;
@@ -104,9 +120,39 @@ ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type) {
   return builder.placed(rounds ? exact_node(builder, node, type) : node);
 }
 
+void require_in_range(Builder& builder, ir::HostId number, ir::DType type) {
+  if (type == ir::DType::Bool || type == ir::DType::F64) return;
+  ir::HostPool& host = builder.graph.host;
+  const std::string message = fmt::format("value cannot be converted to type {} without overflow", c_name(type));
+  const auto require = [&](ir::HostId fits) {
+    builder.require(ir::Condition::Kind::True, fits, host.integer(0), message);
+  };
+  const bool is_integer = host.kind(number) != ir::HostKind::Float;
+  const bool is_float_type = ir::is_floating(type);
+  if (is_float_type && !is_integer) {
+    return require(is_within_or_infinite(builder, number, ir::float_limits(type).largest));
+  }
+  if (is_float_type && type != ir::DType::F16) return;  // it holds every integer
+  const auto most = static_cast<int64_t>(ir::float_limits(ir::DType::F16).largest);
+  auto [smallest, largest] = is_float_type ? ir::IntegerLimits{-most, most} : ir::integer_limits(type);
+  if (!ir::is_signed(type) && is_integer) smallest = -largest;
+  require(builder.host(ir::HostOp::Ge, {number, host.integer(smallest)}));
+  require(builder.host(ir::HostOp::Le, {number, host.integer(largest)}));
+}
+
 Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast) {
+  // The kernels of native functions convert floats in ways of their own.
+  const bool unchecked = builder.native && ir::is_floating(type);
+  if (cast == NumberCast::Checked && !unchecked) require_in_range(builder, number, type);
   const ir::HostId value = converted(builder, number, type, cast);
-  return whole(builder, builder.graph.scalar(ir::compute_type(type), value), type, {});
+  Tensor tensor = whole(builder, builder.graph.scalar(ir::compute_type(type), value), type, {});
+  tensor.on_host = builder.on_cuda();
+  return tensor;
+}
+
+Tensor filled(Builder& builder, Shape shape, ir::HostId number, ir::DType type) {
+  const Tensor scalar = number_tensor(builder, number, type, NumberCast::Checked);
+  return whole(builder, scalar.tiles.front().node, type, std::move(shape));
 }
 
 Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast) {
@@ -143,13 +189,20 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
     const ir::NodeId node = exact_node(builder, tile.node, tensor.dtype);
     tile.node = builder.placed(builder.graph.add(ir::Op::Bitcast, type, {node}));
   }
-  result.layout = view_memory(tensor, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
   return result;
 }
 
-bool is_host_scalar(const Builder& builder, const Tensor& tensor) {
-  return builder.signature.device == Device::Cuda && tensor.rank() == 0 && tensor.tiles.size() == 1 &&
-         builder.graph[tensor.tiles.front().node].op == ir::Op::Scalar;
+bool is_host_number(const Value& value) {
+  const Tensor* tensor = value.tensor();
+  return tensor ? tensor->on_host && tensor->rank() == 0 : value.is_number();
+}
+
+ir::HostId host_number(const Builder& builder, const Value& value) {
+  if (value.is_number()) return value.number();
+  const ir::NodeId node = value.tensor()->tiles.front().node;
+  if (builder.graph[node].op == ir::Op::Scalar) return builder.graph.host_of(node);
+  builder.fail("eager reads the value of this CPU tensor on the host, where the op does not compute it",
+               "pass it as a parameter annotated `float`, or move it: s.to(x.device)");
 }
 
 }  // namespace ingot::frontend

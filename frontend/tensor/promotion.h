@@ -10,6 +10,9 @@
 
 namespace ingot::frontend {
 
+/// The dtype of a tensor that is made of a Python number.
+ir::DType type_of_number(const Builder& builder, ir::HostId number);
+
 /// torch.result_type: the dtype of values by PyTorch's three ranks (tensors with dims, 0-dim tensors, Python numbers),
 /// a higher rank losing to a lower one only where that is of a higher category.
 ir::DType result_type(Builder& builder, std::span<const Value> values);
@@ -25,10 +28,15 @@ ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type);
 enum class NumberCast {
   Wrapped,  ///< integers wrap, and 16-bit floats keep the number in float32: it is an operand of arithmetic
   Rounded,  ///< integers wrap, and the number is rounded to a 16-bit float
-  Checked,  ///< as Rounded, but an integer that does not fit is an error
+  Checked,  ///< as Rounded, but a number out of the dtype's range is an error
 };
+/// States that a number is within the range of a dtype, as PyTorch's conversion of a Scalar has it: infinity and NaN
+/// are in that of floats, and what is negative wraps to an unsigned integer.
+void require_in_range(Builder& builder, ir::HostId number, ir::DType type);
 /// A tensor of rank 0 that holds a number.
 Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast);
+/// A tensor of one number, converted as PyTorch fills (NumberCast::Checked); its layout is the caller's.
+Tensor filled(Builder& builder, Shape shape, ir::HostId number, ir::DType type);
 /// A tensor or a number as a tensor of a dtype, as promotion makes operands.
 Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast);
 
@@ -37,7 +45,10 @@ Tensor cast(Builder& builder, const Tensor& tensor, ir::DType type);
 /// x.view(type): the same bits as a dtype of the same width.
 Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type);
 
-/// Whether a tensor is a CPU scalar beside CUDA tensors or a torch.tensor(number): PyTorch reads its value on the host.
-bool is_host_scalar(const Builder& builder, const Tensor& tensor);
+/// Whether PyTorch's CUDA kernels take a value as a number: a Python number, or a CPU scalar beside CUDA tensors, whose
+/// value they read on the host.
+bool is_host_number(const Value& value);
+/// The value of such a one; what the op computes from a CPU scalar is not known on the host, which is an error.
+ir::HostId host_number(const Builder& builder, const Value& value);
 
 }  // namespace ingot::frontend

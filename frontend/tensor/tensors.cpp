@@ -375,13 +375,23 @@ Cells common_cells(Builder& builder, std::span<const Tensor> tensors) {
   return result;
 }
 
+void require_same_device(const Builder& builder, std::span<const Tensor> tensors) {
+  const auto on_cuda = [](const Tensor& tensor) { return !tensor.on_host; };
+  const auto on_cpu = [](const Tensor& tensor) { return tensor.on_host && tensor.rank() > 0; };
+  if (std::ranges::none_of(tensors, on_cuda) || std::ranges::none_of(tensors, on_cpu)) return;
+  builder.fail("Expected all tensors to be on the same device, but found at least two devices, cuda and cpu",
+               "only a 0-dim CPU tensor may stand beside CUDA ones: move it, s.to(x.device)");
+}
+
 Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dtype,
                 const std::function<ir::NodeId(std::span<const ir::NodeId>)>& make) {
+  require_same_device(builder, tensors);
   const Cells cells = common_cells(builder, tensors);
   Tensor result;
   result.dtype = dtype;
   result.grid = cells.grid;
   result.groups = cells.groups;
+  result.on_host = std::ranges::all_of(tensors, &Tensor::on_host);
   for (const Cell& cell : cells.cells) {
     std::vector<ir::NodeId> nodes;
     for (const Tile& tile : cell.tiles) nodes.push_back(tile.node);

@@ -31,6 +31,9 @@ Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::Host
 /// Side by side along a dim; all of one dtype and rank, equal in the other dims.
 Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t dim);
 
+/// The tensors of one op must be on one device, in PyTorch's words; CPU scalars go anywhere.
+void require_same_device(const Builder& builder, std::span<const Tensor> tensors);
+
 /// Applies `make` to the nodes of tensors that broadcast together, tile by tile. Where the tensors are cut or merged
 /// differently they are cut and split alike first. `make` gets one node a tensor and returns the node of the result.
 Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dtype,

@@ -4,8 +4,6 @@
 
 #include <type_traits>
 
-#include "frontend/tensor/memory.h"
-
 namespace ingot::frontend {
 
 namespace {
@@ -37,15 +35,9 @@ Value Value::list(std::vector<Value> items) {
   return List{std::shared_ptr<Items>(new Items(std::move(items)), free_items)};
 }
 
-Value::Value(Tensor tensor) : variant_(std::make_shared<Tensor>(std::move(tensor))) {
-  keep_contents(*as<std::shared_ptr<Tensor>>());
-}
-
 const Tensor* Value::tensor() const {
-  const auto* tensor = std::get_if<std::shared_ptr<Tensor>>(&variant_);
-  if (!tensor) return nullptr;
-  if (is_stale(**tensor)) read_again(**tensor);
-  return tensor->get();
+  const auto* tensor = std::get_if<std::shared_ptr<const Tensor>>(&variant_);
+  return tensor ? tensor->get() : nullptr;
 }
 
 const std::vector<Value>* Value::items() const {
@@ -55,9 +47,7 @@ const std::vector<Value>* Value::items() const {
 }
 
 std::string describe(const Value& value) {
-  if (value.is_tensor()) {
-    return fmt::format("a {} tensor", name_of(value.as<std::shared_ptr<Tensor>>()->dtype));
-  }
+  if (const Tensor* tensor = value.tensor()) return fmt::format("a {} tensor", name_of(tensor->dtype));
   return std::visit(
       [](const auto& held) -> std::string {
         using T = std::decay_t<decltype(held)>;
@@ -72,6 +62,7 @@ std::string describe(const Value& value) {
         if constexpr (std::is_same_v<T, Range>) return "a range";
         if constexpr (std::is_same_v<T, BoundMethod>) return "a method";
         if constexpr (std::is_same_v<T, Namespace>) return "a module";
+        if constexpr (std::is_same_v<T, MemoryFormat>) return "a memory format";
         return "a function";
       },
       value.variant());

@@ -34,20 +34,6 @@ struct Tile {
   Shape offsets;  ///< one for each dim of the grid
 };
 
-struct Memory;  // tensor/memory.h
-struct View;
-
-/// Which of eager's tensors a value is: how it lies in memory, and what of that memory it shares with others. A copy of
-/// a Tensor is the same of eager's tensors; every step in the account of eager's (layouts.h) is another.
-struct Placement {
-  uint32_t step = 0;                 ///< in Graph::eager_layouts
-  std::shared_ptr<Memory> memory;    ///< none inside a native library function
-  std::shared_ptr<const View> view;  ///< none: all of the memory
-  uint64_t version = 0;              ///< of the memory, when the tensor's values were read
-
-  operator uint32_t() const { return step; }
-};
-
 /// A tensor: tiles that cover a grid exactly (nearly always one; cat and stack make more), and the dims of the grid
 /// merged into those of the tensor. Merging leaves nodes alone and floats up to the results; it stands in the tile
 /// where it can (cat of flattened tensors) and in the tensor where a merge crosses tiles (a flattened stack).
@@ -56,7 +42,9 @@ struct Tensor {
   std::vector<Tile> tiles;
   Shape grid;
   Groups groups;
-  Placement layout;
+  uint32_t layout = 0;  ///< its step in Graph::eager_layouts
+  /// A CPU tensor beside CUDA ones: a CPU scalar, or what was made of CPU scalars and numbers alone.
+  bool on_host = false;
 
   size_t rank() const { return groups.empty() ? grid.size() : groups.size(); }
 };
@@ -81,8 +69,9 @@ struct Range {
 /// A method together with its tensor (or list): f is a Builtin, a library Function, or a list's method name.
 struct BoundMethod {
   std::shared_ptr<const Value> function, self;
-  bool in_place = false;  ///< what the function gives is written where `self` lies, and the call is worth `self`
 };
+/// torch.contiguous_format and the like.
+enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 /// torch, torch.nn.functional, math, …
 enum class Namespace : uint8_t { Torch, Functional, Nn, Math };
 
@@ -90,12 +79,12 @@ class Value {
  public:
   using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Slice, Range,
                                std::shared_ptr<const Function>, const Builtin*, const PythonFunction*, BoundMethod,
-                               Namespace, std::shared_ptr<Tensor>>;
+                               Namespace, MemoryFormat, std::shared_ptr<const Tensor>>;
   Value() : variant_(None{}) {}
   template <typename T>
     requires std::constructible_from<Variant, T>
   Value(T value) : variant_(std::move(value)) {}
-  Value(Tensor tensor);
+  Value(Tensor tensor) : variant_(std::make_shared<const Tensor>(std::move(tensor))) {}
   static Value tuple(std::vector<Value> items);
   static Value list(std::vector<Value> items);
 
@@ -112,8 +101,7 @@ class Value {
   bool is_none() const { return is<None>(); }
   bool is_number() const { return is<Number>(); }
   ir::HostId number() const { return as<Number>().id; }
-  bool is_tensor() const { return is<std::shared_ptr<Tensor>>(); }
-  /// What a tensor is worth now: after its memory was written, that is read again.
+  bool is_tensor() const { return tensor() != nullptr; }
   const Tensor* tensor() const;
   /// The items of a tuple or a list; null for anything else.
   const std::vector<Value>* items() const;

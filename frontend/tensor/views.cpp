@@ -20,31 +20,13 @@ LayoutRows identity_layout(Builder& builder, size_t rank) {
   return rows;
 }
 
-Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows rows, View view) {
-  result.layout = record_view(builder, x, std::move(rows), shape_of(builder, result), std::move(view));
-  return result;
-}
-
-/// A change of shape that PyTorch refuses where it cannot share memory.
-Tensor sharing(Builder& builder, const Tensor& x, Tensor result) {
-  if (result.layout.step == x.layout.step) return result;
-  result.layout = view_memory(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
+Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows rows) {
+  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
   return result;
 }
 
 bool is_nonnegative(const Builder& builder, ir::HostId id) {
   return builder.graph.host.known_nonnegative(id) || lower_bound(builder, id) >= 0;
-}
-
-/// An index, counted from the end where it is negative, from the front.
-ir::HostId from_front(Builder& builder, ir::HostId index, ir::HostId size) {
-  ir::HostPool& host = builder.graph.host;
-  if (host.is_constant(index)) {
-    return host.value(index).as_int() < 0 ? host.add(size, index) : index;
-  }
-  if (is_nonnegative(builder, index)) return index;
-  const ir::HostId negative = builder.host(ir::HostOp::Lt, {index, builder.integer(0)});
-  return builder.host(ir::HostOp::Select, {negative, host.add(index, size), index});
 }
 
 /// The larger of an integer and 0.
@@ -54,27 +36,32 @@ ir::HostId at_least_zero(Builder& builder, ir::HostId id) {
 
 /// A bound of a slice as Python clamps it to [0, size].
 ir::HostId clamped_bound(Builder& builder, ir::HostId bound, ir::HostId size) {
-  const ir::HostId low = at_least_zero(builder, from_front(builder, bound, size));
+  const ir::HostId low = at_least_zero(builder, index_from_front(builder, bound, size));
   if (is_nonnegative(builder, builder.graph.host.sub(size, low))) return low;
   return builder.host(ir::HostOp::Min, {low, size});
 }
 
-void require_dims(Builder& builder, const Tensor& x, std::string_view function) {
-  if (x.rank() == 0) builder.fail(fmt::format("{} cannot be applied to a 0-dim tensor", function));
+/// States that a size that is given at run time is not negative.
+void require_nonnegative(Builder& builder, ir::HostId size, const std::string& message) {
+  if (!is_nonnegative(builder, size)) builder.require(ir::Condition::Kind::NonNegative, size, size, message);
 }
 
-/// The index of the size -1 among sizes, all others being known not to be negative.
-std::optional<size_t> inferred(Builder& builder, const Shape& sizes) {
-  std::optional<size_t> result;
-  const ir::HostPool& host = builder.graph.host;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (!host.is_constant(sizes[d])) continue;
-    const int64_t size = host.value(sizes[d]).as_int();
-    if (size == -1 && result) builder.fail("only one dimension can be inferred");
-    if (size < -1) builder.fail(fmt::format("invalid shape dimension {}", size));
-    if (size == -1) result = d;
-  }
-  return result;
+/// A size as its author wrote it, -1 meaning `otherwise`.
+ir::HostId unless_minus_one(Builder& builder, ir::HostId size, ir::HostId otherwise) {
+  if (is_nonnegative(builder, size)) return size;
+  const ir::HostId is_minus_one = builder.host(ir::HostOp::Eq, {size, builder.integer(-1)});
+  return builder.host(ir::HostOp::Select, {is_minus_one, otherwise, size});
+}
+
+std::string expanded_size_message(size_t dim) {
+  return fmt::format(
+      "the expanded size of the tensor ({{0}}) must match the existing size ({{1}}) at non-singleton "
+      "dimension {}",
+      dim);
+}
+
+void require_dims(Builder& builder, const Tensor& x, std::string_view function) {
+  if (x.rank() == 0) builder.fail(fmt::format("{} cannot be applied to a 0-dim tensor", function));
 }
 
 /// The product of `numerator` over that of `denominator`, factors that both have cancelled.
@@ -94,7 +81,42 @@ ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator)
   return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), below});
 }
 
+/// Sizes as their author wrote them, one of which may be -1: what is left of `whole` beside the others. A run-time
+/// number that may be -1 is asked to be static unless the others are constants.
+Shape with_inferred(Builder& builder, const Shape& whole, Shape sizes) {
+  const ir::HostPool& host = builder.graph.host;
+  std::optional<size_t> at;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (is_nonnegative(builder, sizes[d])) continue;
+    if (at && builder.static_number(sizes[*at]).as_int() == -1) {
+      if (builder.static_number(sizes[d]).as_int() == -1) builder.fail("only one dimension can be inferred");
+    } else {
+      at = d;
+    }
+  }
+  if (!at) return sizes;
+  Shape others = sizes;
+  others.erase(others.begin() + static_cast<ptrdiff_t>(*at));
+  ir::HostId& size = sizes[*at];
+  const bool known = std::ranges::all_of(
+      others, [&](ir::HostId other) { return host.is_constant(other) && host.value(other).as_int() > 0; });
+  if (!known) builder.static_number(size);
+  if (known || host.is_int(size, -1)) size = unless_minus_one(builder, size, quotient(builder, whole, others));
+  for (const ir::HostId each : sizes) require_nonnegative(builder, each, "invalid shape dimension {0}");
+  return sizes;
+}
+
 }  // namespace
+
+ir::HostId index_from_front(Builder& builder, ir::HostId index, ir::HostId size) {
+  ir::HostPool& host = builder.graph.host;
+  if (host.is_constant(index)) {
+    return host.value(index).as_int() < 0 ? host.add(size, index) : index;
+  }
+  if (is_nonnegative(builder, index)) return index;
+  const ir::HostId negative = builder.host(ir::HostOp::Lt, {index, builder.integer(0)});
+  return builder.host(ir::HostOp::Select, {negative, host.add(index, size), index});
+}
 
 Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order) {
   if (order.size() != x.rank()) {
@@ -103,8 +125,7 @@ Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order)
   }
   LayoutRows rows;
   for (const size_t dim : order) rows.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
-  return with_view(builder, x, permuted(builder, x, order), std::move(rows),
-                   {.kind = View::Kind::Permute, .order = {order.begin(), order.end()}});
+  return with_view(builder, x, permuted(builder, x, order), std::move(rows));
 }
 
 Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b) {
@@ -125,8 +146,7 @@ Tensor unsqueeze(Builder& builder, const Tensor& x, size_t dim) {
     row = {{static_cast<uint32_t>(dim), host.resolve(shape[dim])}};
   }
   rows.insert(rows.begin() + static_cast<ptrdiff_t>(dim), std::move(row));
-  return with_view(builder, x, unsqueezed(builder, x, dim), std::move(rows),
-                   {.kind = View::Kind::Unsqueeze, .dim = dim});
+  return with_view(builder, x, unsqueezed(builder, x, dim), std::move(rows));
 }
 
 Tensor squeeze(Builder& builder, const Tensor& x, std::optional<std::vector<size_t>> dims) {
@@ -150,13 +170,12 @@ Tensor select(Builder& builder, const Tensor& x, size_t dim, ir::HostId index) {
   require_dims(builder, x, "an index");
   const ir::HostId size = shape_of(builder, x)[dim];
   if (builder.graph.host.is_constant(index)) touch(builder, size);
-  const ir::HostId at = from_front(builder, index, size);
+  const ir::HostId at = index_from_front(builder, index, size);
   builder.require(ir::Condition::Kind::InRange, at, size,
                   fmt::format("index {{0}} is out of bounds for dimension {} with size {{1}}", dim));
   LayoutRows rows = identity_layout(builder, x.rank());
   rows.erase(rows.begin() + static_cast<ptrdiff_t>(dim));
-  return with_view(builder, x, selected(builder, x, dim, at), std::move(rows),
-                   {.kind = View::Kind::Select, .dim = dim, .start = at});
+  return with_view(builder, x, selected(builder, x, dim, at), std::move(rows));
 }
 
 Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::HostId> start,
@@ -179,13 +198,11 @@ Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::Ho
   }
   LayoutRows rows = identity_layout(builder, x.rank());
   rows[dim][0].coef = builder.integer(step);
-  return with_view(builder, x, sliced(builder, x, dim, begin, length, step), std::move(rows),
-                   {.kind = View::Kind::Slice, .dim = dim, .start = begin, .length = length, .step = step});
+  return with_view(builder, x, sliced(builder, x, dim, begin, length, step), std::move(rows));
 }
 
 Tensor narrow(Builder& builder, const Tensor& x, size_t dim, ir::HostId start, ir::HostId length) {
-  return with_view(builder, x, sliced(builder, x, dim, start, length, 1), identity_layout(builder, x.rank()),
-                   {.kind = View::Kind::Slice, .dim = dim, .start = start, .length = length});
+  return with_view(builder, x, sliced(builder, x, dim, start, length, 1), identity_layout(builder, x.rank()));
 }
 
 Tensor flip(Builder& builder, const Tensor& x, std::span<const size_t> dims) {
@@ -209,32 +226,35 @@ Tensor expand(Builder& builder, const Tensor& x, Shape sizes) {
   const size_t added = sizes.size() - x.rank();
   LayoutRows rows(sizes.size());
   for (size_t d = 0; d < sizes.size(); ++d) {
-    const bool keeps = host.is_constant(sizes[d]) && host.value(sizes[d]).as_int() == -1;
     if (d < added) {
-      if (keeps) builder.fail("the expanded size -1 is not allowed in a leading, non-existing dimension");
+      if (host.is_int(sizes[d], -1)) {
+        builder.fail("the expanded size -1 is not allowed in a leading, non-existing dimension");
+      }
+      require_nonnegative(builder, sizes[d],
+                          "the expanded size ({0}) is not allowed in a leading, non-existing dimension");
       continue;
     }
     const ir::HostId old = old_sizes[d - added];
-    if (keeps) sizes[d] = old;
+    sizes[d] = unless_minus_one(builder, sizes[d], old);
+    require_nonnegative(builder, sizes[d], "the expanded size of the tensor ({0}) must not be negative");
     if (host.same(old, sizes[d])) {
       rows[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
       continue;
     }
     if (is_one(builder, old)) continue;
     if (not_one(builder, old)) {
-      builder.require(ir::Condition::Kind::Equal, sizes[d], old,
-                      fmt::format("the expanded size of the tensor ({{0}}) must match the existing size ({{1}}) at "
-                                  "non-singleton dimension {}",
-                                  d));
+      builder.require(ir::Condition::Kind::Equal, sizes[d], old, expanded_size_message(d));
       host.unify(old, sizes[d]);
       rows[d] = {{static_cast<uint32_t>(d - added), builder.integer(1)}};
       continue;
     }
-    builder.require(ir::Condition::Kind::Broadcasts, old, sizes[d]);
+    // A dim grows from size 1 or stays: unlike broadcasting it never shrinks to 1.
+    const ir::HostId is_single = builder.host(ir::HostOp::Eq, {old, builder.integer(1)});
+    builder.require(ir::Condition::Kind::Equal, sizes[d], builder.host(ir::HostOp::Select, {is_single, sizes[d], old}),
+                    expanded_size_message(d));
     rows[d] = {{static_cast<uint32_t>(d - added), builder.host(ir::HostOp::NotOne, {old})}};
   }
-  return with_view(builder, x, expanded(builder, x, sizes), std::move(rows),
-                   {.kind = View::Kind::Expand, .shape = sizes});
+  return with_view(builder, x, expanded(builder, x, sizes), std::move(rows));
 }
 
 std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size_t dim) {
@@ -243,19 +263,16 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   ir::HostPool& host = builder.graph.host;
   const ir::HostId size = shape_of(builder, x)[dim];
   touch(builder, size);
-  // ceil(size / chunks), and how many chunks of that there are: fewer than asked for where sizes are small.
+  // Where sizes are small there are fewer chunks than asked for: only known sizes say how many.
+  const auto least = static_cast<double>(lower_bound(builder, size).value_or(0));
+  const auto others = static_cast<double>(chunks - 1);
+  if (least <= others * others) builder.static_number(size);
   const ir::HostId each =
       builder.host(ir::HostOp::FloorDiv, {host.add(size, builder.integer(chunks - 1)), builder.integer(chunks)});
   if (host.is_constant(size)) {
     const int64_t step = host.value(each).as_int();
     chunks = step == 0 ? chunks : (host.value(size).as_int() + step - 1) / step;
     chunks = std::max<int64_t>(chunks, 1);
-  } else {
-    const ir::HostId last = host.sub(size, host.mul(each, builder.integer(chunks - 1)));
-    if (chunks > 1) {
-      builder.require(ir::Condition::Kind::InRange, host.sub(last, builder.integer(1)), each,
-                      fmt::format("chunk of a small dimension gives fewer than {} chunks", chunks));
-    }
   }
   std::vector<Value> pieces;
   for (int64_t i = 0; i < chunks; ++i) {
@@ -314,16 +331,12 @@ Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes) {
   require_dims(builder, x, "unflatten");
   if (sizes.empty()) builder.fail("unflatten: sizes must be non-empty");
   const ir::HostId size = shape_of(builder, x)[dim];
-  if (const auto at = inferred(builder, sizes)) {
-    Shape others = sizes;
-    others.erase(others.begin() + static_cast<ptrdiff_t>(*at));
-    sizes[*at] = quotient(builder, {size}, others);
-  }
+  sizes = with_inferred(builder, {size}, std::move(sizes));
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), size,
                   fmt::format("unflatten: provided sizes multiply to {{0}}, not to {{1}}, the size of dim {}", dim));
   Tensor result = unflattened(builder, x, dim, sizes);
   result.layout = record_reshape(builder, x.layout, shape_of(builder, result));
-  return sharing(builder, x, std::move(result));
+  return result;
 }
 
 Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
@@ -337,11 +350,7 @@ Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
 
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   const Shape old_sizes = shape_of(builder, x);
-  if (const auto at = inferred(builder, sizes)) {
-    Shape others = sizes;
-    others.erase(others.begin() + static_cast<ptrdiff_t>(*at));
-    sizes[*at] = quotient(builder, old_sizes, others);
-  }
+  sizes = with_inferred(builder, old_sizes, std::move(sizes));
   if (same_shape(builder, old_sizes, sizes)) return x;
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), product(builder, old_sizes),
                   fmt::format("shape {} is invalid for a tensor of shape {}: it has {{0}} elements, not {{1}}",
@@ -349,25 +358,6 @@ Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   Tensor result = reshaped(builder, x, sizes);
   result.layout = record_reshape(builder, x.layout, sizes);
   return result;
-}
-
-Tensor contiguous(Builder& builder, const Tensor& x) {
-  const bool is_known =
-      !builder.native && builder.graph.eager_layouts[x.layout].kind == ir::LayoutStep::Kind::Contiguous;
-  if (is_known) return x;
-  Tensor result = x;
-  result.layout = record_made_contiguous(builder, x.layout, shape_of(builder, x));
-  return result;
-}
-
-Tensor copied(Builder& builder, const Tensor& x) {
-  Tensor result = x;
-  result.layout = record_preserve(builder, x.layout, shape_of(builder, x));
-  return result;
-}
-
-Tensor view(Builder& builder, const Tensor& x, Shape sizes) {
-  return sharing(builder, x, reshape(builder, x, std::move(sizes)));
 }
 
 }  // namespace ingot::frontend

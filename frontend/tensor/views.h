@@ -11,6 +11,9 @@
 
 namespace ingot::frontend {
 
+/// An index that counts from the end where it is negative, counted from the front.
+ir::HostId index_from_front(Builder& builder, ir::HostId index, ir::HostId size);
+
 Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order);
 Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b);
 Tensor unsqueeze(Builder& builder, const Tensor& x, size_t dim);
@@ -34,13 +37,7 @@ std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim);
 /// One of the sizes may be -1.
 Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes);
 Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last);
-/// Shares memory or copies, as strides will have it. One of the sizes may be -1.
+/// view and reshape; one of the sizes may be -1.
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes);
-/// x itself where its layout says that it is contiguous, a copy where not; known of few tensors beforehand.
-Tensor contiguous(Builder& builder, const Tensor& x);
-/// x.clone()
-Tensor copied(Builder& builder, const Tensor& x);
-/// As reshape, but sharing memory.
-Tensor view(Builder& builder, const Tensor& x, Shape sizes);
 
 }  // namespace ingot::frontend

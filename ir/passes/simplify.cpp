@@ -141,7 +141,6 @@ Rewritten neutral_operand(Graph& graph, const Node& node) {
       if (is_constant(graph, x, 1)) return y;
       return std::nullopt;
     case Op::Div:
-    case Op::DivNumber:
       if (is_constant(graph, y, 1)) return x;
       return std::nullopt;
     case Op::FloorDivide:
@@ -250,12 +249,13 @@ Rewritten power_by_number(Graph& graph, const Node& node) {
   if (power == 1) return x;
   if (power == 2) return square();
   if (power == 3) return make(graph, Op::Mul, type, {square(), x});
-  if (!is_floating(type)) return std::nullopt;
-  if (power == 0.5) return make(graph, Op::Sqrt, type, {x});
-  if (power == -0.5) return make(graph, Op::Rsqrt, type, {x});
-  if (power == -1) return make(graph, Op::Reciprocal, type, {x});
-  if (power == -2) return make(graph, Op::Reciprocal, type, {square()});
-  return std::nullopt;
+  if (is_floating(type)) {
+    if (power == 0.5) return make(graph, Op::Sqrt, type, {x});
+    if (power == -0.5) return make(graph, Op::Rsqrt, type, {x});
+    if (power == -1) return make(graph, Op::Reciprocal, type, {x});
+    if (power == -2) return make(graph, Op::Reciprocal, type, {square()});
+  }
+  return make(graph, Op::Pow, type, {x, node.args[1]});
 }
 
 // Logic and selection

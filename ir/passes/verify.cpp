@@ -295,6 +295,9 @@ class Verifier {
       case Kind::Gather:
         expect(inputs >= 2 && step.dims.size() + 1 == inputs, "not one dim for each index");
         break;
+      case Kind::ChannelsLast:
+        expect(step.shape.size() == 4 || step.shape.size() == 5, "no channels to be last");
+        break;
       case Kind::Pointwise:
       case Kind::Contiguous:
       case Kind::Cat:

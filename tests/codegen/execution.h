@@ -1,6 +1,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -88,10 +89,15 @@ struct Index { unsigned x; };
 #define __device__
 #define __launch_bounds__(threads)
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+inline unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigned, value); }
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 )";
+
+inline std::string cuda_on_host(const Target& target) {
+  return fmt::format("#define __CUDA_ARCH__ {}\n{}", 10 * target.architecture, kCudaOnHost);
+}
 
 /// Adds `void run_NAME(const void* const* arguments, long long begin, long long end)` for a CUDA kernel, where end is
 /// the number of blocks.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 
@@ -155,7 +156,46 @@ TEST(Layout, Alignment) {
   EXPECT_EQ(alignment({66, 1}, 0x1000), 8);
   EXPECT_EQ(alignment({68, 1}, 0x1008), 8);
   EXPECT_EQ(alignment({0, 1}, 0x1000), 16);
+  EXPECT_EQ(alignment({1, 1}, 0x1000), 4) << "windows that overlap";
   EXPECT_EQ(alignment({1, 8}, 0x1000), 4) << "no vector could use more";
+}
+
+/// Whatever vector a plan may make of a layout: aligned, and within its row.
+TEST(Layout, EveryVectorIsAlignedAndInsideItsRow) {
+  std::mt19937 random(11);
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  int vectors = 0, overlapping = 0;
+  for (int round = 0; round < 20000; ++round) {
+    ir::Sizes domain(static_cast<size_t>(pick(1, 4)));
+    for (int64_t& size : domain) size = pick(1, 5);
+    domain.back() = pick(1, 24);
+    std::vector<ir::Sizes> strides = {ir::contiguous_strides(domain), ir::contiguous_strides(domain)};
+    for (int64_t& stride : strides[1]) stride = pick(0, 2) == 0 ? pick(-2, 5) : pick(0, 2) == 0 ? 1 : 4 * pick(0, 6);
+    if (pick(0, 3) != 0) strides[1].back() = 1;
+    const auto dtype = std::array{DType::U8, DType::F16, DType::F32, DType::F64}[static_cast<size_t>(pick(0, 3))];
+    const Loads loads(domain, strides, dtype);
+    const uintptr_t address = 0x10000 + static_cast<uintptr_t>(pick(0, 3) == 0 ? ir::size_of(dtype) * pick(0, 8) : 0);
+    const KernelGeometry shape = loads.shape();
+    const KernelLayout layout = loads.layout({address});
+    const AccessLayout& access = layout.accesses[0];
+    if (layout.rank == 0 || access.axes.back() != StrideClass::One) continue;
+    const int64_t bytes = ir::size_of(dtype), row = shape.extents.back();
+    int64_t lanes = std::max<int64_t>(1, access.alignment / bytes);
+    if (layout.rank > 1) lanes = std::min<int64_t>(lanes, layout.inner_multiple);
+    overlapping += std::ranges::count(access.axes, StrideClass::One) > 1;
+    for (int64_t first = 0; first < shape.numel; first += lanes, ++vectors) {
+      int64_t offset = 0, rest = first;
+      for (size_t d = shape.extents.size(); d-- > 0; rest /= shape.extents[d])
+        offset += rest % shape.extents[d] * shape.accesses[0].strides[d];
+      const uint64_t at = address + static_cast<uint64_t>((access.linear ? first : offset) * bytes);
+      ASSERT_EQ(at % static_cast<uint64_t>(lanes * bytes), 0u) << layout.text() << " at " << first;
+      ASSERT_TRUE(layout.rank == 1 || first % row + lanes <= row) << layout.text();
+    }
+  }
+  EXPECT_GT(vectors, 100000);
+  EXPECT_GT(overlapping, 1000) << "windows that overlap";
 }
 
 TEST(Layout, IndexWidth) {

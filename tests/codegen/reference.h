@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "codegen/plan.h"
 #include "ir/op.h"
 
 // What each primitive must give, in the C++ and the mathematics that it stands for, and the values to try it on.
@@ -171,7 +172,8 @@ inline bool expected_bool(Op op, bool a, bool b) {
 
 /// The exact ops on floats: the very bits.
 template <typename T>
-std::optional<T> expected_exact(Op op, T a, T b, bool cuda) {
+std::optional<T> expected_exact(Op op, T a, T b, const Target& target) {
+  const bool cuda = target.kind == Target::Kind::Cuda;
   const bool finite = std::isfinite(a) && std::isfinite(b);
   const bool nan = std::isnan(a) || std::isnan(b);
   switch (op) {
@@ -183,8 +185,6 @@ std::optional<T> expected_exact(Op op, T a, T b, bool cuda) {
       return a * b;
     case Op::Div:
       return a / b;
-    case Op::DivNumber:
-      return cuda ? a * (1 / b) : a / b;
     case Op::FloorDivide:
       if (!finite || b == 0 || std::fabs(a) > 100 || std::fabs(b) > 100 || std::fabs(b) < T(0.1)) return std::nullopt;
       return static_cast<T>(std::floor(static_cast<long double>(a) / b));
@@ -215,12 +215,12 @@ std::optional<T> expected_exact(Op op, T a, T b, bool cuda) {
     case Op::Round:
       return std::nearbyint(a);
     // Eager's vectorised kernels on the CPU give b where a equals b, so of two zeros the second; CUDA's tell them
-    // apart, but for float64 with a function of its own that the host's is not.
+    // apart; those that call a function of CUDA's for it (float64, and all before sm_80) call the host's here.
     case Op::Maximum:
-      if (a == 0 && b == 0 && cuda && sizeof(T) == 8) return std::nullopt;
+      if (a == 0 && b == 0 && cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
       return nan ? std::numeric_limits<T>::quiet_NaN() : a == b && cuda && std::signbit(b) ? a : a > b ? a : b;
     case Op::Minimum:
-      if (a == 0 && b == 0 && cuda && sizeof(T) == 8) return std::nullopt;
+      if (a == 0 && b == 0 && cuda && (sizeof(T) == 8 || target.architecture < 80)) return std::nullopt;
       return nan ? std::numeric_limits<T>::quiet_NaN() : a == b && cuda && std::signbit(a) ? a : a < b ? a : b;
     case Op::Fmax:
       return a == b && a == 0 && cuda ? std::nullopt

@@ -39,7 +39,7 @@ TEST_P(GoldenNvrtc, Compiles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, GoldenNvrtc, testing::Values(80, 90, 100),
+INSTANTIATE_TEST_SUITE_P(Architectures, GoldenNvrtc, testing::Values(75, 80, 90, 100),
                          [](const auto& architecture) { return "sm_" + std::to_string(architecture.param); });
 
 }  // namespace

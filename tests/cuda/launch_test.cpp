@@ -1,4 +1,5 @@
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -146,6 +147,20 @@ TEST_F(Gpu, DebugFindsIndicesOutOfRange) {
   const std::string text = error_of([&] { op(table, bad); });
   EXPECT_NE(text.find("pick: index out of range in `table[t]`"), std::string::npos) << text;
   expect_same(op(table, good), table.index({good}) * 2, "the device is as it was");
+}
+
+TEST_F(Gpu, MoreElementsThan32BitsCount) {
+  constexpr int64_t kElements = (int64_t{1} << 31) + 1027;
+  const auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(0);
+  if (free < size_t{4} * kElements)
+    GTEST_SKIP() << "explained: three tensors of 2 GiB do not fit into what is free here";
+  const at::Tensor x = at::arange(251, at::device(at::kCUDA).dtype(at::kByte)).repeat({kElements / 251 + 1});
+  const at::Tensor most = x.slice(0, 0, kElements), shifted = x.slice(0, 1, kElements + 1);
+  const at::Tensor sum = Op("x + y")(most, shifted);
+  for (const int64_t at : {int64_t{0}, (int64_t{1} << 31) - 1, int64_t{1} << 31, kElements - 1024}) {
+    const int64_t end = std::min(at + 1024, kElements);
+    expect_same(sum.slice(0, at, end), most.slice(0, at, end) + shifted.slice(0, at, end));
+  }
 }
 
 TEST_F(Gpu, OneLaunchOneAllocation) {

@@ -1,4 +1,4 @@
-"""Writes eager_strides.txt: what strides PyTorch gives to results, for tests/ir_eager_layout.cpp.
+"""Writes eager_strides.txt: what strides PyTorch gives to results, for tests/ir/eager_layout_test.cpp.
 
     python tests/data/make_eager_strides.py [COUNT] > tests/data/eager_strides.txt
 
@@ -12,6 +12,9 @@ import sys
 import torch
 
 
+CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
 def written(tensor):
     sizes, strides = "x".join(map(str, tensor.shape)), ",".join(map(str, tensor.stride()))
     return f"{sizes}@{strides}"
@@ -22,8 +25,8 @@ def laid_out(rng, shape, dtype=torch.float32):
     rank = len(shape)
     if rng.random() < 0.25:
         return torch.zeros(shape, dtype=dtype)
-    if rank == 4 and rng.random() < 0.25:
-        return torch.zeros(shape, dtype=dtype).contiguous(memory_format=torch.channels_last)
+    if rank in CHANNELS_LAST and rng.random() < 0.4:
+        return torch.empty(shape, dtype=dtype, memory_format=CHANNELS_LAST[rank])
     order = rng.sample(range(rank), rank)
     padded = [n + rng.choice([0, 0, 0, 1, 3]) for n in shape]
     tensor = torch.zeros([padded[d] for d in order], dtype=dtype).permute([order.index(d) for d in range(rank)])
@@ -42,7 +45,7 @@ def sizes_of(rng, rank, largest=4):
 
 
 def pointwise(rng):
-    shape = sizes_of(rng, rng.randrange(5))
+    shape = sizes_of(rng, rng.choice([0, 1, 2, 3, 4, 4, 4, 5]))
     inputs, wanted = [], rng.choice([1, 2, 2, 2, 3])
     for _ in range(wanted):
         own = [1 if rng.random() < 0.25 else n for n in shape][rng.randrange(len(shape) + 1) * (rng.random() < 0.3):]
@@ -55,7 +58,7 @@ def pointwise(rng):
 
 
 def preserve(rng):
-    tensor = laid_out(rng, sizes_of(rng, rng.randrange(5)))
+    tensor = laid_out(rng, sizes_of(rng, rng.choice([1, 2, 3, 4, 4, 5, 5])))
     return "", [tensor], torch.empty_like(tensor)
 
 
@@ -71,12 +74,14 @@ def reshape(rng):
 
 
 def cat(rng):
-    rank = rng.choice([1, 2, 3, 4, 4, 4])
+    rank = rng.choice([1, 2, 3, 4, 4, 4, 5, 5])
     shape, dim, alike = sizes_of(rng, rank), rng.randrange(rank), rng.random() < 0.5
     inputs = []
     for _ in range(rng.choice([1, 2, 3])):
         tensor = laid_out(rng, shape)
-        inputs.append(tensor.contiguous(memory_format=torch.channels_last) if alike and rank == 4 else tensor)
+        if alike and rank in CHANNELS_LAST:
+            tensor = tensor.contiguous(memory_format=CHANNELS_LAST[rank])
+        inputs.append(tensor)
     return dim, inputs, torch.cat(inputs, dim)
 
 
@@ -95,9 +100,15 @@ def gather(rng):
     return ",".join(map(str, dims)), [source, *indices], source[tuple(where)]
 
 
+def channels_last(rng):
+    rank = rng.choice([4, 5])
+    tensor = laid_out(rng, sizes_of(rng, rank))
+    return "", [tensor], torch.empty(tensor.shape, memory_format=CHANNELS_LAST[rank])
+
+
 def main(count):
     rng = random.Random(7)
-    makers = [pointwise, pointwise, pointwise, preserve, reshape, cat, gather]
+    makers = [pointwise, pointwise, pointwise, preserve, reshape, cat, gather, channels_last]
     seen = set()
     while len(seen) < count:
         maker = makers[len(seen) % len(makers)]
@@ -109,4 +120,4 @@ def main(count):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 140)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1200)

@@ -145,17 +145,21 @@ TEST(InterpreterErrors, Calls) {
   });
 }
 
-TEST(InterpreterErrors, Recursion) {
+TEST(InterpreterErrors, RecursionWithoutAnEnd) {
   expect_refused({
-      {"def f(): return f()", "1:17", "`f` calls itself",
-       "recursion is outside the language: write a `for` over a range"},
-      {"def g(): return h()\ndef h(): return g()\ndef f(): return g()", "2:17", "`g` calls itself through `h`",
-       "recursion is outside the language: write a `for` over a range"},
-      {"def f():\n    def g(n): return 1 if n == 0 else n * g(n - 1)\n    return g(3)", "2:43", "`g` calls itself",
-       "recursion is outside the language: write a `for` over a range"},
-      {"def f(): return (lambda s: s(s))(lambda s: s(s))", "1:44", "`<lambda>` calls itself",
-       "recursion is outside the language: write a `for` over a range"},
+      {"def f(): return f()", "1:17", "`f` calls itself more than 32 deep", "write a `for` over a range"},
+      {"def g(): return h()\ndef h(): return g()\ndef f(): return g()", "2:17",
+       "`g` calls itself through `h` more than 32 deep", "write a `for` over a range"},
+      {"def f():\n    def g(n): return n * g(n - 1)\n    return g(3)", "2:26", "`g` calls itself more than 32 deep",
+       "write a `for` over a range"},
+      {"def f(): return (lambda s: s(s))(lambda s: s(s))", "1:44", "`<lambda>` calls itself more than 32 deep",
+       "write a `for` over a range"},
   });
+}
+
+TEST(InterpreterErrors, AFunctionMayBeUnderWaySeveralTimes) {
+  EXPECT_EQ(result_of("def ap(g, y): return g(y)\ndef f(): return ap(lambda y: ap(lambda z: z + 1, y), 2)"), "3");
+  EXPECT_EQ(result_of("def f():\n    def g(n): return 1 if n == 0 else n * g(n - 1)\n    return g(5)"), "120");
 }
 
 TEST(InterpreterErrors, Returns) {

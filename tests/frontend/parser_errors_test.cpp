@@ -314,6 +314,11 @@ TEST(ParserErrors, CharactersThatDoNotShow) {
       {"a\x01z", "1:2", "`\\x01` has no meaning here", ""},
       {"x +\u00a0y", "1:4", "`\u00a0` has no meaning here", "it looks like a blank: type a plain space"},
       {"x + \xff", "1:5", "the text is not UTF-8", "save the file as UTF-8"},
+      {"def f(x, ｘ): return x", "1:10", "Python takes this character of a name for another one",
+       "write the name in plain letters"},
+      {"ℝ + x", "1:1", "Python takes this character of a name for another one", "write the name in plain letters"},
+      {"e\u0301 + x", "1:2", "Python takes this character of a name for another one",
+       "write the name in plain letters"},
       {"é + \xc3", "1:5", "the text is not UTF-8", "save the file as UTF-8"},
       {"é + \xed\xa0\x80", "1:5", "the text is not UTF-8", "save the file as UTF-8"},
   });

@@ -78,8 +78,6 @@ T float_op(Op op, T x, T y, T z) {
       return x * y;
     case Op::Div:
       return x / y;
-    case Op::DivNumber:
-      return x * (T{1} / y);
     case Op::Neg:
       return -x;
     case Op::Abs:
@@ -112,6 +110,8 @@ T float_op(Op op, T x, T y, T z) {
       return std::isnan(y) || x > y ? x : y;
     case Op::Fmin:
       return std::isnan(y) || x < y ? x : y;
+    case Op::Pow:
+      return std::pow(x, y);
     case Op::PowNumber:
       if (y == 0) return 1;
       if (y == 1) return x;
@@ -169,6 +169,7 @@ inline int64_t integer_op(Op op, int64_t x, int64_t y, int width) {
     case Op::Trunc:
     case Op::Round:
       return x;
+    case Op::Pow:
     case Op::PowNumber: {
       uint64_t power = 1;
       for (int64_t n = 0; n < y; ++n) power *= a;

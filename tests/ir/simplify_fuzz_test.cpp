@@ -90,7 +90,7 @@ class RandomGraph {
   void grow() {
     static constexpr Op kOps[] = {
         Op::Add,       Op::Add,        Op::Sub,         Op::Sub,        Op::Mul,         Op::Mul,
-        Op::Div,       Op::DivNumber,  Op::Neg,         Op::Neg,        Op::Abs,         Op::Reciprocal,
+        Op::Div,       Op::Div,        Op::Neg,         Op::Neg,        Op::Abs,         Op::Reciprocal,
         Op::Sqrt,      Op::Floor,      Op::Ceil,        Op::Round,      Op::Maximum,     Op::Minimum,
         Op::Fmax,      Op::Fmin,       Op::FloorDivide, Op::Remainder,  Op::TruncDivide, Op::BitwiseAnd,
         Op::BitwiseOr, Op::BitwiseXor, Op::BitwiseNot,  Op::ShiftLeft,  Op::ShiftRight,  Op::Eq,

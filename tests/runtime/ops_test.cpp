@@ -152,6 +152,20 @@ TEST(Ops, StaticNumbersMakeAProgramEach) {
   }
 }
 
+TEST(Ops, AMinimumOfManyNumbersIsComputedOnTheHost) {
+  const at::Tensor x = at::arange(100);
+  std::string parameters, names;
+  std::vector<Argument> arguments{x};
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    parameters += ", " + name + ": int";
+    names += (i ? ", " : "") + name;
+    arguments.emplace_back(int64_t{90 - i});
+  }
+  const Op op("def f(x" + parameters + "):\n    return x[:min(" + names + ")] * 2\n");
+  expect_same(op.call_one(arguments), x.slice(0, 0, 51) * 2);
+}
+
 TEST(Ops, DefaultDtypeIsRead) {
   const Op op("def f(i):\n    return i / 2\n");
   const at::Tensor i = at::arange(5);

@@ -9,14 +9,13 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
-// The N elements from i on, of which those from n on do not exist.
+// The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
     if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
-    Vec<T, N> values{};
+    Vec<T, N> values;
 #pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) values[k] = data[i + k];
+    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 

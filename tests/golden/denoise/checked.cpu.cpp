@@ -46,7 +46,7 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     const int64 n1 = argument<int64>(arguments[10]);                         // of i1
     const int64 table_size = argument<int64>(arguments[11]);
     const int64 table_step = argument<int64>(arguments[12]);
-    int* status = argument<int*>(arguments[13]);                             // which index was out of range
+    int* status = argument<int*>(arguments[13]);                             // what went wrong
 
     int bad = 0;
     for (int64 i = begin; i < end;) {

@@ -39,16 +39,24 @@ __device__ inline I check_index(int64 index, I n, int* status, int code) {
 
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
 }
 
 // NaN if either is; then -0.0 is less than +0.0.
 __device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(256) denoise(
@@ -66,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const int n1,                       // of i1
         const int table_size,
         const int table_step,
-        int* status) {                      // which index was out of range
+        int* status) {                      // what went wrong
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i0 = i / n1;

@@ -43,7 +43,7 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out = argument<float*>(arguments[9]);                  // contiguous
     const int64 table_size = argument<int64>(arguments[10]);
     const int64 table_step = argument<int64>(arguments[11]);
-    int* status = argument<int*>(arguments[12]);                             // which index was out of range
+    int* status = argument<int*>(arguments[12]);                             // what went wrong
 
     int bad = 0;
     const int64 t_wrapped = check_index(t[0], table_size, bad, 2);

@@ -13,14 +13,13 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
-// The N elements from i on, of which those from n on do not exist.
+// The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
     if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
-    Vec<T, N> values{};
+    Vec<T, N> values;
 #pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) values[k] = data[i + k];
+    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
@@ -44,16 +43,24 @@ __device__ inline I wrap_index(int64 index, I n) {
 
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
 }
 
 // NaN if either is; then -0.0 is less than +0.0.
 __device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(256) denoise(

@@ -67,7 +67,7 @@ extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
     const int64 weight_size = argument<int64>(arguments[7]);
     const int64 weight_step = argument<int64>(arguments[8]);
     const int64 position_stride1 = argument<int64>(arguments[9]);
-    int* status = argument<int*>(arguments[10]);                                  // which index was out of range
+    int* status = argument<int*>(arguments[10]);                                  // what went wrong
 
     int bad = 0;
     for (int64 i = begin; i < end;) {

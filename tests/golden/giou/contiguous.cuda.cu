@@ -27,16 +27,24 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
 
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
 }
 
 // NaN if either is; then -0.0 is less than +0.0.
 __device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(256) giou(

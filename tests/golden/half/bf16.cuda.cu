@@ -6,7 +6,13 @@ struct bfloat16 {
 
     bfloat16() = default;
     __device__ explicit bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
+        const unsigned wide = __float_as_uint(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        bits = (unsigned short)(value != value ? 0x7fff : rounded);
+#endif
     }
     __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
 };

@@ -22,9 +22,13 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
 
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
     float result;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(256) relu_add(

@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "frontend/library/builtin_tables.h"
+#include "frontend/tensor/device.h"
+#include "frontend/tensor/layouts.h"
+#include "frontend/tensor/promotion.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/tensors.h"
+
+// Tensors made from nothing, of a shape. One without a `device=` is made where the op runs, unless it is of rank 0:
+// then it is a CPU scalar, as in eager.
+
+namespace ingot::frontend {
+namespace {
+
+bool made_on_host(const Builder& builder, const Tensor& made, const Value& device) {
+  if (device.is_none() && made.rank() > 0) return false;
+  return is_host_device(builder, device);
+}
+
+Shape require_shape(Builder& builder, const Builtin& self, const Value& sizes) {
+  Shape shape = sizes_argument(builder, sizes);
+  for (const ir::HostId size : shape) {
+    builder.require(ir::Condition::Kind::NonNegative, size, size,
+                    fmt::format("{}: Dimension size must be non-negative.", self.name));
+  }
+  return shape;
+}
+
+/// A new tensor of one number; `options` are dtype and device.
+Value full_of(Builder& builder, Shape shape, ir::HostId number, ir::DType otherwise, Args options) {
+  const ir::DType type = options[0].is_none() ? otherwise : require_dtype(builder, options[0]);
+  Tensor result = filled(builder, std::move(shape), number, type);
+  result.on_host = made_on_host(builder, result, options[1]);
+  result.layout = record_contiguous(builder, result.grid);
+  return result;
+}
+
+ir::HostId fill_value(const Builder& builder, const Builtin& self, const Value& value) {
+  if (value.is_number()) return value.number();
+  builder.fail(fmt::format("{}: `fill_value` must be a number, not {}", self.name, describe(value)),
+               value.is_tensor() ? "write value.expand(size)" : "");
+}
+
+/// zeros and ones.
+Value call_constant(Builder& builder, const Builtin& self, Args args) {
+  const ir::HostId number = builder.integer(self.name == "ones" ? 1 : 0);
+  return full_of(builder, require_shape(builder, self, args[0]), number, builder.signature.default_dtype,
+                 args.subspan(1));
+}
+
+Value call_full(Builder& builder, const Builtin& self, Args args) {
+  if (!args[0].items()) builder.fail("full(): argument 'size' must be tuple of ints", "write full((n,), value)");
+  const ir::HostId number = fill_value(builder, self, args[1]);
+  return full_of(builder, require_shape(builder, self, args[0]), number, type_of_number(builder, number),
+                 args.subspan(2));
+}
+
+/// x.new_…: of the dtype and on the device of x.
+Value new_of(Builder& builder, const Builtin& self, const Value& input, const Value& sizes, ir::HostId number,
+             Args options) {
+  const Tensor& x = require_tensor(builder, input, fmt::format("{}: `input`", self.name));
+  const Value device = options[1].is_none() ? Value(device_of(builder, x)) : options[1];
+  return full_of(builder, require_shape(builder, self, sizes), number, x.dtype, std::array{options[0], device});
+}
+
+/// new_zeros and new_ones.
+Value call_new_constant(Builder& builder, const Builtin& self, Args args) {
+  const ir::HostId number = builder.integer(self.name == "new_ones" ? 1 : 0);
+  return new_of(builder, self, args[0], args[1], number, args.subspan(2));
+}
+
+Value call_new_full(Builder& builder, const Builtin& self, Args args) {
+  return new_of(builder, self, args[0], args[1], fill_value(builder, self, args[2]), args.subspan(3));
+}
+
+/// A bound of arange as an integer, which a constant float may be too.
+ir::HostId integer_bound(Builder& builder, const Value& bound) {
+  const ir::HostPool& host = builder.graph.host;
+  if (!bound.is_number()) builder.fail(fmt::format("the bounds of arange must be integers, not {}", describe(bound)));
+  const ir::HostId number = host.resolve(bound.number());
+  if (host.kind(number) != ir::HostKind::Float) return number;
+  if (host.is_constant(number)) {
+    const double value = host.value(number).as_double();
+    if (std::trunc(value) == value && std::abs(value) < 0x1p53) return builder.integer(static_cast<int64_t>(value));
+  }
+  builder.fail("the bounds of arange must be integers, not floats",
+               "scale an integer one: start + step * torch.arange(n)");
+}
+
+Value call_arange(Builder& builder, const Builtin&, Args args) {
+  ir::HostPool& host = builder.graph.host;
+  const bool one_bound = args[1].is_none();
+  const Value& first = args[0];
+  const Value& last = one_bound ? args[0] : args[1];
+  const ir::HostId start = one_bound ? builder.integer(0) : integer_bound(builder, first);
+  const ir::HostId end = integer_bound(builder, last);
+  const int64_t step = builder.static_number(integer_bound(builder, args[2])).as_int();
+  if (step == 0) builder.fail("step must be nonzero");
+  const ir::HostId ahead = builder.host(ir::HostOp::Sub, {step > 0 ? end : start, step > 0 ? start : end});
+  builder.require(ir::Condition::Kind::NonNegative, ahead, ahead,
+                  "upper bound and lower bound inconsistent with step sign");
+  const int64_t stride = std::abs(step);
+  const ir::HostId rounded = builder.host(ir::HostOp::Add, {ahead, builder.integer(stride - 1)});
+  const ir::HostId steps = builder.host(ir::HostOp::FloorDiv, {rounded, builder.integer(stride)});
+  const ir::HostId length = builder.host(ir::HostOp::Max, {steps, builder.integer(0)});
+
+  ir::NodeId node = index_position(builder, std::array{length}, 0);
+  node = index_binary(builder, ir::Op::Mul, node, builder.integer(step));
+  node = index_binary(builder, ir::Op::Add, node, start);
+  const bool floats = std::ranges::any_of(args.first(3), [&](const Value& bound) {
+    return bound.is_number() && host.kind(bound.number()) == ir::HostKind::Float;
+  });
+  const ir::DType otherwise = floats ? builder.signature.default_dtype : ir::DType::I64;
+  const ir::DType type = args[3].is_none() ? otherwise : require_dtype(builder, args[3]);
+  if (type == ir::DType::Bool) builder.fail("\"arange\" not implemented for bool", "write torch.arange(n) != 0");
+  Tensor result = whole(builder, builder.placed(exact_node(builder, node, type)), type, {length});
+  result.on_host = made_on_host(builder, result, args[4]);
+  result.layout = record_contiguous(builder, result.grid);
+  return result;
+}
+
+Value call_eye(Builder& builder, const Builtin& self, Args args) {
+  const std::array<Value, 2> sizes{args[0], args[1].is_none() ? args[0] : args[1]};
+  const Shape shape = require_shape(builder, self, Value::tuple({sizes.begin(), sizes.end()}));
+  const ir::NodeId row = index_position(builder, shape, 0), column = index_position(builder, shape, 1);
+  const ir::NodeId diagonal = builder.graph.add(ir::Op::Eq, ir::DType::Bool, {row, column});
+  const ir::DType type = args[2].is_none() ? builder.signature.default_dtype : require_dtype(builder, args[2]);
+  Tensor result = whole(builder, builder.placed(exact_node(builder, diagonal, type)), type, shape);
+  result.on_host = made_on_host(builder, result, args[3]);
+  result.layout = record_contiguous(builder, shape);
+  return result;
+}
+
+}  // namespace
+
+std::vector<Builtin> factory_builtins() {
+  return {
+      {"zeros", "(*size, dtype=None, device=None)", kFunction, kNoMethod, {}, call_constant, "0 in a shape"},
+      {"ones", "(*size, dtype=None, device=None)", kFunction, kNoMethod, {}, call_constant, "1 in a shape"},
+      {"full",
+       "(size, fill_value, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_full,
+       "a number in a shape"},
+      {"new_zeros",
+       "(input, *size, dtype=None, device=None)",
+       kNoFunction,
+       kMethod,
+       {},
+       call_new_constant,
+       "0 in a shape, in the dtype of another tensor"},
+      {"new_ones",
+       "(input, *size, dtype=None, device=None)",
+       kNoFunction,
+       kMethod,
+       {},
+       call_new_constant,
+       "1 in a shape, in the dtype of another tensor"},
+      {"new_full",
+       "(input, size, fill_value, *, dtype=None, device=None)",
+       kNoFunction,
+       kMethod,
+       {},
+       call_new_full,
+       "a number in a shape, in the dtype of another tensor"},
+      {"arange",
+       "(start, end=None, step=1, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_arange,
+       "start, start + step, … up to but without end"},
+      {"eye",
+       "(n, m=None, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_eye,
+       "1 on the diagonal of a matrix, 0 elsewhere"},
+  };
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,42 @@
+#include "ir/types/limits.h"
+
+#include <cmath>
+#include <limits>
+
+namespace ingot::ir {
+namespace {
+
+/// Of `digits` significant bits whose smallest normal number is 2^least; the exponents are IEEE's, so that the largest
+/// is just below 2^(2 - least).
+FloatLimits limits_of(int digits, int least) {
+  const double epsilon = std::ldexp(1.0, 1 - digits);
+  const int decimals = static_cast<int>((digits - 1) * std::log10(2.0));
+  return {.epsilon = epsilon,
+          .smallest_normal = std::ldexp(1.0, least),
+          .largest = std::ldexp(2.0 - epsilon, 1 - least),
+          .resolution = 1.0 / std::pow(10.0, decimals)};
+}
+
+}  // namespace
+
+FloatLimits float_limits(DType type) {
+  switch (type) {
+    case DType::F16:
+      return limits_of(11, -14);
+    case DType::BF16:
+      return limits_of(8, -126);
+    case DType::F32:
+      return limits_of(24, -126);
+    default:
+      return limits_of(53, -1022);
+  }
+}
+
+IntegerLimits integer_limits(DType type) {
+  const int bits = 8 * size_of(type);
+  if (!is_signed(type)) return {0, (int64_t{1} << bits) - 1};
+  const int64_t largest = std::numeric_limits<int64_t>::max() >> (64 - bits);
+  return {-largest - 1, largest};
+}
+
+}  // namespace ingot::ir

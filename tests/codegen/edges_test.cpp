@@ -1,0 +1,207 @@
+// What kernels do at the edges: of the domain, where lanes go on past the end; of memory, which pages without access
+// fence in; of 32-bit indices; of integers, by which nothing may be divided.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+#include "tests/codegen/execution.h"
+
+namespace ingot::codegen {
+namespace {
+
+using ir::DType;
+using ir::NodeId;
+using ir::Op;
+
+/// One tensor of a call: where it lies, and how.
+struct Operand {
+  ir::Extents extents;
+  std::byte* data;
+};
+
+/// Runs a one-kernel graph on operands that lie somewhere; the result is made, and fenced in. Gives the status.
+class Executed {
+ public:
+  Executed(const ir::Graph& graph, const Target& target, const std::vector<Operand>& operands) {
+    Tensors tensors;
+    for (const Operand& operand : operands) {
+      tensors.params.push_back(operand.extents);
+      tensors.addresses.push_back(reinterpret_cast<uintptr_t>(operand.data));
+    }
+    Prepared prepared = prepare(graph, tensors);
+    const KernelGeometry& geometry = prepared.geometries.at(0);
+    const auto bytes = static_cast<size_t>(geometry.numel * ir::size_of(graph.results[0].dtype));
+    result_ = std::make_unique<Guarded>(bytes, bytes % 16 == 0);
+    layout_ = prepared.layouts[0] = [&] {
+      std::vector<uintptr_t> addresses;
+      for (const AccessUse& use : prepared.outline.kernels[0].accesses)
+        addresses.push_back(use.kind == AccessUse::Kind::Store ? reinterpret_cast<uintptr_t>(result_->data())
+                            : use.has_tensor()                 ? tensors.addresses[use.tensor]
+                                                               : 0);
+      return classify(prepared.outline.kernels[0], geometry, addresses, false);
+    }();
+    const bool cuda = target.kind == Target::Kind::Cuda;
+    const Options options{true, false};
+    text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
+    const KernelPlan kernel = plan(graph, prepared.outline, prepared.layouts, target, options).kernels[0];
+    const Library library((cuda ? cuda_on_host(target) : "") + without_ptx(text_) + (cuda ? cuda_runner(kernel) : ""),
+                          "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
+    auto* entry = library.find<Entry>((cuda ? "run_" : "") + kernel.launch.entry);
+    if (entry == nullptr) return;
+    std::vector<std::byte*> data;
+    for (const AccessUse& use : prepared.outline.kernels[0].accesses)
+      data.push_back(use.kind == AccessUse::Kind::Store ? result_->data()
+                     : use.has_tensor()                 ? operands[use.tensor].data
+                                                        : nullptr);
+    const Arguments arguments(kernel.launch, prepared.outline.kernels[0], geometry, data, prepared.host, &status_);
+    const int64_t tile = int64_t{kernel.launch.block_threads} * kernel.launch.elements_per_thread;
+    entry(arguments.addresses(), 0, cuda ? (geometry.numel + tile - 1) / tile : geometry.numel);
+  }
+
+  template <typename T>
+  const T* result() const {
+    return reinterpret_cast<const T*>(result_->data());
+  }
+  int status() const { return status_; }
+  const std::string& text() const { return text_; }
+  const KernelLayout& layout() const { return layout_; }
+
+ private:
+  std::unique_ptr<Guarded> result_;
+  KernelLayout layout_;
+  std::string text_;
+  int status_ = 0;
+};
+
+/// A tensor whose last byte is the last of its page.
+template <typename T>
+struct Fenced {
+  Fenced(ir::Sizes sizes, const std::vector<T>& values)
+      : memory(values.size() * sizeof(T), true), extents(contiguous(sizes)) {
+    std::memcpy(memory.data(), values.data(), values.size() * sizeof(T));
+  }
+  operator Operand() const { return {extents, memory.data()}; }
+  Guarded memory;
+  ir::Extents extents;
+};
+
+class Edges : public testing::TestWithParam<Target> {};
+
+// w[t] of one index: the last row of w ends where its memory does, and the lanes go on in fours.
+TEST_P(Edges, GathersReadNothingPastTheEnd) {
+  for (const int64_t n : {1, 3, 1001}) {
+    Sketch sketch("rows");
+    const NodeId x = sketch.tensor("x", DType::F32, 1), t = sketch.tensor("t", DType::I64, 1);
+    const uint32_t w = sketch.add_param("w", DType::F32, 2);
+    ir::HostPool& host = sketch.graph.host;
+    const ir::Access access{{ir::SourceRef::Kind::Param, w},
+                            {host.integer(0), host.integer(0)},
+                            {{host.size(w, 1), {{1, host.integer(1)}}}},
+                            {{host.size(w, 0), {{0, host.integer(1)}}}}};
+    const NodeId row = sketch.graph.gather(DType::F32, access, {t});
+    sketch.result("out", DType::F32, sketch.graph.add(Op::Add, DType::F32, {x, row}), {host.size(0, 0)});
+    std::vector<float> values(static_cast<size_t>(3 * n));
+    std::iota(values.begin(), values.end(), 0.0f);
+    const Fenced<float> w_values({3, n}, values);
+    const Guarded x_memory(static_cast<size_t>(n) * 4, false);
+    const Fenced<int64_t> index({1}, {2});
+    const Executed run(sketch.graph, GetParam(), {{contiguous({n}), x_memory.data()}, index, w_values});
+    EXPECT_EQ(run.status(), 0) << run.text();
+    for (int64_t k = 0; k < n; ++k) EXPECT_EQ(run.result<float>()[k], static_cast<float>(2 * n + k));
+  }
+}
+
+// An index that is right for every element is right, whatever stands where there are none.
+TEST_P(Edges, IndicesAreCheckedForElementsAlone) {
+  for (const int64_t n : {1, 7}) {
+    Sketch sketch("shifted");
+    const NodeId t = sketch.tensor("t", DType::I64, 1);
+    const uint32_t table = sketch.add_param("table", DType::F32, 1);
+    ir::HostPool& host = sketch.graph.host;
+    const ir::Access access{
+        {ir::SourceRef::Kind::Param, table}, {host.integer(0)}, {}, {{host.size(table, 0), {{0, host.integer(1)}}}}};
+    const NodeId index = sketch.graph.add(Op::Add, DType::I64, {t, sketch.constant(DType::I64, int64_t{100})});
+    sketch.result("out", DType::F32, sketch.graph.gather(DType::F32, access, {index}), {host.size(0, 0)});
+    const Fenced<float> values({3}, {5, 6, 7});
+    const Guarded memory(static_cast<size_t>(n) * 8, false);
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t shifted = k % 3 - 100;
+      std::memcpy(memory.data() + k * 8, &shifted, 8);
+    }
+    const Executed run(sketch.graph, GetParam(), {{contiguous({n}), memory.data()}, values});
+    EXPECT_EQ(run.status(), 0) << run.text();
+    for (int64_t k = 0; k < n; ++k) EXPECT_EQ(run.result<float>()[k], static_cast<float>(5 + k % 3));
+    const int64_t outside = 3 - 100;
+    std::memcpy(memory.data() + (n - 1) * 8, &outside, 8);
+    EXPECT_NE(Executed(sketch.graph, GetParam(), {{contiguous({n}), memory.data()}, values}).status(), 0);
+  }
+}
+
+/// out = x of two dims whose elements lie as far apart as the strides say.
+TEST_P(Edges, SixtyFourBitIndices) {
+  Sketch sketch("far");
+  const NodeId x = sketch.tensor("x", DType::U8, 2), y = sketch.tensor("y", DType::U8, 2);
+  ir::HostPool& host = sketch.graph.host;
+  sketch.result("out", DType::U8, sketch.graph.add(Op::Add, DType::U8, {x, y}), {host.size(0, 0), host.size(0, 1)});
+  constexpr size_t kReserved = size_t{9} << 30;  // of which a few pages are ever touched
+  auto* memory = static_cast<std::byte*>(
+      mmap(nullptr, kReserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (memory == MAP_FAILED) GTEST_SKIP() << "explained: no 9 GiB of address space to reserve";
+  std::array<std::byte, 6> ones;
+  ones.fill(std::byte{1});
+  for (const ir::Sizes& strides : {ir::Sizes{(int64_t{1} << 32) + 1, 1}, ir::Sizes{1, (int64_t{3} << 30) + 5},
+                                   ir::Sizes{-((int64_t{1} << 31) + 64), 1}}) {
+    std::byte* base = strides[0] < 0 ? memory + (size_t{1} << 32) : memory;
+    for (int64_t r = 0; r < 2; ++r)
+      for (int64_t c = 0; c < 3; ++c) base[r * strides[0] + c * strides[1]] = static_cast<std::byte>(10 * r + c);
+    const Executed run(sketch.graph, GetParam(), {{{{2, 3}, strides}, base}, {contiguous({2, 3}), ones.data()}});
+    EXPECT_EQ(run.layout().index_bits, 64);
+    for (int k = 0; k < 6; ++k) EXPECT_EQ(run.result<uint8_t>()[k], 10 * (k / 3) + k % 3 + 1) << run.text();
+  }
+  munmap(memory, kReserved);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Edges, testing::Values(kCpu, kCuda),
+                         [](const auto& target) { return target.param.kind == Target::Kind::Cuda ? "cuda" : "cpu"; });
+
+constexpr Op kDivisions[] = {Op::FloorDivide, Op::TruncDivide, Op::Remainder, Op::Fmod};
+
+TEST(Divisions, ByZeroAreReportedOnTheHost) {
+  for (const Op op : kDivisions) {
+    Sketch sketch("quotient");
+    const NodeId x = sketch.tensor("x", DType::I32, 1), y = sketch.tensor("y", DType::I32, 1);
+    const NodeId quotient = sketch.graph.add(op, DType::I32, {x, y});
+    // An arm that is not taken counts: eager computes both.
+    const NodeId never = sketch.graph.add(Op::Lt, DType::Bool, {x, sketch.constant(DType::I32, int64_t{-1})});
+    sketch.result("out", DType::I32, sketch.graph.add(Op::Where, DType::I32, {never, quotient, x}),
+                  {sketch.graph.host.size(0, 0)});
+    const Fenced<int32_t> xs({5}, {1, 2, 3, 4, 5}), good({5}, {1, -1, 7, 2, 3}), bad({5}, {1, 2, 3, 4, 0});
+    EXPECT_EQ(Executed(sketch.graph, kCpu, {xs, good}).status(), 0);
+    EXPECT_EQ(Executed(sketch.graph, kCpu, {xs, bad}).status(), 4) << "three accesses, then the divisions";
+    const Fenced<int32_t> one({1}, {0});
+    EXPECT_EQ(Executed(sketch.graph, kCpu, {xs, one}).status(), 4) << "a divisor that is the same for all";
+  }
+}
+
+TEST(Divisions, AreCheckedWhereTheyMayFail) {
+  const auto divisions = [](DType dtype, std::optional<int64_t> constant) {
+    Sketch sketch("quotient");
+    const NodeId x = sketch.tensor("x", dtype, 1);
+    const NodeId y = constant ? sketch.constant(dtype, *constant) : sketch.tensor("y", dtype, 1);
+    sketch.result("out", dtype, sketch.graph.add(Op::Remainder, dtype, {x, y}), {sketch.graph.host.size(0, 0)});
+    const size_t listed = outline(sketch.graph).kernels[0].divisions.size();
+    const Tensors tensors{{contiguous({16}), contiguous({16})}, {}, {}, {}};
+    EXPECT_EQ(generate_for(sketch.graph, tensors, kCpu).text.find("status") != std::string::npos, listed > 0);
+    EXPECT_EQ(generate_for(sketch.graph, tensors, kCuda, "", {true, false}).text.find("status"), std::string::npos);
+    return listed;
+  };
+  EXPECT_EQ(divisions(DType::I32, std::nullopt), 1u);
+  EXPECT_EQ(divisions(DType::U8, 0), 1u);
+  EXPECT_EQ(divisions(DType::I64, 3), 0u);
+  EXPECT_EQ(divisions(DType::F32, std::nullopt), 0u);
+}
+
+}  // namespace
+}  // namespace ingot::codegen

@@ -1,0 +1,95 @@
+#include "tests/frontend/tensor_testing.h"
+
+// On which device a value is: CPU scalars beside CUDA tensors, tensors made from nothing, and x.to(device).
+
+namespace ingot::frontend {
+namespace {
+
+Call cuda(std::initializer_list<std::string> arguments) { return Call(arguments).on(Device::Cuda); }
+
+/// Whether CUDA's kernel for a number divides: it multiplies by the reciprocal, or divides by a tensor as others do.
+bool divides_by_number(const std::string& text, const Call& call) {
+  return call.simple(text).find(" div ") == std::string::npos;
+}
+
+TEST(Devices, OnlyNumbersAndCpuScalarsAreNumbersToCudasKernels) {
+  EXPECT_TRUE(divides_by_number("x / 41.0", cuda({"f32:3"})));
+  EXPECT_TRUE(divides_by_number("x / s", cuda({"f32:3", "cpu f32"})));
+  EXPECT_TRUE(divides_by_number("x / s[None][0]", cuda({"f32:3", "cpu f32"})));
+  EXPECT_TRUE(divides_by_number("x / torch.tensor(41.0)", cuda({"f32:3"})));
+  EXPECT_TRUE(divides_by_number("x / torch.full_like(s, 41.0)", cuda({"f32:3", "cpu f32"})));
+  EXPECT_FALSE(divides_by_number("x / torch.full_like(x, 41.0)", cuda({"f32:3"})));
+  EXPECT_FALSE(divides_by_number("x / torch.full_like(x[0], 41.0)", cuda({"f32:3"})));
+  EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0, device=x.device)", cuda({"f32:3"})));
+  EXPECT_FALSE(divides_by_number("x / x.new_full((), 41.0)", cuda({"f32:3"})));
+  EXPECT_FALSE(divides_by_number("x / s.to(x.device)", cuda({"f32:3", "cpu f32"})));
+  EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0)", {"f32:3"}));
+  EXPECT_FALSE(divides_by_number("x + s / 3.0", cuda({"f32:3", "cpu f32"})));  // on the CPU it divides
+}
+
+TEST(Devices, AWholeQuotientOfACpuScalarTakesItsValue) {
+  const std::string by_scalar = cuda({"f32:3", "cpu f32"}).simple("div(x, s, rounding_mode='floor')");
+  EXPECT_NE(by_scalar.find("fmod"), std::string::npos) << by_scalar;
+  const std::string of_tensor = cuda({"f32:3"}).simple("div(x, full_like(x, 41.), rounding_mode='trunc')");
+  EXPECT_NE(of_tensor.find("trunc_divide f32 %0, %1"), std::string::npos) << of_tensor;
+}
+
+struct Refused {
+  const char* text;
+  std::initializer_list<std::string> arguments;
+  Device device;
+  const char* message;
+  const char* hint;
+};
+
+TEST(Devices, WhatEagerRefusesIsRefused) {
+  const Refused cases[] = {
+      {"x / (s + 1)", {"f32:3", "cpu f32"}, Device::Cuda, "reads the value of this CPU tensor on the host", "float"},
+      {"(s + 1, x)", {"cpu f32", "f32:3"}, Device::Cuda, "the op returns a CPU tensor", "s.to(x.device)"},
+      {"x + s[None]", {"f32:3", "cpu f32"}, Device::Cuda, "to be on the same device", "s.to(x.device)"},
+      {"stack([x[0], s])", {"f32:3", "cpu f32"}, Device::Cuda, "to be on the same device", ""},
+      {"x.to('cpu')", {"f32:3"}, Device::Cuda, "nothing is moved to cpu", "after the call"},
+      {"x.to('cuda:1')", {"f32:3"}, Device::Cuda, "which of the CUDA devices", "x.device"},
+      {"x.to('cuda')", {"f32:3"}, Device::Cpu, "the op runs on cpu", "before the call"},
+      {"x.to(0)", {"f32:3"}, Device::Cpu, "which of the CUDA devices", ""},
+      {"x.to('no')", {"f32:3"}, Device::Cpu, "device type at start of device string: no", ""},
+      {"x.to('float16')", {"f32:3"}, Device::Cpu, "Invalid device string: 'float16'", "torch.float16"},
+      {"x.to(dtype='float16')", {"f32:3"}, Device::Cpu, "argument 'dtype' must be torch.dtype, not str", ""},
+      {"x + torch.ones(3, device='xyz')", {"f32:3"}, Device::Cpu, "device type at start of device string: xyz", ""},
+  };
+  for (const Refused& one : cases) {
+    const std::string message = refusal(one.text, Call(one.arguments).on(one.device));
+    EXPECT_NE(message.find(one.message), std::string::npos) << one.text << ":\n" << message;
+    EXPECT_NE(message.find(one.hint), std::string::npos) << one.text << ":\n" << message;
+  }
+}
+
+TEST(Devices, WhereATensorIsItMayBeMoved) {
+  for (const char* text : {"x.to(x.device)", "x.to('cuda')", "x.to(device='cuda', dtype=torch.float16)",
+                           "x + torch.ones(3, device=x.device)", "x + torch.ones(3)"}) {
+    EXPECT_EQ(refusal(text, cuda({"f32:3"})), "accepted") << text;
+  }
+  EXPECT_EQ(refusal("x + s.to('cuda')[None]", cuda({"f32:3", "cpu f32"})), "accepted");
+  for (const char* text : {"x.to(x.device)", "x.to('cpu')", "x.to('cpu', torch.float16)", "x.to('cpu:0')"}) {
+    EXPECT_EQ(refusal(text, {"f32:3"}), "accepted") << text;
+  }
+}
+
+TEST(Factories, AreWhatTheirArgumentsSay) {
+  const auto result = [](const std::string& text) { return Call({"f16:3"}).simple("def f(x): return " + text); };
+  EXPECT_NE(result("x.new_ones(2, 5)").find("out: f16[2, 5]"), std::string::npos);
+  EXPECT_NE(result("torch.zeros(x.shape)").find("out: f32[x.size(0)]"), std::string::npos);
+  EXPECT_NE(result("torch.full((4,), 2)").find("out: i64[4]"), std::string::npos);
+  EXPECT_NE(result("torch.full((4,), 2, dtype=torch.int8)").find("scalar i8 2"), std::string::npos);
+  EXPECT_NE(result("torch.eye(2, 3)").find("out: f32[2, 3]"), std::string::npos);
+  EXPECT_NE(result("torch.arange(1.0, 6, 2)").find("out: f32[3]"), std::string::npos);
+  const Call call{"f32:3"};
+  EXPECT_NE(refusal("x + torch.zeros(-1)", call).find("Dimension size must be non-negative"), std::string::npos);
+  EXPECT_NE(refusal("x + torch.arange(5, 2)", call).find("inconsistent with step sign"), std::string::npos);
+  EXPECT_NE(refusal("x + torch.full(2, 3)", call).find("must be tuple of ints"), std::string::npos);
+  EXPECT_NE(refusal("x.new_full((3,), 300, dtype=torch.int8)", call).find("type int8_t without overflow"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ingot::frontend

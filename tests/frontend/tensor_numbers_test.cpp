@@ -1,0 +1,109 @@
+#include "tests/frontend/tensor_testing.h"
+
+// Numbers that are known at run time are held to the same rules as constants, by conditions.
+
+namespace ingot::frontend {
+namespace {
+
+/// What a call with these values of the numbers is told: "fine", or the message of the condition that fails.
+std::string told(const ir::Graph& graph, const Call& call) {
+  std::vector<ir::HostValue> slots(graph.host.count());
+  const Actuals actuals = call.actuals();
+  ir::evaluate(graph.host, actuals, slots);
+  for (const ir::Condition& condition : graph.conditions) {
+    const ir::HostValue a = slots[condition.a.index], b = slots[condition.b.index];
+    if (!ir::holds(condition.kind, a, b)) return ir::message_of(condition, a, b);
+  }
+  return "fine";
+}
+
+/// The text lowered for the first call's signature, asked about the second call.
+std::string told(const std::string& text, const Call& lowered, const Call& call) {
+  const auto definition = define(text);
+  return told(lowered.lower(*definition), call);
+}
+
+TEST(RunTimeNumbers, OutsideADtypesRangeAreRefusedAsConstantsAre) {
+  struct Case {
+    const char* text;
+    const char* dtype;
+    const char* number;  ///< "int" or "float"
+    const char* fits;
+    const char* overflows;
+    const char* type;
+  };
+  const Case cases[] = {
+      {"clamp(x, max=k)", "i8:3", "int", "127", "128", "int8_t"},
+      {"clamp(x, min=k)", "i8:3", "int", "-128", "-129", "int8_t"},
+      {"clamp(x, 0, k)", "i16:3", "int", "32767", "300000", "int16_t"},
+      {"where(x > 0, x, k)", "i8:3", "int", "-128", "300", "int8_t"},
+      {"where(x > 0, k, x)", "i32:3", "int", "7", "5000000000", "int"},
+      {"full_like(x, k)", "i8:3", "int", "1", "300", "int8_t"},
+      {"full_like(x, k)", "i8:3", "float", "127.0", "127.5", "int8_t"},
+      {"full_like(x, k)", "i8:3", "float", "-128.0", "-128.5", "int8_t"},
+      {"full_like(x, k)", "u8:3", "int", "-255", "-256", "uint8_t"},
+      {"full_like(x, k)", "u8:3", "float", "0.0", "-1.0", "uint8_t"},
+      {"full_like(x, k)", "f16:3", "int", "65504", "65505", "c10::Half"},
+      {"clamp(x, max=k)", "f16:3", "float", "65504.0", "1e6", "c10::Half"},
+      {"clamp(x, max=k)", "f16:3", "float", "inf", "-65520.0", "c10::Half"},
+      {"clamp(x, 0.0, k)", "f32:3", "float", "nan", "1e39", "float"},
+      {"clamp(x, max=k)", "bf16:3", "float", "1e38", "1e39", "c10::BFloat16"},
+  };
+  for (const Case& one : cases) {
+    const auto call = [&](const char* value) { return Call{one.dtype, std::string(one.number) + "=" + value}; };
+    const std::string expected = std::string("value cannot be converted to type ") + one.type + " without overflow";
+    EXPECT_EQ(told(one.text, call(one.fits), call(one.fits)), "fine") << one.text << " of " << one.dtype;
+    EXPECT_EQ(told(one.text, call(one.fits), call(one.overflows)), expected) << one.text << " of " << one.dtype;
+    // A constant is decided when the op is compiled.
+    const std::string constant = std::string("(lambda k: ") + one.text + ")(" + one.overflows + ")";
+    EXPECT_NE(refusal(constant, {one.dtype}).find(expected), std::string::npos) << constant;
+  }
+}
+
+TEST(RunTimeNumbers, HaveNoRangeWhereEagersKernelHasNone) {
+  EXPECT_EQ(told("x + k", {"i8:3", "int=1"}, {"i8:3", "int=300"}), "fine");
+  EXPECT_EQ(told("where(x > 0, x, k)", {"f16:3", "float=1"}, {"f16:3", "float=1e6"}), "fine");
+  const Call call = Call{"f16:3", "float=1e6"}.on(Device::Cuda);  // it computes in float32 there
+  EXPECT_EQ(told("clamp(x, max=k)", call, call), "fine");
+}
+
+TEST(RunTimeNumbers, AsSizesAreHeldToEagersRules) {
+  const Call x3{"f32:3", "int=3"}, one{"f32:1", "int=1"};
+  const auto with = [](const char* x, int64_t k) { return Call{x, "int=" + std::to_string(k)}; };
+  EXPECT_EQ(told("x[:k].expand(1)", with("f32:9", 1), with("f32:9", 1)), "fine");
+  EXPECT_EQ(told("x[:k].expand(1)", with("f32:9", 5), with("f32:9", 5)),
+            "the expanded size of the tensor (1) must match the existing size (5) at non-singleton dimension 0");
+  EXPECT_EQ(told("x[:k].expand(4)", with("f32:9", 1), with("f32:9", 4)), "fine");
+  EXPECT_EQ(told("x.expand(2, k)", x3, with("f32:3", -1)), "fine");
+  EXPECT_EQ(told("x.expand(k, 3)", x3, with("f32:3", -1)),
+            "the expanded size (-1) is not allowed in a leading, non-existing dimension");
+  EXPECT_EQ(told("x.view(k, 4)", with("f32:20", 5), with("f32:20", -1)), "fine");
+  EXPECT_EQ(told("x.view(k, 4)", with("f32:20", 5), with("f32:20", -5)), "invalid shape dimension -5");
+  EXPECT_EQ(told("x.narrow(0, k, 1)", with("f32:20", 5), with("f32:20", -20)), "fine");
+  EXPECT_EQ(told("x.narrow(0, k, 1)", with("f32:20", 5), with("f32:20", -21)), "narrow: start -1 is out of range");
+  EXPECT_NE(refusal("x.view(-2, -1)", {"f32:4"}).find("invalid shape dimension -2"), std::string::npos);
+  EXPECT_NE(refusal("x.view(-1, -1)", {"f32:4"}).find("only one dimension can be inferred"), std::string::npos);
+}
+
+TEST(RunTimeNumbers, AChunkOfAFewAsksForTheSize) {
+  const auto chunks = [](const std::string& text, const Call& call) {
+    return call.lower(text).results[0].shape.size();
+  };
+  EXPECT_EQ(chunks("x.chunk(4)[0].chunk(4)[-1]", {"f32:20"}), 1u);
+  EXPECT_EQ(chunks("x[:k].chunk(2)[0]", {"f32:20", "int=1"}), 1u);
+  EXPECT_TRUE(Call{"f32:100"}.lower("x.chunk(3)[0]").statics.empty());
+  EXPECT_EQ(Call{"f32:17"}.lower("cat(x.chunk(10))").statics.size(), 1u);
+}
+
+TEST(Indices, OfGatherAndIndexSelectDoNotCountFromTheEnd) {
+  for (const char* text : {"torch.gather(x, 0, i)", "torch.index_select(x, 0, i)"}) {
+    const std::string graph = Call({"f32:5", "i64:3"}).simple(text);
+    EXPECT_NE(graph.find("scalar i64 9223372036854775807"), std::string::npos) << graph;
+  }
+  for (const char* text : {"torch.take(x, i)", "x[i]"}) {
+    EXPECT_EQ(Call({"f32:5", "i64:3"}).simple(text).find("9223372036854775807"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ingot::frontend

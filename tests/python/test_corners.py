@@ -1,0 +1,111 @@
+"""Where eager does what no formula says: divisions by zero, quotients of 16 bits, limits that are NaN, windows."""
+
+import math
+
+import pytest
+import torch
+
+import ingot
+
+DIVISIONS = {
+    "x // y": lambda x, y: x // y,
+    "x % y": lambda x, y: x % y,
+    "fmod(x, y)": torch.fmod,
+    "div(x, y, rounding_mode='trunc')": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+}
+INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+
+
+def same(got, want):
+    return torch.equal(got.isnan(), want.isnan()) and torch.equal(got.nan_to_num(), want.nan_to_num())
+
+
+def both_raise(op, eager, *arguments):
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        eager(*arguments)
+    with pytest.raises(ingot.Error, match="ZeroDivisionError in `") as caught:
+        op(*arguments)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("text", DIVISIONS)
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers_divided_by_zero(text, dtype):
+    op, eager = ingot.op(text), DIVISIONS[text]
+    x = torch.arange(1, 1001).to(dtype)
+    y = x.clamp(min=1)
+    assert torch.equal(op(x, y), eager(x, y))
+    for at in (0, 500, 999):
+        zero = y.clone()
+        zero[at] = 0
+        message = both_raise(op, eager, x, zero)
+        assert text in message
+    both_raise(op, eager, x, torch.zeros((), dtype=dtype))
+    both_raise(op, eager, x.view(10, 100), torch.tensor([1] * 99 + [0], dtype=dtype))
+    assert op(x[:0], torch.zeros((), dtype=dtype)).numel() == 0
+
+
+@pytest.mark.parametrize("text", DIVISIONS)
+def test_zeros_that_are_numbers(text):
+    x, eager = torch.arange(10), DIVISIONS[text]
+    both_raise(ingot.op(text.replace("y", "0")), lambda x: eager(x, 0), x)
+    number = ingot.op(f"def f(x, y: int):\n    return {text}\n")
+    assert torch.equal(number(x, 3), eager(x, 3))
+    both_raise(number, eager, x, 0)
+    assert number(x[:0], 0).numel() == 0
+
+
+def test_a_zero_in_an_arm_that_is_not_taken():
+    op = ingot.op("where(y != 0, x // y, 0)")
+    both_raise(op, lambda x, y: torch.where(y != 0, x // y, 0), torch.arange(4), torch.tensor([1, 2, 0, 3]))
+
+
+@pytest.mark.parametrize("text", ["x // y", "div(x, y, rounding_mode='trunc')"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("numerics", ["default", "eager"])
+def test_whole_quotients_of_16_bits(text, dtype, numerics, device):
+    generator = torch.Generator().manual_seed(3)
+    x, y = ((torch.randn(60_000, generator=generator) * 10.0 ** torch.randint(-3, 4, (60_000,), generator=generator))
+            .to(dtype).to(device) for _ in range(2))
+    y[::17], y[1::19] = x[::17], (x[1::19].float() / 3).to(dtype)
+    special = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -2.5], dtype=dtype, device=device)
+    x = torch.cat([x, special.repeat_interleave(7)])
+    y = torch.cat([y, special.repeat(7)])
+    op, eager = ingot.op(text, numerics=numerics), DIVISIONS[text]
+    assert same(op(x, y), eager(x, y))
+    assert same(op(x, y[:1]), eager(x, y[:1]))
+    number = ingot.op(f"def f(x, y: float):\n    return {text}\n", numerics=numerics)
+    for value in (0.3, 3.0, -7.7):
+        assert same(number(x, value), eager(x, value)), value
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_limits_that_are_nan(dtype, device):
+    x = torch.tensor([-2.0, -0.0, 0.0, 1.0, math.nan, math.inf] * 11, dtype=dtype, device=device)
+    for low, high in [(math.nan, None), (None, math.nan), (math.nan, 1.0), (0.0, math.nan), (-1.0, 0.5)]:
+        limits = ", ".join(f"{name}={name}" for name, value in (("min", low), ("max", high)) if value is not None)
+        numbers = {name: value for name, value in (("min", low), ("max", high)) if value is not None}
+        want = torch.clamp(x, **numbers)
+        parameters = ", ".join(f"{name}: float" for name in numbers)
+        assert same(ingot.op(f"def f(x, {parameters}):\n    return clamp(x, {limits})\n")(x, *numbers.values()), want)
+        tensors = {name: torch.full_like(x, value) for name, value in numbers.items()}
+        op = ingot.op(f"def f(x, {', '.join(tensors)}):\n    return clamp(x, {limits})\n")
+        assert same(op(x, *tensors.values()), torch.clamp(x, **tensors))
+
+
+def test_windows_that_overlap(device):
+    for dtype in (torch.float32, torch.uint8, torch.float16):
+        x = torch.arange(100, device=device).to(dtype)
+        for windows in (x.unfold(0, 4, 1)[:6], x.unfold(0, 16, 1), x[3:].unfold(0, 8, 2), x.as_strided((5, 4, 8), (1, 0, 1))):
+            assert torch.equal(ingot.op("x * 2")(windows), windows * 2)
+            assert torch.equal(ingot.op("x + y")(windows, windows[:1]), windows + windows[:1])
+
+
+def test_rows_that_are_gathered(device):
+    for columns in (1, 2, 3, 5, 1001):
+        w = torch.arange(3.0 * columns, device=device).view(3, columns)
+        t, x = torch.tensor([2], device=device), torch.ones(columns, device=device)
+        for debug in (False, True):
+            assert torch.equal(ingot.op("w[t]", debug=debug)(w, t), w[t])
+            assert torch.equal(ingot.op("w[t] + x", debug=debug)(w, t, x), w[t] + x)
+            assert torch.equal(ingot.op("w[t - 100] + x", debug=debug)(w, t + 100, x), w[t] + x)
