@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <tuple>
 
 #include "frontend/interpret/evaluation.h"
@@ -53,9 +54,10 @@ class Attempt {
           const std::vector<Known>& known)
       : definition_(definition), known_(known), evaluation_(Builder(lowered_, signature, actuals), activity_) {}
 
-  ir::Graph run() {
+  ir::Graph run() try {
     evaluation_.graph.name = definition_.name();
     evaluation_.graph.host.assume_sizes_not_one();
+    evaluation_.graph.host.limit_work(Budget::kHostWork);
     const std::vector<std::optional<Value>> arguments = make_arguments();
     make_results(evaluation_, definition_.evaluate(evaluation_, arguments));
     std::vector<Known> known = known_;
@@ -70,6 +72,10 @@ class Attempt {
     const auto repeated = std::ranges::unique(touched);
     touched.erase(repeated.begin(), repeated.end());
     return canonical(std::move(lowered_.graph));
+  } catch (const ir::TooMuchWork&) {
+    lowered_.budget.fail_host_work();
+  } catch (const std::domain_error& error) {
+    lowered_.diagnostics.fail(error.what());
   }
 
   /// The symbols that evaluation asked for, with their values.

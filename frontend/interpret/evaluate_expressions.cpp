@@ -163,6 +163,7 @@ Value Frame::value_of(const ast::IfExp& node, const ast::Expr&) {
 }
 
 std::vector<Value> Frame::values_of(const std::vector<ExprId>& items) {
+  evaluation_.budget.items(items.size());
   std::vector<Value> values;
   values.reserve(items.size());
   for (ExprId item : items) {
@@ -210,6 +211,7 @@ void Frame::comprehend(const ast::Comprehension& node, size_t clause, const Valu
     assign(current.target, sequence[i], false);
     if (!std::all_of(current.conditions.begin(), current.conditions.end(), passes)) continue;
     if (clause + 1 == node.clauses.size()) {
+      evaluation_.budget.items(1);
       items.push_back(evaluate(node.element));
     } else {
       comprehend(node, clause + 1, evaluate(node.clauses[clause + 1].iterable), items);
@@ -226,6 +228,8 @@ Value Frame::make_function(ast::FunctionId id) {
       function->defaults.emplace_back();
   }
   for (Scope* scope = &scope_; scope && !scope->captured; scope = scope->enclosing) scope->captured = true;
+  // Kept, so that a function whose default is a function whose default is … is freed one by one.
+  evaluation_.activity.kept.push_back(function);
   return std::shared_ptr<const Function>(std::move(function));
 }
 

@@ -17,8 +17,16 @@ struct Activity {
   std::vector<const ast::Function*> functions;
   /// Expressions and statements that are being evaluated inside one another.
   int depth = 0;
-  /// What values refer to for as long as the evaluation lives: the scopes that functions close over.
+  /// What values refer to for as long as the evaluation lives: functions, and the scopes that they close over. Freed
+  /// last to first, for the later refer to the earlier.
   std::vector<std::shared_ptr<const void>> kept;
+
+  Activity() = default;
+  ~Activity() {
+    while (!kept.empty()) kept.pop_back();
+  }
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
 };
 
 /// The evaluation of an op: the builder of its graph, and the functions that are under way.

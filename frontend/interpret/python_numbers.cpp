@@ -19,7 +19,6 @@ using ir::HostOp;
 using ir::HostValue;
 
 constexpr int kMaxDepth = 100;  // of sequences in sequences that are compared
-constexpr int64_t kLongestSequence = 1'000'000;
 
 std::optional<HostOp> host_op(Operator op) {
   switch (op) {
@@ -139,7 +138,8 @@ Value number_operator(Evaluation& evaluation, Operator op, std::span<const Value
 }
 
 /// Joins two sequences, or repeats one.
-Value joined(const Value& a, const Value& b) {
+Value joined(Evaluation& evaluation, const Value& a, const Value& b) {
+  evaluation.budget.items(a.items()->size() + b.items()->size());
   std::vector<Value> items = *a.items();
   items.insert(items.end(), b.items()->begin(), b.items()->end());
   return a.is<Tuple>() ? Value::tuple(std::move(items)) : Value::list(std::move(items));
@@ -148,8 +148,10 @@ Value joined(const Value& a, const Value& b) {
 Value repeated(Evaluation& evaluation, const Value& sequence, const Value& count) {
   int64_t times = std::max<int64_t>(0, evaluation.static_int(count, "how often a sequence is repeated"));
   const std::vector<Value>& items = *sequence.items();
-  if (!items.empty() && times > kLongestSequence / static_cast<int64_t>(items.size()))
-    evaluation.fail("a sequence of more than 1,000,000 items is too long", "loops are unrolled: make it shorter");
+  if (items.empty()) times = 0;
+  uint64_t total = 0;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(times), items.size(), &total)) total = UINT64_MAX;
+  evaluation.budget.items(total);
   std::vector<Value> result;
   for (int64_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
   return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
@@ -310,9 +312,11 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
   }
   if (a.is_number() && b.is_number()) return number_operator(evaluation, op, operands);
   bool alike = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
-  if (op == Operator::Add && alike) return joined(a, b);
-  if (op == Operator::Add && a.is<std::string>() && b.is<std::string>())
+  if (op == Operator::Add && alike) return joined(evaluation, a, b);
+  if (op == Operator::Add && a.is<std::string>() && b.is<std::string>()) {
+    evaluation.budget.bytes(a.as<std::string>().size() + b.as<std::string>().size());
     return a.as<std::string>() + b.as<std::string>();
+  }
   if (op == Operator::Mult && a.items() && b.is_number()) return repeated(evaluation, a, b);
   if (op == Operator::Mult && a.is_number() && b.items()) return repeated(evaluation, b, a);
   if (is_order(op) && alike) return boolean(evaluation, ordered(evaluation, op, *a.items(), *b.items()));

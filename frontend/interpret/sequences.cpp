@@ -15,8 +15,6 @@ namespace ingot::frontend {
 
 namespace {
 
-constexpr size_t kMaxItems = 1'000'000;
-
 /// The positions that a slice takes of a sequence, as Python's slice.indices gives them.
 struct Positions {
   int64_t start, step, count;
@@ -47,12 +45,6 @@ size_t wrapped(Evaluation& evaluation, const Value& sequence, const Value& index
   if (at < -size || at >= size)
     evaluation.fail(fmt::format("index {} is out of range for {} of {} items", at, describe(sequence), size));
   return static_cast<size_t>(at < 0 ? at + size : at);
-}
-
-void check_length(Evaluation& evaluation, size_t size) {
-  if (size > kMaxItems)
-    evaluation.fail(fmt::format("a sequence of {} items is too long", size),
-                    "loops are unrolled when the op is compiled: make it shorter than 1,000,000");
 }
 
 /// A list that held itself would never be freed, nor end when it is compared.
@@ -124,7 +116,7 @@ Value Sequence::operator[](size_t i) const {
 }
 
 std::vector<Value> Sequence::items() const {
-  check_length(evaluation_, size());
+  evaluation_.budget.items(size());
   std::vector<Value> result;
   result.reserve(size());
   for (size_t i = 0; i < size(); ++i) result.push_back((*this)[i]);
@@ -149,6 +141,7 @@ Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& 
     int64_t step = range.step * taken.step;
     return Range{first, first + (taken.count - 1) * step + (step > 0 ? 1 : -1), step};
   }
+  evaluation.budget.items(static_cast<uint64_t>(taken.count));
   std::vector<Value> result;
   for (int64_t i = 0; i < taken.count; ++i) result.push_back(items[static_cast<size_t>(taken.start + i * taken.step)]);
   return sequence.is<Tuple>() ? Value::tuple(std::move(result)) : Value::list(std::move(result));
@@ -179,6 +172,7 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
   auto size = static_cast<int64_t>(items.size());
   if (name == "append") {
     refuse_cycle(evaluation, self, arguments);
+    evaluation.budget.items(1);
     items.push_back(arguments[0]);
   } else if (name == "extend") {
     std::vector<Value> more = Sequence(evaluation, arguments[0], "list.extend").items();
@@ -187,6 +181,7 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
   } else if (name == "insert") {
     int64_t at = evaluation.static_int(arguments[0], "where list.insert inserts");
     refuse_cycle(evaluation, self, arguments.subspan(1));
+    evaluation.budget.items(1);
     items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + size : at, 0, size), arguments[1]);
   } else if (name == "pop") {
     if (items.empty()) evaluation.fail("pop from an empty list");
@@ -204,7 +199,6 @@ Value call_list_method(Evaluation& evaluation, std::string_view name, const List
     if (name == "index") evaluation.fail("list.index: the list has no such item");
     return number(evaluation.integer(count));
   }
-  check_length(evaluation, items.size());
   return None{};
 }
 

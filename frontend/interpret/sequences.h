@@ -19,7 +19,7 @@ class Sequence {
 
   size_t size() const;
   Value operator[](size_t i) const;
-  /// All items; more than a million are an error.
+  /// All items, which count against the budget.
   std::vector<Value> items() const;
 
  private:

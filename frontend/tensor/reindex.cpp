@@ -35,7 +35,9 @@ class Reindexer {
       : builder_(builder), graph_(builder.graph), host_(builder.graph.host), view_(view) {}
 
   ir::NodeId run(ir::NodeId root) {
-    for (const ir::NodeId id : reachable(graph_, root)) {
+    const std::vector<ir::NodeId> nodes = reachable(graph_, root);
+    builder_.budget.nodes(nodes.size());
+    for (const ir::NodeId id : nodes) {
       const ir::NodeId moved = rebuilt(id);
       const ir::Op op = graph_[moved].op;
       // A read is where the author indexes: messages speak of `table[0, t]`, not of the parameter.

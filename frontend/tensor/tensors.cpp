@@ -72,6 +72,7 @@ std::vector<Tile> sliced_tiles(Builder& builder, const Tensor& tensor, size_t di
 
 Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                    int64_t step) {
+  builder.budget.tiles(tensor.tiles.size());
   Tensor result = tensor;
   result.grid[dim] = length;
   if (uncut(builder, tensor, dim)) {
@@ -320,6 +321,7 @@ Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t di
   for (const Tensor& part : parts) {
     if (builder.graph.host.is_int(part.grid[at], 0)) continue;
     for (Tile tile : part.tiles) {
+      builder.budget.tiles(1);
       tile.offsets[at] = builder.graph.host.add(tile.offsets[at], result.grid[at]);
       result.tiles.push_back(std::move(tile));
     }
@@ -349,17 +351,17 @@ Cells common_cells(Builder& builder, std::span<const Tensor> tensors) {
     std::vector<Shape> cell_sizes;
     for (size_t i = 0; i < result.cells.size(); ++i) {
       const Cell& cell = result.cells[i];
+      builder.budget.tiles(tensor.tiles.size());
       const Tensor here = region(builder, tensor, cell.offsets, sizes[i]);
       for (const Tile& tile : here.tiles) {
+        builder.budget.tiles(1);
         Cell piece;
         const Shape piece_sizes = extents(builder, tile);
         for (size_t d = 0; d < cell.offsets.size(); ++d) {
           piece.offsets.push_back(builder.graph.host.add(cell.offsets[d], tile.offsets[d]));
         }
         for (const Tile& earlier : cell.tiles) {
-          Tensor alone = tensor;
-          alone.tiles = {earlier};
-          alone.grid = sizes[i];
+          Tensor alone{.dtype = tensor.dtype, .tiles = {earlier}, .grid = sizes[i], .groups = {}};
           piece.tiles.push_back(region(builder, std::move(alone), tile.offsets, piece_sizes).tiles.front());
         }
         piece.tiles.push_back(tile);

@@ -274,6 +274,7 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
     chunks = step == 0 ? chunks : (host.value(size).as_int() + step - 1) / step;
     chunks = std::max<int64_t>(chunks, 1);
   }
+  builder.budget.items(static_cast<uint64_t>(chunks));
   std::vector<Value> pieces;
   for (int64_t i = 0; i < chunks; ++i) {
     const ir::HostId start = host.mul(each, builder.integer(i));
@@ -293,6 +294,7 @@ std::vector<Value> split(Builder& builder, const Tensor& x, ir::HostId size, siz
   if (step < 0 || (step == 0 && total != 0)) {
     builder.fail(fmt::format("split expects split_size to be greater than 0, got: {}", step));
   }
+  builder.budget.items(step == 0 ? 1 : static_cast<uint64_t>((total - 1) / step + 1));
   Shape sizes;
   for (int64_t start = 0; start < total; start += step) {
     sizes.push_back(builder.integer(std::min(step, total - start)));
@@ -319,6 +321,7 @@ std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, 
 std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim) {
   require_dims(builder, x, "unbind");
   const int64_t size = builder.static_number(shape_of(builder, x)[dim]).as_int();
+  builder.budget.items(static_cast<uint64_t>(size));
   std::vector<Value> parts;
   for (int64_t i = 0; i < size; ++i) {
     builder.budget.step();

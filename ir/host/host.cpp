@@ -123,6 +123,7 @@ HostId HostPool::append(HostNode node) {
 }
 
 HostId HostPool::intern(HostNode node) {
+  spend(1 + node.args.size());
   node.per_call = is_per_call(node);
   if (const auto found = table_.find(hash_of(node)); found != table_.end()) {
     for (const HostId id : found->second) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -82,6 +83,11 @@ struct HostInputs {
   std::function<HostValue(uint32_t param)> scalar;
 };
 
+/// Thrown by a pool that was given a limit of work and has done more.
+struct TooMuchWork : std::length_error {
+  TooMuchWork() : std::length_error("the arithmetic of sizes and numbers takes too long") {}
+};
+
 /// Owns host expressions; ids are in topological order. The constructors fold constants and normalise.
 /// Errors of Python's arithmetic (division by zero, a domain error, an integer past 64 bits) are thrown as
 /// std::domain_error with Python's words when a constant is folded and when a program is evaluated; callers attach
@@ -118,6 +124,10 @@ class HostPool {
   bool known_nonnegative(HostId x) const { return facts_[resolve(x).index].nonnegative; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
 
+  /// From now on `make` throws TooMuchWork once it has looked at more than so many operands. Sums are kept multiplied
+  /// out, so a short text may ask for a great many.
+  void limit_work(uint64_t operands) { work_left_ = operands; }
+
   const HostNode& operator[](HostId id) const { return nodes_[id.index]; }
   size_t count() const { return nodes_.size(); }
   HostKind kind(HostId id) const { return nodes_[id.index].kind; }
@@ -144,6 +154,10 @@ class HostPool {
     bool not_one = false;
   };
 
+  void spend(uint64_t operands) {
+    if (operands > work_left_) throw TooMuchWork();
+    work_left_ -= operands;
+  }
   HostId intern(HostNode node);
   bool is_per_call(const HostNode& node) const;
   Facts facts_of(const HostNode& node) const;
@@ -153,6 +167,7 @@ class HostPool {
   std::vector<HostId> representative_;
   std::unordered_map<size_t, std::vector<HostId>> table_;
   bool sizes_not_one_ = false;
+  uint64_t work_left_ = UINT64_MAX;
 };
 
 /// One op of Python's arithmetic on values, of any op with operands but Affine; throws std::domain_error with Python's

@@ -17,6 +17,7 @@ bool HostFolder::nonnegative(const Linear& sum) const {
 
 bool HostFolder::difference_at_least(HostId x, HostId y, int64_t bound) {
   try {
+    pool_.spend(1);
     Linear difference = linear(x);
     difference.add(linear(y), -1);
     difference.constant = checked_sub(difference.constant, bound);

@@ -17,6 +17,7 @@ Linear HostFolder::linear(HostId x) {
   const HostNode& node = pool_[x];
   if (node.op == HostOp::Constant) return {node.value.integer, {}};
   if (node.op != HostOp::Affine) return {0, {{x, 1}}};
+  pool_.spend(node.args.size());
   Linear sum{node.value.integer, {}};
   const HostNode affine = node;  // resolving may append to the pool
   for (size_t i = 0; i < affine.args.size(); ++i) {
@@ -46,6 +47,7 @@ std::vector<HostId> HostFolder::factors(HostId x) const { return is(x, HostOp::M
 HostId HostFolder::monomial(HostId x, HostId y) {
   std::vector<HostId> all = factors(x), more = factors(y);
   all.insert(all.end(), more.begin(), more.end());
+  pool_.spend(all.size());
   std::ranges::sort(all);
   const auto repeated = std::unique(all.begin(), all.end(), [&](HostId a, HostId b) {
     return a == b && is(a, HostOp::NotOne);  // 0 or 1, so its own square
@@ -58,6 +60,7 @@ Linear HostFolder::times(const Linear& x, const Linear& y) {
   if (!x.is_constant() && !y.is_constant() && x.summands() * y.summands() > kMostSummands) {
     return {0, {{monomial(node(x), node(y)), 1}}};
   }
+  pool_.spend(x.summands() * y.summands());
   Linear product;
   product.add(y, x.constant);
   for (const auto& [x_term, x_coef] : x.terms) {

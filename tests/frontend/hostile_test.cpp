@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+
+#include "tests/frontend/evaluating.h"
+
+// Whatever a text asks for, lowering ends soon and in little memory, in a graph or in an author's error.
+
+namespace ingot::frontend {
+namespace {
+
+constexpr std::chrono::seconds kSoon{1};
+constexpr long kMostKilobytes = 1'000'000;
+
+/// Sanitizers, and builds without optimisation, are slower by a factor that says nothing of the text.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr int kSlower = 1;
+#else
+constexpr int kSlower = 10;
+#endif
+
+long peak_kilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+/// The error of a text, "" where it has a graph.
+std::string outcome(const std::string& text) {
+  try {
+    lowered(text);
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::Author) << error.what();
+    return error.message();
+  }
+}
+
+/// The processor time of this thread, which other programs of the machine do not lengthen.
+std::chrono::nanoseconds thread_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+struct Case {
+  const char* what;
+  std::string body;
+  const char* message;  ///< of its error; "" where it is a good op
+};
+
+std::string lines(std::initializer_list<const char*> body) {
+  std::string text = "def f(x, y, k: int, h: float):\n";
+  for (const char* line : body) text += std::string("    ") + line + "\n";
+  return text;
+}
+
+class Hostile : public testing::TestWithParam<Case> {};
+
+TEST_P(Hostile, EndsSoonInAnAnswer) {
+  const Case& one = GetParam();
+  const long before = peak_kilobytes();
+  const auto begin = thread_time();
+  const std::string message = outcome(one.body);
+  EXPECT_LT(thread_time() - begin, kSoon * kSlower);
+  EXPECT_LT(peak_kilobytes() - before, kMostKilobytes);
+  if (*one.message) {
+    EXPECT_NE(message.find(one.message), std::string::npos) << "its error: " << message;
+  } else {
+    EXPECT_EQ(message, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, Hostile,
+    testing::Values(
+        Case{"closures",
+             lines({"g = lambda a: a", "for i in range(80000):", "    g = lambda a, g=g: g(a)", "return x"}), ""},
+        Case{"lists in lists", lines({"l = []", "for i in range(80000):", "    l = [l]", "return x"}), ""},
+        Case{"methods in lists", lines({"l = []", "for i in range(80000):", "    l = [l.append]", "return x"}), ""},
+        Case{"sums of quotients",
+             lines({"n = k", "for i in range(40):", "    n = (n + 1) // 2 + (n + 2) // 3", "return x * n"}), ""},
+        Case{"strings", lines({"s = 'a'", "for i in range(60):", "    s = s + s", "return x"}), "characters"},
+        Case{"lists", lines({"s = [1]", "for i in range(60):", "    s = s + s", "return x"}), "items"},
+        Case{"lists in place", lines({"s = [1]", "for i in range(60):", "    s += s", "return x"}), "items"},
+        Case{"repeated lists", lines({"s = [[0] * 1000000 for i in range(1000)]", "return x"}), "items"},
+        Case{"a long repetition", lines({"s = (0, 1) * 9223372036854775807", "return x"}), "items"},
+        Case{"powers of a size", lines({"n = 1", "for i in range(100000):", "    n = n * x.size(0)", "return x * n"}),
+             "too long"},
+        Case{"many chunks", lines({"return zeros_like(x).chunk(300000000)[0]"}), ""},
+        Case{
+            "chained extremes",
+            lines({"n = k", "for i in range(3000):", "    n = min(n + i, k * (i + 2)) + n // (i + 2)", "return x * n"}),
+            ""},
+        Case{"a cat of many parts, squared",
+             lines({"c = cat([x[:, 0] for i in range(3200)])", "return c[:, None] * c"}), "parts"},
+        Case{"a large step", lines({"return x[::9223372036854775807]"}), "64 bits"},
+        Case{"a large range", lines({"return x * len(range(2 ** 70))"}), "64 bits"},
+        Case{"a large integer", lines({"n = 3", "for i in range(100):", "    n = n * n", "return x * n"}), "64 bits"},
+        Case{"views of a large expression",
+             lines({"a = x", "for i in range(4000):", "    a = a * y + i", "for i in range(20000):", "    b = a[0]",
+                    "return a"}),
+             "views"},
+        Case{"many results", lines({"return [x + i for i in range(100000)]"}), "50000 nodes"},
+        Case{"many closures",
+             lines({"g = lambda a: a", "for i in range(250000):", "    g = lambda a, g=g: g(a)", "return x"}), "steps"},
+        Case{"loops in loops",
+             lines({"for i in range(1000000):", "    for j in range(1000000):", "        pass", "return x"}), "steps"}),
+    [](const auto& instance) {
+      std::string name;
+      for (const char* c = instance.param.what; *c; ++c) {
+        if (std::isalpha(static_cast<unsigned char>(*c))) name += *c;
+      }
+      return name;
+    });
+
+}  // namespace
+}  // namespace ingot::frontend
