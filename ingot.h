@@ -3,4 +3,5 @@
 // The one header that a user of the C++ library includes: `#include <ingot/ingot.h>`.
 
 #include "base/error.h"
+#include "frontend/cpp_functions.h"
 #include "runtime/op.h"

@@ -89,8 +89,8 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     size_t gap = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
     if (gap > farthest) continue;
     size_t distance = edit_distance(word, candidate);
-    // One letter for another makes a different short word of it, not a misspelling.
-    if (distance <= farthest && distance < std::max(word.size(), candidate.size()))
+    // As many changes as a word has letters make another word of it.
+    if (distance <= farthest && distance < std::min(word.size(), candidate.size()))
       found.emplace_back(distance, candidate);
   }
   std::sort(found.begin(), found.end());

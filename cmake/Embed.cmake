@@ -1,12 +1,13 @@
-# ingot_embed(TARGET NAMESPACE ns FILES file...)
+# ingot_embed(TARGET NAMESPACE ns [TABLE name] FILES file...)
 #
 # Compiles each file's text into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The symbol
 # is the file's path below the folder, with everything but letters and digits made `_`:
 #
-#   frontend/library/library.py   ingot::frontend::library_library_py
 #   codegen/prelude/cuda.cuh      ingot::codegen::prelude_cuda_cuh
 #
-# Whoever uses one declares it: `extern const std::string_view library_library_py;`. It is initialised before any code runs.
+# Whoever uses one declares it: `extern const std::string_view prelude_cuda_cuh;`. With TABLE all of them stand in
+# `extern const std::span<const EmbeddedFile> name;` (base/embedded.h), in the order given. Both are initialised before
+# any code runs.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   # As a script (-DFILE -DSYMBOL -DNAMESPACE -DOUTPUT): writes one file's C++.
@@ -28,7 +29,9 @@ endif()
 set(INGOT_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 
 function(ingot_embed target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" NAMESPACE FILES)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAMESPACE;TABLE" FILES)
+  set(declarations "")
+  set(rows "")
   foreach(file IN LISTS arg_FILES)
     file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${file})
     string(MAKE_C_IDENTIFIER ${path} symbol)
@@ -40,5 +43,29 @@ function(ingot_embed target)
       DEPENDS ${file} ${INGOT_EMBED_SCRIPT}
       VERBATIM)
     target_sources(${target} PRIVATE ${output})
+    cmake_path(GET file FILENAME name)
+    string(APPEND declarations "extern const std::string_view ${symbol};\n")
+    string(APPEND rows "    {\"${name}\", &${symbol}},\n")
   endforeach()
+  if(arg_TABLE)
+    set(table ${CMAKE_CURRENT_BINARY_DIR}/${arg_TABLE}.cpp)
+    file(CONFIGURE OUTPUT ${table} @ONLY CONTENT [[
+#include <span>
+#include <string_view>
+
+#include "base/embedded.h"
+
+namespace @arg_NAMESPACE@ {
+@declarations@
+namespace {
+constexpr EmbeddedFile kFiles[] = {
+@rows@};
+}  // namespace
+
+extern const std::span<const EmbeddedFile> @arg_TABLE@;
+constinit const std::span<const EmbeddedFile> @arg_TABLE@{kFiles};
+}  // namespace @arg_NAMESPACE@
+]])
+    target_sources(${target} PRIVATE ${table})
+  endif()
 endfunction()

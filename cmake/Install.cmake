@@ -26,6 +26,8 @@ if(TARGET ingot_cli)
 endif()
 
 install(FILES ingot.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ingot)
+install(FILES ${PROJECT_BINARY_DIR}/include/frontend/library/language.def
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ingot/frontend/library)
 install(DIRECTORY base ir frontend codegen runtime
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ingot
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def"

@@ -13,6 +13,9 @@ namespace ingot::codegen {
 extern const std::string_view prelude_cuda_cuh;
 extern const std::string_view prelude_libm_h;
 extern const std::string_view prelude_cpu_h;
+extern const std::string_view prelude_series_h;
+extern const std::string_view prelude_igamma_h;
+extern const std::string_view prelude_erfcx_h;
 
 namespace {
 
@@ -37,13 +40,28 @@ std::vector<Piece> pieces_of(std::string_view file) {
   return pieces;
 }
 
+/// Files that are written for both targets, whose functions CUDA wants marked.
+std::string for_cuda(std::string_view file) {
+  constexpr std::string_view kInline = "\ninline ";
+  std::string text(file);
+  for (size_t at = 0; (at = text.find(kInline, at)) != std::string::npos; at += kInline.size())
+    text.replace(at, kInline.size(), "\n__device__ inline ");
+  return text;
+}
+
+/// In the order in which they call one another.
+std::vector<Piece> all_pieces(std::initializer_list<std::string_view> files) {
+  std::vector<Piece> all;
+  for (const std::string_view file : files) std::ranges::move(pieces_of(file), std::back_inserter(all));
+  return all;
+}
+
 const std::vector<Piece>& pieces(Target::Kind target) {
-  static const std::vector<Piece> cuda = pieces_of(prelude_cuda_cuh);
-  static const std::vector<Piece> cpu = [] {
-    std::vector<Piece> all = pieces_of(prelude_libm_h);  // first, since the others call it
-    std::ranges::move(pieces_of(prelude_cpu_h), std::back_inserter(all));
-    return all;
-  }();
+  static const std::string series = for_cuda(prelude_series_h), igamma = for_cuda(prelude_igamma_h),
+                           erfcx = for_cuda(prelude_erfcx_h);
+  static const std::vector<Piece> cuda = all_pieces({prelude_cuda_cuh, series, igamma, erfcx});
+  static const std::vector<Piece> cpu =
+      all_pieces({prelude_libm_h, prelude_cpu_h, prelude_series_h, prelude_igamma_h, prelude_erfcx_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

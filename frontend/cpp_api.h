@@ -157,30 +157,6 @@ struct Keyword {
 /// Calls a function of the language by its name. At least one argument must be bound.
 Value call_language(std::string_view function, std::vector<std::variant<Value, Keyword>> arguments);
 
-template <typename T>
-concept IsValue = std::derived_from<std::remove_cvref_t<T>, Value>;
-
-// Every function of the language, found by the arguments' namespace.
-#define INGOT_FUNCTION(name)                                                                  \
-  template <typename... Args>                                                                 \
-    requires(IsValue<Args> || ...)                                                            \
-  Value name(Args&&... args) {                                                                \
-    return call_language(#name, {std::variant<Value, Keyword>(std::forward<Args>(args))...}); \
-  }
-#include "frontend/library/language.def"
-#undef INGOT_FUNCTION
-
-// Those of a list of tensors, also as stack({a, b}, -1).
-#define INGOT_LIST_FUNCTION(name)                                         \
-  inline Value name(const std::vector<Value>& tensors, int64_t dim = 0) { \
-    return call_language(#name, {Value(tensors), Value(dim)});            \
-  }
-INGOT_LIST_FUNCTION(cat)
-INGOT_LIST_FUNCTION(concat)
-INGOT_LIST_FUNCTION(concatenate)
-INGOT_LIST_FUNCTION(stack)
-#undef INGOT_LIST_FUNCTION
-
 // Definitions
 
 /// The C++ function of an op, over values of the front end.

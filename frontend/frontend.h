@@ -102,6 +102,8 @@ struct NameInfo {
   bool is_function = true;   ///< torch.name(x) and name(x)
   bool is_method = true;     ///< x.name()
   std::string_view summary;  ///< one line of what it gives
+  std::string signature;     ///< "(input, min=None, max=None)"
+  std::string_view source;   ///< the file of PyTorch whose formula it has; empty where its own ops are the formula
 };
 
 /// Every name of the language, aliases under the name that they stand for: `ingot ops`.

@@ -6,6 +6,7 @@
 
 #include "frontend/frontend.h"
 #include "tools/commands.h"
+#include "tools/ops_page.h"
 
 namespace ingot::tools {
 
@@ -54,13 +55,17 @@ void print_table(const std::vector<frontend::NameInfo>& names) {
 }  // namespace
 
 void add_ops(CLI::App& program, int&) {
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
   CLI::App* command = program.add_subcommand("ops", "List the names that the language spells");
-  command->add_flag("--json", *json, "as JSON");
-  command->callback([json] {
+  auto* as_json = command->add_flag("--json", *json, "as JSON");
+  command->add_flag("--markdown", *markdown, "as docs/ops.md, with dtypes and formulas")->excludes(as_json);
+  command->callback([json, markdown] {
     std::vector<frontend::NameInfo> names = frontend::language_names();
     std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-    *json ? print_json(names) : print_table(names);
+    if (*markdown)
+      std::printf("%s", ops_page(names).c_str());
+    else
+      *json ? print_json(names) : print_table(names);
   });
 }
 

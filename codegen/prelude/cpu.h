@@ -302,3 +302,97 @@ inline bool is_negative(float a) { return bit_cast<int>(a) < 0; }
 
 // ingot: is_negative double
 inline bool is_negative(double a) { return bit_cast<int64>(a) < 0; }
+
+// ingot: math erfc
+// The C library's functions, of either precision by one name.
+namespace math {
+inline float erfc(float a) { return __builtin_erfcf(a); }
+inline double erfc(double a) { return __builtin_erfc(a); }
+}  // namespace math
+
+// ingot: math exp
+namespace math {
+inline float exp(float a) { return __builtin_expf(a); }
+inline double exp(double a) { return __builtin_exp(a); }
+}  // namespace math
+
+// ingot: math expm1
+namespace math {
+inline float expm1(float a) { return __builtin_expm1f(a); }
+inline double expm1(double a) { return __builtin_expm1(a); }
+}  // namespace math
+
+// ingot: math fabs
+namespace math {
+inline float fabs(float a) { return __builtin_fabsf(a); }
+inline double fabs(double a) { return __builtin_fabs(a); }
+}  // namespace math
+
+// ingot: math floor
+namespace math {
+inline float floor(float a) { return __builtin_floorf(a); }
+inline double floor(double a) { return __builtin_floor(a); }
+}  // namespace math
+
+// ingot: math fma
+namespace math {
+inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+}  // namespace math
+
+// ingot: math lgamma
+namespace math {
+inline float lgamma(float a) { return __builtin_lgammaf(a); }
+inline double lgamma(double a) { return __builtin_lgamma(a); }
+}  // namespace math
+
+// ingot: math log
+namespace math {
+inline float log(float a) { return __builtin_logf(a); }
+inline double log(double a) { return __builtin_log(a); }
+}  // namespace math
+
+// ingot: math log1p
+namespace math {
+inline float log1p(float a) { return __builtin_log1pf(a); }
+inline double log1p(double a) { return __builtin_log1p(a); }
+}  // namespace math
+
+// ingot: math pow
+namespace math {
+inline float pow(float a, float b) { return __builtin_powf(a, b); }
+inline double pow(double a, double b) { return __builtin_pow(a, b); }
+}  // namespace math
+
+// ingot: math sqrt
+namespace math {
+inline float sqrt(float a) { return __builtin_sqrtf(a); }
+inline double sqrt(double a) { return __builtin_sqrt(a); }
+}  // namespace math
+
+// ingot: inverse_erf
+// In double, so that a float is right to its last place: a rational function (Gary L. Pavlis, 1996,
+// as PyTorch has it) and steps of Newton's, beyond the middle on erfc, which keeps what is left of
+// 1 exactly.
+template <typename T>
+inline T inverse_erf(T value) {
+    const double y = value, size = fabs(y), rest = 1 - size;
+    const double z = y * y, w = sqrt(-log(rest / 2));
+    const double middle =
+        y * (((-0.140543331 * z + 0.914624893) * z - 1.645349621) * z + 0.886226899) /
+        ((((0.012229801 * z - 0.329097515) * z + 1.442710462) * z - 2.118377725) * z + 1);
+    const double tail = (((1.641345311 * w + 3.429567803) * w - 1.624906493) * w - 1.970840454) /
+                        ((1.637067800 * w + 3.543889200) * w + 1);
+    const bool inside = size <= 0.7;
+    double x = inside ? fabs(middle) : tail;
+    for (int step = 0; step < (sizeof(T) == 8 ? 3 : 2); ++step) {
+        const double excess = inside ? erf(x) - size : rest - erfc(x);
+        x -= excess / (1.1283791670955126 * exp(-x * x));
+    }
+    x = size == 1 ? double(inf) : size > 1 ? double(nan) : x;
+    return T(copysign(x, y));
+}
+
+// ingot: double_pi
+// As eager's igamma has it here: in float32.
+constexpr double double_pi = 6.2831854820251465;

@@ -304,3 +304,13 @@ __device__ inline T shift_right(T a, T b) {
     const T most = 8 * sizeof(T) - (T(-1) < 0);
     return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
+
+// ingot: math
+// The C library's functions, of either precision by one name.
+namespace math {
+using ::erfc, ::exp, ::expm1, ::fabs, ::floor, ::fma, ::lgamma, ::log, ::log1p, ::pow, ::sqrt;
+}
+
+// ingot: double_pi
+// As eager's igamma has it here: to eleven digits.
+constexpr double double_pi = 2 * 3.1415926535;

@@ -9,6 +9,7 @@
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"
 #include "frontend/library/library.h"
+#include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/parser.h"
 #include "frontend/tensor/native.h"
 
@@ -114,20 +115,6 @@ void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& funct
 }
 
 }  // namespace
-
-std::string signature_text(const ast::Module& module, const ast::Function& function) {
-  std::string text;
-  bool star = false;
-  for (const ast::Parameter& parameter : function.parameters) {
-    if (!text.empty()) text += ", ";
-    if (parameter.kind == Kind::KeywordOnly && !star) text += "*, ";
-    if (parameter.kind == Kind::VarArgs) text += "*";
-    star = star || parameter.kind != Kind::Positional;
-    text += parameter.name;
-    if (parameter.fallback) text += "=" + std::string(module[parameter.fallback].span.text());
-  }
-  return fmt::format("{}({})", function.name, text);
-}
 
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments) {

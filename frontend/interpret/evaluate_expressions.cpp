@@ -36,8 +36,7 @@ Value Frame::value_of(const ast::Name& node, const ast::Expr&) {
     }
   }
   refuse_foreign(node.name);
-  bool inside_library = &module_ == &library_module();
-  if (auto value = global_name(node.name, inside_library)) return *value;
+  if (auto value = global_name(node.name, is_library(module_))) return *value;
   unknown_name(node.name);
 }
 
@@ -70,8 +69,7 @@ void Frame::unknown_name(const std::string& name) {
   for (const Builtin& builtin : builtins())
     if (builtin.is_function && builtin.refusal.empty()) candidates.push_back(builtin.name);
   for (std::string_view library : library_names()) candidates.push_back(library);
-  std::string hint = did_you_mean(name, candidates);
-  if (hint.empty() && math_constant(name)) hint = fmt::format("write `math.{}`", name);
+  std::string hint = math_constant(name) ? fmt::format("write `math.{}`", name) : did_you_mean(name, candidates);
   evaluation_.fail(fmt::format("unknown name `{}`", name), std::move(hint));
 }
 

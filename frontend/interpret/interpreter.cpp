@@ -165,6 +165,7 @@ Frame::Flow Frame::execute(const ast::Import& node) {
     if (module == "torch") known = Namespace::Torch;
     if (module == "torch.nn") known = Namespace::Nn;
     if (module == "torch.nn.functional") known = Namespace::Functional;
+    if (module == "torch.special") known = Namespace::Special;
     if (module == "math") known = Namespace::Math;
     if (!known) {
       scope_.foreign.emplace_back(binding.alias, module);

@@ -108,7 +108,5 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
 /// Gives each parameter its value, none where its default holds; errors name the callee and show its signature.
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments);
-/// "clamp(x, min=None, max=None)".
-std::string signature_text(const ast::Module& module, const ast::Function& function);
 
 }  // namespace ingot::frontend

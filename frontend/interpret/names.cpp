@@ -11,6 +11,7 @@
 #include "frontend/library/library.h"
 #include "frontend/syntax/parser.h"
 #include "frontend/tensor/indexing.h"
+#include "ir/types/limits.h"
 
 // What names and attributes mean, and the operations that the operands' kinds choose between.
 
@@ -19,9 +20,9 @@ namespace ingot::frontend {
 namespace {
 
 std::optional<Value> library_function(std::string_view name) {
-  const ast::FunctionId id = library_definition(name);
-  if (!id) return std::nullopt;
-  return Value(std::make_shared<const Function>(Function{&library_module(), id, nullptr, {}}));
+  const LibraryFunction* found = find_library_function(name);
+  if (!found) return std::nullopt;
+  return Value(std::make_shared<const Function>(Function{found->module, found->id, nullptr, {}}));
 }
 
 std::optional<MemoryFormat> memory_format(std::string_view name) {
@@ -38,6 +39,7 @@ std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view na
     return *type;
   if (name == "nn") return Namespace::Nn;
   if (auto format = memory_format(name)) return *format;
+  if (name == "special") return Namespace::Special;
   if (name == "Tensor") return find_python_function(name);
   if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
   return torch_function(name);
@@ -49,6 +51,8 @@ std::string_view spelled(Namespace space) {
       return "torch";
     case Namespace::Functional:
       return "torch.nn.functional";
+    case Namespace::Special:
+      return "torch.special";
     case Namespace::Nn:
       return "torch.nn";
     case Namespace::Math:
@@ -89,6 +93,24 @@ Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view 
   evaluation.fail(fmt::format("a tensor has no `{}` in the language", name), std::move(hint));
 }
 
+std::optional<Value> limits_attribute(Evaluation& evaluation, ir::DType type, std::string_view name) {
+  if (name == "bits") return number(evaluation.integer(8 * ir::size_of(type)));
+  if (name == "dtype") return Value(std::string(ir::name_of(type)));
+  if (!ir::is_floating(type)) {
+    if (name == "max") return number(evaluation.integer(ir::integer_limits(type).largest));
+    if (name == "min") return number(evaluation.integer(ir::integer_limits(type).smallest));
+    return std::nullopt;
+  }
+  const ir::FloatLimits limits = ir::float_limits(type);
+  const auto real = [&](double value) { return number(evaluation.graph.host.real(value)); };
+  if (name == "max") return real(limits.largest);
+  if (name == "min") return real(-limits.largest);
+  if (name == "eps") return real(limits.epsilon);
+  if (name == "tiny" || name == "smallest_normal") return real(limits.smallest_normal);
+  if (name == "resolution") return real(limits.resolution);
+  return std::nullopt;
+}
+
 std::optional<Value> dtype_attribute(Evaluation& evaluation, ir::DType type, std::string_view name) {
   if (name == "is_floating_point") return boolean(evaluation, ir::is_floating(type));
   if (name == "itemsize") return number(evaluation.integer(ir::size_of(type)));
@@ -109,6 +131,7 @@ std::optional<Value> global_name(std::string_view name, bool inside_library) {
   if (name == "torch") return Value(Namespace::Torch);
   if (name == "nn") return Value(Namespace::Nn);
   if (name == "F") return Value(Namespace::Functional);
+  if (name == "special") return Value(Namespace::Special);
   if (name == "math") return Value(Namespace::Math);
   if (name.starts_with('_')) {
     if (!inside_library) return std::nullopt;
@@ -123,6 +146,7 @@ std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space
     case Namespace::Torch:
       return torch_attribute(evaluation, name);
     case Namespace::Functional:
+    case Namespace::Special:
       return torch_function(name);
     case Namespace::Nn:
       if (name == "functional") return Namespace::Functional;
@@ -150,6 +174,8 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
   if (value.is<List>() && is_list_method(name)) return bound(std::string(name), value);
   if (value.is<ir::DType>())
     if (auto found = dtype_attribute(evaluation, value.as<ir::DType>(), name)) return *found;
+  if (value.is<NumberLimits>())
+    if (auto found = limits_attribute(evaluation, value.as<NumberLimits>().type, name)) return *found;
   std::string hint;
   if (value.is_number()) hint = "it is a Python number here: functions take it, such as `float(x)` or `math.exp(x)`";
   if (value.items()) hint = "tensors have methods: take the item first";

@@ -7,7 +7,7 @@
 #include "frontend/tensor/builder.h"
 
 // The functions of the language that are written in C++: views, casts, gathers, and one for each primitive of ops.def.
-// Everything else is a def in library.py.
+// Everything else is a def of the library (library.h).
 
 namespace ingot::frontend {
 

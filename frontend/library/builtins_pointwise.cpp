@@ -13,12 +13,14 @@ namespace ingot::frontend {
 namespace {
 
 /// The ops whose PyTorch functions take no Python number at all.
-constexpr std::array kTensorsOnly = {ir::Op::Maximum,   ir::Op::Minimum,   ir::Op::Fmax,      ir::Op::Fmin,
-                                     ir::Op::Atan2,     ir::Op::Hypot,     ir::Op::Nextafter, ir::Op::LogicalAnd,
-                                     ir::Op::LogicalOr, ir::Op::LogicalXor};
+constexpr std::array kTensorsOnly = {ir::Op::Maximum,   ir::Op::Minimum,    ir::Op::Fmax,      ir::Op::Fmin,
+                                     ir::Op::Atan2,     ir::Op::Hypot,      ir::Op::Nextafter, ir::Op::LogicalAnd,
+                                     ir::Op::LogicalOr, ir::Op::LogicalXor, ir::Op::Gcd,       ir::Op::Igamma,
+                                     ir::Op::Igammac};
 /// Those that take one in place of `input` too.
 constexpr std::array kNumbersFirst = {ir::Op::Mul,       ir::Op::FloorDivide, ir::Op::Remainder, ir::Op::BitwiseAnd,
-                                      ir::Op::BitwiseOr, ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight};
+                                      ir::Op::BitwiseOr, ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight,
+                                      ir::Op::Zeta};
 
 ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();
@@ -51,6 +53,7 @@ Value call_sub(Builder& builder, const Builtin&, Args args) {
   return add_scaled(builder, ir::Op::Sub, args[0], args[1], args[2]);
 }
 Value call_rsub(Builder& builder, const Builtin&, Args args) {
+  require_tensor(builder, args[0], "rsub: `input`");
   return add_scaled(builder, ir::Op::Sub, args[1], args[0], args[2]);
 }
 Value call_div(Builder& builder, const Builtin&, Args args) { return divide(builder, args[0], args[1]); }
@@ -137,8 +140,6 @@ constexpr std::string_view summary_of(ir::Op op) {
       return "rounded up";
     case ir::Op::Trunc:
       return "rounded towards zero";
-    case ir::Op::Round:
-      return "rounded to the nearest integer, halves to the even one";
     case ir::Op::Maximum:
       return "the larger of two, NaN if either is";
     case ir::Op::Minimum:
@@ -195,6 +196,16 @@ constexpr std::string_view summary_of(ir::Op op) {
       return "1 - erf(input), exact where that is small";
     case ir::Op::Lgamma:
       return "the logarithm of the absolute value of the gamma function";
+    case ir::Op::Erfinv:
+      return "the inverse of the error function";
+    case ir::Op::Zeta:
+      return "Hurwitz's zeta function: the sum of (other + k) ** -input over k = 0, 1, 2, …";
+    case ir::Op::Igamma:
+      return "the regularised lower incomplete gamma function";
+    case ir::Op::Igammac:
+      return "the regularised upper incomplete gamma function";
+    case ir::Op::Gcd:
+      return "the greatest common divisor";
     case ir::Op::Copysign:
       return "the magnitude of input with the sign of other";
     case ir::Op::Nextafter:
@@ -248,13 +259,17 @@ constexpr std::string_view summary_of(ir::Op op) {
 
 struct Alias {
   std::string_view name, of;
+  bool is_method = kMethod;
 };
 constexpr std::array kAliases = {
-    Alias{"subtract", "sub"},  Alias{"multiply", "mul"},  Alias{"negative", "neg"},  Alias{"absolute", "abs"},
-    Alias{"fix", "trunc"},     Alias{"sgn", "sign"},      Alias{"greater", "gt"},    Alias{"greater_equal", "ge"},
-    Alias{"less", "lt"},       Alias{"less_equal", "le"}, Alias{"not_equal", "ne"},  Alias{"arcsin", "asin"},
-    Alias{"arccos", "acos"},   Alias{"arctan", "atan"},   Alias{"arctan2", "atan2"}, Alias{"arcsinh", "asinh"},
-    Alias{"arccosh", "acosh"}, Alias{"arctanh", "atanh"}, Alias{"clip", "clamp"}};
+    Alias{"subtract", "sub"}, Alias{"multiply", "mul"}, Alias{"negative", "neg"}, Alias{"absolute", "abs"},
+    Alias{"fix", "trunc"}, Alias{"sgn", "sign"}, Alias{"greater", "gt"}, Alias{"greater_equal", "ge"},
+    Alias{"less", "lt"}, Alias{"less_equal", "le"}, Alias{"not_equal", "ne"}, Alias{"arcsin", "asin"},
+    Alias{"arccos", "acos"}, Alias{"arctan", "atan"}, Alias{"arctan2", "atan2"}, Alias{"arcsinh", "asinh"},
+    Alias{"arccosh", "acosh"}, Alias{"arctanh", "atanh"}, Alias{"clip", "clamp"},
+    // torch.special's
+    Alias{"gammaln", "lgamma", kNoMethod}, Alias{"gammainc", "igamma", kNoMethod},
+    Alias{"gammaincc", "igammac", kNoMethod}};
 
 }  // namespace
 
@@ -267,6 +282,7 @@ std::vector<Builtin> pointwise_builtins() {
       {"_multiplies_by_reciprocal", "(input, other)", kFunction, kNoMethod, {}, call_multiplies_by_reciprocal},
       {"_divides_in_16_bits", "(input, other)", kFunction, kNoMethod, {}, call_divides_in_16_bits},
       {"abs", "(input)", kFunction, kMethod, {}, call_abs, summary_of(ir::Op::Abs)},
+      {"zeta", "(input, other)", kFunction, kNoMethod, {}, call_primitive, summary_of(ir::Op::Zeta)},
       {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, summary_of(ir::Op::Pow)},
       {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where, summary_of(ir::Op::Where)},
       {"clamp",
@@ -311,6 +327,7 @@ std::vector<Builtin> pointwise_builtins() {
     Builtin row = *of;
     row.name = alias.name;
     row.alias_of = alias.of;
+    row.is_method = row.is_method && alias.is_method;
     rows.push_back(row);
   }
   return rows;

@@ -33,7 +33,7 @@ constexpr Refused kRefused[] = {
      "its result depends on all elements; call torch's own before or after the op"},
     {"scatter scatter_add index_add index_put index_copy index_fill masked_scatter",
      "an op writes each element of its result once; choose with where(mask, a, b)"},
-    {"dropout rand randn rand_like randn_like randint bernoulli normal",
+    {"rand randn rand_like randn_like randint bernoulli normal",
      "an op draws no random numbers; pass them as a tensor"},
     {"empty empty_like empty_strided new_empty", "its elements have no values; use zeros_like(x)"},
     {"linspace logspace", "eager's rounding of it depends on the processor; write start + step * torch.arange(n)"},

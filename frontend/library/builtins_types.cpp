@@ -8,7 +8,7 @@
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/pointwise.h"
 
-// Casts, copies and tensors like another, and what library.py is made of beside primitives.
+// Casts, copies and tensors like another, and what the library is made of beside primitives.
 
 namespace ingot::frontend {
 namespace {
@@ -133,21 +133,7 @@ Value call_full_like(Builder& builder, const Builtin& self, Args args) {
   return filled_like(builder, x, args[1].number(), args.subspan(2));
 }
 
-Value call_tensor(Builder& builder, const Builtin&, Args args) {
-  if (args[0].is_tensor()) return args[0];
-  if (!args[0].is_number()) {
-    builder.fail(fmt::format("torch.tensor of {} is not in the language", describe(args[0])),
-                 "pass constant tables as a tensor parameter; torch.tensor(number) gives a 0-dim tensor");
-  }
-  const ir::HostId number = args[0].number();
-  const ir::DType type = args[1].is_none() ? type_of_number(builder, number) : require_dtype(builder, args[1]);
-  Tensor result = number_tensor(builder, number, type, NumberCast::Rounded);
-  result.on_host = is_host_device(builder, args[2]);
-  result.layout = record_contiguous(builder, {});
-  return result;
-}
-
-// For library.py alone.
+// For the library alone.
 
 /// Tensors and numbers as tensors of their common dtype.
 Value promoted_to(Builder& builder, Args values, ir::DType type) {
@@ -249,6 +235,11 @@ std::vector<Builtin> type_builtins() {
        call_is_floating_point,
        "whether the dtype is a floating-point one, known when the op is compiled"},
       {"detach", "(input)", kFunction, kMethod, {}, call_identity, "the same values, through which no gradient flows"},
+      {"real", "(input)", kFunction, kNoMethod, {}, call_identity, "the values: every tensor of the language is real"},
+      {"conj", "(input)", kFunction, kMethod, {}, call_identity, "the values: every tensor of the language is real"},
+      {"conj_physical", "(input)", kFunction, kMethod, "conj", call_identity},
+      {"resolve_conj", "(input)", kFunction, kMethod, "conj", call_identity},
+      {"resolve_neg", "(input)", kFunction, kMethod, "conj", call_identity},
       {"clone", "(input, *, memory_format=None)", kFunction, kMethod, {}, call_clone, "the same values"},
       {"contiguous",
        "(input, *, memory_format=None)",
@@ -278,13 +269,6 @@ std::vector<Builtin> type_builtins() {
        {},
        call_full_like,
        "a number in the shape of another tensor"},
-      {"tensor",
-       "(data, *, dtype=None, device=None)",
-       kFunction,
-       kNoMethod,
-       {},
-       call_tensor,
-       "a number as a 0-dim tensor"},
       {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},

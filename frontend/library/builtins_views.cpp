@@ -251,6 +251,7 @@ std::optional<Value> tensor_attribute(Builder& builder, const Value& value, std:
   if (name == "itemsize") return Number{builder.integer(ir::size_of(x.dtype))};
   if (name == "device") return device_of(builder, x);
   if (name == "is_cuda") return Number{builder.graph.host.boolean(builder.on_cuda() && !x.on_host)};
+  if (name == "real") return value;
   if (name == "T") {
     std::vector<size_t> order(x.rank());
     std::iota(order.rbegin(), order.rend(), 0);

@@ -1,46 +1,57 @@
 #include "frontend/library/library.h"
 
-#include <algorithm>
-#include <map>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <deque>
+#include <span>
+#include <unordered_map>
+
+#include "base/embedded.h"
+#include "base/error.h"
 #include "frontend/frontend.h"
 #include "frontend/library/builtins.h"
+#include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/parser.h"
 #include "frontend/tensor/diagnostics.h"
 
 namespace ingot::frontend {
 
-/// The text of library.py, embedded by the build.
-extern const std::string_view library_library_py;
+/// The library's files, embedded by the build.
+extern const std::span<const EmbeddedFile> library_files;
 
 namespace {
 
 struct Library {
-  struct Name {
-    std::string_view name;
-    ast::FunctionId function;
-  };
+  std::deque<ast::Module> modules;
+  std::vector<std::string_view> names;  ///< in the order of the files
+  std::unordered_map<std::string_view, LibraryFunction> functions;
 
-  ast::Module module;
-  std::vector<Name> names;  ///< in the order of the text
-  std::map<std::string_view, ast::FunctionId> definitions;
-
-  Library() : module(parse(std::make_shared<Source>(std::string(kLibraryName), std::string(library_library_py)))) {
-    for (const ast::StmtId id : module.body) {
-      const auto& statement = module[id].node;
-      if (const auto* def = std::get_if<ast::Def>(&statement)) add(module[def->function].name, def->function);
-      if (const auto* alias = std::get_if<ast::Assign>(&statement)) {
-        add(name_of(alias->targets.front()), definitions.at(name_of(alias->value)));
-      }
+  Library() {
+    for (const EmbeddedFile& file : library_files) {
+      const std::string name = std::string(kLibraryPrefix) + std::string(file.name);
+      read(modules.emplace_back(parse(std::make_shared<Source>(name, std::string(*file.text)))));
     }
   }
 
  private:
-  void add(std::string_view name, ast::FunctionId function) {
-    names.push_back({name, function});
-    definitions.insert_or_assign(name, function);
+  void read(const ast::Module& module) {
+    for (const ast::StmtId id : module.body) {
+      const auto& statement = module[id].node;
+      if (const auto* def = std::get_if<ast::Def>(&statement)) {
+        add(module[def->function].name, {&module, def->function});
+      } else if (const auto* alias = std::get_if<ast::Assign>(&statement)) {
+        add(name_of(module, alias->targets.front()), functions.at(name_of(module, alias->value)));
+      }
+    }
   }
-  std::string_view name_of(ast::ExprId id) const { return std::get<ast::Name>(module[id].node).name; }
+  void add(std::string_view name, LibraryFunction function) {
+    if (!functions.emplace(name, function).second) throw_internal(fmt::format("the library has two `{}`", name));
+    names.push_back(name);
+  }
+  static std::string_view name_of(const ast::Module& module, ast::ExprId id) {
+    return std::get<ast::Name>(module[id].node).name;
+  }
 };
 
 const Library& library() {
@@ -48,13 +59,32 @@ const Library& library() {
   return parsed;
 }
 
-/// The text between the first quotes of a def's docstring.
-std::string_view docstring(const ast::Module& module, const ast::Function& function) {
-  if (function.body.empty()) return {};
-  const auto* statement = std::get_if<ast::ExprStmt>(&module[function.body.front()].node);
+/// A def's docstring.
+std::string_view docstring(const LibraryFunction& function) {
+  const ast::Module& module = *function.module;
+  const ast::Block& body = function.definition().body;
+  if (body.empty()) return {};
+  const auto* statement = std::get_if<ast::ExprStmt>(&module[body.front()].node);
   const auto* constant = statement ? std::get_if<ast::Constant>(&module[statement->value].node) : nullptr;
   const auto* text = constant ? std::get_if<std::string>(&constant->value) : nullptr;
   return text ? std::string_view(*text) : std::string_view();
+}
+
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+/// What follows "Source: " on its line; nothing where there is none.
+std::string_view source_of(std::string_view doc) {
+  constexpr std::string_view kMark = "Source: ";
+  const size_t at = doc.find(kMark);
+  return at == std::string_view::npos ? std::string_view() : first_line(doc.substr(at + kMark.size()));
+}
+
+/// Whose formula a primitive of codegen/prelude repeats.
+std::string_view primitive_source(std::string_view name) {
+  if (name == "gcd") return "aten/src/ATen/native/cuda/GcdLcmKernel.cu";
+  if (name == "zeta") return "aten/src/ATen/native/cuda/Math.cuh, zeta_string";
+  if (name == "igamma" || name == "igammac") return "aten/src/ATen/native/cuda/IGammaKernel.cu";
+  return {};
 }
 
 NameInfo info_of(const Builtin& row) {
@@ -63,7 +93,9 @@ NameInfo info_of(const Builtin& row) {
                 .aliases = {},
                 .is_function = row.is_function,
                 .is_method = row.is_method,
-                .summary = row.summary};
+                .summary = row.summary,
+                .signature = std::string(row.signature),
+                .source = primitive_source(row.name)};
   for (const Builtin& other : builtins()) {
     if (other.alias_of == row.name) info.aliases.push_back(other.name);
   }
@@ -72,17 +104,17 @@ NameInfo info_of(const Builtin& row) {
 
 }  // namespace
 
-const ast::Module& library_module() { return library().module; }
-
-ast::FunctionId library_definition(std::string_view name) {
-  const auto found = library().definitions.find(name);
-  return found == library().definitions.end() ? ast::FunctionId{} : found->second;
+const LibraryFunction* find_library_function(std::string_view name) {
+  const auto found = library().functions.find(name);
+  return found == library().functions.end() ? nullptr : &found->second;
 }
 
 bool is_library_method(std::string_view name) {
-  const ast::FunctionId id = library_definition(name);
-  return id && has_decorator(library().module, library().module[id], "method");
+  const LibraryFunction* function = find_library_function(name);
+  return function && has_decorator(*function->module, function->definition(), "method");
 }
+
+bool is_library(const ast::Module& module) { return module.source->name().starts_with(kLibraryPrefix); }
 
 bool has_decorator(const ast::Module& module, const ast::Function& function, std::string_view name) {
   return std::ranges::any_of(function.decorators, [&](ast::ExprId id) {
@@ -93,8 +125,8 @@ bool has_decorator(const ast::Module& module, const ast::Function& function, std
 
 std::vector<std::string_view> library_names() {
   std::vector<std::string_view> names;
-  for (const Library::Name& one : library().names) {
-    if (!one.name.starts_with('_')) names.push_back(one.name);
+  for (const std::string_view name : library().names) {
+    if (!name.starts_with('_')) names.push_back(name);
   }
   return names;
 }
@@ -104,11 +136,11 @@ std::vector<NameInfo> language_names() {
   for (const Builtin& row : builtins()) {
     if (!row.name.starts_with('_') && row.refusal.empty() && row.alias_of.empty()) names.push_back(info_of(row));
   }
-  const ast::Module& module = library_module();
   for (const std::string_view name : library_names()) {
-    const ast::Function& function = module[library_definition(name)];
-    if (name != function.name) {
-      std::ranges::find(names, function.name, &NameInfo::name)->aliases.push_back(name);
+    const LibraryFunction& function = *find_library_function(name);
+    const std::string& defined = function.definition().name;
+    if (name != defined) {
+      std::ranges::find(names, defined, &NameInfo::name)->aliases.push_back(name);
       continue;
     }
     names.push_back({.kind = NameInfo::Kind::Library,
@@ -116,7 +148,9 @@ std::vector<NameInfo> language_names() {
                      .aliases = {},
                      .is_function = true,
                      .is_method = is_library_method(name),
-                     .summary = docstring(module, function)});
+                     .summary = first_line(docstring(function)),
+                     .signature = signature_text(*function.module, function.definition()).substr(defined.size()),
+                     .source = source_of(docstring(function))});
   }
   return names;
 }

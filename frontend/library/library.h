@@ -5,21 +5,41 @@
 
 #include "frontend/syntax/ast.h"
 
-// What the language spells: the primitives of ir/ops.def and the other builtins (builtins.h), and the functions of
-// library.py, which are defs in the language itself. There `@native` marks one that PyTorch has as a single kernel: a
-// call is a boundary (tensor/native.h). `@method` marks one that is spelled x.name() as well. `other = name` below a
-// def is another spelling of it.
+// What the language spells: the primitives of ir/ops.def and the other builtins (builtins.h), and the functions of the
+// library, which are defs in the language itself: the .py files of this folder, one a theme. They see one another.
+//
+// Each gives what PyTorch's function of its name gives. A function marked `@native` is one kernel in PyTorch (a call is
+// a boundary: tensor/native.h): its formula is that kernel's (aten/src/ATen/native), `/` is IEEE division in it, 16-bit
+// floats are rounded at its end alone, and a derivative of its own stands at its boundary. The others are what eager
+// PyTorch does op by op. `@method` marks one that is spelled x.name() as well, `other = name` below a def is another
+// spelling of it. The first line of a docstring is the summary of `ingot ops`; `Source: …` in it says whose formula it
+// is.
+//
+// Names that begin with an underscore are internal: `_fma(a, b, c)` is a * b + c rounded once, `_promoted` casts its
+// operands to their common dtype, `_floating` does so and makes integers floating, `_check` refuses dtypes that
+// PyTorch's kernel has not, `_rounded` rounds a number to a 16-bit dtype, `_number` is the
+// value of a number or a CPU scalar, `_reciprocal_of` is 1 / number in a dtype,
+// and
+// `_on_cuda()` tells the devices apart whose kernels differ.
 
 namespace ingot::frontend {
 
-/// library.py, parsed once.
-const ast::Module& library_module();
-/// A def of the library by any of its spellings, private ones included; none if there is none.
-ast::FunctionId library_definition(std::string_view name);
+/// A def of the library.
+struct LibraryFunction {
+  const ast::Module* module = nullptr;  ///< its file's
+  ast::FunctionId id;
+
+  const ast::Function& definition() const { return (*module)[id]; }
+};
+
+/// The def that a name spells, private ones included; null if there is none.
+const LibraryFunction* find_library_function(std::string_view name);
 /// Whether a name of the library is spelled x.name() too.
 bool is_library_method(std::string_view name);
 bool has_decorator(const ast::Module& module, const ast::Function& function, std::string_view name);
-/// The public names of library.py, in its order.
+/// Whether a module is one of the library's files.
+bool is_library(const ast::Module& module);
+/// All public names of the library, each def's before its other spellings.
 std::vector<std::string_view> library_names();
 
 }  // namespace ingot::frontend

@@ -1,5 +1,7 @@
 #include "frontend/syntax/ast_print.h"
 
+#include <fmt/format.h>
+
 #include <type_traits>
 #include <utility>
 
@@ -251,5 +253,19 @@ class Printer {
 }  // namespace
 
 std::string print(const ast::Module& module) { return Printer(module).module(); }
+
+std::string signature_text(const ast::Module& module, const ast::Function& function) {
+  std::string text;
+  bool star = false;
+  for (const ast::Parameter& parameter : function.parameters) {
+    if (!text.empty()) text += ", ";
+    if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !star) text += "*, ";
+    if (parameter.kind == ast::Parameter::Kind::VarArgs) text += "*";
+    star = star || parameter.kind != ast::Parameter::Kind::Positional;
+    text += parameter.name;
+    if (parameter.fallback) text += "=" + std::string(module[parameter.fallback].span.text());
+  }
+  return fmt::format("{}({})", function.name, text);
+}
 
 }  // namespace ingot::frontend

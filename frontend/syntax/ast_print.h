@@ -13,4 +13,7 @@ namespace ingot::frontend {
 ///     return (+ (+ (call relu x) y) bias)                    # 2:5
 std::string print(const ast::Module& module);
 
+/// "clamp(x, min=None, max=None)".
+std::string signature_text(const ast::Module& module, const ast::Function& function);
+
 }  // namespace ingot::frontend

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMaxNotes = 8;
 
-bool of_library(const Span& span) { return span && span.source->name() == kLibraryName; }
+bool of_library(const Span& span) { return span && span.source->name().starts_with(kLibraryPrefix); }
 
 }  // namespace
 

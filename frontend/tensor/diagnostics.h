@@ -9,8 +9,8 @@
 
 namespace ingot::frontend {
 
-/// The name of library.py's Source; errors inside it are shown at the author's own call.
-inline constexpr std::string_view kLibraryName = "library.py";
+/// How the names of the library's Sources begin; errors inside them are shown at the author's own call.
+inline constexpr std::string_view kLibraryPrefix = "<library>/";
 
 /// Where evaluation is, and how it fails: errors are the author's, placed in the author's text, with a note for every
 /// call that leads there.

@@ -63,6 +63,7 @@ std::string describe(const Value& value) {
         if constexpr (std::is_same_v<T, BoundMethod>) return "a method";
         if constexpr (std::is_same_v<T, Namespace>) return "a module";
         if constexpr (std::is_same_v<T, MemoryFormat>) return "a memory format";
+        if constexpr (std::is_same_v<T, NumberLimits>) return "the limits of a dtype";
         return "a function";
       },
       value.variant());

@@ -73,13 +73,17 @@ struct BoundMethod {
 /// torch.contiguous_format and the like.
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 /// torch, torch.nn.functional, math, …
-enum class Namespace : uint8_t { Torch, Functional, Nn, Math };
+enum class Namespace : uint8_t { Torch, Functional, Special, Nn, Math };
+/// torch.finfo(dtype) and torch.iinfo(dtype): its attributes are static numbers.
+struct NumberLimits {
+  ir::DType type;
+};
 
 class Value {
  public:
   using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Slice, Range,
                                std::shared_ptr<const Function>, const Builtin*, const PythonFunction*, BoundMethod,
-                               Namespace, MemoryFormat, std::shared_ptr<const Tensor>>;
+                               Namespace, MemoryFormat, NumberLimits, std::shared_ptr<const Tensor>>;
   Value() : variant_(None{}) {}
   template <typename T>
     requires std::constructible_from<Variant, T>

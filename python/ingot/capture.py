@@ -22,8 +22,14 @@ from ._ingot import Error
 
 LAMBDA_NAME = "op"
 
-_MODULES = {"torch": torch, "F": F, "nn": torch.nn, "math": math}
-_MODULE_PATHS = {torch: "torch", F: "torch.nn.functional", torch.nn: "torch.nn", math: "math"}
+_MODULES = {"torch": torch, "F": F, "nn": torch.nn, "special": torch.special, "math": math}
+_MODULE_PATHS = {
+    torch: "torch",
+    F: "torch.nn.functional",
+    torch.nn: "torch.nn",
+    torch.special: "torch.special",
+    math: "math",
+}
 
 
 @dataclasses.dataclass

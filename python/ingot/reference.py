@@ -21,7 +21,7 @@ from .capture import Text, fail
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
 _TWOFOLD = ("sum", "min", "max", "abs", "round", "pow", "any", "all")
-_MODULES = ("torch", "torch.nn", "torch.nn.functional", "math")
+_MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 
 
 class Reference:
@@ -112,7 +112,7 @@ def namespace() -> dict:
             if is_function and spelled not in _STATIC and (function := torch_function(spelled)):
                 scope[spelled] = function
     scope.update({name: _twofold(name) for name in _TWOFOLD})
-    scope.update(torch=_Module(torch, scope), F=_Module(F, scope), math=math, nn=torch.nn, inf=math.inf, nan=math.nan)
+    scope.update(torch=_Module(torch, scope), F=_Module(F, scope), special=_Module(torch.special, scope), math=math, nn=torch.nn, inf=math.inf, nan=math.nan)
     return scope
 
 

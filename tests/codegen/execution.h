@@ -79,7 +79,7 @@ class Library {
 
 /// What makes CUDA C++ host code: one thread at a time, whose indices are globals.
 inline constexpr std::string_view kCudaOnHost = R"(
-#include <cmath>
+#include <math.h>
 #include <cstring>
 #include <algorithm>
 using std::max, std::min, std::isnan, std::isinf, std::isfinite, std::signbit, std::copysign, std::floor, std::fmod, std::sqrt, std::pow;
@@ -93,6 +93,13 @@ inline unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigne
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
+inline double erfinv(double y) {
+  double low = 0, high = 8;
+  for (int step = 0; step < 100; ++step) (erfc((low + high) / 2) > 1 - fabs(y) ? low : high) = (low + high) / 2;
+  const double size = fabs(y) < 1e-9 ? fabs(y) * 0.886226925452758 : low;
+  return copysign(fabs(y) < 1 ? size : fabs(y) == 1 ? HUGE_VAL : NAN, y);
+}
+inline float erfinvf(float y) { return erfinv(double(y)); }
 )";
 
 inline std::string cuda_on_host(const Target& target) {

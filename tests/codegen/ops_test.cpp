@@ -34,6 +34,17 @@ bool takes(const ir::OpInfo& info, DType work) {
   return info.accepts.contains(ir::category(work));
 }
 
+/// Series whose truth nothing at hand knows, and recurrences that run as long as an operand says: the runtime's tests
+/// ask PyTorch.
+constexpr Op kAskedOfPyTorch[] = {Op::Zeta,
+                                  Op::Igamma,
+                                  Op::Igammac,
+                                  Op::AirySeries,
+                                  Op::ChebyshevRecurrence,
+                                  Op::HermiteRecurrence,
+                                  Op::LaguerreRecurrence,
+                                  Op::LegendreRecurrence};
+
 /// sm_75 has no `max.NaN` and no conversion to bfloat16.
 constexpr Target kOldCuda{Target::Kind::Cuda, 75};
 
@@ -42,6 +53,7 @@ std::vector<OpCase> all_cases(const Target& target) {
   for (const ir::OpInfo& info : ir::primitives()) {
     if (info.op == Op::Where || info.op == Op::Fma) continue;                              // below
     if (target == kOldCuda && info.op != Op::Maximum && info.op != Op::Minimum) continue;  // as for the others
+    if (std::ranges::count(kAskedOfPyTorch, info.op) > 0) continue;
     for (const DType work : kTypes) {
       if (!takes(info, work)) continue;
       Sketch sketch(name_of(info.op, work));
@@ -195,6 +207,7 @@ void check_case(const Library& library, const OpCase& one, const Target& target)
       if (one.op == Op::PowNumber && y == T(0.5) && x <= 0) continue;  // a square root
       if (one.op == Op::Rsqrt && x == 0) continue;                     // keeps the sign of zero
       if (one.op == Op::Lgamma && std::fabs(x) > 1e30) continue;
+      if (one.op == Op::ScaledErfc && std::fabs(x) < T(0.3)) continue;  // of x above 1000 it is not asked
       EXPECT_LE(ulps(got[k], *want), 4) << where(k) << " is " << got[k] << ", not " << static_cast<double>(*want);
     }
   }

@@ -107,6 +107,11 @@ std::optional<T> expected_integer(Op op, T x, T y) {
       for (__int128 k = 0; k < b; ++k) power = wrap<T>(static_cast<__int128>(power) * a);
       return power;
     }
+    case Op::Gcd: {
+      __int128 low = a < 0 ? -a : a, high = b < 0 ? -b : b;
+      while (low != 0) std::swap(low, high %= low);
+      return wrap<T>(high);
+    }
     case Op::Neg:
       return wrap<T>(-a);
     case Op::Abs:
@@ -301,6 +306,23 @@ inline std::optional<long double> expected_real(Op op, long double a, long doubl
       return std::erfc(a);
     case Op::Lgamma:
       return std::lgamma(a);
+    case Op::Erfinv: {
+      if (!(std::fabs(a) < 1)) return std::fabs(a) == 1 ? std::copysign(HUGE_VALL, a) : std::nanl("");
+      long double low = 0, high = 8;  // erfc(8) is less than any double's distance from 1
+      for (int step = 0; step < 100; ++step) {
+        const long double middle = (low + high) / 2;
+        (std::erfc(middle) > 1 - std::fabs(static_cast<long double>(a)) ? low : high) = middle;
+      }
+      return std::copysign(std::fabs(a) < 1e-9L ? std::fabs(a) * 0.886226925452758013649L : low, a);
+    }
+    case Op::ScaledErfc: {
+      if (!(a >= 0 && a < 100)) return 1;
+      const long double x = 400.0L / a - 4;
+      if (x < 50) return std::exp(x * x) * std::erfc(x);
+      long double term = 1, sum = 1;
+      for (int k = 1; k <= 8; ++k) sum += term *= -(2 * k - 1) / (2 * x * x);
+      return sum * 0.564189583547756286948L / x;
+    }
     default:
       return std::nullopt;
   }

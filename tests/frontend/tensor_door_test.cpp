@@ -109,20 +109,6 @@ TEST(CppDoor, ItsErrorsAreTheAuthors) {
 
 // The lists
 
-TEST(Language, TheCppDoorHasEveryFunction) {
-  std::multiset<std::string_view> door;
-#define INGOT_FUNCTION(name) door.insert(#name);
-#include "frontend/library/language.def"
-#undef INGOT_FUNCTION
-  std::multiset<std::string_view> language;
-  for (const frontend::NameInfo& info : frontend::language_names()) {
-    if (!info.is_function) continue;
-    language.insert(info.name);
-    language.insert(info.aliases.begin(), info.aliases.end());
-  }
-  EXPECT_EQ(door, language);
-}
-
 TEST(Language, HasManyNamesAndSaysWhatEachIs) {
   const std::vector<frontend::NameInfo> names = frontend::language_names();
   EXPECT_GE(names.size(), 150u);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/cpp_api.h"
+#include "frontend/cpp_functions.h"
 #include "frontend/frontend.h"
 #include "tests/ir/reference.h"
 

@@ -137,7 +137,7 @@ TEST(TensorTypes, WhatTheLanguageHasNotSaysWhatToDo) {
       {"torch.empty_like(x)", {"f32:3"}, "its elements have no values", "zeros_like"},
       {"torch.linspace(0, 1, 3) * x", {"f32:3"}, "`linspace` is not in the language", "torch.arange(n)"},
       {"x[x > 0]", {"f32:3"}, "how many elements a mask keeps", "where(mask, x, other)"},
-      {"torch.tensor([1, 2]) + x", {"f32:2"}, "torch.tensor of a list", "tensor parameter"},
+      {"torch.tensor([x, 2])", {"f32:2"}, "nested lists of numbers, not a float32 tensor", "torch.stack"},
       {"huber_loss(x, x)", {"f32:3"}, "reduction='none'", ""},
       {"x.shape[0]", {"f32:3"}, "an op returns tensors, not a number", "full_like"},
       {"[[x]]", {"f32:3"}, "an op returns tensors, not a list", "flat tuple"},

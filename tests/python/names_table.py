@@ -36,6 +36,11 @@ def named(names: str, arity: int, exact: bool, module=torch, kinds: str = "bif")
     return [Row(n, f"{n}({inputs})", getattr(module, n), arity, exact, kinds) for n in names.split() if hasattr(module, n)]
 
 
+POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+    shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l
+    legendre_polynomial_p""".split()
+
 UNARY = [
     *named("neg negative abs absolute sign sgn floor ceil trunc fix round frac square relu isnan isinf isfinite isneginf", 1, True),
     *named("isposinf signbit logical_not bitwise_not reciprocal positive nan_to_num conj real isreal", 1, True),
@@ -44,6 +49,27 @@ UNARY = [
     *named("asinh arcsinh acosh arccosh atanh arctanh erf erfc erfinv lgamma digamma sigmoid sqrt rsqrt deg2rad rad2deg", 1, False),
     *named("sinc logit i0 selu celu", 1, False),
     *named("expit erfcx ndtr ndtri gammaln psi entr i0e i1 i1e log_ndtr bessel_j0 bessel_j1", 1, False, torch.special),
+    *named("bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1", 1, False, torch.special),
+    *named("scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0 airy_ai", 1, False, torch.special),
+    *named("i1", 1, False, torch.special),
+    *named("angle conj_physical resolve_conj resolve_neg", 1, True),
+    *named("rrelu", 1, True, F, "f"),
+    *(Row("frexp", f"torch.frexp(x)[{k}]", lambda x, k=k: torch.frexp(x)[k], 1) for k in (0, 1)),
+    *(Row("polygamma", f"torch.polygamma({n}, x)", lambda x, n=n: torch.polygamma(n, x), 1, False) for n in range(5)),
+    *(Row("mvlgamma", f"x.mvlgamma({p})", lambda x, p=p: x.mvlgamma(p), 1, False) for p in (1, 3)),
+    Row("multigammaln", "special.multigammaln(x, 2)", lambda x: torch.special.multigammaln(x, 2), 1, False),
+    *(Row("round", f"torch.round(x, decimals={d})", lambda x, d=d: torch.round(x, decimals=d), 1) for d in (0, 3, -3)),
+    Row("fill", "torch.fill(x, 3)", lambda x: torch.fill(x, 3), 1),
+    Row("dropout", "F.dropout(x, 0.3, training=False)", lambda x: F.dropout(x, 0.3, training=False), 1),
+    Row("alpha_dropout", "F.alpha_dropout(x, 0.3)", lambda x: F.alpha_dropout(x, 0.3), 1),
+    Row("expit", "torch.special.expit(x) + special.exp2(x)", lambda x: torch.special.expit(x) + torch.special.exp2(x), 1, False),
+    Row("finfo", "x * torch.finfo(x.dtype).eps", lambda x: x * torch.finfo(x.dtype).eps, 1, True, "f"),
+    *(Row("finfo", f"x * torch.finfo(x.dtype).{a}", lambda x, a=a: x * getattr(torch.finfo(x.dtype), a), 1, True, "f")
+      for a in ("tiny", "smallest_normal", "resolution", "bits")),
+    Row("finfo", "torch.maximum(x, torch.full_like(x, torch.finfo(x.dtype).min)) * 1",
+        lambda x: torch.maximum(x, torch.full_like(x, torch.finfo(x.dtype).min)) * 1, 1, True, "f"),
+    Row("iinfo", "x & torch.iinfo(x.dtype).max", lambda x: x & torch.iinfo(x.dtype).max, 1, True, "i"),
+    Row("iinfo", "x | torch.iinfo(x.dtype).min", lambda x: x | torch.iinfo(x.dtype).min, 1, True, "i"),
     *named("silu gelu mish softplus elu logsigmoid softsign tanhshrink", 1, False, F, "f"),
     Row("gelu", "gelu(x, approximate='tanh')", lambda x: F.gelu(x, approximate="tanh"), 1, False, "f"),
     Row("elu", "F.elu(x, 0.5)", lambda x: F.elu(x, 0.5), 1, False, "f"),
@@ -98,7 +124,20 @@ BINARY = [
     *named("atan2 arctan2 hypot xlogy logaddexp logaddexp2 pow ldexp dist", 2, False, kinds="f"),
     Row("float_power", "float_power(x, y)", torch.float_power, 2, False),
     Row("float_power", "torch.float_power(x, 3)", lambda x, y: torch.float_power(x, 3), 2, False),
-    *named("xlog1py", 2, False, torch.special, "f"),
+    *named("xlog1py", 2, False, torch.special),
+    *named("zeta", 2, False, torch.special),
+    *named("gcd lcm", 2, True, kinds="i"),
+    *(Row(name, f"special.{name}(abs(x), abs(y))", lambda x, y, f=getattr(torch.special, name): f(x.abs(), y.abs()), 2, False, "f")
+      for name in ("gammainc", "gammaincc")),
+    *named("igamma igammac", 2, False, kinds="f"),
+    Row("zeta", "special.zeta(3, y)", lambda x, y: torch.special.zeta(3, y), 2, False),
+    Row("zeta", "special.zeta(x, 2.5)", lambda x, y: torch.special.zeta(x, 2.5), 2, False),
+    # Of NaN eager's kernels return what their result was before it was assigned.
+    *(Row(name, f"special.{name}(x.nan_to_num(0.5).clamp(-3, 3), y.nan_to_num().clamp(-2, 12))",
+          lambda x, y, f=getattr(torch.special, name): f(x.nan_to_num(0.5).clamp(-3, 3), y.nan_to_num().clamp(-2, 12)), 2, False, "if")
+      for name in POLYNOMIALS),
+    *(Row(name, f"special.{name}(x.nan_to_num(), 4)", lambda x, y, f=getattr(torch.special, name): f(x.nan_to_num(), 4), 2, False)
+      for name in POLYNOMIALS),
     *named("prelu", 2, True, F, "f"),
     Row("add", "torch.add(x, y, alpha=2)", lambda x, y: torch.add(x, y, alpha=2), 2, True, "i"),
     Row("add", "x.add(y, alpha=0.3)", lambda x, y: x.add(y, alpha=0.3), 2, False, "f"),
@@ -118,14 +157,22 @@ BINARY = [
         lambda x, y: F.huber_loss(x, y, reduction="none", delta=0.5), 2, False, "f"),
     Row("soft_margin_loss", "F.soft_margin_loss(x, y, reduction='none')",
         lambda x, y: F.soft_margin_loss(x, y, reduction="none"), 2, False, "f"),
-    Row("binary_cross_entropy", "F.binary_cross_entropy(sigmoid(x.nan_to_num()), y.sigmoid().nan_to_num(), reduction='none')",
-        lambda x, y: F.binary_cross_entropy(torch.sigmoid(x.nan_to_num()), y.sigmoid().nan_to_num(), reduction="none"),
+    Row("binary_cross_entropy", "F.binary_cross_entropy(x.nan_to_num().clamp(0.1, 0.9), y.nan_to_num().clamp(0.1, 0.9), reduction='none')",
+        lambda x, y: F.binary_cross_entropy(x.nan_to_num().clamp(0.1, 0.9), y.nan_to_num().clamp(0.1, 0.9), reduction="none"),
         2, False, "f"),
     Row("binary_cross_entropy_with_logits", "F.binary_cross_entropy_with_logits(x, y, reduction='none')",
         lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction="none"), 2, False, "f"),
     Row("kl_div", "F.kl_div(x, y, reduction='none')", lambda x, y: F.kl_div(x, y, reduction="none"), 2, False, "f"),
     Row("poisson_nll_loss", "F.poisson_nll_loss(x, y, reduction='none')",
         lambda x, y: F.poisson_nll_loss(x, y, reduction="none"), 2, False, "f"),
+    Row("kl_div", "F.kl_div(x, y, reduction='none', log_target=True)",
+        lambda x, y: F.kl_div(x, y, reduction="none", log_target=True), 2, False, "f"),
+    Row("poisson_nll_loss", "F.poisson_nll_loss(x, y, log_input=False, full=True, reduction='none')",
+        lambda x, y: F.poisson_nll_loss(x, y, log_input=False, full=True, reduction="none"), 2, False, "f"),
+    Row("hinge_embedding_loss", "F.hinge_embedding_loss(x, sign(y), 0.5, reduction='none')",
+        lambda x, y: F.hinge_embedding_loss(x, torch.sign(y), 0.5, reduction="none"), 2, False, "f"),
+    Row("smooth_l1_loss", "F.smooth_l1_loss(x, y, reduction='none', beta=0.0)",
+        lambda x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.0), 2, True, "f"),
     Row("glu", "F.glu(stack([x, y], 0), 0)", lambda x, y: F.glu(torch.stack([x, y], 0), 0), 2, False, "f"),
 ]  # fmt: skip
 
@@ -133,6 +180,19 @@ TERNARY = [
     Row("where", "where(x > y, y, z)", lambda x, y, z: torch.where(x > y, y, z), 3),
     Row("where", "torch.where(x != 0, y, 2)", lambda x, y, z: torch.where(x != 0, y, 2), 3),
     Row("masked_fill", "y.masked_fill(x > z, 3)", lambda x, y, z: y.masked_fill(x > z, 3), 3),
+    Row("gaussian_nll_loss", "F.gaussian_nll_loss(x, y, z * z + 1, full=True, reduction='none')",
+        lambda x, y, z: F.gaussian_nll_loss(x, y, z * z + 1, full=True, reduction="none"), 3, False, "f"),
+    Row("gaussian_nll_loss", "F.gaussian_nll_loss(x, y, 0.3, reduction='none')",
+        lambda x, y, z: F.gaussian_nll_loss(x, y, 0.3, reduction="none"), 3, False, "f"),
+    Row("margin_ranking_loss", "F.margin_ranking_loss(x, y, sign(z), margin=0.3, reduction='none')",
+        lambda x, y, z: F.margin_ranking_loss(x, y, torch.sign(z), margin=0.3, reduction="none"), 3, False, "f"),
+    Row("binary_cross_entropy", "F.binary_cross_entropy(x.nan_to_num().clamp(0.1, 0.9), y.nan_to_num(), z, reduction='none')",
+        lambda x, y, z: F.binary_cross_entropy(x.nan_to_num().clamp(0.1, 0.9), y.nan_to_num(), z, reduction="none"), 3, False, "f"),
+    Row("binary_cross_entropy_with_logits", "F.binary_cross_entropy_with_logits(x, y, x, pos_weight=z, reduction='none')",
+        lambda x, y, z: F.binary_cross_entropy_with_logits(x, y, x, pos_weight=z, reduction="none"), 3, False, "f"),
+    *(Row(name, f"F.{name}(x, y, weight=z, reduction='none')",
+          lambda x, y, z, f=getattr(F, name): f(x, y, weight=z, reduction="none"), 3, False, "f")
+      for name in ("mse_loss", "l1_loss", "huber_loss")),
     Row("clamp", "clamp(x, y, z)", torch.clamp, 3, True, "if"),
     Row("lerp", "torch.lerp(x, y, z)", torch.lerp, 3, False, "f"),
     Row("lerp", "x.lerp(y, 0.25)", lambda x, y, z: x.lerp(y, 0.25), 3, False, "f"),
@@ -176,7 +236,7 @@ VIEWS = {
     "ones": "x + torch.ones(4, 1)", "full": "x + torch.full((4, 1), 2.5)", "eye": "x[:, :4] + torch.eye(4)",
     "tril": "x.tril()", "triu": "x.triu(1)", "linspace": "x + torch.linspace(0, 1, 6)", "pad": "F.pad(x, (1, 2))",
     "atleast_1d": "torch.atleast_1d(x)", "meshgrid": "torch.meshgrid(x[0], x[1], indexing='ij')[1]",
-    "outer": "torch.outer(x[0], x[1])", "cross": "torch.linalg.cross(x[:, :3], x[:, 3:])",
+    "prelu": "F.prelu(x, x[0])", "outer": "torch.outer(x[0], x[1])", "cross": "torch.linalg.cross(x[:, :3], x[:, 3:])",
     "pixel_shuffle": "F.pixel_shuffle(cube.view(4, 3, 2), 2)", "broadcast_tensors": "torch.broadcast_tensors(x, x[0])[1]",
     "unfold": "x.unfold(1, 2, 2)", "scalar_tensor": "x * torch.scalar_tensor(2.5)", "tensor": "x * torch.tensor(2.5)",
     "empty_like": "zeros_like(x)", "new_zeros": "x + x.new_zeros(6)", "new_ones": "x + x.new_ones(6)",
@@ -190,6 +250,10 @@ MORE_VIEWS = [
     "x.view(-1)", "x.reshape(2, -1)", "cube.view(2, 12)", "cube.transpose(0, 2).reshape(-1)", "x.t().flatten()",
     "torch.cat([x, x[:1]])", "cube.unsqueeze(-1).expand(2, 3, 4, 2)", "x.shape[1] * x", "(x + x.t()[:4, :1]).t()",
     "torch.stack([cube[..., 0], cube[..., 1]], -1)", "sum([x, x, 1])", "sum(x[k] for k in range(3))",
+    "F.prelu(cube, cube[0, :, 0])", "F.prelu(x, x[0, :1])", "x * torch.tensor([1.5, 2, 3, 4, 5, 6])",
+    "x.long() + torch.tensor([[1, 2, 3, 4, 5, 6], [0, 1, 0, 1, 0, 1], [9, 8, 7, 6, 5, 4], [0, 0, 0, 0, 0, -1]])",
+    "torch.tensor([[True], [False]]) & (x[:2] > 0)", "x[:2, :2] + torch.tensor([[1.0, 2.0], [3.0, 4.0]]).t()[1]",
+    "torch.fill(x, x[0, 0])", "x.t().masked_fill(x.t() > 0, x[0, 0])",
     "cube.flatten(0, 1).unflatten(0, (2, 3))", "x.chunk(3, dim=-1)[2]", "x[0].expand(3, 6)", "x * math.sqrt(x.size(-1))",
 ]  # fmt: skip
 

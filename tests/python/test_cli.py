@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -115,6 +116,12 @@ def test_ops(cli):
         n.aliases for n in ingot.language() if n.name == "maximum"
     ]
     assert f"{len(rows)} names" in cli("ops").stdout
+
+
+def test_the_page_of_names_is_current(cli):
+    """`build/bin/ingot ops --markdown > docs/ops.md` writes it"""
+    page = pathlib.Path(__file__).parents[2] / "docs" / "ops.md"
+    assert page.read_text() == cli("ops", "--markdown").stdout
 
 
 def test_version_and_help(cli):

@@ -1,0 +1,18 @@
+// Writes the functions of the language as a table for the C++ door: one INGOT_FUNCTION(name) a line, on standard output.
+// The build runs it (frontend/CMakeLists.txt).
+
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "frontend/frontend.h"
+
+int main() {
+  std::set<std::string> names;
+  for (const ingot::frontend::NameInfo& info : ingot::frontend::language_names()) {
+    if (!info.is_function) continue;
+    names.emplace(info.name);
+    names.insert(info.aliases.begin(), info.aliases.end());
+  }
+  for (const std::string& name : names) std::printf("INGOT_FUNCTION(%s)\n", name.c_str());
+}

@@ -1,0 +1,282 @@
+"""Activation functions of torch and torch.nn.functional."""
+
+
+@native
+@method
+def relu(input, inplace=False):
+    """max(input, 0)
+
+    Source: aten/src/ATen/native/Activation.cpp, relu
+    """
+    _check(input, "int float")
+    return clamp(input, min=0)
+
+
+def relu6(input, inplace=False):
+    """min(max(input, 0), 6)"""
+    return hardtanh(input, 0.0, 6.0)
+
+
+@native
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """input held between min_val and max_val
+
+    Source: aten/src/ATen/native/Activation.cpp, hardtanh
+    """
+    _check(input, "int float")
+    assert min_val <= max_val, "min_val cannot be greater than max_val"
+    if not input.is_floating_point():
+        min_val, max_val = int(min_val), int(max_val)
+        if input.dtype == torch.uint8 and min_val < 0:
+            raise ValueError("hardtanh of an unsigned type needs a min_val that is not negative")
+    return clamp(input, min_val, max_val)
+
+
+@native
+@method
+def sigmoid(input):
+    """1 / (1 + exp(-input))
+
+    Source: aten/src/ATen/native/cuda/UnarySpecialOpsKernel.cu, sigmoid_kernel_cuda
+    """
+    (input,) = _floating(input)
+    return 1 / (1 + exp(-input))
+
+
+def logsigmoid(input):
+    """log(sigmoid(input)), exact for large and small inputs
+
+    Source: aten/src/ATen/native/cuda/ActivationLogSigmoidKernel.cu
+    """
+    return _logsigmoid(input if _on_cuda() else input.contiguous())
+
+
+@native
+def _logsigmoid(input):
+    _check(input, "float")
+    return where(input < 0, input, 0.0) - log1p(exp(-abs(input)))
+
+
+@native
+def silu(input, inplace=False):
+    """input * sigmoid(input)
+
+    Source: aten/src/ATen/native/cuda/ActivationSiluKernel.cu
+    """
+    _check(input, "float")
+    return input / (1 + exp(-input))
+
+
+@native
+def mish(input, inplace=False):
+    """input * tanh(softplus(input))
+
+    Source: aten/src/ATen/native/cuda/ActivationMishKernel.cu
+    """
+    _check(input, "float")
+    return input * tanh(log1p(exp(input)))
+
+
+@native
+def gelu(input, approximate="none"):
+    """input times the normal distribution's cumulative probability of it, or its tanh approximation
+
+    Source: aten/src/ATen/native/cuda/ActivationGeluKernel.cu
+    """
+    _check(input, "float")
+    if approximate == "none":
+        return input * 0.5 * (1 + erf(input * 0.7071067811865476))
+    if approximate != "tanh":
+        raise ValueError("approximate must be 'none' or 'tanh'")
+    cube = input * input * input
+    bent = _fma(0.044715, cube, input) if _on_cuda() else input + 0.044715 * cube
+    return 0.5 * input * (1 + tanh(0.7978845608028654 * bent))
+
+
+@native
+def softplus(input, beta=1.0, threshold=20.0):
+    """log(1 + exp(beta * input)) / beta, the input itself where beta * input exceeds the threshold
+
+    Source: aten/src/ATen/native/cuda/ActivationSoftplusKernel.cu
+    """
+    _check(input, "float")
+    scaled = input * beta
+    return where(scaled > threshold, input, log1p(exp(scaled)) / beta)
+
+
+@native
+def _elu(input, alpha, scale, input_scale):
+    negative = expm1(input * input_scale) * (full_like(input, alpha) * scale)
+    return where(input > 0, input * scale, negative)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """input where it is positive, else alpha * (exp(input) - 1)
+
+    Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
+    """
+    _check(input, "float")
+    return _elu(input, alpha, 1.0, 1.0)
+
+
+def selu(input, inplace=False):
+    """elu with the constants that keep the mean and the variance of activations
+
+    Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
+    """
+    _check(input, "float")
+    return _elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """input where it is positive, else alpha * (exp(input / alpha) - 1)
+
+    Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
+    """
+    _check(input, "float")
+    return _elu(input, alpha, 1.0, 1.0 / alpha)
+
+
+@native
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """input where it is positive, else negative_slope * input
+
+    Source: aten/src/ATen/native/cuda/ActivationLeakyReluKernel.cu
+    """
+    _check(input, "float")
+    return where(input > 0, input, input * negative_slope)
+
+
+@native
+def _prelu(input, weight):
+    return where(input > 0, input, weight * input)
+
+
+@method
+def prelu(input, weight):
+    """input where it is positive, else weight * input; a weight for all or one for each coordinate of dim 1
+
+    Source: aten/src/ATen/native/cuda/ActivationPreluKernel.cu
+    """
+    _check(input, "float")
+    _check_same_dtype(input, weight)
+    if weight.ndim > 1:
+        raise ValueError("the weight must be a number or a vector")
+    if weight.ndim != input.ndim:
+        weight = weight.reshape([-1 if dim == 1 else 1 for dim in range(input.ndim)])
+    if input.ndim > 1:
+        assert weight.numel() == 1 or weight.numel() == input.size(1), "the weight must have one number or one for each channel"
+    else:
+        assert weight.numel() == 1, "the weight must have one number or one for each channel"
+    return _prelu(input, weight)
+
+
+def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False):
+    """leaky_relu with the mean of two slopes: what is left of it where nothing is trained
+
+    Source: aten/src/ATen/native/Activation.cpp, rrelu_with_noise_cpu
+    """
+    _inference_only(training)
+    assert lower <= upper, "lower must not be greater than upper"
+    return leaky_relu(input, (lower + upper) / 2)
+
+
+def _inference_only(training):
+    if training:
+        raise ValueError("an op draws no random numbers: pass training=False, or the mask as a tensor")
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """input: what is left of it where nothing is trained"""
+    assert 0 <= p and p <= 1, "a dropout probability has to be between 0 and 1"
+    _inference_only(training)
+    return input
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """input: what is left of it where nothing is trained"""
+    return dropout(input, p, training)
+
+
+@native
+def hardswish(input, inplace=False):
+    """input * relu6(input + 3) / 6
+
+    Source: aten/src/ATen/native/cuda/ActivationHardswishKernel.cu
+    """
+    _check(input, "float")
+    product = input * clamp(input + 3, 0, 6)
+    return product * 0.1666666716337204 if _on_cuda() else product / 6
+
+
+@native
+def hardsigmoid(input, inplace=False):
+    """relu6(input + 3) / 6
+
+    Source: aten/src/ATen/native/cuda/ActivationHardsigmoidKernel.cu
+    """
+    _check(input, "float")
+    held = clamp(input + 3, 0, 6)
+    return held * 0.1666666716337204 if _on_cuda() else held / 6
+
+
+def softsign(input):
+    """input / (1 + abs(input))"""
+    return input / (abs(input) + 1)
+
+
+def tanhshrink(input):
+    """input - tanh(input)"""
+    return input - tanh(input)
+
+
+@native
+def softshrink(input, lambd=0.5):
+    """input moved towards 0 by lambd, 0 where it is nearer than that
+
+    Source: aten/src/ATen/native/cuda/ActivationSoftshrinkKernel.cu
+    """
+    _check(input, "float")
+    assert lambd >= 0, "softshrink needs a lambd that is not negative"
+    lambd = _rounded(lambd, input)
+    within = where(isnan(input), input, 0.0)
+    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))
+
+
+@native
+def hardshrink(input, lambd=0.5):
+    """0 where input is within lambd of it, else input
+
+    Source: aten/src/ATen/native/cuda/ActivationHardshrinkKernel.cu
+    """
+    _check(input, "float")
+    lambd = _rounded(lambd, input)
+    return where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+@native
+def threshold(input, threshold, value, inplace=False):
+    """input where it exceeds the threshold, else value
+
+    Source: aten/src/ATen/native/cuda/ActivationThresholdKernel.cu
+    """
+    _check(input, "int float")
+    if not input.is_floating_point():
+        threshold, value = int(threshold), int(value)
+    limit = _rounded(threshold, input) if _on_cuda() else threshold
+    return where(input <= limit, value, input)
+
+
+@native
+def _glu(a, b):
+    return a * (1 / (1 + exp(-b)))
+
+
+def glu(input, dim=-1):
+    """the first half of a dim times the sigmoid of the second
+
+    Source: aten/src/ATen/native/cuda/ActivationGluKernel.cu
+    """
+    _check(input, "float")
+    a, b = input.chunk(2, dim)
+    return _glu(a, b)

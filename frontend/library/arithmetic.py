@@ -1,0 +1,236 @@
+"""Arithmetic beyond the operators: products and quotients in one step, powers, neighbours."""
+
+
+@method
+def div(input, other, *, rounding_mode=None):
+    """input / other, rounded towards zero or minus infinity where rounding_mode says so"""
+    if rounding_mode is None:
+        return _div(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise ValueError("div expected rounding_mode to be one of None, 'trunc', or 'floor'")
+    if _multiplies_by_reciprocal(input, other):
+        return _trunc_divide_number(input, other)
+    if _divides_in_16_bits(input, other):
+        return _trunc_divide16(input, other)
+    return _trunc_divide(input, other)
+
+
+divide = div
+
+
+@method
+def true_divide(input, other):
+    """input / other"""
+    return _div(input, other)
+
+
+@method
+def floor_divide(input, other):
+    """input // other: the quotient rounded down"""
+    if _multiplies_by_reciprocal(input, other):
+        return _floor_divide_number(input, other)
+    if _divides_in_16_bits(input, other):
+        return _floor_divide16(input, other)
+    return _floor_divide(input, other)
+
+
+@native
+def _trunc_divide_number(input, other):
+    # CUDA's kernel for a number: its reciprocal is taken once, in float32 for the 16-bit floats.
+    input, _ = _floating(input, other)
+    return trunc(input * _reciprocal_of(_number(other), input))
+
+
+@native
+def _floor_divide_number(input, other):
+    input, _ = _floating(input, other)
+    other = _number(other)
+    inverse = _reciprocal_of(other, input)
+    rest = fmod(input, other)
+    quotient = (input - rest) * inverse
+    quotient = where((rest != 0) & ((rest < 0) != (other < 0)), quotient - 1, quotient)
+    floored = floor(quotient)
+    floored = where(quotient - floored > 0.5, floored + 1, floored)
+    signed_zero = copysign(zeros_like(input), input * inverse)
+    result = where(quotient != 0, floored, signed_zero)
+    return where(full_like(input, other) == 0, input * inverse, result)
+
+
+@native
+def _trunc_divide16(input, other):
+    # The kernel's quotient has 16 bits before it is cut.
+    input, other = _promoted(input, other)
+    return trunc((input / other).to(input.dtype))
+
+
+@native
+def _floor_divide16(input, other):
+    # Every step of the kernel rounds to 16 bits.
+    input, other = _promoted(input, other)
+    dtype = input.dtype
+    rest = fmod(input, other)
+    quotient = ((input - rest).to(dtype) / other).to(dtype)
+    quotient = where((rest != 0) & ((rest < 0) != (other < 0)), (quotient - 1).to(dtype), quotient)
+    floored = floor(quotient)
+    floored = where(quotient - floored > 0.5, (floored + 1).to(dtype), floored)
+    exact = input / other
+    result = where(quotient != 0, floored, copysign(zeros_like(input), exact))
+    return where(other == 0, exact, result)
+
+
+@method
+def square(input):
+    """input * input"""
+    return input ** 2
+
+
+@native
+@method
+def frac(input):
+    """what input has behind its point, with its sign
+
+    Source: aten/src/ATen/native/cuda/UnaryFractionKernels.cu
+    """
+    _check(input, "float")
+    return input - trunc(input)
+
+
+@native
+@method
+def lerp(input, end, weight):
+    """input + weight * (end - input)
+
+    Source: aten/src/ATen/native/cuda/Lerp.cu
+    """
+    _check(input, "float")
+    _check_same_dtype(input, end, weight)
+    if not isinstance(weight, torch.Tensor):
+        weight = full_like(input, weight)
+    span = end - input
+    return where(abs(weight) < 0.5, _fma(weight, span, input), _fma(weight - 1, span, end))
+
+
+@native
+@method
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """input + value * tensor1 * tensor2
+
+    Source: aten/src/ATen/native/cuda/PointwiseOpsKernel.cu
+    """
+    input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
+    if not input.is_floating_point():
+        return input + int(value) * tensor1 * tensor2
+    if _on_cuda():
+        scaled = _fma(value, tensor1 * tensor2, input)
+        return where(full_like(input, value) == 1, _fma(tensor1, tensor2, input), scaled)
+    return _fma(value * tensor1, tensor2, input)
+
+
+@native
+@method
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """input + value * tensor1 / tensor2
+
+    Source: aten/src/ATen/native/cuda/PointwiseOpsKernel.cu
+    """
+    input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
+    _check(input, "float")
+    if _on_cuda():
+        return _fma(value, tensor1 / tensor2, input)
+    return input + value * tensor1 / tensor2
+
+
+@method
+def float_power(input, exponent):
+    """input ** exponent in float64"""
+    if isinstance(input, torch.Tensor):
+        input = input.double()
+    if isinstance(exponent, torch.Tensor):
+        exponent = exponent.double()
+    return pow(input, exponent if isinstance(exponent, torch.Tensor) else float(exponent))
+
+
+@method
+def ldexp(input, other):
+    """input * 2 ** other"""
+    _check(other, "bool int float")
+    return input * pow(2.0, other)
+
+
+@native
+@method
+def lcm(input, other):
+    """the least common multiple
+
+    Source: aten/src/ATen/native/cuda/GcdLcmKernel.cu
+    """
+    _check(other, "int")
+    divisor = gcd(input, other)
+    return where(divisor == 0, 0, abs(input // where(divisor == 0, 1, divisor) * other))
+
+
+@native
+def _round_decimals(input, decimals):
+    _check(input, "float")
+    power = full_like(input, 10.0 ** abs(decimals))
+    return _round(input * power) / power if decimals > 0 else _round(input / power) * power
+
+
+@method
+def round(input, *, decimals=0):
+    """rounded to a number of decimals, halves to the even one"""
+    return _round(input) if decimals == 0 else _round_decimals(input, decimals)
+
+
+@method
+def frexp(input):
+    """the mantissa, of at least a half and less than 1, and the exponent as int32: mantissa * 2 ** exponent is input
+
+    Source: aten/src/ATen/native/cuda/UnaryFractionKernels.cu
+    """
+    _check(input, "float")
+    wide = input.dtype == torch.float64
+    x = input if wide else input.float()
+    width, bias, lift = (52, 1022, 54) if wide else (23, 126, 25)
+    mask = 2 * bias + 3
+    denormal = abs(x) < torch.finfo(x.dtype).tiny
+    bits = where(denormal, x * 2.0**lift, x).view(torch.int64 if wide else torch.int32)
+    field = (bits >> width) & mask
+    exponent = where(denormal, field - lift, field) - bias
+    mantissa = (bits & ~(mask << width) | bias << width).view(x.dtype)
+    whole = (x != 0) & isfinite(x)
+    return where(whole, mantissa, x).to(input.dtype), where(whole, exponent, 0).to(torch.int32)
+
+
+@method
+def diff(input, n=1, dim=-1):
+    """the differences of neighbours along a dim, n times over"""
+    for _ in range(n):
+        last = input.size(dim) - 1
+        input = input.narrow(dim, 1, last) - input.narrow(dim, 0, last)
+    return input
+
+
+@method
+def nextafter(input, other):
+    """the next floating-point number after input towards other"""
+    input, other = _promoted(input, other)
+    if input.dtype in (torch.float16, torch.bfloat16):
+        return _nextafter16(input, other)
+    return _nextafter(input, other)
+
+
+@native
+def _nextafter16(input, other):
+    """the next 16-bit float is one more or one less of its bits read as an integer"""
+    input, other = _promoted(input, other)
+    sign = -32768
+    bits, target = input.view(torch.int16), other.view(torch.int16)
+    size, target_size = bits & 32767, target & 32767
+    inwards = (size > target_size) | ((bits ^ target) < 0)
+    moved = where(inwards, bits - 1, bits + 1)
+    smallest = where(target_size == 0, target, (target & sign) | 1)
+    stepped = where(size == 0, smallest, where(bits == target, bits, moved)).view(input.dtype)
+    return where(isnan(input) | isnan(other), input + other, stepped)

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "frontend/library/builtin_tables.h"
+#include "frontend/tensor/device.h"
+#include "frontend/tensor/layouts.h"
+#include "frontend/tensor/promotion.h"
+#include "frontend/tensor/reindex.h"
+#include "frontend/tensor/tensors.h"
+
+// Constants: tensors of numbers that the author wrote, and the limits of dtypes.
+
+namespace ingot::frontend {
+namespace {
+
+/// Numbers in nested lists, as torch.tensor takes them.
+struct NumberTable {
+  std::vector<int64_t> sizes;
+  std::vector<ir::HostId> numbers;  ///< in row-major order
+};
+
+void read_numbers(Builder& builder, const Value& data, size_t depth, NumberTable& table) {
+  constexpr size_t kMostNumbers = 256;
+  const std::vector<Value>* items = data.items();
+  if (!items && !data.is_number()) {
+    builder.fail(fmt::format("torch.tensor takes numbers and nested lists of numbers, not {}", describe(data)),
+                 data.is_tensor() ? "put tensors together with torch.stack" : "");
+  }
+  const bool fits = items ? depth < table.sizes.size() && table.sizes[depth] == static_cast<int64_t>(items->size())
+                          : depth == table.sizes.size();
+  if (!fits) builder.fail("torch.tensor: the lists of a dim must all have the same length");
+  if (!items) {
+    if (table.numbers.size() == kMostNumbers) {
+      builder.fail(fmt::format("torch.tensor of more than {} numbers", kMostNumbers), "pass the table as a parameter");
+    }
+    table.numbers.push_back(data.number());
+    return;
+  }
+  for (const Value& item : *items) read_numbers(builder, item, depth + 1, table);
+}
+
+NumberTable read_table(Builder& builder, const Value& data) {
+  constexpr size_t kMostDims = 64;
+  NumberTable table;
+  for (const Value* at = &data; at->items(); at = &at->items()->front()) {
+    if (table.sizes.size() == kMostDims) builder.fail(fmt::format("torch.tensor of more than {} dims", kMostDims));
+    table.sizes.push_back(static_cast<int64_t>(at->items()->size()));
+    if (at->items()->empty()) builder.fail("torch.tensor of no numbers has no elements", "leave it away");
+  }
+  read_numbers(builder, data, 0, table);
+  return table;
+}
+
+/// The number of a table that `position` counts out, halving the choice at each step.
+ir::NodeId choose(Builder& builder, std::span<const ir::NodeId> numbers, ir::NodeId position, int64_t first) {
+  if (numbers.size() == 1) return numbers[0];
+  const size_t half = numbers.size() / 2;
+  const int64_t middle = first + static_cast<int64_t>(half);
+  ir::Graph& graph = builder.graph;
+  const ir::NodeId low = choose(builder, numbers.first(half), position, first);
+  const ir::NodeId high = choose(builder, numbers.subspan(half), position, middle);
+  const ir::NodeId is_low =
+      graph.add(ir::Op::Lt, ir::DType::Bool, {position, graph.scalar(ir::DType::I64, builder.integer(middle))});
+  return graph.add(ir::Op::Where, graph[low].dtype, {is_low, low, high});
+}
+
+Value call_tensor(Builder& builder, const Builtin&, Args args) {
+  if (args[0].is_tensor()) return args[0];
+  const NumberTable table = read_table(builder, args[0]);
+  ir::DType type = ir::DType::Bool;
+  for (const ir::HostId number : table.numbers) type = std::max(type, type_of_number(builder, number));
+  if (!args[1].is_none()) type = require_dtype(builder, args[1]);
+  std::vector<ir::NodeId> nodes;
+  for (const ir::HostId number : table.numbers) {
+    nodes.push_back(number_tensor(builder, number, type, NumberCast::Rounded).tiles.front().node);
+  }
+  Shape shape;
+  for (const int64_t size : table.sizes) shape.push_back(builder.integer(size));
+  ir::NodeId position = builder.graph.scalar(ir::DType::I64, builder.integer(0));
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    position = index_binary(builder, ir::Op::Mul, position, shape[dim]);
+    position = builder.graph.add(ir::Op::Add, ir::DType::I64, {position, index_position(builder, shape, dim)});
+  }
+  Tensor result = whole(builder, builder.placed(choose(builder, nodes, position, 0)), type, shape);
+  result.on_host = is_host_device(builder, args[2]);
+  result.layout = record_contiguous(builder, shape);
+  return result;
+}
+
+/// torch.finfo(dtype) and torch.iinfo(dtype).
+Value call_limits(Builder& builder, const Builtin& self, Args args) {
+  const bool floating = self.name == "finfo";
+  if (floating && args[0].is_none()) return NumberLimits{builder.signature.default_dtype};
+  const ir::DType type = require_dtype(builder, args[0]);
+  if (ir::category(type) != (floating ? ir::Category::Floating : ir::Category::Integral)) {
+    builder.fail(fmt::format("torch.{}() takes {} dtype, not {}", self.name,
+                             floating ? "a floating-point" : "an integer", name_of(type)),
+                 type == ir::DType::Bool ? "" : fmt::format("torch.{} is for it", floating ? "iinfo" : "finfo"));
+  }
+  return NumberLimits{type};
+}
+
+}  // namespace
+
+std::vector<Builtin> constant_builtins() {
+  return {
+      {"tensor",
+       "(data, *, dtype=None, device=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_tensor,
+       "a number as a 0-dim tensor, nested lists of numbers as a tensor of constants"},
+      {"finfo",
+       "(dtype=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_limits,
+       "the limits of a floating-point dtype: eps, max, min, tiny, smallest_normal, resolution, bits"},
+      {"iinfo", "(dtype)", kFunction, kNoMethod, {}, call_limits, "the limits of an integer dtype: max, min, bits"},
+  };
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,86 @@
+"""Tests of values, and values put in the place of others."""
+
+
+@method
+def isposinf(input):
+    """whether it is +inf"""
+    return input == math.inf
+
+
+@method
+def isneginf(input):
+    """whether it is -inf"""
+    return input == -math.inf
+
+
+@method
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """whether abs(input - other) <= atol + rtol * abs(other)
+
+    Source: aten/src/ATen/native/TensorCompare.cpp, isclose
+    """
+    assert rtol >= 0 and atol >= 0, "rtol and atol must not be negative"
+    close = input == other
+    if equal_nan:
+        close = close | (isnan(input) & isnan(other))
+    if input.dtype == torch.bool:
+        input = input.to(_default_dtype())
+    if not input.is_floating_point() or other.dtype == torch.bool:
+        other = other.to(_default_dtype())
+    error = abs(input - other)
+    return close | (isfinite(error) & (error <= atol + abs(rtol * other)))
+
+
+@native
+@method
+def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
+    """NaN and the infinities replaced by numbers, by default 0 and the largest of the dtype
+
+    Source: aten/src/ATen/native/cuda/UnaryOpsKernel.cu
+    """
+    if not input.is_floating_point():
+        return input
+    above = torch.finfo(input.dtype).max if posinf is None else posinf
+    below = torch.finfo(input.dtype).min if neginf is None else neginf
+    nan = 0.0 if nan is None else nan
+    finite = where(input == math.inf, above, where(input == -math.inf, below, input))
+    return where(isnan(input), nan, finite)
+
+
+@native
+@method
+def heaviside(input, values):
+    """0 where input is negative, 1 where it is positive, values where it is 0
+
+    Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
+    """
+    _check(values, "bool int float")
+    _check_same_dtype(input, values)
+    return where(input == 0, values, (input > 0).to(input.dtype))
+
+
+@method
+def isreal(input):
+    """true: every tensor of the language is real"""
+    return ones_like(input, dtype=torch.bool)
+
+
+def fill(input, value):
+    """a number, or the value of a tensor without dims, in the shape and the dtype of input"""
+    if not isinstance(value, torch.Tensor):
+        return full_like(input, value)
+    if value.ndim != 0:
+        raise ValueError("fill takes a number, or a tensor without dims")
+    return where(ones_like(input, dtype=torch.bool), value.to(input.dtype), input)
+
+
+@method
+def masked_fill(input, mask, value):
+    """value where the mask holds, elsewhere input"""
+    if isinstance(value, torch.Tensor):
+        if value.ndim != 0:
+            raise ValueError("masked_fill takes a number, or a tensor without dims")
+        value = value.to(input.dtype)
+    else:
+        value = full_like(input, value)
+    return where(mask, value, input).contiguous()

@@ -1,0 +1,88 @@
+"""Exponentials, logarithms and angles."""
+
+
+@native
+@method
+def logaddexp(input, other):
+    """log(exp(input) + exp(other)) without overflow
+
+    Source: aten/src/ATen/native/cuda/LogAddExpKernel.cu
+    """
+    input, other = _promoted(input, other)
+    _check(input, "float")
+    finite = fmax(input, other) + log1p(exp(-abs(input - other)))
+    return where(isinf(input) & (input == other), input, finite)
+
+
+@native
+@method
+def logaddexp2(input, other):
+    """log2(2**input + 2**other) without overflow
+
+    Source: aten/src/ATen/native/cuda/LogAddExpKernel.cu
+    """
+    input, other = _promoted(input, other)
+    _check(input, "float")
+    finite = _fma(log1p(exp2(-abs(input - other))), 1.4426950408889634, fmax(input, other))
+    return where(isinf(input) & (input == other), input, finite)
+
+
+@native
+@method
+def xlogy(input, other):
+    """input * log(other), 0 where input is 0 and other is not NaN
+
+    Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
+    """
+    input, other = _floating(input, other)
+    return where(isnan(other), other, where(input == 0, 0.0, input * log(other)))
+
+
+@native
+@method
+def sinc(input):
+    """sin(pi * input) / (pi * input), 1 at 0
+
+    Source: aten/src/ATen/native/cuda/UnarySpecialOpsKernel.cu
+    """
+    (input,) = _floating(input)
+    angle = input * 3.141592653589793
+    return where(input == 0, 1.0, sin(angle) / angle)
+
+
+@native
+@method
+def logit(input, eps=None):
+    """log(input / (1 - input)), input first held between eps and 1 - eps
+
+    Source: aten/src/ATen/native/cuda/UnarySpecialOpsKernel.cu
+    """
+    (input,) = _floating(input)
+    if eps is not None:
+        low = full_like(input, eps)
+        high = 1 - low
+        input = where(input < low, low, where(input > high, high, input))
+    return log(input / (1 - input))
+
+
+@method
+def deg2rad(input):
+    """degrees as radians"""
+    return input * 0.017453292519943295
+
+
+@method
+def rad2deg(input):
+    """radians as degrees"""
+    return input * 57.29577951308232
+
+
+@native
+@method
+def angle(input):
+    """of real numbers: pi where input is negative, else 0
+
+    Source: aten/src/ATen/native/cuda/UnaryComplexKernels.cu
+    """
+    (x,) = _floating(input)
+    return where(isnan(x), x, where(x < 0, full_like(x, math.pi), 0.0))

@@ -1,0 +1,96 @@
+"""The gamma function's relatives. Lgamma, igamma, igammac and zeta are primitives (ir/ops.def)."""
+
+
+@method
+def mvlgamma(input, p):
+    """the multivariate log-gamma function of dimension p
+
+    Source: aten/src/ATen/native/UnaryOps.cpp, mvlgamma
+    """
+    _check(input, "int float")
+    if p < 1:
+        raise ValueError("p has to be greater than or equal to 1")
+    total = 0.0
+    for i in range(p):
+        total = total + lgamma(input + (0.5 * i - 0.5 * (p - 1)))
+    return total + p * (p - 1) * math.log(math.pi) * 0.25
+
+
+multigammaln = mvlgamma
+
+
+@native
+@method
+def digamma(input):
+    """the derivative of lgamma
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, digamma_string (Cephes's psi, Stephen L. Moshier)
+    """
+    (input,) = _floating(input)
+    negative = input < 0
+    # pi / tan(pi x), of the fraction alone and in double: that of x itself loses it.
+    wide = input.double()
+    reflected = -(math.pi / tan(math.pi * (wide - trunc(wide)))).to(input.dtype)
+    x = where(negative, 1 - input, input)
+    result = where(negative, reflected, 0.0) if _on_cuda() else zeros_like(x)
+    for _ in range(10):
+        short = x < 10
+        result = where(short, result - 1 / x, result)
+        x = where(short, x + 1, x)
+    square = 1 / (x * x)
+    coefficients = [
+        0.08333333333333333, -0.021092796092796094, 0.007575757575757576, -0.004166666666666667,
+        0.003968253968253968, -0.008333333333333333, 0.08333333333333333,
+    ]
+    correction = where(x < 1e17, square * _polynomial(square, coefficients), 0.0)
+    if _on_cuda():
+        far = log(x) - 0.5 / x - correction + result
+    else:
+        far = result + log(x) - 0.5 / x - correction
+    value = where(x == 10, result + 2.251752589066721, far)
+    if not _on_cuda():
+        value = where(negative, value + reflected, value)
+    value = where(negative & (input == trunc(input)), math.nan, value)
+    return where(input == 0, copysign(full_like(input, math.inf), -input), value)
+
+
+psi = digamma
+
+
+@native
+def _trigamma(input):
+    (x,) = _floating(input)
+    low = x < 0.5
+    pi = full_like(x, math.pi)
+    sine = sin(pi * x)
+    result = where(low, -(pi * pi) / (sine * sine), 0.0)
+    x = where(low, 1 - x, x)
+    for _ in range(6):
+        result = result + 1 / (x * x)
+        x = x + 1
+    inverse = 1 / (x * x)
+    series = _fma(-inverse, _fma(-inverse, 1.0 / 42, 1.0 / 30), 1.0 / 6)
+    result = result + _fma(inverse, series, 1 + 1 / (2 * x)) / x
+    return where(low, -result, result)
+
+
+@native
+def _polygamma(n, input):
+    (x,) = _floating(input)
+    factorial = exp(lgamma(full_like(x, n + 1)))
+    return (factorial if n % 2 else -factorial) * zeta(n + 1, x)
+
+
+@method
+def polygamma(n, input):
+    """the derivative of order n of digamma
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, trigamma_string and polygamma_string
+    """
+    if isinstance(n, torch.Tensor):  # as a method
+        n, input = input, n
+    if n < 0:
+        raise ValueError("polygamma(n, x) does not support negative n")
+    if n == 0:
+        return digamma(input)
+    return _trigamma(input) if n == 1 else _polygamma(n, input)

@@ -1,0 +1,196 @@
+"""Orthogonal polynomials: PyTorch's recurrences in n, and its closed forms where it has them."""
+
+
+def _degree(x, n):
+    """both in their common floating dtype, n without its fraction"""
+    x, n = _floating(x, n)
+    return x, trunc(n)
+
+
+def _is_even(n):
+    return fmod(n, 2) == 0
+
+
+def _one(positive, n):
+    """1, or -1 where it is not positive"""
+    return where(positive, ones_like(n), -1.0)
+
+
+def _recurrence(twice_x, first, n, closed):
+    """Chebyshev's, where no closed form is taken"""
+    return where(n == 0, 1.0, _chebyshev_recurrence(twice_x, first, where(closed, 0.0, n)))
+
+
+def _chosen(n, closed, closed_value, steps):
+    return where(n < 0, 0.0, where(closed, closed_value, steps))
+
+
+@native
+def chebyshev_polynomial_t(input, n):
+    """Chebyshev's polynomial of the first kind, of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_t_string
+    """
+    x, n = _degree(input, n)
+    return _chebyshev_t(x, n, abs(x) == 1, (x > 0) | _is_even(n))
+
+
+@native
+def shifted_chebyshev_polynomial_t(input, n):
+    """chebyshev_polynomial_t(2 * input - 1, n)
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, shifted_chebyshev_polynomial_t_string
+    """
+    x, n = _degree(input, n)
+    return _chebyshev_t(x + x - 1, n, (x == 0) | (x == 1), (x == 1) | _is_even(n))
+
+
+def _chebyshev_t(x, n, at_end, is_one):
+    inside = (n > 6) & (abs(x) < 1)
+    steps = _recurrence(x + x, x, n, at_end | inside)
+    value = where(at_end, _one(is_one, n), cos(n * acos(x)))
+    return _chosen(n, at_end | inside, value, steps)
+
+
+@native
+def chebyshev_polynomial_u(input, n):
+    """Chebyshev's polynomial of the second kind, of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_u_string
+    """
+    x, n = _degree(input, n)
+    return _chebyshev_u(x, n, abs(x) == 1, (x > 0) | _is_even(n), 8)
+
+
+@native
+def shifted_chebyshev_polynomial_u(input, n):
+    """chebyshev_polynomial_u(2 * input - 1, n)
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, shifted_chebyshev_polynomial_u_string
+    """
+    x, n = _degree(input, n)
+    return _chebyshev_u(x + x - 1, n, (x == 0) | (x == 1), (x == 1) | _is_even(n), 6)
+
+
+def _chebyshev_u(x, n, at_end, is_positive, largest):
+    inside = (n > largest) & (abs(x) < 1)
+    steps = _recurrence(x + x, x + x, n, at_end | inside)
+    angle = acos(x)
+    multiple, sine = (n + 1) * angle, sin(angle)
+    value = where(sine != 0, sin(multiple) / sine, (n + 1) * cos(multiple) / x)
+    value = where(at_end, where(is_positive, n + 1, -(n + 1)), value)
+    return _chosen(n, at_end | inside, value, steps)
+
+
+@native
+def chebyshev_polynomial_v(input, n):
+    """Chebyshev's polynomial of the third kind, of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_v_string
+    """
+    x, n = _degree(input, n)
+    return _chebyshev_v(x, n, abs(x) == 1, x > 0, 8)
+
+
+@native
+def shifted_chebyshev_polynomial_v(input, n):
+    """chebyshev_polynomial_v(2 * input - 1, n)
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, shifted_chebyshev_polynomial_v_string
+    """
+    x, n = _degree(input, n)
+    return _chebyshev_v(x + x - 1, n, (x == 0) | (x == 1), x == 1, 6)
+
+
+def _chebyshev_v(x, n, at_end, is_one, largest):
+    inside = (n > largest) & (abs(x) < 1)
+    steps = _recurrence(x + x, x + x - 1, n, at_end | inside)
+    angle = acos(x)
+    odd = n + n + 1
+    at_minus_one = where(_is_even(n), odd, -odd)
+    value = cos((n + 0.5) * angle) / cos(angle / 2)
+    value = where(sin(angle / 2) != 1, value, at_minus_one)
+    value = where(at_end, where(is_one, 1.0, at_minus_one), value)
+    return _chosen(n, at_end | inside, value, steps)
+
+
+@native
+def chebyshev_polynomial_w(input, n):
+    """Chebyshev's polynomial of the fourth kind, of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, chebyshev_polynomial_w_string
+    """
+    x, n = _degree(input, n)
+    near_one = where(x > 0, n + n + 1, _one(_is_even(n), n))
+    return _chebyshev_w(x, n, abs(x) == 1, x > 0, near_one, 8)
+
+
+@native
+def shifted_chebyshev_polynomial_w(input, n):
+    """chebyshev_polynomial_w(2 * input - 1, n)
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, shifted_chebyshev_polynomial_w_string
+    """
+    x, n = _degree(input, n)
+    return _chebyshev_w(x + x - 1, n, (x == 0) | (x == 1), x == 1, _one(_is_even(n), n), 4)
+
+
+def _chebyshev_w(x, n, at_end, is_one, near_one, largest):
+    inside = (n > largest) & (abs(x) < 1)
+    steps = _recurrence(x + x, x + x + 1, n, at_end | inside)
+    angle = acos(x)
+    at_minus_one = _one(_is_even(n), n)
+    value = sin((n + 0.5) * angle) / sin(angle / 2)
+    value = where(cos(angle / 2) != 1, value, near_one)
+    value = where(at_end, where(is_one, n + n + 1, at_minus_one), value)
+    return _chosen(n, at_end | inside, value, steps)
+
+
+def _hermite(x, n, ax, a):
+    largest = 512 if x.dtype == torch.float64 else 128
+    steps = _hermite_recurrence(ax, full_like(x, a), where(n > largest, 0.0, n))
+    result = where(n > largest, math.nan, steps)
+    return where(n < 0, 0.0, where(n == 0, 1.0, result))
+
+
+@native
+def hermite_polynomial_h(input, n):
+    """the physicists' Hermite polynomial of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, hermite_polynomial_h_string
+    """
+    x, n = _degree(input, n)
+    return _hermite(x, n, x + x, 2.0)
+
+
+@native
+def hermite_polynomial_he(input, n):
+    """the probabilists' Hermite polynomial of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, hermite_polynomial_he_string
+    """
+    x, n = _degree(input, n)
+    return _hermite(x, n, x, 1.0)
+
+
+@native
+def laguerre_polynomial_l(input, n):
+    """Laguerre's polynomial of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, laguerre_polynomial_l_string
+    """
+    x, n = _degree(input, n)
+    return where(n < 0, 0.0, where((x == 0) | (n == 0), 1.0, _laguerre_recurrence(x, where(x == 0, 0.0, n))))
+
+
+@native
+def legendre_polynomial_p(input, n):
+    """Legendre's polynomial of degree n
+
+    Source: aten/src/ATen/native/cuda/Math.cuh, legendre_polynomial_p_string
+    """
+    x, n = _degree(input, n)
+    at_end = abs(x) == 1
+    ends = _one((x > 0) | _is_even(n), n)
+    inside = where(n == 0, 1.0, _legendre_recurrence(x, where(at_end, 0.0, n)))
+    return where(n < 0, 0.0, where(at_end, ends, inside))

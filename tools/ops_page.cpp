@@ -1,0 +1,173 @@
+#include "tools/ops_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+
+namespace ingot::tools {
+namespace {
+
+using frontend::NameInfo;
+using ir::DType;
+
+constexpr std::string_view kHead = R"(# The names of the language
+
+Written by `ingot ops --markdown`; a test holds it to that. *Takes* lists the dtypes of which a call is accepted, on
+either device. *Formula* says whose it is: `primitive` is one operation of the hardware or of the C library (libm,
+CUDA's), `eager's ops` means that PyTorch computes it from other functions of this list, in the same order, and a path
+is the file of PyTorch whose kernel it repeats.
+
+| name | takes | gives | formula |
+| --- | --- | --- | --- |
+)";
+
+/// The names of the parameters that a call must give: those without defaults, up to a `*`.
+std::vector<std::string> required_parameters(std::string_view signature) {
+  std::vector<std::string> names;
+  std::string_view rest = signature.substr(1, signature.size() - 2);
+  while (!rest.empty() && rest[0] != '*') {
+    const std::string_view parameter = rest.substr(0, rest.find(", "));
+    if (parameter.find('=') != std::string_view::npos) break;
+    names.emplace_back(parameter);
+    rest.remove_prefix(std::min(rest.size(), parameter.size() + 2));
+  }
+  return names;
+}
+
+bool is_accepted(const frontend::Definition& call, frontend::Device device, DType type) {
+  frontend::ArgumentFact fact;
+  fact.dtype = type;
+  fact.rank = 2;
+  frontend::Signature signature;
+  signature.device = device;
+  signature.arguments = {fact};
+  const frontend::Actuals actuals{[](uint32_t, uint32_t) { return int64_t{2}; },
+                                  [](uint32_t) { return ir::HostValue::of(int64_t{1}); }};
+  try {
+    frontend::lower(call, signature, actuals);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The dtypes of which a call is accepted.
+std::vector<DType> accepted(const std::string& text) {
+  const auto call = frontend::define("def call(x): return " + text);
+  std::vector<DType> types;
+  for (int i = 0; i < ir::kDTypeCount; ++i) {
+    const auto type = static_cast<DType>(i);
+    if (is_accepted(*call, frontend::Device::Cpu, type) || is_accepted(*call, frontend::Device::Cuda, type)) {
+      types.push_back(type);
+    }
+  }
+  return types;
+}
+
+/// What stands for a parameter whose name says that it is no tensor like the others; nothing for all others.
+std::string_view argument_named(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
+      {"mask", "x > 0"}, {"condition", "x > 0"},     {"index", "x.long()"}, {"dim", "0"}, {"weight", "x[0]"},
+      {"value", "1"},    {"threshold", "1"},         {"tensors", "[x, x]"}, {"n", "1"},   {"p", "1"},
+      {"data", "[1]"},   {"dtype", "torch.float32"}, {"target", "x"},
+  };
+  const auto known = std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
+  return known == std::end(kKnown) ? std::string_view() : known->second;
+}
+
+/// Calls of a name on x, the plainest first.
+std::vector<std::string> calls_of(const NameInfo& info) {
+  std::vector<std::string> calls;
+  for (const std::string_view other : {"x", "1"}) {
+    std::string given;
+    for (const std::string& name : required_parameters(info.signature)) {
+      const std::string_view known = argument_named(name);
+      given += given.empty() && known.empty()
+                   ? "x"
+                   : (given.empty() ? "" : ", ") + std::string(known.empty() ? other : known);
+    }
+    if (info.signature.find("reduction=") != std::string::npos) given += ", reduction=\"none\"";
+    calls.push_back(info.is_function
+                        ? fmt::format("torch.{}({})", info.name, given)
+                        : fmt::format("x.{}({})", info.name, given.substr(std::min<size_t>(given.size(), 3))));
+  }
+  return calls;
+}
+
+std::vector<DType> dtypes_of(const NameInfo& info) {
+  for (const std::string& call : calls_of(info)) {
+    if (std::vector<DType> types = accepted(call); !types.empty()) return types;
+  }
+  return {};
+}
+
+std::string listed(const std::vector<DType>& types) {
+  if (types.empty() || types.size() == ir::kDTypeCount) return "any";
+  const auto has = [&](DType type) { return std::ranges::count(types, type) > 0; };
+  const auto all = [&](ir::Category category) {
+    for (int i = 0; i < ir::kDTypeCount; ++i) {
+      const auto type = static_cast<DType>(i);
+      if (ir::category(type) == category && !has(type)) return false;
+    }
+    return true;
+  };
+  std::string text;
+  const auto add = [&](std::string_view word) { text += (text.empty() ? "" : ", ") + std::string(word); };
+  if (has(DType::Bool)) add("bool");
+  for (const auto& [category, word] :
+       {std::pair{ir::Category::Integral, "integers"}, {ir::Category::Floating, "floats"}}) {
+    if (all(category)) {
+      add(word);
+      continue;
+    }
+    for (const DType type : types) {
+      if (ir::category(type) == category) add(ir::name_of(type));
+    }
+  }
+  return text;
+}
+
+std::string spelled(const NameInfo& info) {
+  std::string text = fmt::format("`{}{}`", info.name, info.signature);
+  if (!info.is_function) {  // x.name(…): the first parameter is x
+    const size_t comma = info.signature.find(", ");
+    text = fmt::format("`x.{}({}`", info.name, comma == std::string::npos ? ")" : info.signature.substr(comma + 2));
+  }
+  for (const std::string_view alias : info.aliases) text += fmt::format(", `{}`", alias);
+  return text;
+}
+
+/// A bar would end the cell.
+std::string cell(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
+  return text;
+}
+
+std::string formula(const NameInfo& info) {
+  if (!info.source.empty()) return std::string(info.source);
+  switch (info.kind) {
+    case NameInfo::Kind::Primitive:
+      return "primitive";
+    case NameInfo::Kind::Builtin:
+      return "";
+    case NameInfo::Kind::Library:
+      return "eager's ops";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ops_page(const std::vector<NameInfo>& names) {
+  std::string text(kHead);
+  for (const NameInfo& info : names) {
+    text += fmt::format("| {} | {} | {} | {} |\n", spelled(info), listed(dtypes_of(info)),
+                        cell(std::string(info.summary)), formula(info));
+  }
+  return text;
+}
+
+}  // namespace ingot::tools
