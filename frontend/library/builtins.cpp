@@ -14,8 +14,8 @@ struct Tables {
   std::unordered_map<std::string_view, const Builtin*> by_name;
 
   Tables() {
-    for (auto table :
-         {pointwise_builtins, view_builtins, type_builtins, factory_builtins, constant_builtins, index_builtins, refused_builtins}) {
+    for (auto table : {pointwise_builtins, view_builtins, type_builtins, factory_builtins, constant_builtins,
+                       index_builtins, refused_builtins}) {
       for (Builtin& row : table()) rows.push_back(row);
     }
     for (const Builtin& row : rows) {

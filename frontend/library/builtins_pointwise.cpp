@@ -18,9 +18,9 @@ constexpr std::array kTensorsOnly = {ir::Op::Maximum,   ir::Op::Minimum,    ir::
                                      ir::Op::LogicalOr, ir::Op::LogicalXor, ir::Op::Gcd,       ir::Op::Igamma,
                                      ir::Op::Igammac};
 /// Those that take one in place of `input` too.
-constexpr std::array kNumbersFirst = {ir::Op::Mul,       ir::Op::FloorDivide, ir::Op::Remainder, ir::Op::BitwiseAnd,
-                                      ir::Op::BitwiseOr, ir::Op::BitwiseXor,  ir::Op::ShiftLeft, ir::Op::ShiftRight,
-                                      ir::Op::Zeta};
+constexpr std::array kNumbersFirst = {ir::Op::Mul,        ir::Op::FloorDivide, ir::Op::Remainder,
+                                      ir::Op::BitwiseAnd, ir::Op::BitwiseOr,   ir::Op::BitwiseXor,
+                                      ir::Op::ShiftLeft,  ir::Op::ShiftRight,  ir::Op::Zeta};
 
 ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();
