@@ -112,8 +112,10 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   for (const ir::Result& result : graph->results)
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates});
   program.steps = graph->eager_layouts;
-  program.permutes = std::ranges::any_of(
-      program.steps, [](const ir::LayoutStep& step) { return step.kind == ir::LayoutStep::Kind::View; });
+  program.permutes = std::ranges::any_of(program.steps, [](const ir::LayoutStep& step) {
+    using Kind = ir::LayoutStep::Kind;
+    return step.kind == Kind::View || step.kind == Kind::ChannelsLast || step.kind == Kind::Gather;
+  });
 
   Compaction compaction(graph->host);
   for_each_id(program, [&](ir::HostId& id) { compaction.mark(id); });

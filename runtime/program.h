@@ -36,7 +36,7 @@ struct Program {
   std::vector<Check> checks;
   std::vector<Result> results;
   std::vector<ir::LayoutStep> steps;
-  /// Whether results may be laid out other than contiguously although all inputs are contiguous.
+  /// Whether results may be laid out other than contiguously although all inputs are row-major.
   bool permutes = false;
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides: another number is another
   /// bound call, though never another kernel.

@@ -58,9 +58,9 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
 }
 
 /// The strides of new results.
-void lay_out_results(const Program& program, std::span<const ir::Extents> params, bool all_contiguous,
+void lay_out_results(const Program& program, std::span<const ir::Extents> params, bool all_row_major,
                      std::span<const ir::HostValue> host, std::vector<ir::Extents>& results) {
-  if (all_contiguous && !program.permutes) {
+  if (all_row_major && !program.permutes) {
     for (ir::Extents& extents : results) extents.strides = ir::contiguous_strides(extents.sizes);
     return;
   }
@@ -97,12 +97,14 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
 Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = checked_host(program, facts);
-  bool all_contiguous = true;
+  // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
+  // own.
+  bool all_row_major = true;
   for (const Actual& actual : facts.actuals) {
     ir::Extents& extents = resolved.params.emplace_back();
     if (actual.kind != ArgumentKind::Tensor) continue;
     extents = extents_of(*actual.tensor);
-    all_contiguous &= actual.tensor->is_contiguous();
+    all_row_major &= actual.tensor->numel() > 0 && extents.strides == ir::contiguous_strides(extents.sizes);
   }
   for (const Program::Result& result : program.results) {
     ir::Extents& extents = resolved.results.emplace_back();
@@ -112,7 +114,7 @@ Resolved resolve(const Program& program, const Facts& facts, const codegen::Opti
   check_destinations(program, facts, resolved.destinations, resolved.results);
   const auto is_new = [](const Destination& to) { return to.kind == Destination::Kind::New; };
   if (std::ranges::any_of(resolved.destinations, is_new))
-    lay_out_results(program, resolved.params, all_contiguous, resolved.host, resolved.results);
+    lay_out_results(program, resolved.params, all_row_major, resolved.host, resolved.results);
 
   const bool aliases = place_results(program, facts, options.check_indices, resolved);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {

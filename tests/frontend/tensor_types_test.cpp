@@ -125,6 +125,38 @@ TEST(TensorTypes, WhatPyTorchRefusesIsRefusedInItsWords) {
   }
 }
 
+TEST(TensorTypes, ANumberStandsFirstWherePyTorchTakesIt) {
+  for (const char* name : {"mul", "multiply", "add", "sub", "subtract", "div", "divide", "true_divide", "pow",
+                           "remainder", "floor_divide", "xlogy", "float_power"}) {
+    EXPECT_EQ(refusal(std::string("torch.") + name + "(2.0, x)", {"f32:3"}), "accepted") << name;
+  }
+  for (const char* name : {"eq", "lt", "fmod", "maximum", "atan2", "copysign", "hypot", "logical_and"}) {
+    const std::string message = refusal(std::string("torch.") + name + "(2.0, x)", {"f32:3"});
+    EXPECT_NE(message.find("a tensor as its first argument, not a number"), std::string::npos) << name << message;
+  }
+}
+
+TEST(TensorTypes, MemoryFormatsDecideStrides) {
+  using Kind = ir::LayoutStep::Kind;
+  const auto kind = [](const std::string& text) {
+    const ir::Graph graph = Call{"f32:2x3x4x5"}.lower(text);
+    return graph.eager_layouts[graph.results[0].layout].kind;
+  };
+  for (const char* text :
+       {"x.contiguous(memory_format=torch.channels_last)", "x.half(memory_format=torch.channels_last)",
+        "x.clone(memory_format=torch.channels_last)", "x.to(memory_format=torch.channels_last)",
+        "torch.zeros_like(x, memory_format=torch.channels_last)"}) {
+    EXPECT_EQ(kind(text), Kind::ChannelsLast) << text;
+  }
+  EXPECT_EQ(kind("x.clone(memory_format=torch.contiguous_format)"), Kind::Contiguous);
+  EXPECT_EQ(kind("x.clone(memory_format=torch.preserve_format)"), Kind::Preserve);
+  EXPECT_NE(refusal("x.clone(memory_format=torch.channels_last)", {"f32:3x4x5"})
+                .find("required rank 4 tensor to use channels_last format"),
+            std::string::npos);
+  EXPECT_NE(refusal("x.contiguous(memory_format=torch.preserve_format)", {"f32:3"}).find("preserve memory format"),
+            std::string::npos);
+}
+
 TEST(TensorTypes, WhatTheLanguageHasNotSaysWhatToDo) {
   const Refused cases[] = {
       {"x.sum()", {"f32:3"}, "reductions are not in the language yet", "reduce the op's result"},

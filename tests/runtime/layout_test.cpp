@@ -71,6 +71,36 @@ TEST(Layouts, ViewsPermuteResults) {
   expect_same(flip(x), x.flip(0) * x.slice(1, 0, 1));
 }
 
+TEST(Layouts, DimsOfSizeOneAndZeroHaveEagersStrides) {
+  const Op op("def f(x, y):\n    return x * 2, x * 2 + y, relu(x) * 2 + y\n");
+  const auto like = [](at::IntArrayRef sizes, at::MemoryFormat format) {
+    return at::empty(sizes, at::TensorOptions().memory_format(format)).fill_(1);
+  };
+  const std::vector<std::vector<int64_t>> shapes = {
+      {2, 1, 4, 5}, {1, 1, 3, 1}, {2, 3, 1, 1}, {2, 0, 4, 5}, {0, 3, 4, 1}};
+  for (const std::vector<int64_t>& sizes : shapes) {
+    for (const auto x_format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+      for (const auto y_format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+        const at::Tensor x = like(sizes, x_format), y = like(sizes, y_format);
+        const Argument arguments[] = {x, y};
+        const std::vector<at::Tensor> results = op.call(arguments);
+        expect_same(results[0], x * 2);
+        expect_same(results[1], x * 2 + y);
+        expect_same(results[2], at::relu(x) * 2 + y);
+      }
+    }
+  }
+}
+
+TEST(Layouts, MemoryFormatsAreThoseAskedFor) {
+  const at::Tensor x = at::randn({2, 3, 4, 5});
+  const Op op("def f(x):\n    return (x * 2).contiguous(memory_format=torch.channels_last)\n");
+  expect_same(op(x), (x * 2).contiguous(at::MemoryFormat::ChannelsLast));
+  const Op clone("def f(x):\n    return x.clone(memory_format=torch.contiguous_format)\n");
+  const at::Tensor nhwc = x.contiguous(at::MemoryFormat::ChannelsLast);
+  expect_same(clone(nhwc), nhwc.clone(at::MemoryFormat::Contiguous));
+}
+
 TEST(Layouts, HighRank) {
   const Op op("def f(x, y):\n    return x + y\n");
   const at::Tensor x = at::randn({2, 1, 3, 1, 2, 1, 3, 1, 2}), y = at::randn({1, 2, 1, 3, 1, 2, 1, 3, 2});
