@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,5 +25,13 @@ std::string plan_text(const ir::Graph& graph, const Outline& outline, const std:
                       const Target& target, const Options& options);
 Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                 const Target& target, const Options& options, std::string_view author_text);
+
+/// The functions without header comment and prelude, to be joined with others. `suffix` goes behind the name of each,
+/// so that those of many sources are told apart.
+Source generate_functions(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                          const Target& target, const Options& options, std::string_view suffix);
+
+/// One translation unit of what `generate_functions` gave for one kind of target: a prelude for all of it.
+std::string join(Target::Kind target, std::span<const Source> sources);
 
 }  // namespace ingot::codegen

@@ -78,6 +78,7 @@ PyObject* module_language(PyObject*, PyObject*) try {
 PyMethodDef methods[] = {
     {"counters", module_counters, METH_NOARGS, "What the process has done so far, as a dict."},
     {"cache_info", module_cache_info, METH_NOARGS, "The folder of compiled kernels, as a dict."},
+    {"_prepare_all", prepare_all, METH_O, nullptr},
     {"language", module_language, METH_NOARGS,
      "Every name of the language: (name, kind, aliases, is_function, is_method, summary)."},
     {nullptr, nullptr, 0, nullptr},

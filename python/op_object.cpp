@@ -147,6 +147,19 @@ PyObject* op_prepare(PyObject* object, PyObject* const* args, Py_ssize_t count, 
   });
 }
 
+/// A call of the list that `prepare_all` takes: (op, what _vectorcall_ takes, the names of the last of these).
+struct ListedCall {
+  PyObject *op, *values, *names;
+
+  explicit ListedCall(PyObject* item) {
+    if (!PyArg_ParseTuple(item, "OO!O!", &op, &PyTuple_Type, &values, &PyTuple_Type, &names)) throw python_error();
+  }
+  ArgumentList arguments() const {
+    const auto count = static_cast<size_t>(PyTuple_GET_SIZE(values) - PyTuple_GET_SIZE(names));
+    return bind(form_of(self_of(op)), reinterpret_cast<PyTupleObject*>(values)->ob_item, count, names, nullptr);
+  }
+};
+
 Stage stage_named(std::string_view name) {
   if (name == "ast") return Stage::Ast;
   if (name == "ir") return Stage::Ir;
@@ -356,6 +369,24 @@ PyMemberDef op_members[] = {
 };
 
 }  // namespace
+
+PyObject* prepare_all(PyObject*, PyObject* list) {
+  return guarded([&]() -> PyObject* {
+    std::vector<PlannedCall> calls;
+    std::vector<ArgumentList> arguments;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+      const ListedCall call(PyList_GET_ITEM(list, i));
+      calls.push_back({op_of(call.op), {}});
+      arguments.push_back(call.arguments());
+    }
+    for (size_t i = 0; i < calls.size(); ++i) calls[i].arguments = arguments[i];
+    {
+      WithoutGil released;
+      prepare(calls);
+    }
+    return Py_NewRef(Py_None);
+  });
+}
 
 bool add_op_type(PyObject* module) {
   PyType_Slot slots[] = {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+
 #include "base/error.h"
 #include "runtime/op_state.h"
 
@@ -48,5 +50,22 @@ std::string Op::emit(Stage stage, std::span<const Argument> arguments, EmitTarge
 const std::string& Op::name() const { return state_->definition().name(); }
 std::span<const frontend::Parameter> Op::parameters() const { return state_->definition().parameters(); }
 std::string_view Op::text() const { return state_->definition().text(); }
+
+void prepare(std::span<const PlannedCall> calls) {
+  std::exception_ptr failure;
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  runtime::LaunchBatch batch(runtime::default_runtime().launches);
+  for (const PlannedCall& call : calls) attempt([&] { call.op.state().prepare(call.arguments, batch); });
+  attempt([&] { batch.compile(); });
+  // What else a first call does; kernels of a GPU are still to be compiled, too.
+  for (const PlannedCall& call : calls) attempt([&] { call.op.prepare(call.arguments); });
+  if (failure) std::rethrow_exception(failure);
+}
 
 }  // namespace ingot

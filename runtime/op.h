@@ -83,4 +83,15 @@ class Op {
   std::shared_ptr<const OpState> state_;
 };
 
+/// A call to come.
+struct PlannedCall {
+  Op op;
+  std::span<const Argument> arguments;
+};
+
+/// As Op::prepare, of many calls at once. Kernels of the CPU are compiled some dozens to a file and several files at a
+/// time: each costs a tenth of what it would alone. All that can be prepared is, whatever fails.
+/// Errors: those of Op::prepare, the first.
+void prepare(std::span<const PlannedCall> calls);
+
 }  // namespace ingot

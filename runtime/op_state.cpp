@@ -23,6 +23,10 @@ void keep_returned(const runtime::BoundCall& call, Results& results) {
   results.resize(kept);
 }
 
+bool launches_anything(const runtime::Resolved& resolved) {
+  return std::ranges::any_of(resolved.geometries, [](const auto& geometry) { return geometry.numel > 0; });
+}
+
 }  // namespace
 
 OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime)
@@ -52,37 +56,44 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
   runtime::gather(*definition_, arguments, outs, known, Purpose::Call, facts);
   if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
 
-  const runtime::Programs::Found program = programs_.find(facts);
-  if (!known.covers(program.watched)) {
-    // The facts as they were written lack something on which this call depends.
-    watch(program.watched);
-    facts = {};
-    runtime::gather(*definition_, arguments, outs, watched(), Purpose::Call, facts);
-  }
-  const std::shared_ptr<const runtime::BoundCall> call = bind(program.program, facts);
+  const std::shared_ptr<const runtime::BoundCall> call = bind(program(arguments, outs, known, facts), facts);
   if (const runtime::BoundCall* kept = bound_.insert(facts.words, call)) return {kept, nullptr};
   return {call.get(), call};
 }
 
+std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argument> arguments,
+                                                         std::span<const at::Tensor> outs,
+                                                         const runtime::Watched& known, Facts& facts) const {
+  const runtime::Programs::Found found = programs_.find(facts);
+  if (!known.covers(found.watched)) {
+    // The facts as they were written lack something on which this call depends.
+    watch(found.watched);
+    facts = {};
+    runtime::gather(*definition_, arguments, outs, watched(), Purpose::Call, facts);
+  }
+  return found.program;
+}
+
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
                                                         const Facts& facts) const {
-  const bool on_cuda = facts.device.is_cuda();
-  const codegen::Options options = codegen_options(on_cuda);
-  const runtime::Resolved resolved = runtime::resolve(*program, facts, options);
+  const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
   std::shared_ptr<const runtime::Launch> launch;
-  const auto has_elements = [](const codegen::KernelGeometry& geometry) { return geometry.numel > 0; };
-  if (std::ranges::any_of(resolved.geometries, has_elements)) {
-    codegen::Target target;
-    if (on_cuda) target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index())};
-    launch = runtime_.launches.get({.program = *program,
-                                    .layouts = resolved.layouts,
-                                    .target = target,
-                                    .options = options,
-                                    .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
-                                    .graph = [&] { return program->graph ? program->graph : programs_.graph(facts); },
-                                    .author_text = definition_->text()});
-  }
+  if (launches_anything(resolved)) launch = runtime_.launches.get(request(program, resolved, facts));
   return std::make_shared<const runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
+}
+
+runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Program>& program,
+                                        const runtime::Resolved& resolved, const Facts& facts) const {
+  const bool on_cuda = facts.device.is_cuda();
+  codegen::Target target;
+  if (on_cuda) target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index())};
+  return {.program = *program,
+          .layouts = resolved.layouts,
+          .target = target,
+          .options = codegen_options(on_cuda),
+          .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
+          .graph = [&] { return program->graph ? program->graph : programs_.graph(facts); },
+          .author_text = definition_->text()};
 }
 
 void OpState::call(std::span<const Argument> arguments, Results& results) const {
@@ -103,6 +114,15 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
 void OpState::prepare(std::span<const Argument> arguments) const {
   Facts facts;
   find(arguments, {}, facts);
+}
+
+void OpState::prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const {
+  Facts facts;
+  const runtime::Watched known = watched();
+  runtime::gather(*definition_, arguments, {}, known, Purpose::Call, facts);
+  const std::shared_ptr<const runtime::Program> found = program(arguments, {}, known, facts);
+  const runtime::Resolved resolved = runtime::resolve(*found, facts, codegen_options(facts.device.is_cuda()));
+  if (launches_anything(resolved)) batch.add(request(found, resolved, facts));
 }
 
 }  // namespace ingot

@@ -35,6 +35,8 @@ class OpState {
   void call(std::span<const Argument> arguments, Results& results) const;
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const;
   void prepare(std::span<const Argument> arguments) const;
+  /// Adds the kernels of such a call to the batch.
+  void prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const;
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
 
   /// The graph that kernels for these arguments are made of (simplified, calls dissolved).
@@ -53,8 +55,14 @@ class OpState {
   void watch(const runtime::Watched& more) const;
   /// Writes the facts and finds, or makes, the call for them.
   Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Facts& facts) const;
+  /// The program for the facts, which are written anew where `known` lacks what it watches.
+  std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
+                                                  const runtime::Watched& known, runtime::Facts& facts) const;
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::Facts& facts) const;
+  /// Which kernels the call needs; borrows all three.
+  runtime::LaunchRequest request(const std::shared_ptr<const runtime::Program>& program,
+                                 const runtime::Resolved& resolved, const runtime::Facts& facts) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
   std::shared_ptr<const frontend::Definition> definition_;

@@ -17,9 +17,9 @@ import torch as _torch  # noqa: F401  first: the extension's libraries are PyTor
 
 from . import _ingot
 from ._ingot import Error, __version__
-from .op import Op, op
+from .op import Op, op, prepare_all
 
-__all__ = ["Counters", "Error", "Name", "Op", "__version__", "cache_info", "counters", "language", "op"]
+__all__ = ["Counters", "Error", "Name", "Op", "__version__", "cache_info", "counters", "language", "op", "prepare_all"]
 
 
 class Counters(typing.NamedTuple):

@@ -12,7 +12,7 @@ from . import trace as _trace
 from .capture import Text, capture, snippet, unwrapped
 from .reference import Reference
 
-__all__ = ["Op", "op"]
+__all__ = ["Op", "op", "prepare_all"]
 
 _ANNOTATIONS = {"": inspect.Parameter.empty, "float": float, "int": int, "bool": bool, "Tensor": "Tensor"}
 
@@ -101,6 +101,22 @@ class Op(_ingot.Op):
 
     def __repr__(self):
         return f"<ingot.Op {self.name}{self.signature}>"
+
+
+def prepare_all(calls: typing.Iterable[tuple]) -> None:
+    """Compiles and loads what the calls would need, and launches nothing: `op.prepare` of many at once.
+
+    A call is (op, arguments) or (op, arguments, keywords). Kernels of the CPU are compiled some dozens to a file, and a
+    file to a processor at a time: each costs a tenth of what it would alone. Whatever cannot be prepared, the rest is;
+    then the first `ingot.Error` is raised.
+    """
+    listed = []
+    for made, arguments, *rest in calls:
+        if not isinstance(made, Op):
+            raise TypeError(f"prepare_all takes ingot's ops, not a {type(made).__name__}")
+        keywords = rest[0] if rest else {}
+        listed.append((made, (*arguments, *keywords.values()), tuple(keywords)))
+    _ingot._prepare_all(listed)
 
 
 def _restored(text: Text, numerics: str, debug: bool) -> Op:

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "frontend/frontend.h"
+#include "runtime/op_state.h"
+#include "tests/runtime/support.h"
+#include "tests/scratch.h"
+
+// Kernels that are compiled together: each is what it would be alone, in memory, on disk, and where a record is gone.
+
+namespace ingot {
+namespace {
+
+using namespace testing_support;
+using runtime::Scratch;
+
+/// Ops of one name, whose kernels have to be told apart, of several numerics and of two results.
+struct Ops {
+  explicit Ops(runtime::Runtime& runtime) {
+    for (int k = 0; k < 5; ++k) {
+      const std::string text = fmt::format("def f(x, y):\n    return relu(x) * {0} + y, x - {0}\n", k);
+      const auto source = std::make_shared<const Source>("op.py", text);
+      OpOptions options;
+      if (k == 4) options.numerics = Numerics::Fast;
+      states.push_back(std::make_unique<OpState>(frontend::define(source), options, runtime));
+    }
+  }
+  std::vector<std::unique_ptr<OpState>> states;
+};
+
+struct BatchTest : testing::Test {
+  const Scratch scratch;
+  const at::Tensor x = at::randn({7, 5}), y = at::randn({5}), turned = at::randn({5, 7}).t();
+  const std::vector<std::vector<Argument>> calls = {{x, y}, {turned, y}, {x, turned}};
+
+  void expect_right(const Ops& ops, runtime::Runtime& runtime, uint64_t compiles) {
+    const uint64_t before = runtime.tally.compiles;
+    for (size_t k = 0; k < ops.states.size(); ++k)
+      for (const std::vector<Argument>& call : calls) {
+        Results results;
+        ops.states[k]->call(call, results);
+        const at::Tensor &a = *call[0].tensor(), &b = *call[1].tensor();
+        expect_same(results[0], at::relu(a) * static_cast<int64_t>(k) + b);
+        expect_same(results[1], a - static_cast<int64_t>(k));
+      }
+    EXPECT_EQ(runtime.tally.compiles - before, compiles);
+  }
+};
+
+TEST_F(BatchTest, CompilesAFileOfEachNumericsAndLeavesNothingToTheCalls) {
+  runtime::Runtime runtime{runtime::Store(scratch.path())};
+  const Ops ops(runtime);
+  runtime::LaunchBatch batch(runtime.launches);
+  for (int twice = 0; twice < 2; ++twice)
+    for (const auto& op : ops.states)
+      for (const std::vector<Argument>& call : calls) op->prepare(call, batch);
+  batch.compile();
+  EXPECT_EQ(runtime.tally.compiles, 2u);
+  EXPECT_EQ(runtime.tally.launches, 0u);
+  expect_right(ops, runtime, 0);
+}
+
+TEST_F(BatchTest, IsFoundOnDiskAndMadeAnewWhereItsLibraryIsGone) {
+  {
+    runtime::Runtime runtime{runtime::Store(scratch.path())};
+    const Ops ops(runtime);
+    runtime::LaunchBatch batch(runtime.launches);
+    for (const auto& op : ops.states)
+      for (const std::vector<Argument>& call : calls) op->prepare(call, batch);
+    batch.compile();
+  }
+  {
+    runtime::Runtime runtime{runtime::Store(scratch.path())};
+    const Ops ops(runtime);
+    runtime::LaunchBatch batch(runtime.launches);
+    ops.states[0]->prepare(calls[0], batch);
+    batch.compile();
+    expect_right(ops, runtime, 0);
+    EXPECT_EQ(runtime.tally.plans, 0u);
+  }
+  size_t removed = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(scratch.path()))
+    if (file.path().filename().string().find("library") != std::string::npos)
+      removed += std::filesystem::remove(file.path());
+  EXPECT_EQ(removed, 2u);
+  runtime::Runtime runtime{runtime::Store(scratch.path())};
+  expect_right(Ops(runtime), runtime, 15);
+}
+
+TEST(Prepare, WhatCannotBePreparedDoesNotKeepTheRestFromIt) {
+  const Op good("def good(x):\n    return x * 2 + " + std::to_string(::getpid()) + "\n"), bad("x.view(3)");
+  const at::Tensor x = at::randn({8});
+  const Argument arguments[] = {x};
+  const PlannedCall planned[] = {{bad, arguments}, {good, arguments}};
+  EXPECT_NE(error_of([&] { prepare(planned); }).find("view"), std::string::npos);
+  EXPECT_EQ(growth([&] { good(x); }).compiles, 0u);
+}
+
+}  // namespace
+}  // namespace ingot
