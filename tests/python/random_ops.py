@@ -16,6 +16,9 @@ FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 ALL = FLOATS + INTEGERS + [torch.bool]
 
+# What is planted among random numbers; of integers there is no NaN and no infinity.
+SPECIAL = "[float('nan'), float('inf'), -float('inf'), 0.0, -0.0, 1e-40, -1e-40, 1e-38, 3e38, -3e38, 1.0, -1.0, 0.5, 2.5]"
+
 UNARY = ["relu({})", "({}).abs()", "exp(clamp({}, max=5))", "sigmoid({})", "tanh({})", "sqrt(abs({}))", "floor({})",
          "square({})", "log1p(abs({}))", "silu({})", "clamp({}, -1, 2)", "sin({})", "({}).float()", "sign({})"]
 BINARY = ["({} + {})", "({} - {})", "({} * {})", "maximum({}, {})", "minimum({}, {})", "({} / ({} * 0 + 2))"]
@@ -77,6 +80,7 @@ class Recipe:
     offset: int
     seed: int
     scale: float
+    planted: float  # the share of elements that are special values
 
     def length(self) -> int:
         if 0 in self.sizes:
@@ -84,8 +88,13 @@ class Recipe:
         return self.offset + 1 + sum((n - 1) * s for n, s in zip(self.sizes, self.strides))
 
     def code(self) -> str:
-        numbers = f"torch.randn({self.length()}, generator=torch.Generator().manual_seed({self.seed}))"
-        return f"({numbers} * {self.scale}).to({self.dtype}).as_strided({self.sizes}, {self.strides}, {self.offset})"
+        n = self.length()
+        numbers = f"torch.randn({n}, generator=torch.Generator().manual_seed({self.seed})) * {self.scale}"
+        if self.planted:
+            generator = f"generator=torch.Generator().manual_seed({self.seed + 1})"
+            special = f"torch.tensor({SPECIAL})[torch.randint({len(SPECIAL.split(','))}, ({n},), {generator})]"
+            numbers = f"torch.where(torch.rand({n}, {generator}) < {self.planted}, {special}, {numbers})"
+        return f"({numbers}).to({self.dtype}).as_strided({self.sizes}, {self.strides}, {self.offset})"
 
     def make(self) -> torch.Tensor:
         return eval(self.code(), {"torch": torch})
@@ -104,6 +113,7 @@ class Form:
     repeated: list[int | None]  # a dim of stride 0
     offset: list[int]
     scale: list[float]
+    planted: list[float]
 
 
 def make_form(rng: random.Random, expression: Expression) -> Form:
@@ -118,6 +128,7 @@ def make_form(rng: random.Random, expression: Expression) -> Form:
         repeated=[rng.randrange(len(d)) if d and rng.random() < 0.1 else None for d in dims],
         offset=[rng.choice([0, 0, 0, 1, 2, 4]) for _ in dims],
         scale=[rng.choice([1.0, 2.0, 30.0]) for _ in dims],
+        planted=[rng.choice([0.0, 0.0, 0.1]) for _ in dims],
     )
 
 
@@ -135,6 +146,7 @@ def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list
             at = at * max(sizes[dim], 1) + 4 * form.padded[k]
         if form.repeated[k] is not None:
             strides[form.repeated[k]] = 0
+        planted = form.planted[k] if dtype.is_floating_point else 0.0
         scale = form.scale[k] if dtype.is_floating_point else 20.0
-        recipes.append(Recipe(dtype, sizes, tuple(strides), form.offset[k], rng.randrange(2**31), scale))
+        recipes.append(Recipe(dtype, sizes, tuple(strides), form.offset[k], rng.randrange(2**31), scale, planted))
     return recipes

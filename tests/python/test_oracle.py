@@ -94,3 +94,40 @@ def test_dtype_shape_strides_and_count(result, message):
     x, y = tensors()
     verdict = judge(exact, (x, y), {}, result(exact(x, y)))
     assert not verdict.ok and message in verdict.message
+
+
+def contracted(x, y, z):
+    """exp(x) * y + z with one rounding for the two last steps."""
+    return (torch.exp(x).double() * y.double() + z.double()).float()
+
+
+def test_a_contracted_sum_has_not_eagers_bits():
+    x, y = tensors()
+    assert not judge(lambda x, y, z: torch.exp(x) * y + z, (x, y, x), {}, contracted(x, y, x), exact=True).ok
+    assert not judge(lambda x, y, z: x * y + z, (x, y, x), {}, (x.double() * y + x).float()).ok
+
+
+def test_bits_are_those_of_zeros_and_of_any_nan():
+    x = torch.tensor([0.0, float("nan")])
+    other_nan = torch.tensor([0, 0x7FC12345], dtype=torch.int32).view(torch.float32)
+    assert judge(lambda x: x + 0, (x,), {}, other_nan, exact=True).ok
+    assert not judge(lambda x: x + 0, (x,), {}, -other_nan, exact=True).ok
+
+
+# In float32 eager's tanh-gelu is itself nearly nothing there.
+@pytest.mark.parametrize("approximate, dtype", [("none", torch.float32), ("none", torch.float64), ("tanh", torch.float64)])
+def test_gelu_is_not_zero_below_minus_five(approximate, dtype):
+    x = torch.tensor([-5.0625, 1.0, -3.0], dtype=dtype)
+    zeroed = torch.where(x < -5, 0, F.gelu(x, approximate=approximate))
+    assert not judge(lambda x: F.gelu(x, approximate=approximate), (x,), {}, zeroed).ok
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("function", [torch.exp, torch.sin, torch.special.i0e, F.silu, F.softplus, torch.digamma])
+def test_a_single_function_is_held_to_four_ulp(function, dtype):
+    x = tensors(dtype)[0].abs() + 0.5
+    result = function(x.double()).to(dtype)
+    assert judge(function, (x,), {}, result).ok
+    away = (result - function(x)).sign() + (result == function(x))
+    for ulps, ok in ((3, True), (9, False)):
+        assert judge(function, (x,), {}, result + away * ulps * ulp(result).to(dtype)).ok == ok, ulps

@@ -9,10 +9,11 @@ import time
 
 import pytest
 import torch
+from eager_bits import held_to_bits
 from random_ops import make_expression, make_form, make_recipes
 
 import ingot
-from ingot.oracle import judge
+from ingot.oracle import as_list, judge
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60"))
@@ -50,7 +51,8 @@ def run_case(op, expression, recipes, device):
         return ""
     if error is not None:
         return f"{type(error).__name__}: {error}"
-    verdict = judge(op.reference, tensors, {}, ours, op.numerics)
+    bits = all(held_to_bits(expression.text, tensors, result) for result in as_list(ours))
+    verdict = judge(op.reference, tensors, {}, ours, op.numerics, exact=bits)
     return "" if verdict.ok else verdict.message
 
 

@@ -1,0 +1,23 @@
+"""Which results on the GPU must have eager's own bits: all of float32 and float64, but for one short list."""
+
+import re
+
+import torch
+
+WIDE = (torch.float32, torch.float64)
+_BOTH = frozenset(WIDE)
+
+# What a text has in it → in which dtypes → why it is judged by ulps.
+NOT_EAGERS_BITS = {
+    r"\b(erfcx|digamma|psi|ndtr|ndtri|log_ndtr|polygamma|zeta)\(": (_BOTH, "eager's kernel is text of PyTorch's own, not CUDA's"),
+    r"approximate='tanh'": (_BOTH, "where eager contracts is known for the cube alone"),
+    r"\bpow\(|\*\*|float_power": ({torch.float64}, "nvcc contracts within the library's function as it is inlined"),
+}
+
+
+def held_to_bits(text: str, tensors, result: torch.Tensor) -> bool:
+    """Whether a text's result on these tensors must be eager's bit for bit."""
+    dtypes = {t.dtype for t in (*tensors, result) if t.dtype.is_floating_point}
+    if not result.is_cuda or not dtypes <= _BOTH:
+        return False
+    return not any(re.search(part, text) and dtypes & listed for part, (listed, _) in NOT_EAGERS_BITS.items())

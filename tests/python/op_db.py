@@ -1,0 +1,147 @@
+"""PyTorch's own table of its operators, `op_db`, as calls of Ingot's.
+
+Each entry of tests/data/op_db_pointwise.txt brings its dtypes, samples and error inputs. A sample becomes a text,
+`torch.add(x, y, alpha=2)`, whose tensors are parameters and whose other arguments are literals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+import pathlib
+import sys
+import types
+import typing
+import unittest
+
+import torch
+
+import ingot
+from ingot.capture import literal
+
+
+def _import_op_db():
+    try:
+        import expecttest  # noqa: F401
+    except ImportError:
+        # torch.testing wants the base class of its own tests, and there may be no network to get it from.
+        stand_in = types.ModuleType("expecttest")
+        stand_in.TestCase = unittest.TestCase
+        sys.modules["expecttest"] = stand_in
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return {".".join(filter(None, (info.name, info.variant_test_name))): info for info in op_db}
+
+
+OP_DB = _import_op_db()
+LIST = pathlib.Path(__file__).resolve().parents[1] / "data" / "op_db_pointwise.txt"
+ENTRIES = [line for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
+
+# Entries whose function takes its arguments in another way than `name(input, *args)` does.
+_OPERATORS = {"__radd__": ("+", operator.add), "__rand__": ("&", operator.and_), "__rdiv__": ("/", operator.truediv),
+              "__rmod__": ("%", operator.mod), "__rmul__": ("*", operator.mul), "__ror__": ("|", operator.or_),
+              "__rpow__": ("**", operator.pow), "__rsub__": ("-", operator.sub),
+              "__rxor__": ("^", operator.xor)}  # fmt: skip
+_METHODS = {"bfloat16", "bool", "byte", "char", "double", "float", "half", "int", "long", "short", "to"}
+_SECOND_FIRST = {"where", "polygamma", "special.polygamma"}
+
+
+@dataclasses.dataclass
+class Call:
+    """`text` is of parameters that are called as the tensors' positions: a, b, c…"""
+
+    entry: str
+    dtype: torch.dtype
+    text: str
+    tensors: list[torch.Tensor]
+    eager: typing.Callable  # PyTorch's own function, of the tensors
+
+    @property
+    def op(self) -> ingot.Op:
+        return _op(f"def f({', '.join(_NAMES[: len(self.tensors)])}):\n    return {self.text}\n")
+
+    def __str__(self) -> str:
+        tensors = ", ".join(f"{str(t.dtype)[6:]}{list(t.shape)}{_strides(t)}" for t in self.tensors)
+        return f"{self.text} of {tensors}"
+
+
+_NAMES = "abcdefgh"
+_op = functools.lru_cache(maxsize=None)(ingot.op)  # samples of one text are calls of one op
+
+
+def _strides(tensor) -> str:
+    return "" if tensor.is_contiguous() else f" strides {list(tensor.stride())}"
+
+
+def function_of(entry: str) -> str:
+    """The name in the language that an entry is about: "special.polygamma.special_polygamma_n_0" is polygamma's."""
+    return OP_DB[entry].name.removeprefix("nn.functional.").removeprefix("special.")
+
+
+def is_spelled(entry: str, language: set[str]) -> bool:
+    return OP_DB[entry].name in _OPERATORS or function_of(entry) in language
+
+
+def dtypes_of(entry: str, device: str) -> list[torch.dtype]:
+    return sorted((d for d in OP_DB[entry].supported_dtypes(device) if not d.is_complex), key=str)
+
+
+def samples(entry: str, dtype: torch.dtype, device: str, reference: bool = False) -> typing.Iterator[Call]:
+    info = OP_DB[entry]
+    for sample in (info.reference_inputs if reference else info.sample_inputs)(device, dtype):
+        yield call_of(entry, dtype, sample)
+
+
+def errors(entry: str, device: str) -> typing.Iterator[Call]:
+    """What PyTorch refuses, of which a call can be made at all."""
+    info = OP_DB[entry]
+    for error in info.error_inputs(device) if info.error_inputs_func else ():
+        call = call_of(entry, torch.float32, error.sample_input)
+        if call.tensors:
+            yield call
+
+
+def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
+    """Raises ValueError where an argument is neither a tensor nor has a literal."""
+    info = OP_DB[entry]
+    tensors: list[torch.Tensor] = []
+
+    def spelled(value) -> str:
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+            return _NAMES[len(tensors) - 1]
+        if isinstance(value, (torch.memory_format, torch.device)):
+            return str(value) if isinstance(value, torch.memory_format) else repr(str(value))
+        text = literal(value)
+        if text is None:
+            raise ValueError(f"{entry}: no literal of a {type(value).__name__}")
+        return text
+
+    arguments = [spelled(sample.input), *map(spelled, sample.args)]
+    keywords = [f"{name}={spelled(value)}" for name, value in sample.kwargs.items()]
+
+    def eager(*given):
+        rest = iter(given)
+
+        def replaced(value):
+            return next(rest) if isinstance(value, torch.Tensor) else value
+
+        args = [replaced(sample.input), *map(replaced, sample.args)]
+        kwargs = {name: replaced(value) for name, value in sample.kwargs.items()}
+        if info.name in _OPERATORS:  # Tensor.__rdiv__ itself is another formula than division, and nobody's
+            return _OPERATORS[info.name][1](args[1], args[0])
+        return info.op(*args, **kwargs)
+
+    return Call(entry, dtype, _text(info, arguments, keywords), tensors, eager)
+
+
+def _text(info, arguments: list[str], keywords: list[str]) -> str:
+    if info.name in _OPERATORS:
+        return f"{arguments[1]} {_OPERATORS[info.name][0]} {arguments[0]}"
+    if info.name in _METHODS:
+        return f"{arguments[0]}.{info.name}({', '.join(arguments[1:] + keywords)})"
+    if info.name in _SECOND_FIRST:
+        arguments[:2] = arguments[1::-1]
+    prefix = "" if info.name == "native_dropout_backward" else "torch."
+    return f"{prefix}{info.name}({', '.join(arguments + keywords)})"

@@ -1,0 +1,92 @@
+"""Every pointwise operator of PyTorch's, on the samples and the error inputs that PyTorch tests it with itself.
+
+INGOT_OP_DB=reference takes the reference inputs too, which are many and large: script/gpu-check does. What is known to
+fail stands in op_db_known.py; an entry there that is not needed any more is a failure as well.
+"""
+
+import os
+
+import pytest
+import torch
+from op_db import ENTRIES, OP_DB, dtypes_of, errors, is_spelled, samples
+from op_db_known import ACCEPTED, DTYPES_TO_COME, KNOWN, NAMES_TO_COME
+
+import ingot
+from ingot.oracle import judge
+
+REFERENCE = os.environ.get("INGOT_OP_DB") == "reference"
+LANGUAGE = {s for name in ingot.language() for s in (name.name, *name.aliases)}
+RUN = [entry for entry in ENTRIES if entry not in NAMES_TO_COME]
+LINES_OF_A_FAILURE = 12
+
+
+def test_the_list_is_whole():
+    """An entry is run, or stands among the names to come: never both, never neither."""
+    assert set(ENTRIES) <= set(OP_DB)
+    spelled = {entry for entry in ENTRIES if is_spelled(entry, LANGUAGE)}
+    assert sorted(spelled & NAMES_TO_COME) == [], "spelled by now: take them off NAMES_TO_COME"
+    assert sorted(set(ENTRIES) - spelled - NAMES_TO_COME) == [], "neither spelled nor on NAMES_TO_COME"
+    assert NAMES_TO_COME | set(KNOWN) | set(ACCEPTED) <= set(ENTRIES)
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES_TO_COME, key=str), ids=str)
+def test_dtypes_to_come(dtype):
+    with pytest.raises(ingot.Error):
+        ingot.op("a.to(torch.float32)")(torch.ones(3, dtype=dtype))
+
+
+def is_to_come(call) -> bool:
+    spelled = {t.dtype for t in call.tensors} | {d for d in DTYPES_TO_COME if str(d) in call.text}
+    return bool(spelled & DTYPES_TO_COME)
+
+
+def complaint(call) -> str:
+    """What is wrong with Ingot's result; nothing if it is PyTorch's."""
+    try:
+        result = call.op(*call.tensors)
+    except ingot.Error as error:
+        return error.message
+    verdict = judge(call.eager, call.tensors, {}, result)
+    return "" if verdict.ok else verdict.message
+
+
+@pytest.mark.parametrize("entry", RUN)
+def test_samples(entry, device):
+    calls = [call for dtype in dtypes_of(entry, device) if dtype not in DTYPES_TO_COME
+             for reference in {False, REFERENCE} for call in samples(entry, dtype, device, reference)
+             if not is_to_come(call)]  # fmt: skip
+    assert calls
+    try:
+        ingot.prepare_all((call.op, call.tensors) for call in calls)
+    except ingot.Error:
+        pass  # the call itself says it
+    lines = [f"{call}: {message}" for call in calls if (message := complaint(call))]
+    check_known(lines, KNOWN.get(entry, {}))
+
+
+def check_known(lines: list[str], known: dict[str, str]):
+    """Fails for what fails and is not known, and for what is known and does not fail."""
+    unknown = [line for line in lines if not any(part in line for part in known)]
+    assert not unknown, f"{len(unknown)} calls:\n" + "\n".join(unknown[:LINES_OF_A_FAILURE])
+    mended = [part for part in known if not any(part in line for line in lines)]
+    assert not mended, f"right by now, take it out of op_db_known.py: {mended}"
+
+
+def is_refused(call) -> bool:
+    try:
+        call.eager(*call.tensors)
+    except Exception:  # whatever PyTorch refuses with
+        return True
+    return False  # what was wrong is no argument of a call of ours, such as out=
+
+
+@pytest.mark.parametrize("entry", [entry for entry in RUN if OP_DB[entry].error_inputs_func])
+def test_error_inputs(entry, device):
+    accepted = []
+    for call in filter(is_refused, errors(entry, device)):
+        try:
+            call.op(*call.tensors)
+            accepted.append(f"{call}: PyTorch refuses it")
+        except ingot.Error as error:
+            assert error.fault == "author", error
+    check_known(accepted, ACCEPTED.get(entry, {}))

@@ -1,0 +1,77 @@
+"""Results lie in memory as eager's do, element for element and dim for dim, sizes of 1 and 0 included."""
+
+import random
+
+import pytest
+import torch
+
+import ingot
+
+TEXTS = ["relu(a) * 2 + b", "a + b", "(a + b) + c", "a * (b + c)", "where(a > b, a, c)", "(a - b).float() * c", "-a",
+         "clamp(a, -1, 1) + b", "torch.lerp(a, b, c)", "maximum(a, b) - c", "a.flip(0) + b", "(a + b).transpose(0, 1) * 1",
+         "a[..., :1] + b", "a.clone() + b * c", "2.0 - a", "torch.where(c > 0, a, 0.5)"]  # fmt: skip
+# Not yet eager's where a size is 1 or 0, expanded ones included.
+TO_COME = {"a + b", "(a + b) + c", "a * (b + c)", "where(a > b, a, c)", "(a - b).float() * c", "torch.lerp(a, b, c)",
+           "maximum(a, b) - c", "a.flip(0) + b", "a.clone() + b * c", "2.0 - a", "torch.where(c > 0, a, 0.5)"}  # fmt: skip
+CALLS_OF_A_TEXT, SEED = 40, 7
+
+
+def layout(rng: random.Random, sizes: list[int]) -> torch.Tensor:
+    """A tensor of these sizes: contiguous, channels-last, permuted, expanded, stepped, with odd strides where a size is
+    1, or overlapping."""
+    rank, kind = len(sizes), rng.random()
+    base = torch.randn(sizes)
+    if kind < 0.2:
+        return base
+    if kind < 0.4 and rank in (4, 5):
+        return base.contiguous(memory_format=torch.channels_last if rank == 4 else torch.channels_last_3d)
+    if kind < 0.6 and rank:
+        order = rng.sample(range(rank), rank)
+        return torch.randn([sizes[d] for d in order]).permute([order.index(d) for d in range(rank)])
+    if kind < 0.7 and rank:
+        dim = rng.randrange(rank)
+        return base.narrow(dim, 0, 1).expand(sizes) if sizes[dim] else base
+    if kind < 0.8:
+        return torch.randn([2 * n for n in sizes])[tuple(slice(None, None, 2) for _ in sizes)]
+    if kind < 0.9:
+        strides = [rng.choice([1, 3, 7, 100]) if n == 1 else s for n, s in zip(sizes, base.stride())]
+        return torch.as_strided(torch.randn(max(base.numel(), 1)), sizes, strides)
+    strides = [rng.choice([1, 2]) for _ in sizes]
+    return torch.as_strided(torch.randn(1 + sum(max(n - 1, 0) * s for n, s in zip(sizes, strides))), sizes, strides)
+
+
+def inputs(rng: random.Random) -> list[torch.Tensor]:
+    full = [rng.choice([1, 1, 2, 3, 4] + [0] * (rng.random() < 0.1)) for _ in range(rng.randint(2, 5))]
+    shapes = [full] + [[n if rng.random() < 0.8 else 1 for n in full] for _ in "bc"]
+    shapes = [shape[rng.choice([0, 0, 0, 1]) :] if k else shape for k, shape in enumerate(shapes)]
+    return [layout(rng, shape) for shape in shapes]
+
+
+def takes(function, tensors) -> bool:
+    try:
+        function(*tensors)
+    except RuntimeError:
+        return False
+    return True
+
+
+def arrangement(tensors) -> str:
+    return ", ".join(f"{list(t.shape)} {list(t.stride())}" for t in tensors)
+
+
+def marked(text: str):
+    return pytest.param(text, marks=pytest.mark.xfail(strict=True, reason="sizes of 1 and 0") if text in TO_COME else ())
+
+
+@pytest.mark.parametrize("text", map(marked, TEXTS))
+def test_strides_are_eagers(text):
+    rng = random.Random(f"{SEED} {text}")
+    op = ingot.op(f"def f(a, b, c): return {text}")
+    calls = [tensors for tensors in (inputs(rng) for _ in range(CALLS_OF_A_TEXT)) if takes(op.reference, tensors)]
+    ingot.prepare_all((op, tensors) for tensors in calls)
+    wrong = []
+    for tensors in calls:
+        expected, result = op.reference(*tensors), op(*tensors)
+        if (result.shape, result.stride()) != (expected.shape, expected.stride()):
+            wrong.append(f"{text} of {arrangement(tensors)}: ingot {list(result.stride())}, eager {list(expected.stride())}")
+    assert not wrong, f"{len(wrong)} of {len(calls)}:\n" + "\n".join(wrong[:8])
