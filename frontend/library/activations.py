@@ -178,7 +178,7 @@ def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=
     """
     _inference_only(training)
     assert lower <= upper, "lower must not be greater than upper"
-    return leaky_relu(input, (lower + upper) / 2)
+    return leaky_relu(input.contiguous(), (lower + upper) / 2)
 
 
 def _inference_only(training):

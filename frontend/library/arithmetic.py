@@ -31,7 +31,7 @@ def floor_divide(input, other):
     """input // other: the quotient rounded down"""
     if _multiplies_by_reciprocal(input, other):
         return _floor_divide_number(input, other)
-    if _divides_in_16_bits(input, other):
+    if _divides_in_16_bits(input, other) and not _on_cuda():
         return _floor_divide16(input, other)
     return _floor_divide(input, other)
 
@@ -168,7 +168,8 @@ def lcm(input, other):
     """
     _check(other, "int")
     divisor = gcd(input, other)
-    return where(divisor == 0, 0, abs(input // where(divisor == 0, 1, divisor) * other))
+    multiple = input // where(divisor == 0, 1, divisor) * other
+    return where(divisor == 0, 0, multiple if _on_cuda() else abs(multiple))
 
 
 @native

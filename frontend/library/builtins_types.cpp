@@ -151,6 +151,13 @@ Value call_promoted(Builder& builder, const Builtin&, Args args) {
   return promoted_to(builder, values, result_type(builder, values));
 }
 
+/// A value whose strides are those of an op of `like` alone.
+Value call_with_strides_of(Builder& builder, const Builtin&, Args args) {
+  Tensor result = *args[0].tensor();
+  result.layout = record_preserve(builder, args[1].tensor()->layout, shape_of(builder, result));
+  return result;
+}
+
 /// The same, integers and bools in the default dtype, as PyTorch's floating-point functions take them.
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
@@ -270,6 +277,7 @@ std::vector<Builtin> type_builtins() {
        call_full_like,
        "a number in the shape of another tensor"},
       {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
+      {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},

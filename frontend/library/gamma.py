@@ -10,6 +10,7 @@ def mvlgamma(input, p):
     _check(input, "int float")
     if p < 1:
         raise ValueError("p has to be greater than or equal to 1")
+    input = input.contiguous()
     total = 0.0
     for i in range(p):
         total = total + lgamma(input + (0.5 * i - 0.5 * (p - 1)))

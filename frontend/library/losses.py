@@ -158,7 +158,8 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     Source: aten/src/ATen/native/Loss.cpp, soft_margin_loss_out
     """
     _elementwise(reduction, size_average, reduce)
-    return log1p(exp(-target * input))
+    _check(input, "float")
+    return _with_strides_of(log1p(exp(-target * input)), input)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):

@@ -5,7 +5,7 @@
 namespace ingot::frontend {
 namespace {
 
-constexpr uint64_t kMaxSteps = 500'000;
+constexpr uint64_t kMaxSteps = 1'000'000;
 constexpr uint64_t kMaxItems = 2'000'000;
 constexpr uint64_t kMaxBytes = 16'000'000;
 constexpr uint64_t kMaxTiles = 100'000;

@@ -108,7 +108,8 @@ std::optional<T> expected_integer(Op op, T x, T y) {
       return power;
     }
     case Op::Gcd: {
-      __int128 low = a < 0 ? -a : a, high = b < 0 ? -b : b;
+      // Of the wrapped absolute values, as PyTorch's: the least integer stays negative.
+      __int128 low = wrap<T>(a < 0 ? -a : a), high = wrap<T>(b < 0 ? -b : b);
       while (low != 0) std::swap(low, high %= low);
       return wrap<T>(high);
     }

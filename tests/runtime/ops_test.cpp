@@ -1,3 +1,4 @@
+#include "frontend/cpp_functions.h"
 #include "tests/runtime/support.h"
 
 // The seed ops on the CPU, against the ATen calls that they stand for.
