@@ -9,6 +9,7 @@ from __future__ import annotations
 import __future__
 import ast
 import builtins
+import functools
 import inspect
 import math
 
@@ -21,6 +22,7 @@ from .capture import Text, fail
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
 _TWOFOLD = ("sum", "min", "max", "abs", "round", "pow", "any", "all")
+_PLAIN = {"torch": torch, "F": F, "special": torch.special}
 _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 
 
@@ -29,16 +31,29 @@ class Reference:
 
     def __init__(self, text: Text, parameters):
         self._annotations = {name: kind for name, kind, _ in parameters if kind in _COERCIONS}
-        self.__wrapped__ = compile_text(text, [name for name, _, _ in parameters])
+        self._text, self._names = text, [name for name, _, _ in parameters]
+        self.__wrapped__ = compile_text(text, self._names, namespace())
         self.__name__ = text.name
         self._signature = inspect.signature(self.__wrapped__)
 
     def __call__(self, *args, **kwargs):
+        bound = self._bind(args, kwargs)
+        return self.__wrapped__(*bound.args, **bound.kwargs)
+
+    def as_written(self, *args, **kwargs):
+        """A call of no arguments that runs the text as its author would, for timing: PyTorch's own modules in place of
+        those that know the language's names too, and nothing around the function."""
+        bound = self._bind(args, kwargs)
+        scope, tree = namespace(), as_module(self._text, self._names)
+        scope.update({name: module for name, module in _PLAIN.items() if _has_all(tree, name, module)})
+        return functools.partial(compile_text(self._text, self._names, scope), *bound.args, **bound.kwargs)
+
+    def _bind(self, args, kwargs):
         bound = self._signature.bind(*args, **kwargs)
         for name, kind in self._annotations.items():
             if name in bound.arguments:
                 bound.arguments[name] = coerce(name, kind, bound.arguments[name])
-        return self.__wrapped__(*bound.args, **bound.kwargs)
+        return bound
 
     def __repr__(self):
         return f"<eager reference of {self.__name__}>"
@@ -53,10 +68,9 @@ def coerce(name: str, kind: str, value):
     return _COERCIONS[kind](value)
 
 
-def compile_text(text: Text, parameters: list[str]):
-    """The op's function, ready to be called in eager PyTorch."""
+def compile_text(text: Text, parameters: list[str], scope: dict):
+    """The op's function, ready to be called in eager PyTorch: the text, run in a namespace."""
     module = as_module(text, parameters)
-    scope = namespace()
     for statement in module.body:
         if isinstance(statement, ast.ImportFrom) and (statement.names[0].name == "*" or statement.module not in _MODULES):
             continue
@@ -124,6 +138,15 @@ def _twofold(name: str):
 
     function.__name__ = name
     return function
+
+
+def _has_all(tree: ast.AST, name: str, module) -> bool:
+    """Whether the module has whatever the text takes from it under this name."""
+    return all(
+        hasattr(module, node.attr)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
+    )
 
 
 class _Module:

@@ -12,7 +12,7 @@ import dataclasses
 import torch
 
 from .capture import Text, fail
-from .reference import as_module, compile_text
+from .reference import as_module, compile_text, namespace
 
 _NOTES = "trace_notes"
 
@@ -88,7 +88,7 @@ def _element(value, shape, index):
 def _run_eager(text: Text, names, op, args, kwargs):
     module = _with_notes(text, names, None)
     variant = Text(ast.unparse(module), text.name, text.source_name)
-    function = compile_text(variant, names)
+    function = compile_text(variant, names, namespace())
     bound = op.signature.bind(*args, **kwargs)
     bound.apply_defaults()
     with torch.no_grad():
