@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -149,6 +151,9 @@ class Graph {
   /// graph holds for all such sizes.
   std::vector<HostId> touched;
   std::vector<LayoutStep> eager_layouts;
+  /// The functions that eager PyTorch would call, by name; what a native one is made of is not among them. Of a graph
+  /// as it was lowered: passes leave it behind.
+  std::set<std::string, std::less<>> functions;
   HostPool host;
 
   /// Adds a node or finds the one that is already there.

@@ -1,12 +1,15 @@
 #define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
 #include <Python.h>
+#include <torch/csrc/Device.h>
 
+#include <optional>
 #include <string_view>
 
 #include "frontend/frontend.h"
 #include "python/errors.h"
 #include "python/op_object.h"
 #include "runtime/op.h"
+#include "runtime/refusals.h"
 #include "runtime/runtime.h"
 
 namespace ingot::python {
@@ -75,6 +78,34 @@ PyObject* module_language(PyObject*, PyObject*) try {
   return nullptr;
 }
 
+PyTypeObject* device_context = nullptr;  ///< torch.utils._device.DeviceContext
+
+/// Asked in the middle of a call, where other Python threads run: it takes the GIL.
+std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject* object = mode.ptr(&mode.pyinterpreter());
+  std::optional<c10::Device> device;
+  if (Py_TYPE(object) == device_context) {
+    PyObject* value = PyObject_GetAttrString(object, "device");
+    if (value && THPDevice_Check(value)) device = reinterpret_cast<THPDevice*>(value)->device;
+    Py_XDECREF(value);
+    PyErr_Clear();
+  }
+  PyGILState_Release(gil);
+  return device;
+}
+
+/// Where a PyTorch has no such mode, every mode stays a stranger.
+void know_device_contexts() {
+  PyObject* module = PyImport_ImportModule("torch.utils._device");
+  PyObject* type = module ? PyObject_GetAttrString(module, "DeviceContext") : nullptr;
+  Py_XDECREF(module);
+  PyErr_Clear();
+  if (!type || !PyType_Check(type)) return Py_XDECREF(type);
+  device_context = reinterpret_cast<PyTypeObject*>(type);
+  runtime::set_device_of_mode(device_of_mode);
+}
+
 PyMethodDef methods[] = {
     {"counters", module_counters, METH_NOARGS, "What the process has done so far, as a dict."},
     {"cache_info", module_cache_info, METH_NOARGS, "The folder of compiled kernels, as a dict."},
@@ -100,5 +131,6 @@ PyMODINIT_FUNC PyInit__ingot() {
     Py_DECREF(module);
     return nullptr;
   }
+  know_device_contexts();
   return module;
 }

@@ -16,6 +16,7 @@
 #include "frontend/frontend.h"
 #include "python/arguments.h"
 #include "python/errors.h"
+#include "runtime/cache/hold_forks.h"
 #include "runtime/op.h"
 #include "runtime/op_state.h"
 
@@ -239,6 +240,7 @@ PyObject* op_define(PyObject* object, PyObject* args) {
   if (!PyArg_ParseTuple(args, "s#sO!ssp", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug))
     return nullptr;
   return guarded([&]() -> PyObject* {
+    const runtime::HoldForks held;
     std::vector<Source::Origin> origins;
     if (!read_origins(list, origins)) return nullptr;
     OpOptions options{name, source_name, numerics_named(numerics), debug != 0};

@@ -31,10 +31,12 @@ class CudaBackend {
   /// 90 for sm_90.
   virtual int architecture(c10::DeviceIndex device) = 0;
 
-  /// The kernels of a cubin, which live as long as the pointer. `loaded` gets one handle an entry. Loading is in full
-  /// on `device`, so that a later launch there may be captured. Errors: Error(Environment).
+  /// The kernels of a cubin, which live as long as the pointer. `loaded` gets one handle an entry. `device` is one that
+  /// they are for. Errors: Error(Environment).
   virtual std::shared_ptr<const void> load(std::string_view cubin, std::span<const std::string> entries,
                                            c10::DeviceIndex device, std::span<const void*> loaded) = 0;
+  /// Loads a kernel in full on a device, so that a later launch there may be captured. Errors: Error(Environment).
+  virtual void load_on(const void* kernel, c10::DeviceIndex device) = 0;
 
   /// From PyTorch's caching allocator, on its current stream.
   virtual at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,

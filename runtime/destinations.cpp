@@ -122,7 +122,8 @@ bool reads_in_place(const Program& program, std::span<const codegen::KernelGeome
 /// Whether a call that fails may have written a part of its results by then.
 bool may_fail_midway(const Program& program) {
   return std::ranges::any_of(program.outline.kernels, [](const codegen::KernelOutline& kernel) {
-    return std::ranges::count(kernel.accesses, UseKind::Gather, &codegen::AccessUse::kind) > 0;
+    return std::ranges::count(kernel.accesses, UseKind::Gather, &codegen::AccessUse::kind) > 0 ||
+           !kernel.divisions.empty();
   });
 }
 
@@ -180,7 +181,7 @@ bool settle_in_place(const Program& program, const Facts& facts, std::span<const
                "pass a tensor of its own as out");
       destination.by_copy = true;
     }
-    // Eager's indexing fails before its result is written anywhere.
+    // Eager's indexing, or its division, fails before its result is written anywhere.
     if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(program))
       destination.by_copy = true;
     any_shared |= shared && !destination.by_copy;

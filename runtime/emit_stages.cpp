@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "runtime/cache/hold_forks.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/op_state.h"
 
@@ -47,12 +48,14 @@ std::string ast_text(const frontend::Definition& definition) {
 }  // namespace
 
 ir::Graph OpState::graph(std::span<const Argument> arguments) const {
+  const runtime::HoldForks held;
   Facts facts;
   runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
   return *programs_.graph(facts);
 }
 
 std::string OpState::emit(Stage stage, std::span<const Argument> arguments, EmitTarget emit_target) const {
+  const runtime::HoldForks held;
   if (stage == Stage::Ast) return ast_text(*definition_);
   Facts facts;
   runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);

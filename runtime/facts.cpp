@@ -211,14 +211,17 @@ ir::HostValue value_of(const at::Tensor& tensor) {
 
 void gather(const frontend::Definition& definition, std::span<const Argument> arguments,
             std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts) {
-  if (purpose == Purpose::Call && !thread_is_plain()) refuse_thread(definition);
+  if (purpose == Purpose::Call && !thread_is_plain(facts.default_device)) refuse_thread(definition);
   facts.definition = &definition;
   facts.outs = outs;
   bind(definition, arguments, purpose, facts);
   settle_devices(definition, facts);
+  facts.autocast = purpose == Purpose::Call && autocast_is_on(facts.device);
 
   facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |
-                        uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24);
+                        uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24 |
+                        uint64_t(facts.autocast) << 48 |
+                        uint64_t(facts.default_device.value_or(facts.device).type()) << 56);
   facts.words.push_back(watched.values);
   facts.words.push_back(watched.written);
   for (size_t i = 0; i < facts.actuals.size(); ++i) {

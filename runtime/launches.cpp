@@ -11,29 +11,10 @@
 #include "runtime/cache/fingerprint.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/shared_object.h"
-#include "runtime/json.h"
 #include "runtime/runtime.h"
+#include "runtime/serialize.h"
 
 namespace ingot::runtime {
-
-/// What the store keeps of a launch.
-struct Launches::Record {
-  std::vector<codegen::LaunchInfo> kernels;
-  std::string binary;   ///< empty where they were compiled with others,
-  std::string library;  ///< whose record has this key
-
-  friend void to_json(nlohmann::json& json, const Record& record) {
-    json["kernels"] = record.kernels;
-    json["binary"] = nlohmann::json::binary({record.binary.begin(), record.binary.end()});
-    json["library"] = record.library;
-  }
-  friend void from_json(const nlohmann::json& json, Record& record) {
-    json.at("kernels").get_to(record.kernels);
-    const auto& bytes = json.at("binary").get_binary();
-    record.binary.assign(bytes.begin(), bytes.end());
-    json.at("library").get_to(record.library);
-  }
-};
 
 namespace {
 
@@ -61,18 +42,6 @@ std::string compile(const LaunchRequest& request, const codegen::Source& source)
                           : HostCompiler::compile(source.text, name + ".cpp", fast);
 }
 
-std::shared_ptr<const Launch> load_cuda(const std::vector<codegen::LaunchInfo>& kernels, const std::string& binary,
-                                        c10::DeviceIndex device) {
-  auto launch = std::make_shared<Launch>();
-  std::vector<std::string> entries;
-  for (const codegen::LaunchInfo& info : kernels) entries.push_back(info.entry);
-  std::vector<const void*> loaded(entries.size());
-  launch->library = cuda_backend().load(binary, entries, device, loaded);
-  for (size_t i = 0; i < kernels.size(); ++i)
-    launch->kernels.push_back({.info = kernels[i], .cpu = nullptr, .cuda = loaded[i]});
-  return launch;
-}
-
 std::shared_ptr<const Launch> load_cpu(const std::vector<codegen::LaunchInfo>& kernels,
                                        std::shared_ptr<const SharedObject> library) {
   auto launch = std::make_shared<Launch>();
@@ -80,12 +49,6 @@ std::shared_ptr<const Launch> load_cpu(const std::vector<codegen::LaunchInfo>& k
     launch->kernels.push_back({.info = info, .cpu = library->function<CpuKernel>(info.entry), .cuda = nullptr});
   launch->library = std::move(library);
   return launch;
-}
-
-std::shared_ptr<const Launch> load(const LaunchRequest& request, const std::vector<codegen::LaunchInfo>& kernels,
-                                   const std::string& binary) {
-  if (on_cuda(request)) return load_cuda(kernels, binary, request.device);
-  return load_cpu(kernels, std::make_shared<const SharedObject>(binary, request.program.name));
 }
 
 }  // namespace
@@ -109,24 +72,52 @@ std::shared_ptr<const Launch> Launches::keep(const std::string& key, std::shared
 
 std::shared_ptr<const Launch> Launches::get(const LaunchRequest& request) {
   const std::string key = key_of(request);
-  if (auto launch = find(key)) return launch;
-  return flights_.run(key, [&] {
+  const std::string here = on_cuda(request) ? fmt::format("{}on device {}\n", key, request.device) : key;
+  if (auto launch = find(here)) return launch;
+  const auto made = [&] {
     if (auto launch = find(key)) return launch;  // another thread's flight landed between the two looks
     return keep(key, make(key, request));
+  };
+  if (!on_cuda(request)) return flights_.run(key, made);
+  return flights_.run(here, [&] {
+    const auto launch = flights_.run(key, made);  // once, for whichever device asks first
+    load_on_device(request, *launch);
+    return keep(here, launch);
   });
 }
 
-std::shared_ptr<const Launch> Launches::stored(const std::string& key, const LaunchRequest& request) {
-  Record record;
-  const auto bytes = store_.find("kernel", key);
-  if (!bytes || !from_bytes(*bytes, record) || record.kernels.size() != request.layouts.size()) return nullptr;
-  std::shared_ptr<const Launch> launch;
-  if (record.library.empty())
-    launch = load(request, record.kernels, record.binary);
-  else if (auto library = shared_library(record.library))
-    launch = load_cpu(record.kernels, std::move(library));
-  if (launch) Tally::add(tally_.disk_hits);
+std::shared_ptr<const Launch> Launches::load(const LaunchRequest& request, const LaunchRecord& record) {
+  if (!on_cuda(request))
+    return load_cpu(record.kernels, record.library.empty()
+                                        ? std::make_shared<const SharedObject>(record.binary, request.program.name)
+                                        : shared_library(record.library));
+  auto launch = std::make_shared<Launch>();
+  std::vector<std::string> entries;
+  for (const codegen::LaunchInfo& info : record.kernels) entries.push_back(info.entry);
+  std::vector<const void*> loaded(entries.size());
+  launch->library = cuda_().load(record.binary, entries, request.device, loaded);
+  for (size_t i = 0; i < entries.size(); ++i)
+    launch->kernels.push_back({.info = record.kernels[i], .cpu = nullptr, .cuda = loaded[i]});
+  load_on_device(request, *launch);
   return launch;
+}
+
+/// A cubin's library serves all devices of its architecture, each of which loads a kernel at its first use.
+void Launches::load_on_device(const LaunchRequest& request, const Launch& launch) {
+  for (const Kernel& kernel : launch.kernels) cuda_().load_on(kernel.cuda, request.device);
+}
+
+std::shared_ptr<const Launch> Launches::stored(const std::string& key, const LaunchRequest& request) {
+  const std::optional<std::string> bytes = store_.find("kernel", key);
+  const std::optional<LaunchRecord> record = bytes ? from_bytes<LaunchRecord>(*bytes) : std::nullopt;
+  if (!record || record->kernels.size() != request.layouts.size()) return nullptr;
+  try {
+    auto launch = load(request, *record);
+    Tally::add(tally_.disk_hits);
+    return launch;
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 std::shared_ptr<const SharedObject> Launches::shared_library(const std::string& key) {
@@ -134,7 +125,7 @@ std::shared_ptr<const SharedObject> Launches::shared_library(const std::string& 
   std::weak_ptr<const SharedObject>& known = libraries_[key];
   if (auto library = known.lock()) return library;
   const auto bytes = store_.find("library", key);
-  if (!bytes) return nullptr;
+  if (!bytes) throw_environment("the library of a kernel's record is gone");
   auto library = std::make_shared<const SharedObject>(*bytes, "kernels");
   known = library;
   return library;
@@ -145,9 +136,9 @@ std::shared_ptr<const Launch> Launches::make(const std::string& key, const Launc
   if (auto launch = stored(key, request)) return launch;
   const codegen::Source source = generate_source(request);
   Tally::add(tally_.plans);
-  const Record record{source.kernels, compile(request, source), {}};
+  const LaunchRecord record{source.kernels, compile(request, source), {}};
   Tally::add(tally_.compiles);
-  auto launch = load(request, record.kernels, record.binary);
+  auto launch = load(request, record);
   store_.publish("kernel", key, to_bytes(record));  // after loading: what does not load is not worth keeping
   return launch;
 }
@@ -220,8 +211,7 @@ void LaunchBatch::compile(std::span<const Member> members) {
   for (const Member& member : members) {
     Tally::add(launches_.tally_.loads);
     launches_.keep(member.key, load_cpu(member.functions.kernels, library));
-    launches_.store_.publish("kernel", member.key,
-                             to_bytes(Launches::Record{member.functions.kernels, {}, library_key}));
+    launches_.store_.publish("kernel", member.key, to_bytes(LaunchRecord{member.functions.kernels, {}, library_key}));
   }
 }
 

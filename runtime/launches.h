@@ -20,6 +20,13 @@ namespace ingot::runtime {
 struct Tally;
 class SharedObject;
 
+/// What the store keeps of a Launch.
+struct LaunchRecord {
+  std::vector<codegen::LaunchInfo> kernels;
+  std::string binary;   ///< empty where they were compiled with others,
+  std::string library;  ///< whose record has this key
+};
+
 /// A compiled kernel, loaded: how to pack its arguments and where to find it.
 struct Kernel {
   codegen::LaunchInfo info;
@@ -39,7 +46,7 @@ struct LaunchRequest {
   const std::vector<codegen::KernelLayout>& layouts;
   codegen::Target target;
   codegen::Options options;
-  c10::DeviceIndex device = 0;  ///< CUDA: where they will run first
+  c10::DeviceIndex device = 0;  ///< CUDA: where they will run
   /// Gives the program's graph where it must be generated from; called at most once, only when nothing was found.
   std::function<std::shared_ptr<const ir::Graph>()> graph;
   std::string_view author_text;
@@ -49,27 +56,34 @@ struct LaunchRequest {
 /// those that ask for one launch at once compile it once.
 class Launches {
  public:
-  Launches(Store& store, Tally& tally) : store_(store), tally_(tally) {}
+  /// `cuda` gives the GPU, and is asked only for CUDA launches.
+  Launches(Store& store, Tally& tally, CudaBackend& (*cuda)() = cuda_backend)
+      : store_(store), tally_(tally), cuda_(cuda) {}
 
-  /// Errors: Error(Environment) of the compilers and loaders.
+  /// The kernels, ready to run on the request's device: a launch there loads nothing more. Errors: Error(Environment)
+  /// of the compilers and loaders.
   std::shared_ptr<const Launch> get(const LaunchRequest& request);
 
  private:
   friend class LaunchBatch;
-  struct Record;
 
   std::shared_ptr<const Launch> find(const std::string& key);
   std::shared_ptr<const Launch> keep(const std::string& key, std::shared_ptr<const Launch> launch);
-  /// From the store; null where it has none.
+  /// From the store; null where it has none that loads, which is then made anew and takes its place.
   std::shared_ptr<const Launch> stored(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
-  /// A library that holds the kernels of several records; null where neither the process nor the store has it.
+  std::shared_ptr<const Launch> load(const LaunchRequest& request, const LaunchRecord& record);
+  void load_on_device(const LaunchRequest& request, const Launch& launch);
+  /// A library that holds the kernels of several records. Errors: Error(Environment) where neither the process nor the
+  /// store has one that loads.
   std::shared_ptr<const SharedObject> shared_library(const std::string& key);
 
   Store& store_;
   Tally& tally_;
+  CudaBackend& (*cuda_)();
   SingleFlight<Launch> flights_;
   std::mutex mutex_;
+  /// Each under the key of its record, and for each GPU that it was loaded on under that key and the device.
   std::unordered_map<std::string, std::shared_ptr<const Launch>> launches_;
   std::unordered_map<std::string, std::weak_ptr<const SharedObject>> libraries_;  ///< those of several records
 };

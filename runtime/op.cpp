@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "base/error.h"
+#include "runtime/cache/hold_forks.h"
 #include "runtime/op_state.h"
 
 namespace ingot {
@@ -12,6 +13,7 @@ namespace ingot {
 namespace {
 
 std::shared_ptr<const frontend::Definition> define_text(std::string text, const OpOptions& options) {
+  const runtime::HoldForks held;
   return frontend::define(std::make_shared<const Source>(options.source_name, std::move(text)), options.name);
 }
 
@@ -60,6 +62,7 @@ void prepare(std::span<const PlannedCall> calls) {
       if (!failure) failure = std::current_exception();
     }
   };
+  const runtime::HoldForks held;
   runtime::LaunchBatch batch(runtime::default_runtime().launches);
   for (const PlannedCall& call : calls) attempt([&] { call.op.state().prepare(call.arguments, batch); });
   attempt([&] { batch.compile(); });

@@ -1,6 +1,8 @@
 #include "runtime/op_state.h"
 
 #include "base/error.h"
+#include "runtime/cache/hold_forks.h"
+#include "runtime/refusals.h"
 
 namespace ingot {
 
@@ -56,6 +58,7 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
   runtime::gather(*definition_, arguments, outs, known, Purpose::Call, facts);
   if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
 
+  const runtime::HoldForks held;
   const std::shared_ptr<const runtime::BoundCall> call = bind(program(arguments, outs, known, facts), facts);
   if (const runtime::BoundCall* kept = bound_.insert(facts.words, call)) return {kept, nullptr};
   return {call.get(), call};
@@ -71,7 +74,15 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
     facts = {};
     runtime::gather(*definition_, arguments, outs, watched(), Purpose::Call, facts);
   }
+  check_thread(*found.program, facts);
   return found.program;
+}
+
+void OpState::check_thread(const runtime::Program& program, const Facts& facts) const {
+  const auto& [autocast, factory] = program.thread_dependence;
+  if (facts.autocast && !autocast.empty()) runtime::refuse_autocast(*definition_, facts.device, autocast);
+  if (!factory.empty() && facts.default_device && facts.default_device->type() != facts.device.type())
+    runtime::refuse_factory(*definition_, facts.device, *facts.default_device, factory);
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
@@ -117,6 +128,7 @@ void OpState::prepare(std::span<const Argument> arguments) const {
 }
 
 void OpState::prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const {
+  const runtime::HoldForks held;
   Facts facts;
   const runtime::Watched known = watched();
   runtime::gather(*definition_, arguments, {}, known, Purpose::Call, facts);

@@ -60,6 +60,8 @@ class OpState {
                                                   const runtime::Watched& known, runtime::Facts& facts) const;
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::Facts& facts) const;
+  /// Refuses a call whose meaning the thread's state would change.
+  void check_thread(const runtime::Program& program, const runtime::Facts& facts) const;
   /// Which kernels the call needs; borrows all three.
   runtime::LaunchRequest request(const std::shared_ptr<const runtime::Program>& program,
                                  const runtime::Resolved& resolved, const runtime::Facts& facts) const;

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/json.h"
 #include "runtime/runtime.h"
+#include "runtime/serialize.h"
 
 namespace ingot::runtime {
 
@@ -35,28 +35,8 @@ std::string value_text(const Symbol& symbol, const Facts& facts) {
   return symbol.touched && size > ir::kTouchedSize ? kLarge : std::to_string(size);
 }
 
-}  // namespace
-
-void to_json(nlohmann::json& json, const Symbol& symbol) {
-  json = nlohmann::json::array({symbol.is_size, symbol.touched, symbol.param, symbol.dim});
-}
-void from_json(const nlohmann::json& json, Symbol& symbol) {
-  symbol = {json.at(0).get<bool>(), json.at(1).get<bool>(), json.at(2).get<uint32_t>(), json.at(3).get<uint32_t>()};
-}
-
-void to_json(nlohmann::json& json, const ProgramRecord& record) {
-  json["asks"] = record.asks;
-  if (record.program) json["program"] = *record.program;
-}
-void from_json(const nlohmann::json& json, ProgramRecord& record) {
-  json.at("asks").get_to(record.asks);
-  if (json.contains("program")) record.program = std::make_shared<const Program>(json.at("program").get<Program>());
-}
-
-namespace {
-
 /// What is known of the symbols so far, in the order in which it was asked.
-class Known {
+class Statics {
  public:
   bool has(const Symbol& wanted) const {
     return std::ranges::any_of(entries_, [&](const Entry& entry) {
@@ -84,6 +64,7 @@ class Known {
 struct Programs::Lowered {
   std::shared_ptr<const ir::Graph> graph;
   std::vector<Symbol> symbols;
+  ThreadDependence thread_dependence;
 };
 
 Programs::Programs(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
@@ -97,13 +78,15 @@ Programs::Programs(std::shared_ptr<const frontend::Definition> definition, front
 Programs::Lowered Programs::lower(const Facts& facts) {
   Tally::add(runtime_.tally.lowerings);
   const frontend::Actuals actuals = actuals_of(facts);
-  const ir::Graph lowered = frontend::lower(*definition_, signature_of(facts, numerics_), actuals);
+  const frontend::Signature signature = signature_of(facts, numerics_);
+  const ir::Graph lowered = frontend::lower(*definition_, signature, actuals);
   ir::verify(lowered);
 
   Lowered result;
   for (const ir::Static& known : lowered.statics)
     result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.touched));
   for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
+  result.thread_dependence = thread_dependence_of(lowered, signature.device);
   // Calls go first: what they bound is simplified together with what is around them.
   result.graph = std::make_shared<const ir::Graph>(ir::simplify(ir::inline_calls(lowered)));
   ir::verify(*result.graph);
@@ -114,37 +97,47 @@ std::shared_ptr<const ir::Graph> Programs::graph(const Facts& facts) { return lo
 
 Programs::Found Programs::find(const Facts& facts) {
   const std::string signature = signature_of(facts, numerics_).text() + "\n";
-  Known known;
-  std::shared_ptr<const Lowered> lowered;  // at most once, however many records it leaves behind
+  Statics statics;
+  std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
   Found found;
   for (;;) {
-    const std::string key = signature + known.text();
-    const auto record = this->record(key, [&] {
-      if (!lowered) lowered = std::make_shared<const Lowered>(lower(facts));
-      auto made = std::make_shared<ProgramRecord>();
+    const std::string key = signature + statics.text();
+    const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
+      if (!lowered) lowered = lower(facts);
+      ProgramRecord made;
       for (const Symbol& symbol : lowered->symbols)
-        if (!known.has(symbol)) made->asks.push_back(symbol);
-      if (made->asks.empty()) made->program = std::make_shared<const Program>(make_program(lowered->graph));
+        if (!statics.has(symbol)) made.asks.push_back(symbol);
+      if (!made.asks.empty()) return made;
+      made.program = make_program(lowered->graph);
+      made.program->thread_dependence = lowered->thread_dependence;
       return made;
     });
     if (record->program) {
-      found.program = record->program;
-      found.watched.values |= record->program->shape_numbers;
-      found.watched.written = written_params(*record->program);
+      found.program = {record, &*record->program};
+      found.watched.values |= found.program->shape_numbers;
+      found.watched.written = written_params(*found.program);
       return found;
     }
-    const std::string before = known.text();
+    const std::string before = statics.text();
     for (const Symbol& symbol : record->asks) {
-      if (known.has(symbol)) continue;
-      known.add(symbol, value_text(symbol, facts));
+      if (statics.has(symbol)) continue;
+      statics.add(symbol, value_text(symbol, facts));
       if (!symbol.is_size && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
     }
-    if (known.text() == before) throw_internal("a program record asks for what is known", key);
+    if (statics.text() == before) throw_internal("a program record asks for what is known", key);
   }
 }
 
-std::shared_ptr<const ProgramRecord> Programs::record(
-    const std::string& key, const std::function<std::shared_ptr<const ProgramRecord>()>& make) {
+/// None where the store has nothing that reads as a record: it is made anew then and takes its place.
+std::optional<ProgramRecord> Programs::stored(const std::string& key) const {
+  if (identity_.empty()) return std::nullopt;
+  const std::optional<std::string> bytes = runtime_.store.find("program", identity_ + key);
+  std::optional<ProgramRecord> record = bytes ? from_bytes<ProgramRecord>(*bytes) : std::nullopt;
+  return record && record->asks.empty() == record->program.has_value() ? std::move(record) : std::nullopt;
+}
+
+std::shared_ptr<const ProgramRecord> Programs::record(const std::string& key,
+                                                      const std::function<ProgramRecord()>& make) {
   const auto find = [&]() -> std::shared_ptr<const ProgramRecord> {
     const std::lock_guard lock(mutex_);
     const auto found = records_.find(key);
@@ -153,19 +146,17 @@ std::shared_ptr<const ProgramRecord> Programs::record(
   if (auto record = find()) return record;
   return flights_.run(key, [&] {
     if (auto record = find()) return record;
-    std::shared_ptr<const ProgramRecord> made;
-    ProgramRecord stored;
-    const auto bytes = identity_.empty() ? std::nullopt : runtime_.store.find("program", identity_ + key);
-    if (bytes && from_bytes(*bytes, stored)) {
+    std::shared_ptr<const ProgramRecord> record;
+    if (std::optional<ProgramRecord> known = stored(key)) {
       Tally::add(runtime_.tally.disk_hits);
-      made = std::make_shared<const ProgramRecord>(std::move(stored));
+      record = std::make_shared<const ProgramRecord>(*std::move(known));
     } else {
-      made = make();
-      if (!identity_.empty()) runtime_.store.publish("program", identity_ + key, to_bytes(*made));
+      record = std::make_shared<const ProgramRecord>(make());
+      if (!identity_.empty()) runtime_.store.publish("program", identity_ + key, to_bytes(*record));
     }
     const std::lock_guard lock(mutex_);
-    records_.emplace(key, made);
-    return made;
+    records_.emplace(key, record);
+    return record;
   });
 }
 

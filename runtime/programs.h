@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +28,7 @@ struct Symbol {
 /// follows such records from the signature to the program without lowering anything.
 struct ProgramRecord {
   std::vector<Symbol> asks;
-  std::shared_ptr<const Program> program;  ///< null where something is asked
+  std::optional<Program> program;  ///< none where something is asked
 };
 
 /// The programs of one op: in memory, behind them the store, behind it lowering. Safe from several threads.
@@ -50,8 +51,8 @@ class Programs {
   struct Lowered;
   Lowered lower(const Facts& facts);
   /// From memory, else from the store, else what `make` gives.
-  std::shared_ptr<const ProgramRecord> record(const std::string& key,
-                                              const std::function<std::shared_ptr<const ProgramRecord>()>& make);
+  std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
+  std::optional<ProgramRecord> stored(const std::string& key) const;
 
   std::shared_ptr<const frontend::Definition> definition_;
   frontend::Numerics numerics_;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <atomic>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/dtypes.h"
@@ -47,6 +49,19 @@ std::string print(ir::HostValue number) {
   return {};
 }
 
+std::atomic<DeviceOfMode> device_of_mode = nullptr;
+
+/// Whether all active modes only choose a device; of several, the last one counts.
+bool only_choose_device(std::optional<c10::Device>& device) {
+  const DeviceOfMode ask = device_of_mode.load();
+  if (ask == nullptr) return false;
+  for (int64_t i = 0; i < at::impl::PythonTorchFunctionTLS::stack_len(); ++i) {
+    device = ask(*at::impl::PythonTorchFunctionTLS::get_stack_at(i));
+    if (!device) return false;
+  }
+  return true;
+}
+
 constexpr const char* kReference = "f.reference runs the same text in eager PyTorch";
 
 }  // namespace
@@ -63,9 +78,17 @@ std::string describe(const frontend::Definition& definition) {
   return text + ")";
 }
 
-bool thread_is_plain() {
+void set_device_of_mode(DeviceOfMode function) { device_of_mode.store(function); }
+
+bool thread_is_plain(std::optional<c10::Device>& default_device) {
   const c10::DispatchKeySet included = c10::impl::tls_local_dispatch_key_set().included_;
-  return !included.has_any(kModeKeys) && !at::impl::torch_function_mode_enabled();
+  if (included.has_any(kModeKeys)) return false;
+  return !at::impl::torch_function_mode_enabled() || only_choose_device(default_device);
+}
+
+bool autocast_is_on(c10::Device device) {
+  const c10::DispatchKey key = device.is_cuda() ? c10::DispatchKey::AutocastCUDA : c10::DispatchKey::AutocastCPU;
+  return !c10::impl::tls_local_dispatch_key_set().excluded_.has(key);
 }
 
 bool is_plain(const at::Tensor& tensor, bool grad_mode) {
@@ -92,10 +115,28 @@ void refuse_thread(const frontend::Definition& definition) {
            fmt::format("call the reference inside it: {}", kReference));
   if (at::impl::torch_function_mode_enabled())
     refuse(definition,
-           "a torch-function mode is active (also torch.set_default_device and `with torch.device(…)` are such)",
+           "a torch-function mode is active: whatever it makes of PyTorch's functions, it does not see inside an op",
            fmt::format("leave the mode for the call; {}", kReference));
   refuse(definition, "a mode that intercepts PyTorch's ops is active (a fake-tensor, proxy or torch-dispatch mode)",
          fmt::format("leave the mode for the call; {}", kReference));
+}
+
+void refuse_autocast(const frontend::Definition& definition, c10::Device device, const std::string& function) {
+  const std::string type = device.is_cuda() ? "cuda" : "cpu";
+  refuse(definition,
+         fmt::format("torch.autocast is on, under which eager PyTorch computes `{}` in another type than the tensors'",
+                     function),
+         fmt::format("call under `with torch.autocast(\"{}\", enabled=False):`, with what is to be float32 cast by "
+                     "`.float()`; {}",
+                     type, kReference));
+}
+
+void refuse_factory(const frontend::Definition& definition, c10::Device device, c10::Device default_device,
+                    const std::string& function) {
+  refuse(definition,
+         fmt::format("`{}` makes a tensor on the default device, {}, and the call's tensors are on {}", function,
+                     default_device.str(), device.str()),
+         fmt::format("call under `with torch.device(\"{}\"):`", device.str()));
 }
 
 void refuse_tensor(const frontend::Definition& definition, const std::string& what, const at::Tensor& tensor) {

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/SafePyObject.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <optional>
 
 #include "frontend/frontend.h"
 #include "ir/host/host.h"
@@ -12,8 +15,7 @@
 namespace ingot::runtime {
 
 /// The dispatch keys of tensors whose bytes are what they seem. Conjugate, negative, named, sparse, quantized, batched
-/// and wrapped tensors, and subclasses that dispatch in Python, have others. Autocast leaves an op alone, as it does
-/// every op that is not on its lists.
+/// and wrapped tensors, and subclasses that dispatch in Python, have others. Autocast is for the op's functions to say.
 inline constexpr c10::DispatchKeySet kPlainKeys({c10::DispatchKey::CPU, c10::DispatchKey::CUDA,
                                                  c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA,
                                                  c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutocastCPU,
@@ -26,12 +28,27 @@ inline constexpr c10::DispatchKeySet kModeKeys(
      c10::DispatchKey::FuncTorchDynamicLayerBackMode, c10::DispatchKey::VmapMode, c10::DispatchKey::FuncTorchVmapMode,
      c10::DispatchKey::Functionalize, c10::DispatchKey::Tracer});
 
-/// No mode, no transform, no tracing in this thread.
-bool thread_is_plain();
+/// The device of a torch-function mode that does nothing but choose where factories make their tensors
+/// (torch.set_default_device, `with torch.device(…)`); nothing for any other mode.
+using DeviceOfMode = std::optional<c10::Device> (*)(const c10::SafePyObject& mode);
+/// What a mode is, only the Python door knows: it says so here. Until then no mode is such a one.
+void set_device_of_mode(DeviceOfMode function);
+
+/// Whether there is no mode, no transform, no tracing in this thread, other than a default device, which is written
+/// down.
+bool thread_is_plain(std::optional<c10::Device>& default_device);
+/// Whether torch.autocast is on in this thread for what runs on the device.
+bool autocast_is_on(c10::Device device);
 /// A plain tensor of which no gradient is asked; `grad_mode` is the thread's.
 bool is_plain(const at::Tensor& tensor, bool grad_mode);
 
 [[noreturn]] void refuse_thread(const frontend::Definition& definition);
+/// Under autocast the op's `function` computes in another type.
+[[noreturn]] void refuse_autocast(const frontend::Definition& definition, c10::Device device,
+                                  const std::string& function);
+/// The op's `function` makes a tensor on another device than its arguments'.
+[[noreturn]] void refuse_factory(const frontend::Definition& definition, c10::Device device, c10::Device default_device,
+                                 const std::string& function);
 /// `what` names the tensor: "`x`", "`out`".
 [[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& what,
                                 const at::Tensor& tensor);

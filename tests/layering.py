@@ -22,7 +22,7 @@ ROOMS = {
     "runtime/cuda": [*BELOW, "runtime", "runtime/cache"],
     "ingot.h": [*BELOW, "runtime"],
     "tools": [*BELOW, "runtime", "ingot.h"],
-    "python": [*BELOW, "runtime", "ingot.h"],
+    "python": [*BELOW, "runtime", "runtime/cache", "ingot.h"],
 }
 TORCH_FREE = [*BELOW, "runtime/cache"]
 TORCH = re.compile(r"(torch|ATen|c10|caffe2|pybind11)/")

@@ -164,6 +164,7 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
                  Span* returned_at) {
   const ast::Function& definition = function.definition();
   refuse_endless_recursion(evaluation, definition);
+  if (is_library(*function.module)) evaluation.calls(definition.name);
   bool is_native = !function.enclosing && has_decorator(*function.module, definition, "native");
   auto scope = std::make_shared<Scope>(Scope{*function.module, function.enclosing, &definition.locals, {}, {}, false});
   std::vector<Value> operands;
@@ -196,7 +197,11 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
     auto values = bind(evaluation, *function.module, function.definition(), std::move(arguments));
     return call_bound(evaluation, function, std::move(values));
   }
-  if (callee.is<const Builtin*>()) return call_row(evaluation, *callee.as<const Builtin*>(), std::move(arguments));
+  if (callee.is<const Builtin*>()) {
+    const Builtin& builtin = *callee.as<const Builtin*>();
+    evaluation.calls(builtin.alias_of.empty() ? builtin.name : builtin.alias_of);
+    return call_row(evaluation, builtin, std::move(arguments));
+  }
   if (callee.is<const PythonFunction*>()) {
     const PythonFunction& function = *callee.as<const PythonFunction*>();
     if (!has_torch_twin(function) || !any_tensor(arguments))

@@ -74,6 +74,7 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
                     operand.is_none() ? "test for it with `is None`" : "");
   }
   if (const auto primitive = primitive_of(op)) return pointwise(evaluation, *primitive, operands);
+  if (op == Operator::Div && operands[0].is_number()) evaluation.calls("reciprocal");  // as Tensor.__rtruediv__ does
   if (op == Operator::Div) return divide_operator(evaluation, operands[0], operands[1]);
   const std::string_view function = function_of(op);
   if (function.empty()) evaluation.fail(fmt::format("`{}` has no meaning on tensors", spelling(op)));

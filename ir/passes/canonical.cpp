@@ -60,6 +60,7 @@ ir::Graph canonical(ir::Graph graph) {
   result.statics = std::move(graph.statics);
   result.touched = std::move(graph.touched);
   result.eager_layouts = std::move(graph.eager_layouts);
+  result.functions = std::move(graph.functions);
   result.host = std::move(graph.host);
   return result;
 }

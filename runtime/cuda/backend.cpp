@@ -77,12 +77,14 @@ class Backend final : public CudaBackend {
                                    c10::DeviceIndex device, std::span<const void*> loaded) override {
     const c10::cuda::CUDAGuard guard(device);
     const auto library = std::make_shared<const Library>(cubin);
-    for (size_t i = 0; i < entries.size(); ++i) {
-      loaded[i] = library->kernel(entries[i]);
-      cudaFuncAttributes attributes;  // to ask for them is to load the kernel for this device
-      check(cudaFuncGetAttributes(&attributes, loaded[i]), "loading a kernel");
-    }
+    for (size_t i = 0; i < entries.size(); ++i) loaded[i] = library->kernel(entries[i]);
     return library;
+  }
+
+  void load_on(const void* kernel, c10::DeviceIndex device) override {
+    const c10::cuda::CUDAGuard guard(device);
+    cudaFuncAttributes attributes;  // to ask for them is to load the kernel for this device
+    check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
   }
 
   at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,

@@ -118,16 +118,17 @@ TEST_F(Gpu, LaunchesOnTheTensorsDevice) {
   expect_same(result, x + 1);
 }
 
-TEST_F(Gpu, IsCapturedAfterPrepare) {
-  const Op op("x * 2 + 7");
-  const at::Tensor x = normal({1000}), out = at::zeros_like(x);
+/// Prepares `op`, which is x * 2 + 7, on a device and captures its first launch there.
+void expect_captured(const Op& op, c10::DeviceIndex device) {
+  const c10::cuda::CUDAGuard guard(device);
+  const at::Tensor x = at::randn({1000}, at::device(at::kCUDA));
   const Argument arguments[] = {x};
   op.prepare(arguments);
   at::cuda::CUDAGraph graph;
   const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
   at::Tensor result;
   {
-    const c10::cuda::CUDAStreamGuard guard(stream);
+    const c10::cuda::CUDAStreamGuard on_stream(stream);
     graph.capture_begin();
     result = op(x);
     graph.capture_end();
@@ -136,6 +137,16 @@ TEST_F(Gpu, IsCapturedAfterPrepare) {
   graph.replay();
   c10::cuda::device_synchronize();
   EXPECT_TRUE(at::equal(result, at::full_like(x, 13)));
+}
+
+TEST_F(Gpu, IsCapturedAfterPrepare) { expect_captured(Op("x * 2 + 7"), 0); }
+
+TEST_F(Gpu, IsCapturedOnASecondDeviceAfterPrepareThere) {
+  if (c10::cuda::device_count() < 2) GTEST_SKIP() << "explained: there is one GPU here, and this needs two";
+  const Op op("x * 2 + 7");
+  expect_captured(op, 0);
+  const Counters grown = growth([&] { expect_captured(op, 1); });
+  EXPECT_EQ(grown.compiles, 0u);
 }
 
 TEST_F(Gpu, DebugFindsIndicesOutOfRange) {

@@ -2,12 +2,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "frontend/frontend.h"
+#include "runtime/cache/record.h"
 #include "runtime/op_state.h"
+#include "runtime/serialize.h"
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 
@@ -58,6 +61,9 @@ TEST(Disk, AHitLowersAndCompilesNothing) {
   both(kTexts[0], {x, y, 0.5});
   both(kTexts[1], {x, 3});
   both(kTexts[2], {x});
+  const at::Tensor table = at::rand({5, 3, 4}).permute({2, 0, 1}), i = at::tensor({3, 0, 0, 2}).view({2, 2}).t();
+  both("def f(table, i):\n    return table[i]\n", {table, i});
+  both("def f(table, i):\n    return table[:, i] + 1\n", {table, i});
 }
 
 TEST(Disk, AnotherStaticValueIsAnotherProgram) {
@@ -101,6 +107,53 @@ TEST(Disk, DamagedRecordsAreMisses) {
   const nlohmann::json grown = call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result);
   EXPECT_EQ(grown["compiles"], 1);
   expect_same(result, at::relu(x) + x + 1.0);
+}
+
+/// Replaces the payload of each record of a kind by `of` it, checksum and all.
+void replace_payloads(const std::filesystem::path& folder, std::string_view kind,
+                      const std::function<std::string(std::string)>& of) {
+  size_t replaced = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (!file.path().filename().string().starts_with(kind)) continue;
+    const std::string bytes = runtime::read_file(file.path());
+    uint64_t key_length = 0;
+    std::memcpy(&key_length, &bytes[16], sizeof(key_length));
+    const std::string key = bytes.substr(48, key_length), payload = bytes.substr(48 + key_length);
+    std::ofstream(file.path(), std::ios::binary) << runtime::encode_record(key, of(payload));
+    ++replaced;
+  }
+  EXPECT_GT(replaced, 0u) << kind;
+}
+
+TEST(Disk, RecordsThatDoNotLoadAreMadeAnew) {
+  const Scratch scratch;
+  const at::Tensor x = at::rand({40, 4});
+  at::Tensor result;
+  const auto call = [&] { return call_in(scratch.path(), kReluAdd, {x, x, 1.0}, result); };
+  const auto expect_one_recovery = [&](std::string_view kind, std::string_view made, const auto& damage) {
+    replace_payloads(scratch.path(), kind, damage);
+    EXPECT_EQ(call()[made], 1) << kind;
+    expect_same(result, at::relu(x) + x + 1.0);
+    EXPECT_EQ(call()[made], 0) << kind;
+  };
+  call();
+  const auto other_bytes = [](const std::string&) { return std::string("no CBOR"); };
+  const auto no_library = [](const std::string& payload) {
+    runtime::LaunchRecord record = runtime::from_bytes<runtime::LaunchRecord>(payload).value();
+    record.binary = "no library";
+    return runtime::to_bytes(record);
+  };
+  const auto no_function = [](const std::string& payload) {
+    runtime::LaunchRecord record = runtime::from_bytes<runtime::LaunchRecord>(payload).value();
+    record.kernels[0].entry = "another";
+    return runtime::to_bytes(record);
+  };
+  expect_one_recovery("program", "lowerings", other_bytes);
+  expect_one_recovery("program", "lowerings",
+                      [](const std::string&) { return runtime::to_bytes(runtime::ProgramRecord{}); });
+  expect_one_recovery("kernel", "compiles", other_bytes);
+  expect_one_recovery("kernel", "compiles", no_library);
+  expect_one_recovery("kernel", "compiles", no_function);
 }
 
 // Two processes. The child is this program: where the variable is set it makes one call, reports, and ends.

@@ -187,6 +187,13 @@ TEST(Mutation, AnIndexErrorComesBeforeIt) {
   EXPECT_EQ(x._version(), version + 1);
 }
 
+TEST(Mutation, ADivisionByZeroComesBeforeIt) {
+  const Op op = mutating("def f(x, y):\n    return x // y, x + 1\n");
+  const at::Tensor x = at::arange(4), before = x.clone();
+  EXPECT_NE(refusal(op, {x, at::tensor({1, 1, 1, 0}, at::kLong)}).find("ZeroDivisionError"), std::string::npos);
+  EXPECT_TRUE(at::equal(x, before));
+}
+
 TEST(Mutation, BesideAnOut) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor x = at::randn({4}), y = at::randn({4}), out = at::empty({4}), sum = x * 2 + y, difference = x - y;

@@ -1,0 +1,77 @@
+#include "runtime/cache/hold_forks.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+
+namespace ingot::runtime {
+
+namespace {
+
+thread_local size_t depth = 0;
+
+class Gate {
+ public:
+  void enter() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !forking_; });
+    ++inside_;
+  }
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    --inside_;
+    changed_.notify_all();
+  }
+
+  void close() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !forking_; });  // of two threads that fork at once, one waits
+    forking_ = true;
+    const size_t mine = depth > 0 ? 1 : 0;
+    changed_.wait(lock, [&] { return inside_ == mine; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    forking_ = false;
+    changed_.notify_all();
+  }
+
+  explicit Gate(size_t inside = 0) : inside_(inside) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool forking_ = false;
+  size_t inside_;
+};
+
+Gate* gate = nullptr;
+
+void before_fork() { gate->close(); }
+void in_parent() { gate->open(); }
+/// A new gate: threads that waited at the old one are not in the child, and it would wait for them.
+void in_child() { gate = new Gate(depth > 0 ? 1 : 0); }
+
+Gate& the_gate() {
+  static const bool made = [] {
+    gate = new Gate;
+    ::pthread_atfork(before_fork, in_parent, in_child);
+    return true;
+  }();
+  static_cast<void>(made);
+  return *gate;
+}
+
+}  // namespace
+
+HoldForks::HoldForks() {
+  if (depth++ == 0) the_gate().enter();
+}
+
+HoldForks::~HoldForks() {
+  if (--depth == 0) the_gate().leave();
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+// The fields of a plain struct as the compiler knows them, so that nobody lists them a second time: a record is
+// written, read and compared by its declaration alone.
+
+namespace ingot::runtime {
+
+namespace fields_detail {
+
+/// Converts to whatever a field is; only named, never made.
+struct Anything {
+  template <typename T>
+  operator T() const;
+};
+
+template <typename T, typename... Initialisers>
+constexpr size_t count() {
+  if constexpr (requires { T{Initialisers{}..., Anything{}}; })
+    return count<T, Initialisers..., Anything>();
+  else
+    return sizeof...(Initialisers);
+}
+
+}  // namespace fields_detail
+
+/// A struct without constructors, bases and private parts.
+template <typename T>
+concept Plain = std::is_class_v<T> && std::is_aggregate_v<T>;
+
+template <Plain T>
+inline constexpr size_t kFieldCount = fields_detail::count<T>();
+
+/// References to all fields, in the order of their declaration. A structured binding of another number does not
+/// compile.
+template <typename T>
+  requires Plain<std::remove_const_t<T>>
+auto fields(T& value) {
+  constexpr size_t kCount = kFieldCount<std::remove_const_t<T>>;
+  static_assert(kCount > 0 && kCount <= 11, "write down one more case");
+  if constexpr (kCount == 1) {
+    auto& [a] = value;
+    return std::tie(a);
+  } else if constexpr (kCount == 2) {
+    auto& [a, b] = value;
+    return std::tie(a, b);
+  } else if constexpr (kCount == 3) {
+    auto& [a, b, c] = value;
+    return std::tie(a, b, c);
+  } else if constexpr (kCount == 4) {
+    auto& [a, b, c, d] = value;
+    return std::tie(a, b, c, d);
+  } else if constexpr (kCount == 5) {
+    auto& [a, b, c, d, e] = value;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (kCount == 6) {
+    auto& [a, b, c, d, e, f] = value;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (kCount == 7) {
+    auto& [a, b, c, d, e, f, g] = value;
+    return std::tie(a, b, c, d, e, f, g);
+  } else if constexpr (kCount == 8) {
+    auto& [a, b, c, d, e, f, g, h] = value;
+    return std::tie(a, b, c, d, e, f, g, h);
+  } else if constexpr (kCount == 9) {
+    auto& [a, b, c, d, e, f, g, h, i] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i);
+  } else if constexpr (kCount == 10) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
+  } else {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  }
+}
+
+}  // namespace ingot::runtime

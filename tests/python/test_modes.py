@@ -1,0 +1,78 @@
+"""What a mode of the calling thread means for a call: a default device chooses for factories alone, others are refused."""
+
+import threading
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+import ingot
+
+EPS = 0.25
+
+
+def exactly(result, expected):
+    assert (result.dtype, result.device, result.stride()) == (expected.dtype, expected.device, expected.stride())
+    assert torch.equal(result, expected)
+
+
+class Silent(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.fixture(params=["cpu", "meta", "cuda", "cuda:1"])
+def default_device(request):
+    before = torch.get_default_device()
+    torch.set_default_device(request.param)
+    yield request.param
+    torch.set_default_device(None if before == torch.device("cpu") else before)
+
+
+def test_a_default_device_leaves_calls_alone(default_device):
+    def f(x, k: float):
+        return torch.relu(x) * k + EPS
+
+    captured, text = ingot.op(f), ingot.op("x * 2 + 1")
+    x = torch.randn(5, device="cpu")
+    exactly(captured(x, 3), torch.relu(x) * 3 + EPS)
+    exactly(text(x), x * 2 + 1)
+    exactly(text(x, out=torch.empty_like(x)), x * 2 + 1)
+    assert "relu" in captured.source(x, 3)
+
+
+def test_the_context_manager_of_a_device_is_the_same():
+    f, x = ingot.op("x * 2 + 1"), torch.randn(5)
+    with torch.device("meta"):
+        exactly(f(x), x * 2 + 1)
+        with torch.device("cpu"):
+            exactly(f(x), x * 2 + 1)
+    exactly(f(x), x * 2 + 1)
+
+
+def test_a_factory_must_make_its_tensor_where_the_arguments_are():
+    f, x = ingot.op("x + arange(5)"), torch.randn(5)
+    exactly(f(x), x + torch.arange(5))
+    with torch.device("cpu"):
+        exactly(f(x), x + torch.arange(5))
+    with torch.device("meta"), pytest.raises(ingot.Error, match="`arange` makes a tensor on the default device, meta"):
+        f(x)
+
+
+def test_other_modes_are_refused():
+    f, x = ingot.op("x * 2 + 1"), torch.randn(5)
+    f(x)
+    with Silent(), pytest.raises(ingot.Error, match="a torch-function mode is active"):
+        f(x)
+    with torch.device("cpu"), Silent(), pytest.raises(ingot.Error, match="a torch-function mode is active"):
+        f(x)
+    exactly(f(x), x * 2 + 1)
+
+
+def test_a_mode_is_one_threads_own():
+    f, x, results = ingot.op("x * 2 + 1"), torch.randn(5), []
+    with Silent():
+        other = threading.Thread(target=lambda: results.append(f(x)))
+        other.start()
+        other.join()
+    exactly(results[0], x * 2 + 1)

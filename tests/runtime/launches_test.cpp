@@ -1,0 +1,108 @@
+#include "runtime/launches.h"
+
+#include "base/error.h"
+#include "runtime/bound_call.h"
+#include "runtime/compile/compiler.h"
+#include "runtime/runtime.h"
+#include "tests/runtime/support.h"
+#include "tests/scratch.h"
+
+// How kernels are found and loaded, with a GPU that only keeps accounts.
+
+namespace ingot::runtime {
+namespace {
+
+/// Loads anything but what it is told to refuse, and remembers where.
+struct Gpu final : CudaBackend {
+  std::vector<int> loaded_on;
+  int loads = 0, refuse = 0;
+
+  int device_count() override { return 2; }
+  c10::DeviceIndex current_device() override { return 0; }
+  int architecture(c10::DeviceIndex) override { return 90; }
+  std::shared_ptr<const void> load(std::string_view, std::span<const std::string>, c10::DeviceIndex,
+                                   std::span<const void*> loaded) override {
+    ++loads;
+    if (refuse-- > 0) throw_environment("this cubin is of another driver");
+    std::ranges::fill(loaded, this);
+    return std::make_shared<int>();
+  }
+  void load_on(const void*, c10::DeviceIndex device) override { loaded_on.push_back(device); }
+  at::Tensor empty_strided(c10::IntArrayRef, c10::IntArrayRef, c10::ScalarType, c10::DeviceIndex) override {
+    return {};
+  }
+  void launch(const CudaLaunch&) override {}
+  at::Tensor status(c10::DeviceIndex) override { return {}; }
+  int32_t synchronize(c10::DeviceIndex, const at::Tensor&) override { return 0; }
+};
+
+Gpu* gpu = nullptr;
+CudaBackend& the_gpu() { return *gpu; }
+
+class LaunchesOfCuda : public testing::Test {
+ protected:
+  LaunchesOfCuda() {
+    gpu = &gpu_;
+    gather(*definition_, arguments_, {}, {}, Purpose::Show, facts_);
+    facts_.device = c10::Device(c10::kCUDA, 0);
+    graph_ = std::make_shared<const ir::Graph>(
+        frontend::lower(*definition_, signature_of(facts_, Numerics::Default), actuals_of(facts_)));
+    program_ = make_program(graph_);
+    resolved_ = resolve(program_, facts_, {});
+  }
+
+  std::shared_ptr<const Launch> get(Launches& launches, c10::DeviceIndex device) {
+    return launches.get({.program = program_,
+                         .layouts = resolved_.layouts,
+                         .target = {codegen::Target::Kind::Cuda, 90},
+                         .options = {},
+                         .device = device,
+                         .graph = [&] { return graph_; },
+                         .author_text = "x + 1"});
+  }
+
+  Scratch scratch_;
+  Gpu gpu_;
+  Tally tally_;
+  std::shared_ptr<const frontend::Definition> definition_ = frontend::define("x + 1");
+  at::Tensor x_ = at::rand({8});
+  std::vector<Argument> arguments_{x_};
+  Facts facts_;
+  std::shared_ptr<const ir::Graph> graph_;
+  Program program_;
+  Resolved resolved_;
+};
+
+TEST_F(LaunchesOfCuda, AreLoadedOnEveryDeviceThatAsks) {
+  Store store = Store::off("test");
+  Launches launches(store, tally_, the_gpu);
+  const auto first = get(launches, 0), second = get(launches, 1);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(tally_.compiles, 1u);
+  EXPECT_EQ(gpu_.loads, 1);
+  EXPECT_EQ(std::ranges::count(gpu_.loaded_on, 1), 1);
+  const size_t so_far = gpu_.loaded_on.size();
+  get(launches, 0), get(launches, 1);
+  EXPECT_EQ(gpu_.loaded_on.size(), so_far);
+}
+
+TEST_F(LaunchesOfCuda, ARecordThatDoesNotLoadIsMadeAnew) {
+  Store store(scratch_.path());
+  {
+    Launches launches(store, tally_, the_gpu);
+    get(launches, 0);
+  }
+  gpu_.refuse = 1;
+  {
+    Launches launches(store, tally_, the_gpu);
+    EXPECT_NE(get(launches, 0), nullptr);
+  }
+  EXPECT_EQ(tally_.compiles, 2u);
+  Launches launches(store, tally_, the_gpu);
+  get(launches, 0);
+  EXPECT_EQ(tally_.compiles, 2u);
+  EXPECT_EQ(tally_.disk_hits, 1u);
+}
+
+}  // namespace
+}  // namespace ingot::runtime

@@ -1,0 +1,128 @@
+#include "runtime/launches.h"
+#include "runtime/programs.h"
+#include "runtime/serialize.h"
+#include "tests/runtime/support.h"
+
+// What is written of a program and of its kernels comes back whole, field by field.
+
+namespace ingot::runtime {
+namespace {
+
+/// Gives every field below `value` a value of its own, other than what it begins with.
+class Filler {
+ public:
+  template <typename T>
+  void fill(T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      value = !value;
+    } else if constexpr (std::is_enum_v<T>) {
+      value = static_cast<T>(1);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      value = static_cast<T>(++count_);
+    } else {
+      std::apply([&](auto&... field) { (fill(field), ...); }, fields(value));
+    }
+  }
+  template <typename T>
+  void fill(std::vector<T>& values) {
+    values.resize(2);
+    for (T& value : values) fill(value);
+  }
+  template <typename T>
+  void fill(std::optional<T>& value) {
+    fill(value.emplace());
+  }
+  void fill(std::string& text) { text = "\xff" + std::to_string(++count_); }
+  void fill(ir::HostValue& value) { value = ir::HostValue::of(++count_ + 0.1); }
+  void fill(ir::HostPool& pool) {
+    std::vector<ir::HostNode> nodes;
+    fill(nodes);
+    nodes[0].args.clear();
+    for (ir::HostId& arg : nodes[1].args) arg.index = 0;  // operands come before what is made of them
+    for (ir::HostNode& node : nodes) pool.append(node);
+  }
+  void fill(Span&) {}  // a record has neither
+  void fill(std::shared_ptr<const ir::Graph>&) {}
+
+ private:
+  int count_ = 0;
+};
+
+/// Whether two values agree in every field.
+template <typename T>
+bool same(const std::vector<T>& a, const std::vector<T>& b);
+template <typename T>
+bool same(const std::optional<T>& a, const std::optional<T>& b);
+bool same(const std::string& a, const std::string& b) { return a == b; }
+bool same(const ir::HostPool& a, const ir::HostPool& b) {
+  bool all = a.count() == b.count();
+  for (uint32_t i = 0; all && i < a.count(); ++i) all = a[{i}] == b[{i}];
+  return all;
+}
+template <typename T>
+bool same(const T& a, const T& b) {
+  if constexpr (requires { a == b; }) {
+    return a == b;
+  } else {
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return (same(std::get<I>(fields(a)), std::get<I>(fields(b))) && ...);
+    }(std::make_index_sequence<kFieldCount<T>>{});
+  }
+}
+template <typename T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::ranges::equal(a, b, [](const T& x, const T& y) { return same(x, y); });
+}
+template <typename T>
+bool same(const std::optional<T>& a, const std::optional<T>& b) {
+  return a.has_value() == b.has_value() && (!a || same(*a, *b));
+}
+
+template <typename Record>
+void expect_back() {
+  Record record{};
+  Filler().fill(record);
+  EXPECT_FALSE(same(record, Record{}));
+  const std::string bytes = to_bytes(record);
+  const std::optional<Record> back = from_bytes<Record>(bytes);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_TRUE(same(*back, record));
+  EXPECT_EQ(to_bytes(*back), bytes);
+}
+
+TEST(Records, ComeBackWhole) {
+  expect_back<ProgramRecord>();
+  expect_back<LaunchRecord>();
+}
+
+TEST(Records, OfAnOp) {
+  const auto definition = frontend::define("def f(table, i, k: float):\n    return table[:, i] * k, table.t() - 1\n");
+  const at::Tensor table = at::rand({4, 5}), i = at::tensor({1, 2, 0}).view({1, 3});
+  const std::vector<Argument> arguments{table, i, 0.5};
+  Facts facts;
+  gather(*definition, arguments, {}, {}, Purpose::Show, facts);
+  const ir::Graph graph = frontend::lower(*definition, signature_of(facts, Numerics::Default), actuals_of(facts));
+  const Program program = make_program(std::make_shared<const ir::Graph>(ir::simplify(ir::inline_calls(graph))));
+  std::optional<Program> back = from_bytes<Program>(to_bytes(program));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->graph, nullptr);
+  back->graph = program.graph;
+  EXPECT_TRUE(same(*back, program));
+}
+
+TEST(Records, OfExpressionsBeforeTheirOperandsAreNone) {
+  ir::HostNode node{.op = ir::HostOp::Not, .kind = ir::HostKind::Bool, .args = {{0}}};
+  EXPECT_FALSE(from_bytes<ir::HostPool>(to_bytes(std::vector{node})).has_value());
+}
+
+TEST(Records, OfOtherBytesAreNone) {
+  const std::string bytes = to_bytes(LaunchRecord{.kernels = {}, .binary = "cubin", .library = {}});
+  EXPECT_TRUE(from_bytes<LaunchRecord>(bytes).has_value());
+  EXPECT_FALSE(from_bytes<ProgramRecord>(to_bytes(std::vector<int>{1})).has_value());
+  EXPECT_FALSE(from_bytes<LaunchRecord>(to_bytes(std::string("cubin"))).has_value());
+  for (size_t cut = 0; cut < bytes.size(); ++cut)
+    EXPECT_FALSE(from_bytes<LaunchRecord>(bytes.substr(0, cut)).has_value()) << cut;
+}
+
+}  // namespace
+}  // namespace ingot::runtime
