@@ -117,6 +117,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     Source: aten/src/ATen/native/Loss.cpp, kl_div
     """
     _elementwise(reduction, size_average, reduce)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise ValueError("kl_div takes floating point tensors")
     if log_target:
         return exp(target) * (target - input)
     return xlogy(target, target) - target * input
@@ -146,6 +148,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
     if not isinstance(var, torch.Tensor):
         assert var >= 0, "var has negative entry/entries"
         var = full_like(input, var)
+    elif not var.is_floating_point():
+        raise ValueError("var must be floating point")
     elif var.ndim + 1 == input.ndim:
         var = var.unsqueeze(-1)
     loss = 0.5 * (log(clamp(var, min=eps)) + (input - target) ** 2 / clamp(var, min=eps))

@@ -141,7 +141,6 @@ BINARY = [
       for name in POLYNOMIALS),
     *(Row(name, f"special.{name}(x.nan_to_num(), 4)", lambda x, y, f=getattr(torch.special, name): f(x.nan_to_num(), 4), 2, False)
       for name in POLYNOMIALS),
-    *named("prelu", 2, True, F, "f"),
     Row("add", "torch.add(x, y, alpha=2)", lambda x, y: torch.add(x, y, alpha=2), 2, True, "i"),
     Row("add", "x.add(y, alpha=0.3)", lambda x, y: x.add(y, alpha=0.3), 2, False, "f"),
     Row("sub", "x.sub(y, alpha=0.3)", lambda x, y: x.sub(y, alpha=0.3), 2, False, "f"),
@@ -262,11 +261,9 @@ MORE_VIEWS = [
 # Rows whose names the language does not spell yet.
 TO_COME = set(
     """
-    atleast_1d bessel_j0 bessel_j1 binary_cross_entropy column_stack conj cross diagonal digamma dstack
-    element_size embedding entr erfcx erfinv expit eye full gammaln get_default_dtype i0 i0e i1 i1e isreal kl_div
-    linspace log_ndtr masked_fill meshgrid ndtr ndtri new_full new_ones new_zeros one_hot ones outer pad
-    pixel_shuffle poisson_nll_loss prelu psi real repeat repeat_interleave roll rot90 row_stack scalar_tensor
-    soft_margin_loss split_with_sizes take_along_dim tensor_split tile tril triu unfold vstack xlog1py zeros
+    atleast_1d column_stack cross diagonal dstack element_size embedding get_default_dtype linspace meshgrid
+    one_hot outer pad pixel_shuffle repeat repeat_interleave roll rot90 row_stack scalar_tensor split_with_sizes
+    take_along_dim tensor_split tile tril triu unfold vstack
     """.split()
 )
 

@@ -10,9 +10,6 @@ import ingot
 TEXTS = ["relu(a) * 2 + b", "a + b", "(a + b) + c", "a * (b + c)", "where(a > b, a, c)", "(a - b).float() * c", "-a",
          "clamp(a, -1, 1) + b", "torch.lerp(a, b, c)", "maximum(a, b) - c", "a.flip(0) + b", "(a + b).transpose(0, 1) * 1",
          "a[..., :1] + b", "a.clone() + b * c", "2.0 - a", "torch.where(c > 0, a, 0.5)"]  # fmt: skip
-# Not yet eager's where a size is 1 or 0, expanded ones included.
-TO_COME = {"a + b", "(a + b) + c", "a * (b + c)", "where(a > b, a, c)", "(a - b).float() * c", "torch.lerp(a, b, c)",
-           "maximum(a, b) - c", "a.flip(0) + b", "a.clone() + b * c", "2.0 - a", "torch.where(c > 0, a, 0.5)"}  # fmt: skip
 CALLS_OF_A_TEXT, SEED = 40, 7
 
 
@@ -59,11 +56,7 @@ def arrangement(tensors) -> str:
     return ", ".join(f"{list(t.shape)} {list(t.stride())}" for t in tensors)
 
 
-def marked(text: str):
-    return pytest.param(text, marks=pytest.mark.xfail(strict=True, reason="sizes of 1 and 0") if text in TO_COME else ())
-
-
-@pytest.mark.parametrize("text", map(marked, TEXTS))
+@pytest.mark.parametrize("text", TEXTS)
 def test_strides_are_eagers(text):
     rng = random.Random(f"{SEED} {text}")
     op = ingot.op(f"def f(a, b, c): return {text}")
