@@ -167,9 +167,12 @@ def lcm(input, other):
     Source: aten/src/ATen/native/cuda/GcdLcmKernel.cu
     """
     _check(other, "int")
+    input, other = _promoted(input, other)
     divisor = gcd(input, other)
-    multiple = input // where(divisor == 0, 1, divisor) * other
-    return where(divisor == 0, 0, multiple if _on_cuda() else abs(multiple))
+    # C's arithmetic: narrow integers multiply as int32, and are cut at the end.
+    wide = input.dtype if input.dtype == torch.int64 else torch.int32
+    multiple = input.to(wide) // where(divisor == 0, 1, divisor).to(wide) * other.to(wide)
+    return where(divisor == 0, 0, abs(multiple).to(input.dtype))
 
 
 @native

@@ -72,7 +72,7 @@ std::vector<Tile> sliced_tiles(Builder& builder, const Tensor& tensor, size_t di
 
 Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                    int64_t step) {
-  builder.budget.tiles(tensor.tiles.size());
+  builder.budget.tiles(tensor.tiles.size() - 1);
   Tensor result = tensor;
   result.grid[dim] = length;
   if (uncut(builder, tensor, dim)) {
@@ -351,10 +351,10 @@ Cells common_cells(Builder& builder, std::span<const Tensor> tensors) {
     std::vector<Shape> cell_sizes;
     for (size_t i = 0; i < result.cells.size(); ++i) {
       const Cell& cell = result.cells[i];
-      builder.budget.tiles(tensor.tiles.size());
+      builder.budget.tiles(tensor.tiles.size() - 1);
       const Tensor here = region(builder, tensor, cell.offsets, sizes[i]);
+      builder.budget.tiles(here.tiles.size() - 1);
       for (const Tile& tile : here.tiles) {
-        builder.budget.tiles(1);
         Cell piece;
         const Shape piece_sizes = extents(builder, tile);
         for (size_t d = 0; d < cell.offsets.size(); ++d) {

@@ -45,7 +45,6 @@ def test_every_document_has_blocks():
     assert {document for document, _ in PYTHON} == set(DOCUMENTS)
 
 
-@pytest.mark.xfail(reason="the README shows the kernel of an earlier version", strict=True)
 def test_the_readmes_kernel_is_what_is_emitted(command_line):
     """Line by line; `...` stands for any lines."""
     (shown,) = blocks("README.md", "cuda")

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from eager_bits import held_to_bits
+from eager_bits import agree_where_terms_cancel, held_to_bits
 from names_table import BINARY, OPERATORS, TO_COME
 
 import ingot
@@ -65,7 +65,7 @@ def complaint(row, op, tensors) -> str:
     result = op(*tensors)
     bits = held_to_bits(row.text, tensors, result)
     verdict = judge(lambda x, y: row.eager(x, y), tensors, {}, result, exact=bits)
-    if not verdict.ok:
+    if not verdict.ok and not agree_where_terms_cancel(row.text, result, row.eager(*tensors)):
         wrong = (difference(result, row.eager(*tensors)) > 0).nonzero()
         where = [tuple(t[int(i)].item() for t in tensors) for i in wrong[::17][:3, 0]]
         return f"{verdict.message}; of {where}"
