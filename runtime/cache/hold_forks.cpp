@@ -64,6 +64,10 @@ Gate& the_gate() {
   return *gate;
 }
 
+/// When the library is loaded, not at first use: a child forked in the middle of that would wait for a thread that it
+/// does not have.
+[[maybe_unused]] const Gate& made_at_load = the_gate();
+
 }  // namespace
 
 HoldForks::HoldForks() {
