@@ -31,7 +31,7 @@ def floor_divide(input, other):
     """input // other: the quotient rounded down"""
     if _multiplies_by_reciprocal(input, other):
         return _floor_divide_number(input, other)
-    if _divides_in_16_bits(input, other) and not _on_cuda():
+    if _divides_in_16_bits(input, other):
         return _floor_divide16(input, other)
     return _floor_divide(input, other)
 
@@ -51,8 +51,7 @@ def _floor_divide_number(input, other):
     rest = fmod(input, other)
     quotient = (input - rest) * inverse
     quotient = where((rest != 0) & ((rest < 0) != (other < 0)), quotient - 1, quotient)
-    floored = floor(quotient)
-    floored = where(quotient - floored > 0.5, floored + 1, floored)
+    floored = _floored_to(quotient, input.dtype)
     signed_zero = copysign(zeros_like(input), input * inverse)
     result = where(quotient != 0, floored, signed_zero)
     return where(full_like(input, other) == 0, input * inverse, result)
@@ -67,17 +66,22 @@ def _trunc_divide16(input, other):
 
 @native
 def _floor_divide16(input, other):
-    # Every step of the kernel rounds to 16 bits.
+    # On the CPU every step of the kernel rounds to 16 bits, on CUDA the last ones do.
     input, other = _promoted(input, other)
-    dtype = input.dtype
+    dtype = torch.float32 if _on_cuda() else input.dtype
     rest = fmod(input, other)
     quotient = ((input - rest).to(dtype) / other).to(dtype)
     quotient = where((rest != 0) & ((rest < 0) != (other < 0)), (quotient - 1).to(dtype), quotient)
-    floored = floor(quotient)
-    floored = where(quotient - floored > 0.5, (floored + 1).to(dtype), floored)
+    floored = _floored_to(quotient, input.dtype)
     exact = input / other
     result = where(quotient != 0, floored, copysign(zeros_like(input), exact))
     return where(other == 0, exact, result)
+
+
+def _floored_to(quotient, dtype):
+    # The kernels hold the floor in the tensors' dtype: it may have rounded to less than the quotient's floor.
+    floored = floor(quotient).to(dtype)
+    return where(quotient - floored > 0.5, (floored + 1).to(dtype), floored)
 
 
 @method
@@ -179,7 +183,10 @@ def lcm(input, other):
 def _round_decimals(input, decimals):
     _check(input, "float")
     power = full_like(input, 10.0 ** abs(decimals))
-    return _round(input * power) / power if decimals > 0 else _round(input / power) * power
+    scaled = input * power if decimals > 0 else input / power
+    if _on_cuda():
+        scaled = scaled.to(input.dtype)  # before it is rounded to a whole number
+    return _round(scaled) / power if decimals > 0 else _round(scaled) * power
 
 
 @method
