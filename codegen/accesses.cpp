@@ -260,14 +260,14 @@ Block Accesses::row_pointers(const std::vector<bool>& used) const {
   return block;
 }
 
-Text Accesses::coordinate(uint32_t access) const {
+std::optional<Text> Accesses::coordinate(uint32_t access) const {
   const std::vector<std::string>& strides = plans_[access].strides;
   const auto axis = std::ranges::find(strides, "1");
-  if (axis == strides.end()) return {"0"};
+  if (axis == strides.end()) return std::nullopt;
   const auto d = static_cast<size_t>(axis - strides.begin());
   std::string text = d + 1 == axes_.size() ? lane_text(axes_[d].index, true) : axes_[d].index;
   const bool is_sum = text.find(' ') != std::string::npos;
-  return {std::move(text), is_sum ? Precedence::Additive : Precedence::Primary};
+  return Text{std::move(text), is_sum ? Precedence::Additive : Precedence::Primary};
 }
 
 std::string Accesses::shape_comment(uint32_t access) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,8 +71,8 @@ class Accesses {
   std::string offset(uint32_t access, bool lane) const;
   /// The pointers to rows that the inner loop needs (CPU, more than one axis), of these groups.
   Block row_pointers(const std::vector<bool>& used) const;
-  /// The coordinate that an Index access stands for.
-  Text coordinate(uint32_t access) const;
+  /// The coordinate that an Index access stands for; none where the kernel has no such axis, so that it is always 0.
+  std::optional<Text> coordinate(uint32_t access) const;
 
   const std::string& lane_name() const { return lane_; }
   /// Whether a thread's lanes may reach past the end of the domain: its one axis is no multiple of them. Such a lane is

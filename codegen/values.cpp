@@ -143,10 +143,12 @@ class Builder {
 
   uint32_t coordinate() {
     const uint32_t access = next_access_++;
+    std::optional<Text> text = accesses_.coordinate(access);
+    if (!text) return constant(DType::I64, ir::HostValue::of(int64_t{0}));
     Value value;
     value.dtype = accesses_.index_dtype();
     value.access = access;
-    value.text = accesses_.coordinate(access);
+    value.text = std::move(*text);
     value.inner = accesses_[access].moves_inside;
     return cast(add(std::move(value)), DType::I64);
   }

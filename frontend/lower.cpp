@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <tuple>
 
 #include "frontend/interpret/evaluation.h"
@@ -54,7 +53,7 @@ class Attempt {
           const std::vector<Known>& known)
       : definition_(definition), known_(known), evaluation_(Builder(lowered_, signature, actuals), activity_) {}
 
-  ir::Graph run() try {
+  ir::Graph run() {
     evaluation_.graph.name = definition_.name();
     evaluation_.graph.host.assume_sizes_not_one();
     evaluation_.graph.host.limit_work(Budget::kHostWork);
@@ -71,11 +70,7 @@ class Attempt {
     std::ranges::sort(touched);
     const auto repeated = std::ranges::unique(touched);
     touched.erase(repeated.begin(), repeated.end());
-    return canonical(std::move(lowered_.graph));
-  } catch (const ir::TooMuchWork&) {
-    lowered_.budget.fail_host_work();
-  } catch (const std::domain_error& error) {
-    lowered_.diagnostics.fail(error.what());
+    return ir::canonical(std::move(lowered_.graph));
   }
 
   /// The symbols that evaluation asked for, with their values.

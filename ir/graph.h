@@ -139,9 +139,8 @@ struct LayoutStep {
   std::vector<uint32_t> dims = {};           ///< Gather: the dim of the first input that each index replaces, ascending
 };
 
-/// The op for one signature: parameters, nodes, results, and what it takes to use them.
-class Graph {
- public:
+/// What stands beside the nodes of a graph: all that a pass takes over as it is.
+struct GraphFrame {
   std::string name;
   std::vector<Param> params;
   std::vector<Result> results;
@@ -151,10 +150,17 @@ class Graph {
   /// graph holds for all such sizes.
   std::vector<HostId> touched;
   std::vector<LayoutStep> eager_layouts;
-  /// The functions that eager PyTorch would call, by name; what a native one is made of is not among them. Of a graph
-  /// as it was lowered: passes leave it behind.
+  /// The functions that eager PyTorch would call, by name; what a native one is made of is not among them.
   std::set<std::string, std::less<>> functions;
   HostPool host;
+};
+
+/// The op for one signature: parameters, nodes, results, and what it takes to use them.
+class Graph : public GraphFrame {
+ public:
+  Graph() = default;
+  /// No nodes yet; those of the results and of `source` are yet to be moved.
+  explicit Graph(GraphFrame frame) : GraphFrame(std::move(frame)) {}
 
   /// Adds a node or finds the one that is already there.
   NodeId add(Node node);

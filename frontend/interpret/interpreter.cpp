@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "frontend/interpret/interpreting.h"
 #include "frontend/interpret/python_numbers.h"
@@ -21,13 +20,7 @@ Value Frame::evaluate(ExprId id) {
   At at(evaluation_.diagnostics, expr.span);
   evaluation_.step();
   Depth depth(evaluation_);
-  try {
-    return std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
-  } catch (const ir::TooMuchWork&) {
-    evaluation_.budget.fail_host_work();
-  } catch (const std::domain_error& error) {  // of arithmetic on sizes, wherever it was done
-    evaluation_.fail(error.what());
-  }
+  return std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
 }
 
 Frame::Flow Frame::run(const ast::Block& block) {

@@ -92,14 +92,13 @@ Value call_narrow(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
   if (x.rank() == 0) builder.fail("narrow() cannot be applied to a 0-dim tensor");
   const size_t dim = resolve_dim(builder, args[1], x.rank());
-  ir::HostPool& host = builder.graph.host;
   const ir::HostId size = shape_of(builder, x)[dim];
   ir::HostId start = integer_argument(builder, args[2], "narrow: `start`");
   const ir::HostId length = integer_argument(builder, args[3], "narrow: `length`");
   start = index_from_front(builder, start, size);
   builder.require(ir::Condition::Kind::NonNegative, start, start, "narrow: start {0} is out of range");
   builder.require(ir::Condition::Kind::NonNegative, length, length, "narrow(): length must be non-negative");
-  builder.require(ir::Condition::Kind::NonNegative, host.sub(size, host.add(start, length)), size,
+  builder.require(ir::Condition::Kind::NonNegative, builder.sub(size, builder.add(start, length)), size,
                   "narrow: start + length exceeds the dimension size ({1})");
   return narrow(builder, x, dim, start, length);
 }

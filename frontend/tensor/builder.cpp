@@ -21,6 +21,8 @@ Builder::Builder(Lowered& lowered, const Signature& s, const Actuals& a)
 ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {
   try {
     return graph.host.make(op, std::move(args), b);
+  } catch (const ir::TooMuchWork&) {
+    budget.fail_host_work();
   } catch (const std::domain_error& error) {
     fail(error.what());
   }

@@ -56,8 +56,11 @@ class Builder {
     diagnostics.fail(std::move(message), std::move(hint));
   }
 
-  // Host expressions.
-  ir::HostId host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b = 0);  ///< Python's errors placed here
+  // Host expressions. All arithmetic of the front end goes through `host`, which places Python's errors.
+  ir::HostId host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b = 0);
+  ir::HostId add(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Add, {x, y}); }
+  ir::HostId sub(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Sub, {x, y}); }
+  ir::HostId mul(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Mul, {x, y}); }
   ir::HostId integer(int64_t value) { return graph.host.integer(value); }
   /// The value of a number; where it is made of symbols, asks for them (throws NeedStatic). `what` names the need in
   /// the error for a tensor: "the bound of a range".

@@ -211,7 +211,7 @@ Tensor gather(Builder& builder, const Tensor& x, size_t dim, const Tensor& index
   const Shape x_shape = shape_of(builder, x), shape = shape_of(builder, index);
   for (size_t d = 0; d < shape.size(); ++d) {
     if (d == dim || builder.graph.host.same(shape[d], x_shape[d])) continue;
-    builder.require(ir::Condition::Kind::NonNegative, builder.graph.host.sub(x_shape[d], shape[d]), builder.integer(0),
+    builder.require(ir::Condition::Kind::NonNegative, builder.sub(x_shape[d], shape[d]), builder.integer(0),
                     fmt::format("gather: the index must be no larger than the input at dimension {}", d));
   }
   builder.require(ir::Condition::Kind::NonEmpty, x_shape[dim], x_shape[dim]);

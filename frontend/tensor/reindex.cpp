@@ -107,7 +107,7 @@ class Reindexer {
       if (row.gathered) {
         ir::Lead lead{full, {}};
         for (const ir::Term& term : old.dims[j].terms) {
-          lead.terms.push_back({term.dim, host_.mul(term.coef, moves)});
+          lead.terms.push_back({term.dim, builder_.mul(term.coef, moves)});
         }
         access.leads.push_back(std::move(lead));
         indices.push_back(*row.gathered);
@@ -115,7 +115,7 @@ class Reindexer {
       }
       for (const ir::Term& term : old.dims[j].terms) {
         ir::HostId& offset = access.offsets[term.dim];
-        offset = host_.add(offset, host_.mul(host_.mul(term.coef, row.offset), moves));
+        offset = builder_.add(offset, builder_.mul(builder_.mul(term.coef, row.offset), moves));
       }
       for (const ir::Term& part : row.terms) {
         const bool unchanged = row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
@@ -123,9 +123,9 @@ class Reindexer {
                           : exact   ? host_.resolve(view_.to[part.dim])
                                   : builder_.host(ir::HostOp::Select, {moves, view_.to[part.dim], builder_.integer(1)});
         for (const ir::Term& term : old.dims[j].terms) {
-          const ir::HostId step = host_.mul(term.coef, part.coef);
+          const ir::HostId step = builder_.mul(term.coef, part.coef);
           auto [at, inserted] = terms[part.dim].try_emplace(term.dim, step);
-          if (!inserted) at->second = host_.add(at->second, step);
+          if (!inserted) at->second = builder_.add(at->second, step);
         }
       }
     }

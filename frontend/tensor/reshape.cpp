@@ -15,7 +15,7 @@ std::optional<ir::HostId> quotient(Builder& builder, ir::HostId a, ir::HostId b)
   ir::HostPool& host = builder.graph.host;
   if (host.is_int(b, 0)) return std::nullopt;
   const ir::HostId q = builder.host(ir::HostOp::FloorDiv, {a, b});
-  if (!host.same(host.mul(q, b), a)) return std::nullopt;
+  if (!host.same(builder.mul(q, b), a)) return std::nullopt;
   return q;
 }
 

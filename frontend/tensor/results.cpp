@@ -40,7 +40,7 @@ void split_short_tiles(Builder& builder, Tensor& tensor) {
     for (int64_t i = 0; i < *last_size(builder, tile); ++i) {
       const ir::HostId at = builder.integer(i);
       elements.push_back(slice_tile(builder, tile, dim, at, builder.integer(1), 1));
-      elements.back().offsets[dim] = builder.graph.host.add(tile.offsets[dim], at);
+      elements.back().offsets[dim] = builder.add(tile.offsets[dim], at);
     }
   }
   tensor.tiles = std::move(elements);
@@ -67,12 +67,12 @@ ir::Part make_part(Builder& builder, const Tensor& tensor, const Tile& tile) {
   part.store.offsets.assign(tensor.rank(), builder.integer(0));
   for (size_t d = 0; d < tile.offsets.size(); ++d) {
     ir::HostId& offset = part.store.offsets[of_grid[d].dim];
-    offset = host.add(offset, host.mul(tile.offsets[d], of_grid[d].coef));
+    offset = builder.add(offset, builder.mul(tile.offsets[d], of_grid[d].coef));
   }
   for (size_t j = 0; j < tile.shape.size(); ++j) {
     const ir::HostId size = host.resolve(tile.shape[j]);
     const auto& [result_dim, grid_step] = of_grid[of_tile[j].dim];
-    ir::AccessDim dim{size, {{result_dim, host.mul(of_tile[j].coef, grid_step)}}};
+    ir::AccessDim dim{size, {{result_dim, builder.mul(of_tile[j].coef, grid_step)}}};
     if (host.is_int(size, 1)) dim.terms.clear();
     part.domain.push_back(size);
     part.store.dims.push_back(std::move(dim));

@@ -5,50 +5,12 @@
 #include <algorithm>
 
 namespace ingot::frontend {
-std::optional<int64_t> lower_bound(const Builder& builder, ir::HostId id) {
-  const ir::HostPool& host = builder.graph.host;
-  const ir::HostNode& node = host[id];
-  switch (node.op) {
-    case ir::HostOp::Constant:
-      return node.value.as_int();
-    case ir::HostOp::Size:
-      return std::ranges::count(builder.graph.touched, id) > 0 ? ir::kTouchedSize + 1 : 0;
-    case ir::HostOp::Affine: {
-      int64_t sum = node.value.as_int();
-      for (size_t i = 0; i < node.args.size(); ++i) {
-        const auto bound = lower_bound(builder, node.args[i]);
-        if (!bound || node.coefs[i] < 0) return std::nullopt;
-        sum += node.coefs[i] * *bound;
-      }
-      return sum;
-    }
-    case ir::HostOp::FloorDiv: {
-      const auto bound = lower_bound(builder, node.args[0]);
-      const bool divides = host.is_constant(node.args[1]) && host.value(node.args[1]).as_int() > 0;
-      if (!divides || !bound || *bound < 0) return std::nullopt;
-      return *bound / host.value(node.args[1]).as_int();
-    }
-    case ir::HostOp::Min: {
-      const auto a = lower_bound(builder, node.args[0]), b = lower_bound(builder, node.args[1]);
-      return a && b ? std::optional(std::min(*a, *b)) : std::nullopt;
-    }
-    case ir::HostOp::Max: {
-      const auto a = lower_bound(builder, node.args[0]), b = lower_bound(builder, node.args[1]);
-      return a && b ? std::max(*a, *b) : a ? a : b;
-    }
-    default:
-      return std::nullopt;
-  }
-}
 
 bool is_one(const Builder& builder, ir::HostId size) {
   return builder.graph.host.is_int(builder.graph.host.resolve(size), 1);
 }
 
-bool not_one(const Builder& builder, ir::HostId size) {
-  size = builder.graph.host.resolve(size);
-  return builder.graph.host.known_not_one(size) || lower_bound(builder, size) > 1;
-}
+bool not_one(const Builder& builder, ir::HostId size) { return builder.graph.host.known_not_one(size); }
 
 ir::HostId broadcast_size(Builder& builder, ir::HostId a, ir::HostId b, const std::string& message) {
   ir::HostPool& host = builder.graph.host;
@@ -85,7 +47,11 @@ Shape broadcast_shapes(Builder& builder, std::span<const Shape> shapes) {
   return result;
 }
 
-ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes) { return builder.graph.host.product(sizes); }
+ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes) {
+  ir::HostId result = builder.integer(1);
+  for (const ir::HostId size : sizes) result = builder.mul(result, size);
+  return result;
+}
 
 bool same_shape(const Builder& builder, std::span<const ir::HostId> a, std::span<const ir::HostId> b) {
   return std::ranges::equal(a, b, [&](ir::HostId x, ir::HostId y) { return builder.graph.host.same(x, y); });
@@ -184,7 +150,10 @@ void touch(Builder& builder, ir::HostId size) {
     if (builder.actuals.size(host[symbol].a, host[symbol].b) > ir::kTouchedSize) large.push_back(symbol);
   }
   if (large.empty()) throw NeedStatic{std::move(symbols), true};
-  for (const ir::HostId symbol : large) builder.graph.touched.push_back(symbol);
+  for (const ir::HostId symbol : large) {
+    builder.graph.touched.push_back(symbol);
+    builder.graph.host.assume_at_least(symbol, ir::kTouchedSize + 1);
+  }
 }
 
 std::string print_shape(const Builder& builder, std::span<const ir::HostId> shape) {

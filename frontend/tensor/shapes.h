@@ -19,8 +19,6 @@ Shape broadcast_shapes(Builder& builder, std::span<const Shape> shapes);
 ir::HostId product(Builder& builder, std::span<const ir::HostId> sizes);
 bool same_shape(const Builder& builder, std::span<const ir::HostId> a, std::span<const ir::HostId> b);
 bool is_one(const Builder& builder, ir::HostId size);
-/// What an integer is known to be at least, of sizes that were touched and are not small, too.
-std::optional<int64_t> lower_bound(const Builder& builder, ir::HostId id);
 /// Whether a size is known not to be 1.
 bool not_one(const Builder& builder, ir::HostId size);
 

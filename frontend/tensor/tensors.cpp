@@ -36,8 +36,8 @@ bool takes_whole_tiles(Builder& builder, const Tensor& tensor, size_t dim, ir::H
     const ir::HostId size = extents(builder, tile)[dim];
     if (host.same(tile.offsets[dim], start) && host.same(size, length)) {
       taken.push_back(tile);
-    } else if (!host.known_nonnegative(host.sub(tile.offsets[dim], host.add(start, length))) &&
-               !host.known_nonnegative(host.sub(start, host.add(tile.offsets[dim], size)))) {
+    } else if (!host.known_nonnegative(builder.sub(tile.offsets[dim], builder.add(start, length))) &&
+               !host.known_nonnegative(builder.sub(start, builder.add(tile.offsets[dim], size)))) {
       return false;
     }
   }
@@ -272,14 +272,13 @@ Tensor sliced(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId sta
 }
 
 Tensor flipped(Builder& builder, const Tensor& tensor, size_t dim) {
-  ir::HostPool& host = builder.graph.host;
   const auto [begin, count] = dims_of(tensor.groups, dim);
   Tensor result = tensor;
   for (size_t d = begin; d < begin + count; ++d) {
     for_tiles(result, [&](const Tile& tile) {
       Tile flipped = flip_tile(builder, tile, d);
-      const ir::HostId end = host.add(tile.offsets[d], extents(builder, tile)[d]);
-      flipped.offsets[d] = host.sub(tensor.grid[d], end);
+      const ir::HostId end = builder.add(tile.offsets[d], extents(builder, tile)[d]);
+      flipped.offsets[d] = builder.sub(tensor.grid[d], end);
       return flipped;
     });
   }
@@ -322,10 +321,10 @@ Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t di
     if (builder.graph.host.is_int(part.grid[at], 0)) continue;
     for (Tile tile : part.tiles) {
       builder.budget.tiles(1);
-      tile.offsets[at] = builder.graph.host.add(tile.offsets[at], result.grid[at]);
+      tile.offsets[at] = builder.add(tile.offsets[at], result.grid[at]);
       result.tiles.push_back(std::move(tile));
     }
-    result.grid[at] = builder.graph.host.add(result.grid[at], part.grid[at]);
+    result.grid[at] = builder.add(result.grid[at], part.grid[at]);
   }
   if (result.tiles.empty()) return parts.front();
   return settled(builder, std::move(result));
@@ -358,7 +357,7 @@ Cells common_cells(Builder& builder, std::span<const Tensor> tensors) {
         Cell piece;
         const Shape piece_sizes = extents(builder, tile);
         for (size_t d = 0; d < cell.offsets.size(); ++d) {
-          piece.offsets.push_back(builder.graph.host.add(cell.offsets[d], tile.offsets[d]));
+          piece.offsets.push_back(builder.add(cell.offsets[d], tile.offsets[d]));
         }
         for (const Tile& earlier : cell.tiles) {
           Tensor alone{.dtype = tensor.dtype, .tiles = {earlier}, .grid = sizes[i], .groups = {}};

@@ -118,7 +118,7 @@ Tile flip_tile(Builder& builder, const Tile& tile, size_t dim) {
   const auto [begin, count] = dims_of(tile.groups, dim);
   std::vector<Row> rows = identity_rows(builder, tile.shape.size());
   for (size_t own = begin; own < begin + count; ++own) {
-    rows[own].offset = builder.graph.host.sub(tile.shape[own], builder.integer(1));
+    rows[own].offset = builder.sub(tile.shape[own], builder.integer(1));
     rows[own].terms[0].coef = builder.integer(-1);
   }
   return rebuilt(builder, tile, std::move(rows), tile.shape, explicit_groups(tile), tile.offsets);
@@ -155,7 +155,7 @@ Tile flatten_tile(Builder& builder, const Tile& tile, size_t dim, size_t count) 
   result.groups = simplified(std::move(result.groups));
   const Shape sizes = extents(builder, tile);
   const ir::HostId inner = product(builder, std::span(sizes).subspan(dim + 1, count - 1));
-  const ir::HostId offset = builder.graph.host.mul(tile.offsets[dim], inner);
+  const ir::HostId offset = builder.mul(tile.offsets[dim], inner);
   replace<ir::HostId>(result.offsets, dim, count, std::span(&offset, 1));
   return result;
 }

@@ -25,9 +25,7 @@ Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows ro
   return result;
 }
 
-bool is_nonnegative(const Builder& builder, ir::HostId id) {
-  return builder.graph.host.known_nonnegative(id) || lower_bound(builder, id) >= 0;
-}
+bool is_nonnegative(const Builder& builder, ir::HostId id) { return builder.graph.host.known_nonnegative(id); }
 
 /// The larger of an integer and 0.
 ir::HostId at_least_zero(Builder& builder, ir::HostId id) {
@@ -37,7 +35,7 @@ ir::HostId at_least_zero(Builder& builder, ir::HostId id) {
 /// A bound of a slice as Python clamps it to [0, size].
 ir::HostId clamped_bound(Builder& builder, ir::HostId bound, ir::HostId size) {
   const ir::HostId low = at_least_zero(builder, index_from_front(builder, bound, size));
-  if (is_nonnegative(builder, builder.graph.host.sub(size, low))) return low;
+  if (is_nonnegative(builder, builder.sub(size, low))) return low;
   return builder.host(ir::HostOp::Min, {low, size});
 }
 
@@ -111,11 +109,11 @@ Shape with_inferred(Builder& builder, const Shape& whole, Shape sizes) {
 ir::HostId index_from_front(Builder& builder, ir::HostId index, ir::HostId size) {
   ir::HostPool& host = builder.graph.host;
   if (host.is_constant(index)) {
-    return host.value(index).as_int() < 0 ? host.add(size, index) : index;
+    return host.value(index).as_int() < 0 ? builder.add(size, index) : index;
   }
   if (is_nonnegative(builder, index)) return index;
   const ir::HostId negative = builder.host(ir::HostOp::Lt, {index, builder.integer(0)});
-  return builder.host(ir::HostOp::Select, {negative, host.add(index, size), index});
+  return builder.host(ir::HostOp::Select, {negative, builder.add(index, size), index});
 }
 
 Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order) {
@@ -191,10 +189,11 @@ Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::Ho
   if (constant) touch(builder, size);
   const ir::HostId begin = start ? clamped_bound(builder, *start, size) : builder.integer(0);
   const ir::HostId end = stop ? clamped_bound(builder, *stop, size) : size;
-  ir::HostId length = host.sub(end, begin);
+  ir::HostId length = builder.sub(end, begin);
   if (stop) length = at_least_zero(builder, length);
   if (step != 1) {
-    length = builder.host(ir::HostOp::FloorDiv, {host.add(length, builder.integer(step - 1)), builder.integer(step)});
+    length =
+        builder.host(ir::HostOp::FloorDiv, {builder.add(length, builder.integer(step - 1)), builder.integer(step)});
   }
   LayoutRows rows = identity_layout(builder, x.rank());
   rows[dim][0].coef = builder.integer(step);
@@ -264,11 +263,11 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   const ir::HostId size = shape_of(builder, x)[dim];
   touch(builder, size);
   // Where sizes are small there are fewer chunks than asked for: only known sizes say how many.
-  const auto least = static_cast<double>(lower_bound(builder, size).value_or(0));
+  const auto least = static_cast<double>(std::max<int64_t>(host.least(size), 0));
   const auto others = static_cast<double>(chunks - 1);
   if (least <= others * others) builder.static_number(size);
   const ir::HostId each =
-      builder.host(ir::HostOp::FloorDiv, {host.add(size, builder.integer(chunks - 1)), builder.integer(chunks)});
+      builder.host(ir::HostOp::FloorDiv, {builder.add(size, builder.integer(chunks - 1)), builder.integer(chunks)});
   if (host.is_constant(size)) {
     const int64_t step = host.value(each).as_int();
     chunks = step == 0 ? chunks : (host.value(size).as_int() + step - 1) / step;
@@ -277,10 +276,10 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   builder.budget.items(static_cast<uint64_t>(chunks));
   std::vector<Value> pieces;
   for (int64_t i = 0; i < chunks; ++i) {
-    const ir::HostId start = host.mul(each, builder.integer(i));
+    const ir::HostId start = builder.mul(each, builder.integer(i));
     // The second of two is floor(size / 2), which says more of itself than size - ceil(size / 2).
     const ir::HostId rest =
-        chunks == 2 ? builder.host(ir::HostOp::FloorDiv, {size, builder.integer(2)}) : host.sub(size, start);
+        chunks == 2 ? builder.host(ir::HostOp::FloorDiv, {size, builder.integer(2)}) : builder.sub(size, start);
     const ir::HostId length = i + 1 < chunks ? each : rest;
     pieces.push_back(narrow(builder, x, dim, start, length));
   }
@@ -305,13 +304,12 @@ std::vector<Value> split(Builder& builder, const Tensor& x, ir::HostId size, siz
 
 std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, size_t dim) {
   require_dims(builder, x, "split");
-  ir::HostPool& host = builder.graph.host;
   std::vector<Value> pieces;
   ir::HostId start = builder.integer(0);
   for (const ir::HostId size : sizes) {
-    if (!host.known_nonnegative(size)) builder.require(ir::Condition::Kind::NonNegative, size, size);
+    require_nonnegative(builder, size, {});
     pieces.push_back(narrow(builder, x, dim, start, size));
-    start = host.add(start, size);
+    start = builder.add(start, size);
   }
   builder.require(ir::Condition::Kind::Equal, shape_of(builder, x)[dim], start,
                   "split expects split_sizes to sum exactly to {0}, the size of the dimension, but they sum to {1}");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "base/hash.h"
@@ -85,7 +86,26 @@ HostId HostPool::resolve(HostId x) const {
 
 void HostPool::assume_sizes_not_one() {
   sizes_not_one_ = true;
-  for (size_t i = 0; i < nodes_.size(); ++i) facts_[i] = facts_of(nodes_[i]);
+  refresh_facts();
+}
+
+void HostPool::assume_at_least(HostId size, int64_t least) {
+  Facts& fact = facts_[size.index];
+  if (fact.least >= least) return;
+  fact.least = least;
+  fact.not_one |= least > 1;
+  refresh_facts();
+}
+
+void HostPool::refresh_facts() {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Facts fact = facts_of(nodes_[i]);
+    if (nodes_[i].op == HostOp::Size) {  // what was assumed of it
+      fact.least = std::max(fact.least, facts_[i].least);
+      fact.not_one |= facts_[i].not_one;
+    }
+    facts_[i] = fact;
+  }
 }
 
 bool HostPool::is_int(HostId id, int64_t value) const {
@@ -123,7 +143,7 @@ HostId HostPool::append(HostNode node) {
 }
 
 HostId HostPool::intern(HostNode node) {
-  spend(1 + node.args.size());
+  spend(node.args.size());  // constants and symbols cost nothing: they are what a text says
   node.per_call = is_per_call(node);
   if (const auto found = table_.find(hash_of(node)); found != table_.end()) {
     for (const HostId id : found->second) {
@@ -133,50 +153,69 @@ HostId HostPool::intern(HostNode node) {
   return append(std::move(node));
 }
 
+int64_t HostPool::least_sum(int64_t bound, int64_t coef, HostId term) const {
+  const int64_t of_term = facts_[term.index].least;
+  if (bound == kNoLeast || of_term == kNoLeast || coef < 0) return kNoLeast;
+  __extension__ using Wide = __int128;
+  const Wide sum = static_cast<Wide>(coef) * of_term + bound;
+  return static_cast<int64_t>(std::clamp<Wide>(sum, kNoLeast, INT64_MAX));
+}
+
 HostPool::Facts HostPool::facts_of(const HostNode& node) const {
-  const auto nonnegative = [&](HostId x) { return facts_[x.index].nonnegative; };
+  const auto least = [&](HostId x) { return facts_[x.index].least; };
+  const auto nonnegative = [&](HostId x) { return least(x) >= 0; };
   const auto not_one = [&](HostId x) { return facts_[x.index].not_one; };
   const auto all = [&](const auto& fact) { return std::ranges::all_of(node.args, fact); };
   const auto any = [&](const auto& fact) { return std::ranges::any_of(node.args, fact); };
+  const auto of = [](int64_t least_value, bool never_one) { return Facts{least_value, never_one || least_value > 1}; };
 
   if (node.kind == HostKind::Float) return {};
   switch (node.op) {
     case HostOp::Constant:
-      return {node.value.integer >= 0, node.value.integer != 1};
+      return {node.value.integer, node.value.integer != 1};
     case HostOp::Size:
-      return {true, sizes_not_one_};
+      return of(0, sizes_not_one_);
     case HostOp::Affine: {
       const int64_t constant = node.value.integer;
-      const bool rising = all(nonnegative) && std::ranges::all_of(node.coefs, [](int64_t coef) { return coef > 0; });
+      int64_t bound = constant;
+      for (size_t i = 0; i < node.args.size(); ++i) bound = least_sum(bound, node.coefs[i], node.args[i]);
       // The sum is 1 only where the coefficients' common divisor divides constant - 1.
       int64_t divisor = 0;
       for (const int64_t coef : node.coefs) {
         divisor = coef == INT64_MIN ? 1 : std::gcd(divisor, coef);
       }
-      const bool never_one = divisor > 1 && floor_mod(constant, divisor) != 1;
-      return {rising && constant >= 0, never_one || (rising && constant >= 2)};
+      return of(bound, divisor > 1 && floor_mod(constant, divisor) != 1);
     }
-    case HostOp::Mul:  // of integers that are not negative it is 1 only where all of them are
-      return {all(nonnegative), all(nonnegative) && any(not_one)};
-    case HostOp::FloorDiv:
-      return {all(nonnegative), false};
+    case HostOp::Mul: {  // of integers that are not negative it is 1 only where all of them are
+      if (!all(nonnegative)) return {};
+      int64_t bound = 1;
+      for (const HostId factor : node.args) bound = least_sum(0, bound, factor);
+      return of(bound, any(not_one));
+    }
+    case HostOp::FloorDiv: {
+      const HostId divisor = node.args[1];
+      if (least(node.args[0]) != kNoLeast && is_constant(divisor) && value(divisor).integer > 0) {
+        return of(floor_div(least(node.args[0]), value(divisor).integer), false);
+      }
+      return of(all(nonnegative) ? 0 : kNoLeast, false);
+    }
     case HostOp::Mod:
-      return {nonnegative(node.args[1]), false};
+      return of(nonnegative(node.args[1]) ? 0 : kNoLeast, false);
     case HostOp::Min:
-      return {all(nonnegative), all(not_one)};
+      return of(std::ranges::min(node.args | std::views::transform(least)), all(not_one));
     case HostOp::Max:
-      return {any(nonnegative), all(not_one) || any([&](HostId x) { return is_constant(x) && value(x).integer >= 2; })};
+      return of(std::ranges::max(node.args | std::views::transform(least)), all(not_one));
     case HostOp::Broadcast:
-      return {all(nonnegative), any(not_one)};
+      return of(std::ranges::min(node.args | std::views::transform(least)), any(not_one));
     case HostOp::Select:
-      return {nonnegative(node.args[1]) && nonnegative(node.args[2]), not_one(node.args[1]) && not_one(node.args[2])};
+      return of(std::min(least(node.args[1]), least(node.args[2])), not_one(node.args[1]) && not_one(node.args[2]));
     case HostOp::NotOne:
     case HostOp::Abs:
-      return {true, false};
+      return of(0, false);
     case HostOp::Int:
-      return {nonnegative(node.args[0]), false};
+      return of(least(node.args[0]), not_one(node.args[0]));
     default:
-      return {node.kind == HostKind::Bool, false};
+      return of(node.kind == HostKind::Bool ? 0 : kNoLeast, false);
   }
 }
 

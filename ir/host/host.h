@@ -107,7 +107,7 @@ class HostPool {
   /// refuses the power (Error of kind Internal) and gives the others the widest kind.
   bool kind_depends_on_value(HostOp op, std::span<const HostId> args) const;
 
-  // The integer arithmetic that views are made of.
+  // Integer arithmetic.
   HostId add(HostId x, HostId y) { return make(HostOp::Add, {x, y}); }
   HostId sub(HostId x, HostId y) { return make(HostOp::Sub, {x, y}); }
   HostId mul(HostId x, HostId y) { return make(HostOp::Mul, {x, y}); }
@@ -117,11 +117,21 @@ class HostPool {
   /// `resolve` use the representative from then on: a constant, else the older of the two.
   void unify(HostId x, HostId y);
   HostId resolve(HostId x) const;
+  // What is known of integers whatever the symbols are. Folding looks at it, so what is assumed must hold wherever the
+  // expressions are evaluated.
+
   /// Declares that symbol sizes are never 1 (a signature tells which sizes are 1, so the others are not).
   void assume_sizes_not_one();
   bool sizes_not_one() const { return sizes_not_one_; }
+  /// Declares that a symbol size is never less.
+  void assume_at_least(HostId size, int64_t least);
+  static constexpr int64_t kNoLeast = INT64_MIN;
+  /// What an integer is at least; kNoLeast where nothing is known.
+  int64_t least(HostId x) const { return facts_[resolve(x).index].least; }
+  /// What bound + coef · term is at least, of such a bound.
+  int64_t least_sum(int64_t bound, int64_t coef, HostId term) const;
   bool known_not_one(HostId x) const { return facts_[resolve(x).index].not_one; }
-  bool known_nonnegative(HostId x) const { return facts_[resolve(x).index].nonnegative; }
+  bool known_nonnegative(HostId x) const { return least(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
 
   /// From now on `make` throws TooMuchWork once it has looked at more than so many operands. Sums are kept multiplied
@@ -148,9 +158,8 @@ class HostPool {
  private:
   friend class HostFolder;
 
-  /// What is known of an integer whatever the sizes are.
   struct Facts {
-    bool nonnegative = false;
+    int64_t least = kNoLeast;
     bool not_one = false;
   };
 
@@ -161,6 +170,7 @@ class HostPool {
   HostId intern(HostNode node);
   bool is_per_call(const HostNode& node) const;
   Facts facts_of(const HostNode& node) const;
+  void refresh_facts();
 
   std::vector<HostNode> nodes_;
   std::vector<Facts> facts_;

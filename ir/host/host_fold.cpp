@@ -10,9 +10,9 @@ namespace ingot::ir {
 // Order
 
 bool HostFolder::nonnegative(const Linear& sum) const {
-  return sum.constant >= 0 && std::ranges::all_of(sum.terms, [&](const auto& term) {
-           return term.second > 0 && pool_.known_nonnegative(term.first);
-         });
+  int64_t bound = sum.constant;
+  for (const auto& [term, coef] : sum.terms) bound = pool_.least_sum(bound, coef, term);
+  return bound >= 0;
 }
 
 bool HostFolder::difference_at_least(HostId x, HostId y, int64_t bound) {

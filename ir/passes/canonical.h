@@ -2,11 +2,11 @@
 
 #include "ir/graph.h"
 
-namespace ingot::frontend {
+namespace ingot::ir {
 
 /// The graph with its live nodes in the order in which its results need them, depth first, and its conditions in the
 /// order of what they are about. So it does not depend on the order in which operands were evaluated, which C++ leaves
 /// open: text and C++ of one op give the same graph.
-ir::Graph canonical(ir::Graph graph);
+Graph canonical(Graph graph);
 
-}  // namespace ingot::frontend
+}  // namespace ingot::ir

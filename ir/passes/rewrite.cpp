@@ -5,15 +5,6 @@
 namespace ingot::ir {
 namespace {
 
-void take_over(const Graph& graph, Graph& out) {
-  out.name = graph.name;
-  out.params = graph.params;
-  out.results = graph.results;
-  out.conditions = graph.conditions;
-  out.statics = graph.statics;
-  out.eager_layouts = graph.eager_layouts;
-}
-
 using HostRule = std::function<void(HostId& id)>;
 
 void for_each_host(std::vector<Term>& terms, const HostRule& visit) {
@@ -42,6 +33,7 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
     visit_fact(condition.b);
   }
   for (Static& fact : graph.statics) visit_fact(fact.symbol);
+  for (HostId& size : graph.touched) visit_fact(size);
   for (Result& result : graph.results) {
     for (HostId& size : result.shape) visit(size);
     for (Part& part : result.parts) {
@@ -80,9 +72,7 @@ void drop_unused_layouts(Graph& graph) {
 }  // namespace
 
 Graph rewrite(const Graph& graph, const NodeRule& rule) {
-  Graph out;
-  take_over(graph, out);
-  out.host = graph.host;
+  Graph out{GraphFrame(graph)};
   const std::vector<bool> live = graph.live();
   std::vector<NodeId> now(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {
@@ -99,8 +89,8 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
 }
 
 Graph compact(const Graph& graph) {
-  Graph out;
-  take_over(graph, out);
+  Graph out{GraphFrame(graph)};
+  out.host = {};
   drop_unused_layouts(out);
   const std::vector<bool> live = graph.live();
 
@@ -133,6 +123,7 @@ Graph compact(const Graph& graph) {
   const HostRule renumber_fact = [&](HostId& id) { id = kept[id.index]; };
   const HostRule renumber = [&](HostId& id) { id = kept[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);
+  for (const HostId size : out.touched) out.host.assume_at_least(size, kTouchedSize + 1);
 
   std::vector<NodeId> now(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {

@@ -123,6 +123,26 @@ TEST_F(Host, SizesThatAreNotOne) {
   EXPECT_FALSE(pool.known_not_one(i));
 }
 
+TEST_F(Host, LeastValues) {
+  const HostId low = c(-3), two = c(2);
+  EXPECT_EQ(pool.least(n), 0);
+  EXPECT_EQ(pool.least(i), HostPool::kNoLeast);
+  EXPECT_EQ(pool.least(make(HostOp::Min, {n, make(HostOp::Min, {m, i})})), HostPool::kNoLeast);  // of three operands
+  EXPECT_EQ(pool.least(make(HostOp::Max, {i, low})), -3);
+  EXPECT_EQ(pool.least(pool.sub(c(5), n)), HostPool::kNoLeast);
+  EXPECT_EQ(pool.least(make(HostOp::FloorDiv, {pool.sub(n, c(5)), two})), -3);
+  EXPECT_EQ(pool.least(make(HostOp::Mod, {i, c(7)})), 0);
+
+  const HostId before = pool.add(pool.mul(n, two), c(1));
+  pool.assume_at_least(n, 17);
+  EXPECT_EQ(pool.least(before), 35);
+  EXPECT_EQ(pool.least(pool.mul(n, pool.add(m, c(4)))), 68);
+  EXPECT_TRUE(pool.known_not_one(make(HostOp::FloorDiv, {n, two})));
+  EXPECT_EQ(make(HostOp::Max, {pool.sub(n, c(4)), c(0)}), pool.sub(n, c(4)));
+  EXPECT_EQ(make(HostOp::Lt, {n, c(17)}), pool.boolean(false));
+  EXPECT_EQ(pool.least(pool.mul(pool.mul(n, c(INT64_MAX / 8)), n)), INT64_MAX);  // as far as 64 bits go
+}
+
 TEST_F(Host, UnifiedSizesAreOne) {
   pool.unify(n, k);
   EXPECT_TRUE(pool.same(n, k));
