@@ -15,8 +15,8 @@ constexpr Accepts I{false, true, false};
 constexpr Accepts F{false, false, true};
 
 constexpr OpInfo kPrimitives[] = {
-#define INGOT_OP(id, name, arity, rule, accepts, accuracy) \
-  {Op::id, #id, name, arity, Rule::rule, accepts, Accuracy::accuracy},
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) \
+  {Op::id, #id, name, arity, Rule::rule, accepts, Accuracy::accuracy, Numbers::numbers, summary},
 #include "ir/ops.def"
 #undef INGOT_OP
 };

@@ -20,7 +20,7 @@ enum class Op : uint8_t {
   Bitcast,  ///< the same bits as another dtype of the same width
   Call,     ///< args[0], computed by the library function attr names, of operands args[1..]; a boundary for rounding
             ///< and differentiation, dissolved by inline_calls
-#define INGOT_OP(id, name, arity, rule, accepts, accuracy) id,
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) id,
 #include "ir/ops.def"
 #undef INGOT_OP
 };
@@ -45,6 +45,9 @@ struct Accepts {
 
 enum class Accuracy : uint8_t { Exact, Ulp };
 
+/// Which operands may be Python numbers in a call of PyTorch's function; operators take them anywhere.
+enum class Numbers : uint8_t { None, Second, Any };
+
 /// One row of ops.def.
 struct OpInfo {
   Op op;
@@ -54,6 +57,8 @@ struct OpInfo {
   Rule rule;
   Accepts accepts;
   Accuracy accuracy;
+  Numbers numbers;
+  std::string_view summary;  ///< one line of what it gives
 };
 
 /// All primitives, in the order of ops.def.

@@ -12,26 +12,16 @@
 namespace ingot::frontend {
 namespace {
 
-/// The ops whose PyTorch functions take no Python number at all.
-constexpr std::array kTensorsOnly = {ir::Op::Maximum,   ir::Op::Minimum,    ir::Op::Fmax,      ir::Op::Fmin,
-                                     ir::Op::Atan2,     ir::Op::Hypot,      ir::Op::Nextafter, ir::Op::LogicalAnd,
-                                     ir::Op::LogicalOr, ir::Op::LogicalXor, ir::Op::Gcd,       ir::Op::Igamma,
-                                     ir::Op::Igammac};
-/// Those that take one in place of `input` too.
-constexpr std::array kNumbersFirst = {ir::Op::Mul,        ir::Op::FloorDivide, ir::Op::Remainder,
-                                      ir::Op::BitwiseAnd, ir::Op::BitwiseOr,   ir::Op::BitwiseXor,
-                                      ir::Op::ShiftLeft,  ir::Op::ShiftRight,  ir::Op::Zeta};
-
 ir::Op op_of(const Builtin& self) {
   return ir::primitive_named(self.alias_of.empty() ? self.name : self.alias_of).value();
 }
 
 void require_operand_kinds(Builder& builder, const Builtin& self, ir::Op op, Args args) {
   if (args.size() < 2 || builder.native || self.name.starts_with('_')) return;
-  const bool tensors_only = std::ranges::count(kTensorsOnly, op) > 0;
+  const ir::Numbers numbers = ir::info(op).numbers;
   for (size_t i = 0; i < args.size(); ++i) {
-    const bool number_taken = i == 0 ? std::ranges::count(kNumbersFirst, op) > 0 : !tensors_only;
-    if (!args[i].is_number() || number_taken) continue;
+    const bool taken = numbers == ir::Numbers::Any || (numbers == ir::Numbers::Second && i > 0);
+    if (!args[i].is_number() || taken) continue;
     const bool extreme = op == ir::Op::Maximum || op == ir::Op::Minimum;
     builder.fail(
         fmt::format("{} takes a tensor as its {} argument, not a number", self.name, i == 0 ? "first" : "second"),
@@ -71,7 +61,13 @@ Value call_abs(Builder& builder, const Builtin& self, Args args) {
   return of_bool ? pointwise(builder, ir::Op::BitwiseOr, {args[0], args[0]}) : call_primitive(builder, self, args);
 }
 
-Value call_clamp(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], args[1], args[2]); }
+Value call_clamp(Builder& builder, const Builtin&, Args args) {
+  if ((args[1].is_tensor() && args[2].is_number()) || (args[1].is_number() && args[2].is_tensor())) {
+    builder.fail("clamp takes two tensors or two numbers as its limits, not one of each",
+                 "clamp twice: x.clamp(min=a).clamp(max=b)");
+  }
+  return clamp(builder, args[0], args[1], args[2]);
+}
 Value call_clamp_min(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], args[1], None{}); }
 Value call_clamp_max(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], None{}, args[1]); }
 Value call_where(Builder& builder, const Builtin&, Args args) {
@@ -104,159 +100,6 @@ Value call_positive(Builder& builder, const Builtin&, Args args) {
   return args[0];
 }
 
-constexpr std::string_view summary_of(ir::Op op) {
-  switch (op) {
-    case ir::Op::Add:
-      return "input + alpha * other";
-    case ir::Op::Sub:
-      return "input - alpha * other";
-    case ir::Op::Mul:
-      return "input * other";
-    case ir::Op::Div:
-      return "input / other, rounded towards zero or minus infinity where rounding_mode says so";
-    case ir::Op::FloorDivide:
-      return "input // other: the quotient rounded down";
-    case ir::Op::Remainder:
-      return "input % other, with the sign of other";
-    case ir::Op::Fmod:
-      return "the rest of input / other, with the sign of input";
-    case ir::Op::Pow:
-      return "input ** exponent";
-    case ir::Op::Neg:
-      return "-input";
-    case ir::Op::Abs:
-      return "the absolute value";
-    case ir::Op::Sign:
-      return "-1, 0 or 1";
-    case ir::Op::Reciprocal:
-      return "1 / input";
-    case ir::Op::Sqrt:
-      return "the square root";
-    case ir::Op::Rsqrt:
-      return "1 / sqrt(input)";
-    case ir::Op::Floor:
-      return "rounded down";
-    case ir::Op::Ceil:
-      return "rounded up";
-    case ir::Op::Trunc:
-      return "rounded towards zero";
-    case ir::Op::Maximum:
-      return "the larger of two, NaN if either is";
-    case ir::Op::Minimum:
-      return "the smaller of two, NaN if either is";
-    case ir::Op::Fmax:
-      return "the larger of two, of a NaN and a number the number";
-    case ir::Op::Fmin:
-      return "the smaller of two, of a NaN and a number the number";
-    case ir::Op::Exp:
-      return "e ** input";
-    case ir::Op::Exp2:
-      return "2 ** input";
-    case ir::Op::Expm1:
-      return "e ** input - 1, exact near 0";
-    case ir::Op::Log:
-      return "the natural logarithm";
-    case ir::Op::Log2:
-      return "the logarithm to base 2";
-    case ir::Op::Log10:
-      return "the logarithm to base 10";
-    case ir::Op::Log1p:
-      return "log(1 + input), exact near 0";
-    case ir::Op::Sin:
-      return "the sine";
-    case ir::Op::Cos:
-      return "the cosine";
-    case ir::Op::Tan:
-      return "the tangent";
-    case ir::Op::Asin:
-      return "the inverse sine";
-    case ir::Op::Acos:
-      return "the inverse cosine";
-    case ir::Op::Atan:
-      return "the inverse tangent";
-    case ir::Op::Sinh:
-      return "the hyperbolic sine";
-    case ir::Op::Cosh:
-      return "the hyperbolic cosine";
-    case ir::Op::Tanh:
-      return "the hyperbolic tangent";
-    case ir::Op::Asinh:
-      return "the inverse hyperbolic sine";
-    case ir::Op::Acosh:
-      return "the inverse hyperbolic cosine";
-    case ir::Op::Atanh:
-      return "the inverse hyperbolic tangent";
-    case ir::Op::Atan2:
-      return "the angle of the point (other, input)";
-    case ir::Op::Hypot:
-      return "sqrt(input**2 + other**2) without overflow on the way";
-    case ir::Op::Erf:
-      return "the error function";
-    case ir::Op::Erfc:
-      return "1 - erf(input), exact where that is small";
-    case ir::Op::Lgamma:
-      return "the logarithm of the absolute value of the gamma function";
-    case ir::Op::Erfinv:
-      return "the inverse of the error function";
-    case ir::Op::Zeta:
-      return "Hurwitz's zeta function: the sum of (other + k) ** -input over k = 0, 1, 2, …";
-    case ir::Op::Igamma:
-      return "the regularised lower incomplete gamma function";
-    case ir::Op::Igammac:
-      return "the regularised upper incomplete gamma function";
-    case ir::Op::Gcd:
-      return "the greatest common divisor";
-    case ir::Op::Copysign:
-      return "the magnitude of input with the sign of other";
-    case ir::Op::Nextafter:
-      return "the next floating-point number after input towards other";
-    case ir::Op::Eq:
-      return "input == other";
-    case ir::Op::Ne:
-      return "input != other";
-    case ir::Op::Lt:
-      return "input < other";
-    case ir::Op::Le:
-      return "input <= other";
-    case ir::Op::Gt:
-      return "input > other";
-    case ir::Op::Ge:
-      return "input >= other";
-    case ir::Op::Isnan:
-      return "whether it is NaN";
-    case ir::Op::Isinf:
-      return "whether it is infinite";
-    case ir::Op::Isfinite:
-      return "whether it is neither NaN nor infinite";
-    case ir::Op::Signbit:
-      return "whether the sign bit is set, -0.0 included";
-    case ir::Op::LogicalAnd:
-      return "whether both are not zero";
-    case ir::Op::LogicalOr:
-      return "whether one is not zero";
-    case ir::Op::LogicalXor:
-      return "whether exactly one is not zero";
-    case ir::Op::LogicalNot:
-      return "whether it is zero";
-    case ir::Op::BitwiseAnd:
-      return "input & other";
-    case ir::Op::BitwiseOr:
-      return "input | other";
-    case ir::Op::BitwiseXor:
-      return "input ^ other";
-    case ir::Op::BitwiseNot:
-      return "~input";
-    case ir::Op::ShiftLeft:
-      return "input << other";
-    case ir::Op::ShiftRight:
-      return "input >> other";
-    case ir::Op::Where:
-      return "input where the condition holds, elsewhere other";
-    default:
-      return {};
-  }
-}
-
 struct Alias {
   std::string_view name, of;
   bool is_method = kMethod;
@@ -275,16 +118,22 @@ constexpr std::array kAliases = {
 
 std::vector<Builtin> pointwise_builtins() {
   std::vector<Builtin> rows = {
-      {"add", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_add, summary_of(ir::Op::Add)},
-      {"sub", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_sub, summary_of(ir::Op::Sub)},
+      {"add", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_add, ir::info(ir::Op::Add).summary},
+      {"sub", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_sub, ir::info(ir::Op::Sub).summary},
       {"rsub", "(input, other, *, alpha=1)", kFunction, kNoMethod, {}, call_rsub, "other - alpha * input"},
       {"_div", "(input, other)", kFunction, kNoMethod, {}, call_div},
       {"_multiplies_by_reciprocal", "(input, other)", kFunction, kNoMethod, {}, call_multiplies_by_reciprocal},
       {"_divides_in_16_bits", "(input, other)", kFunction, kNoMethod, {}, call_divides_in_16_bits},
-      {"abs", "(input)", kFunction, kMethod, {}, call_abs, summary_of(ir::Op::Abs)},
-      {"zeta", "(input, other)", kFunction, kNoMethod, {}, call_primitive, summary_of(ir::Op::Zeta)},
-      {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, summary_of(ir::Op::Pow)},
-      {"where", "(condition, input=None, other=None)", kFunction, kNoMethod, {}, call_where, summary_of(ir::Op::Where)},
+      {"abs", "(input)", kFunction, kMethod, {}, call_abs, ir::info(ir::Op::Abs).summary},
+      {"zeta", "(input, other)", kFunction, kNoMethod, {}, call_primitive, ir::info(ir::Op::Zeta).summary},
+      {"pow", "(input, exponent)", kFunction, kMethod, {}, call_pow, ir::info(ir::Op::Pow).summary},
+      {"where",
+       "(condition, input=None, other=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_where,
+       ir::info(ir::Op::Where).summary},
       {"clamp",
        "(input, min=None, max=None)",
        kFunction,
@@ -314,13 +163,8 @@ std::vector<Builtin> pointwise_builtins() {
     const bool special = std::ranges::any_of(rows, [&](const Builtin& known) { return known.name == row.name; });
     if (special) continue;
     static constexpr std::string_view kSignatures[] = {"(input)", "(input, other)", "(input, other, third)"};
-    rows.push_back({row.name,
-                    kSignatures[row.arity - 1],
-                    kFunction,
-                    !row.name.starts_with('_'),
-                    {},
-                    call_primitive,
-                    summary_of(row.op)});
+    rows.push_back(
+        {row.name, kSignatures[row.arity - 1], kFunction, !row.name.starts_with('_'), {}, call_primitive, row.summary});
   }
   for (const Alias& alias : kAliases) {
     const auto of = std::ranges::find(rows, alias.of, &Builtin::name);
