@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreting.h"
 #include "frontend/interpret/python_builtins.h"
 #include "frontend/interpret/python_numbers.h"
@@ -122,6 +123,11 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
   auto hint = [&] { return "its parameters are `" + signature_text(module, callee) + "`"; };
   std::vector<std::optional<Value>> values(parameters.size());
 
+  Dict rest_by_name;
+  if (!parameters.empty() && parameters.back().kind == Kind::VarKeywords) {
+    values.back() = Value::dict();
+    rest_by_name = values.back()->as<Dict>();
+  }
   size_t positional = 0, next = 0;
   for (; positional < parameters.size() && parameters[positional].kind == Kind::Positional; ++positional)
     if (next < arguments.positional.size()) values[positional] = std::move(arguments.positional[next++]);
@@ -138,8 +144,14 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
 
   for (auto& [name, value] : arguments.keywords) {
     auto parameter = std::find_if(parameters.begin(), parameters.end(), [&, &wanted = name](const ast::Parameter& p) {
-      return p.name == wanted && p.kind != Kind::VarArgs;
+      return p.name == wanted && p.kind != Kind::VarArgs && p.kind != Kind::VarKeywords;
     });
+    if (parameter == parameters.end() && rest_by_name.keys) {
+      if (find_item(evaluation, rest_by_name, name))
+        evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee.name), hint());
+      set_item(evaluation, *values.back(), name, value);
+      continue;
+    }
     if (parameter == parameters.end()) {
       std::vector<std::string_view> known;
       for (const ast::Parameter& p : parameters) known.push_back(p.name);
@@ -215,8 +227,11 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   if (callee.is<BoundMethod>()) {
     const auto& [function, self] = callee.as<BoundMethod>();
     if (function->is<std::string>()) {
-      if (!arguments.keywords.empty()) evaluation.fail("a list's methods take no keyword arguments", "remove the name");
-      return call_list_method(evaluation, function->as<std::string>(), self->as<List>(), arguments.positional);
+      if (!arguments.keywords.empty())
+        evaluation.fail(fmt::format("the methods of {} take no keyword arguments", describe(*self)), "remove the name");
+      const std::string& name = function->as<std::string>();
+      if (self->is<Dict>()) return call_dict_method(evaluation, name, self->as<Dict>(), arguments.positional);
+      return call_list_method(evaluation, name, self->as<List>(), arguments.positional);
     }
     arguments.positional.insert(arguments.positional.begin(), *self);
     return call(evaluation, *function, std::move(arguments));

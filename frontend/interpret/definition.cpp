@@ -76,6 +76,8 @@ class TextDefinition : public Definition {
     for (const ast::Parameter& parameter : module_[function_].parameters) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
         throw_author(parameter.span, "an op has no `*` parameter", "name each input: helpers may have one");
+      if (parameter.kind == ast::Parameter::Kind::VarKeywords)
+        throw_author(parameter.span, "an op has no `**` parameter", "name each input: helpers may have one");
       parameters_.push_back({annotation_of(module_, parameter.annotation), parameter.name,
                              static_cast<bool>(parameter.fallback), parameter.span});
     }

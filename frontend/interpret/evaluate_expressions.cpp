@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreting.h"
 #include "frontend/interpret/python_builtins.h"
 #include "frontend/interpret/python_numbers.h"
@@ -180,17 +181,47 @@ std::vector<Value> Frame::values_of(const std::vector<ExprId>& items) {
 Value Frame::value_of(const ast::Tuple& node, const ast::Expr&) { return Value::tuple(values_of(node.items)); }
 Value Frame::value_of(const ast::List& node, const ast::Expr&) { return Value::list(values_of(node.items)); }
 
+Value Frame::value_of(const ast::Dict& node, const ast::Expr&) {
+  Value dict = Value::dict();
+  for (const ast::Dict::Item& item : node.items) {
+    if (!item.key) {
+      update(evaluation_, dict.as<Dict>(), evaluate(item.value));
+      continue;
+    }
+    Value key = evaluate(item.key);
+    At at(evaluation_.diagnostics, module_[item.key].span);
+    set_item(evaluation_, dict, key, evaluate(item.value));
+  }
+  return dict;
+}
+
+Value Frame::value_of(const ast::NamedExpr& node, const ast::Expr&) {
+  Scope* scope = &scope_;
+  for (; scope->is_comprehension; scope = scope->enclosing)
+    if (std::binary_search(scope->locals->begin(), scope->locals->end(), node.name))
+      evaluation_.fail(fmt::format("`{} :=` would rebind what the comprehension goes over", node.name),
+                       "choose another name");
+  Value value = evaluate(node.value);
+  scope->values.insert_or_assign(node.name, value);
+  if (!std::holds_alternative<ast::Name>(module_[node.value].node)) evaluation_.name(value, node.name);
+  return value;
+}
+
 Value Frame::value_of(const ast::Starred&, const ast::Expr&) {
   throw_internal("a starred expression is evaluated by itself");
 }
 
 Value Frame::value_of(const ast::Comprehension& node, const ast::Expr&) {
   Value first = evaluate(node.clauses[0].iterable);  // in the scope around, as Python does
-  auto scope = std::make_shared<Scope>(Scope{module_, &scope_, &node.locals, {}, {}, false});
+  auto scope = std::make_shared<Scope>(Scope{module_, &scope_, &node.locals, {}, {}, false, true});
   std::vector<Value> items;
   Frame(evaluation_, *scope).comprehend(node, 0, first, items);
   if (scope->captured) evaluation_.activity.kept.push_back(std::move(scope));
-  return Value::list(std::move(items));
+  Value list = Value::list(std::move(items));
+  if (node.kind != ast::Comprehension::Kind::Dict) return list;
+  Value dict = Value::dict();
+  update(evaluation_, dict.as<Dict>(), list);
+  return dict;
 }
 
 void Frame::comprehend(const ast::Comprehension& node, size_t clause, const Value& iterable,
@@ -256,8 +287,15 @@ Value Frame::value_of(const ast::Call& node, const ast::Expr& expr) { return cal
 Value Frame::call_value(const ast::Call& node, const ast::Expr& expr, bool used) {
   Value callee = evaluate(node.function);
   Arguments arguments{values_of(node.arguments), {}};
-  for (const ast::Call::Keyword& keyword : node.keywords)
-    arguments.keywords.emplace_back(keyword.name, evaluate(keyword.value));
+  for (const ast::Call::Keyword& keyword : node.keywords) {
+    Value value = evaluate(keyword.value);
+    if (!keyword.name.empty()) {
+      arguments.keywords.emplace_back(keyword.name, std::move(value));
+      continue;
+    }
+    At at(evaluation_.diagnostics, module_[keyword.value].span);
+    for (auto& [name, item] : keywords_of(evaluation_, value)) arguments.keywords.emplace_back(name, std::move(item));
+  }
   evaluation_.diagnostics.here = expr.span;
   if (used && callee.is<std::shared_ptr<const Function>>()) {
     const ast::Function& function = callee.as<std::shared_ptr<const Function>>()->definition();

@@ -62,8 +62,7 @@ void Frame::assign(ExprId target, const Value& value, bool named) {
   }
   const auto* tuple = std::get_if<ast::Tuple>(&expr.node);
   const std::vector<ExprId>& targets = tuple ? tuple->items : std::get<ast::List>(expr.node).items;
-  bool has_parts = value.items() || value.is<Range>() || value.is_tensor();
-  if (!has_parts)
+  if (!Sequence::is_one(value))
     evaluation_.fail(fmt::format("{} cannot be unpacked into {} name{}", describe(value), targets.size(),
                                  targets.size() == 1 ? "" : "s"));
   Sequence parts(evaluation_, value, "an assignment");
@@ -88,7 +87,7 @@ Frame::Flow Frame::execute(const ast::AugAssign& node) {
   };
   if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
     Value container = evaluate(item->value), index = evaluate(item->index);
-    if (!container.items()) set_item(evaluation_, container, index, None{});  // refuses it
+    if (!container.items() && !container.is<Dict>()) set_item(evaluation_, container, index, None{});  // refuses it
     set_item(evaluation_, container, index, combined(get_item(evaluation_, container, index)));
     return Flow::Next;
   }

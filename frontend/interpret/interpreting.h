@@ -20,6 +20,7 @@ struct Scope {
   std::unordered_map<std::string_view, Value> values;
   std::vector<std::pair<std::string_view, std::string_view>> foreign;  ///< imports that mean nothing here: name, module
   bool captured = false;                                               ///< a function closes over it
+  bool is_comprehension = false;
 };
 
 /// Evaluates the statements and expressions of one scope.
@@ -67,7 +68,9 @@ class Frame {
   Value value_of(const ast::IfExp& node, const ast::Expr&);
   Value value_of(const ast::Tuple& node, const ast::Expr&);
   Value value_of(const ast::List& node, const ast::Expr&);
+  Value value_of(const ast::Dict& node, const ast::Expr&);
   Value value_of(const ast::Comprehension& node, const ast::Expr&);
+  Value value_of(const ast::NamedExpr& node, const ast::Expr&);
   Value value_of(const ast::Lambda& node, const ast::Expr&);
   Value value_of(const ast::Slice& node, const ast::Expr&);
   Value value_of(const ast::Subscript& node, const ast::Expr&);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreting.h"
 #include "frontend/interpret/python_builtins.h"
 #include "frontend/interpret/python_numbers.h"
@@ -19,10 +20,13 @@ namespace ingot::frontend {
 
 namespace {
 
+Value function_value(const LibraryFunction& function) {
+  return std::make_shared<const Function>(Function{function.module, function.id, nullptr, {}});
+}
+
 std::optional<Value> library_function(std::string_view name) {
   const LibraryFunction* found = find_library_function(name);
-  if (!found) return std::nullopt;
-  return Value(std::make_shared<const Function>(Function{found->module, found->id, nullptr, {}}));
+  return found ? std::optional(function_value(*found)) : std::nullopt;
 }
 
 std::optional<MemoryFormat> memory_format(std::string_view name) {
@@ -73,7 +77,7 @@ std::vector<std::string_view> method_names() {
   for (const Builtin& builtin : builtins())
     if (builtin.is_method && builtin.refusal.empty()) names.push_back(builtin.name);
   for (std::string_view name : library_names())
-    if (is_library_method(name)) names.push_back(name);
+    if (find_library_method(name)) names.push_back(name);
   return names;
 }
 
@@ -83,7 +87,7 @@ Value bound(const Value& function, const Value& self) {
 
 Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view name) {
   if (auto value = tensor_attribute(evaluation, self, name)) return *value;
-  if (is_library_method(name)) return bound(*library_function(name), self);
+  if (const LibraryFunction* method = find_library_method(name)) return bound(function_value(*method), self);
   if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_method) return bound(builtin, self);
   std::string hint = did_you_mean(name, method_names());
   if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__"))
@@ -172,6 +176,12 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
     evaluation.fail(fmt::format("`{}.{}` is not in the language", spelled(space), name), std::move(hint));
   }
   if (value.is<List>() && is_list_method(name)) return bound(std::string(name), value);
+  if (value.is<Dict>() && is_dict_method(name)) return bound(std::string(name), value);
+  if (value.is<Tuple>() && value.as<Tuple>().names) {
+    const std::vector<std::string>& names = *value.as<Tuple>().names;
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at != names.end()) return (*value.items())[static_cast<size_t>(at - names.begin())];
+  }
   if (value.is<ir::DType>())
     if (auto found = dtype_attribute(evaluation, value.as<ir::DType>(), name)) return *found;
   if (value.is<NumberLimits>())
@@ -179,6 +189,7 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
   std::string hint;
   if (value.is_number()) hint = "it is a Python number here: functions take it, such as `float(x)` or `math.exp(x)`";
   if (value.items()) hint = "tensors have methods: take the item first";
+  if (value.is<Dict>()) hint = fmt::format("an item is `d[\"{}\"]`", name);
   if (value.is_none()) hint = "test for it with `is None`";
   evaluation.fail(fmt::format("{} has no `{}`", describe(value), name), std::move(hint));
 }
@@ -186,11 +197,13 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
 Value get_item(Evaluation& evaluation, const Value& value, const Value& index) {
   if (value.is_tensor()) return tensor_getitem(evaluation, value, index);
   if (value.items() || value.is<Range>()) return sequence_item(evaluation, value, index);
+  if (value.is<Dict>()) return dict_item(evaluation, value.as<Dict>(), index);
   evaluation.fail(fmt::format("{} cannot be indexed", describe(value)));
 }
 
 bool truth(Evaluation& evaluation, const Value& value, std::string_view what) {
-  if (value.is<Range>()) return length(value.as<Range>()) != 0;
+  if (value.is<Range>() || value.is<Dict>() || value.is<DictView>())
+    return Sequence(evaluation, value, what).size() != 0;
   bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<MemoryFormat>() ||
                 value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<BoundMethod>() ||
                 value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() || value.is<Slice>();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"
@@ -37,9 +38,8 @@ Value call_len(Evaluation& evaluation, const PythonFunction&, Values arguments) 
     return shape.items()->front();
   }
   if (value.is<std::string>()) return number(evaluation.integer(static_cast<int64_t>(value.as<std::string>().size())));
-  if (value.is<Range>()) return number(evaluation.integer(length(value.as<Range>())));
-  if (!value.items()) evaluation.fail(fmt::format("{} has no len()", describe(value)));
-  return number(evaluation.integer(static_cast<int64_t>(value.items()->size())));
+  if (!Sequence::is_one(value)) evaluation.fail(fmt::format("{} has no len()", describe(value)));
+  return number(evaluation.integer(static_cast<int64_t>(Sequence(evaluation, value, "len()").size())));
 }
 
 Value call_range(Evaluation& evaluation, const PythonFunction&, Values arguments) {
@@ -188,6 +188,12 @@ Value call_list(Evaluation& evaluation, const PythonFunction& self, Values argum
   return Value::list(items_of(evaluation, self, arguments[0]));
 }
 
+Value call_dict(Evaluation& evaluation, const PythonFunction&, Values arguments) {
+  Value dict = Value::dict();
+  for (const Value& items : arguments) update(evaluation, dict.as<Dict>(), items);
+  return dict;
+}
+
 Value call_reversed(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   std::vector<Value> items = items_of(evaluation, self, arguments[0]);
   std::reverse(items.begin(), items.end());
@@ -221,8 +227,9 @@ bool is_instance(Evaluation& evaluation, const Value& value, const Value& type) 
   if (name == "bool") return kind_is(HostKind::Bool);
   if (name == "tuple") return value.is<Tuple>();
   if (name == "list") return value.is<List>();
+  if (name == "dict") return value.is<Dict>();
   if (name == "str") return value.is<std::string>();
-  evaluation.fail("isinstance() knows int, float, bool, tuple, list, str and torch.Tensor", "use one of them");
+  evaluation.fail("isinstance() knows int, float, bool, tuple, list, dict, str and torch.Tensor", "use one of them");
 }
 
 Value call_isinstance(Evaluation& evaluation, const PythonFunction&, Values arguments) {
@@ -252,6 +259,7 @@ constexpr std::array kFunctions = {
     PythonFunction{"bool", "(x=False)", call_bool},
     PythonFunction{"tuple", "(iterable=())", call_tuple},
     PythonFunction{"list", "(iterable=())", call_list},
+    PythonFunction{"dict", "(iterable=(), **items)", call_dict},
     PythonFunction{"reversed", "(sequence)", call_reversed},
     PythonFunction{"sorted", "(iterable, *, reverse=False)", call_sorted},
     PythonFunction{"isinstance", "(obj, classinfo)", call_isinstance},
@@ -259,7 +267,7 @@ constexpr std::array kFunctions = {
     PythonFunction{"Tensor", "(*values)", call_type},
 };
 
-constexpr std::array<std::string_view, 7> kTypes = {"int", "float", "bool", "tuple", "list", "str", "Tensor"};
+constexpr std::array<std::string_view, 8> kTypes = {"int", "float", "bool", "tuple", "list", "dict", "str", "Tensor"};
 constexpr std::array<std::string_view, 8> kTorchTwins = {"sum", "min", "max", "abs", "round", "pow", "any", "all"};
 
 struct RefusedName {
@@ -271,7 +279,6 @@ constexpr std::array kRefusedNames = {
     RefusedName{"filter", "write a comprehension: `[x for x in xs if f(x)]`"},
     RefusedName{"next", "take the item by its index"},
     RefusedName{"iter", "loop over the values themselves"},
-    RefusedName{"dict", "use a tuple or a list"},
     RefusedName{"set", "use a tuple or a list"},
     RefusedName{"type", "ask with isinstance()"},
     RefusedName{"getattr", "write the attribute: `x.name`"},

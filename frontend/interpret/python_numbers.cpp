@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/sequences.h"
 
@@ -60,6 +61,7 @@ std::string type_name(Evaluation& evaluation, const Value& value) {
   if (!value.is_number()) {
     if (value.is<Tuple>()) return "tuple";
     if (value.is<List>()) return "list";
+    if (value.is<Dict>()) return "dict";
     if (value.is<std::string>()) return "str";
     return describe(value);
   }
@@ -162,6 +164,18 @@ HostId both(Evaluation& evaluation, HostId a, HostId b) {
   return evaluation.host(HostOp::Select, {a, b, evaluation.graph.host.boolean(false)});
 }
 
+HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth);
+
+HostId equal_dicts(Evaluation& evaluation, const Dict& a, const Dict& b, int depth) {
+  HostId result = evaluation.graph.host.boolean(a.keys->size() == b.keys->size());
+  for (size_t i = 0; i < a.keys->size() && a.keys->size() == b.keys->size(); ++i) {
+    const std::optional<size_t> at = find_item(evaluation, b, (*a.keys)[i]);
+    if (!at) return evaluation.graph.host.boolean(false);
+    result = both(evaluation, result, equal(evaluation, (*a.values)[i], (*b.values)[*at], depth + 1));
+  }
+  return result;
+}
+
 HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth) {
   auto constant = [&](bool value) { return evaluation.graph.host.boolean(value); };
   if (a.is_number() && b.is_number()) {
@@ -173,8 +187,11 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth) 
     if (identical(a, b)) return constant(true);
     evaluation.fail("tensors inside tuples or lists are not compared", "compare the tensors themselves, one by one");
   }
+  if (a.is<DictView>() && b.is<DictView>() && a.as<DictView>().part != DictView::Part::Values)
+    evaluation.fail("views of dicts are not compared", "compare the dicts, or lists: `list(d)`");
+  const bool dicts = a.is<Dict>() && b.is<Dict>();
   bool sequences = (a.is<Tuple>() && b.is<Tuple>()) || (a.is<List>() && b.is<List>());
-  if (!sequences) {
+  if (!sequences && !dicts) {
     if (a.is<Range>() && b.is<Range>()) {
       const Range &x = a.as<Range>(), &y = b.as<Range>();
       return constant(x.start == y.start && x.stop == y.stop && x.step == y.step);
@@ -182,6 +199,7 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b, int depth) 
     return constant(identical(a, b));
   }
   if (depth == kMaxDepth) evaluation.fail("the tuples or lists are nested too deeply to compare");
+  if (dicts) return equal_dicts(evaluation, a.as<Dict>(), b.as<Dict>(), depth);
   const std::vector<Value>&x = *a.items(), &y = *b.items();
   if (&x == &y) return constant(true);
   if (x.size() != y.size()) return constant(false);
@@ -273,6 +291,10 @@ bool identical(const Value& a, const Value& b) {
           return x.id == y.id;
         } else if constexpr (std::is_same_v<T, Tuple> || std::is_same_v<T, List>) {
           return x.items == y.items;
+        } else if constexpr (std::is_same_v<T, Dict>) {
+          return x.keys == y.keys;
+        } else if constexpr (std::is_same_v<T, DictView>) {
+          return false;  // each call of d.keys() makes a new one
         } else if constexpr (std::is_same_v<T, Slice>) {
           return x.bounds == y.bounds;
         } else if constexpr (std::is_same_v<T, Range>) {
@@ -318,6 +340,12 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
   if (op == Operator::Add && a.is<std::string>() && b.is<std::string>()) {
     evaluation.budget.bytes(a.as<std::string>().size() + b.as<std::string>().size());
     return a.as<std::string>() + b.as<std::string>();
+  }
+  if (op == Operator::BitOr && a.is<Dict>() && b.is<Dict>()) {
+    Value result = Value::dict();
+    update(evaluation, result.as<Dict>(), a);
+    update(evaluation, result.as<Dict>(), b);
+    return result;
   }
   if (op == Operator::Mult && a.items() && b.is_number()) return repeated(evaluation, a, b);
   if (op == Operator::Mult && a.is_number() && b.items()) return repeated(evaluation, b, a);

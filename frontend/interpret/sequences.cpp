@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "frontend/interpret/dicts.h"
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/tensor/indexing.h"
 
@@ -47,26 +48,11 @@ size_t wrapped(Evaluation& evaluation, const Value& sequence, const Value& index
   return static_cast<size_t>(at < 0 ? at + size : at);
 }
 
-/// A list that held itself would never be freed, nor end when it is compared.
-void refuse_cycle(Evaluation& evaluation, const List& list, std::span<const Value> added) {
-  std::vector<const Value*> pending;
-  std::unordered_set<const void*> seen;
-  const auto visit = [&](const Value& value) {
-    if (value.items() || value.is<BoundMethod>()) pending.push_back(&value);
-  };
-  for (const Value& value : added) visit(value);
-  while (!pending.empty()) {
-    const Value& value = *pending.back();
-    pending.pop_back();
-    if (value.is<BoundMethod>()) {
-      visit(*value.as<BoundMethod>().self);
-    } else if (value.items() == list.items.get()) {
-      evaluation.fail("a list cannot hold itself", "put a copy into it: `list(xs)`");
-    } else if (seen.insert(value.items()).second) {
-      evaluation.step();
-      for (const Value& item : *value.items()) visit(item);
-    }
-  }
+/// What a container holds: the items of a tuple or a list, the values of a dict; null for anything else.
+const std::vector<Value>* held(const Value& value) {
+  if (value.is<Dict>()) return value.as<Dict>().values.get();
+  if (value.is<DictView>()) return value.as<DictView>().of.values.get();
+  return value.items();
 }
 
 constexpr std::array<std::string_view, 6> kListMethods = {"append", "extend", "insert", "pop", "index", "count"};
@@ -80,6 +66,28 @@ std::pair<size_t, size_t> arity(std::string_view method) {
 
 }  // namespace
 
+void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<const Value> added) {
+  std::vector<const Value*> pending;
+  std::unordered_set<const void*> seen;
+  const auto visit = [&](const Value& value) {
+    if (held(value) || value.is<BoundMethod>()) pending.push_back(&value);
+  };
+  for (const Value& value : added) visit(value);
+  while (!pending.empty()) {
+    const Value& value = *pending.back();
+    pending.pop_back();
+    if (value.is<BoundMethod>()) {
+      visit(*value.as<BoundMethod>().self);
+    } else if (held(value) == held(container)) {
+      evaluation.fail(fmt::format("{} cannot hold itself", describe(container)),
+                      fmt::format("put a copy into it: `{}(xs)`", container.is<Dict>() ? "dict" : "list"));
+    } else if (seen.insert(held(value)).second) {
+      evaluation.step();
+      for (const Value& item : *held(value)) visit(item);
+    }
+  }
+}
+
 int64_t length(const Range& range) {
   // In unsigned arithmetic: the distance of two int64 may need 64 bits.
   auto steps = [](uint64_t distance, uint64_t step) { return static_cast<int64_t>((distance - 1) / step + 1); };
@@ -89,6 +97,10 @@ int64_t length(const Range& range) {
   return 0;
 }
 
+bool Sequence::is_one(const Value& value) {
+  return value.items() || value.is<Range>() || value.is<Dict>() || value.is<DictView>() || value.is_tensor();
+}
+
 Sequence::Sequence(Evaluation& evaluation, const Value& value, std::string_view what) : evaluation_(evaluation) {
   if (value.is<Range>()) {
     of_ = value.as<Range>();
@@ -96,22 +108,35 @@ Sequence::Sequence(Evaluation& evaluation, const Value& value, std::string_view 
     of_ = std::shared_ptr<const std::vector<Value>>(value.as<List>().items);
   } else if (value.is<Tuple>()) {
     of_ = value.as<Tuple>().items;
+  } else if (value.is<Dict>()) {
+    of_ = DictView{DictView::Part::Keys, value.as<Dict>()};
+  } else if (value.is<DictView>()) {
+    of_ = value.as<DictView>();
   } else if (value.is_tensor()) {
     of_ = std::make_shared<const std::vector<Value>>(tensor_iterate(evaluation, value));
   } else {
     evaluation.fail(fmt::format("{} cannot go over {}", what, describe(value)),
                     value.is_number() && what == "a `for`" ? "write `range(n)` to count" : "");
   }
+  first_size_ = size();
 }
 
 size_t Sequence::size() const {
   if (const auto* range = std::get_if<Range>(&of_)) return static_cast<size_t>(length(*range));
+  if (const auto* view = std::get_if<DictView>(&of_)) return view->of.keys->size();
   return std::get<1>(of_)->size();
 }
 
 Value Sequence::operator[](size_t i) const {
   if (const auto* range = std::get_if<Range>(&of_))
     return number(evaluation_.integer(range->start + static_cast<int64_t>(i) * range->step));
+  if (const auto* view = std::get_if<DictView>(&of_)) {
+    if (size() != first_size_) evaluation_.fail("dictionary changed size during iteration", "go over `list(d)`");
+    const Value &key = (*view->of.keys)[i], &value = (*view->of.values)[i];
+    return view->part == DictView::Part::Keys     ? key
+           : view->part == DictView::Part::Values ? value
+                                                  : Value::tuple({key, value});
+  }
   return (*std::get<1>(of_))[i];
 }
 
@@ -151,10 +176,11 @@ void set_item(Evaluation& evaluation, const Value& target, const Value& index, c
   if (target.is_tensor())
     evaluation.fail("a tensor is not changed in place",
                     "make a new one: where(mask, a, b) chooses elements, stack and cat put parts together");
+  if (target.is<Dict>()) return set_dict_item(evaluation, target.as<Dict>(), index, value);
   if (!target.is<List>()) evaluation.fail(fmt::format("{} cannot be changed", describe(target)), "use a list");
   std::vector<Value>& items = *target.as<List>().items;
   if (!index.is_number()) evaluation.fail(fmt::format("an item is assigned at an integer, not at {}", describe(index)));
-  refuse_cycle(evaluation, target.as<List>(), {&value, 1});
+  refuse_cycle(evaluation, target, {&value, 1});
   items[wrapped(evaluation, target, index, static_cast<int64_t>(items.size()))] = value;
 }
 

@@ -11,9 +11,11 @@
 namespace ingot::frontend {
 
 /// What a loop can go over, item by item: a tuple, a list (as it is when each item is asked for, as Python does), a
-/// range (never written out), the parts of a tensor along dim 0.
+/// range (never written out), a dict or a view of one (which must not grow meanwhile), the parts of a tensor along dim
+/// 0.
 class Sequence {
  public:
+  static bool is_one(const Value& value);
   /// Errors (Author) when the value cannot be iterated; `what` is who asks: "a `for`".
   Sequence(Evaluation& evaluation, const Value& value, std::string_view what);
 
@@ -24,14 +26,19 @@ class Sequence {
 
  private:
   Evaluation& evaluation_;
-  std::variant<Range, std::shared_ptr<const std::vector<Value>>> of_;
+  std::variant<Range, std::shared_ptr<const std::vector<Value>>, DictView> of_;
+  size_t first_size_ = 0;
 };
 
 int64_t length(const Range& range);
 /// tuple[index], list[index] and range[index] for a number or a slice.
 Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& index);
-/// list[index] = value; tuples and tensors refuse.
+/// list[index] = value and dict[key] = value; tuples and tensors refuse.
 void set_item(Evaluation& evaluation, const Value& target, const Value& index, const Value& value);
+
+/// Fails where `added` holds `container`, or is made of what does: it would never be freed, nor end when it is
+/// compared.
+void refuse_cycle(Evaluation& evaluation, const Value& container, std::span<const Value> added);
 
 /// A method of lists: append, extend, insert, pop, index, count; null if there is none of that name.
 bool is_list_method(std::string_view name);

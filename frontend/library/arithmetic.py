@@ -212,7 +212,8 @@ def frexp(input):
     exponent = where(denormal, field - lift, field) - bias
     mantissa = (bits & ~(mask << width) | bias << width).view(x.dtype)
     whole = (x != 0) & isfinite(x)
-    return where(whole, mantissa, x).to(input.dtype), where(whole, exponent, 0).to(torch.int32)
+    mantissa, exponent = where(whole, mantissa, x).to(input.dtype), where(whole, exponent, 0).to(torch.int32)
+    return _named(mantissa=mantissa, exponent=exponent)
 
 
 @method

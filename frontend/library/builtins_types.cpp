@@ -146,6 +146,16 @@ Value promoted_to(Builder& builder, Args values, ir::DType type) {
   return Value::tuple(std::move(result));
 }
 
+/// A tuple whose items have names, too, as those of torch.return_types.
+Value call_named(Builder&, const Builtin&, Args args) {
+  const Dict& items = args[0].as<Dict>();
+  std::vector<std::string> names;
+  for (const Value& name : *items.keys) names.push_back(name.as<std::string>());
+  Tuple tuple = Value::tuple(*items.values).as<Tuple>();
+  tuple.names = std::make_shared<const std::vector<std::string>>(std::move(names));
+  return tuple;
+}
+
 Value call_promoted(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
   return promoted_to(builder, values, result_type(builder, values));
@@ -278,6 +288,7 @@ std::vector<Builtin> type_builtins() {
        "a number in the shape of another tensor"},
       {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
+      {"_named", "(**items)", kFunction, kNoMethod, {}, call_named},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},

@@ -82,16 +82,19 @@ def _polygamma(n, input):
     return (factorial if n % 2 else -factorial) * zeta(n + 1, x)
 
 
-@method
 def polygamma(n, input):
     """the derivative of order n of digamma
 
     Source: aten/src/ATen/native/cuda/Math.cuh, trigamma_string and polygamma_string
     """
-    if isinstance(n, torch.Tensor):  # as a method
-        n, input = input, n
+    if isinstance(n, torch.Tensor):
+        raise TypeError("polygamma(): argument 'n' (position 1) must be int, not Tensor")
     if n < 0:
         raise ValueError("polygamma(n, x) does not support negative n")
     if n == 0:
         return digamma(input)
     return _trigamma(input) if n == 1 else _polygamma(n, input)
+
+
+def _method_polygamma(input, n):
+    return polygamma(n, input)

@@ -109,9 +109,10 @@ const LibraryFunction* find_library_function(std::string_view name) {
   return found == library().functions.end() ? nullptr : &found->second;
 }
 
-bool is_library_method(std::string_view name) {
+const LibraryFunction* find_library_method(std::string_view name) {
+  if (const LibraryFunction* own = find_library_function(fmt::format("_method_{}", name))) return own;
   const LibraryFunction* function = find_library_function(name);
-  return function && has_decorator(*function->module, function->definition(), "method");
+  return function && has_decorator(*function->module, function->definition(), "method") ? function : nullptr;
 }
 
 bool is_library(const ast::Module& module) { return module.source->name().starts_with(kLibraryPrefix); }
@@ -147,7 +148,7 @@ std::vector<NameInfo> language_names() {
                      .name = name,
                      .aliases = {},
                      .is_function = true,
-                     .is_method = is_library_method(name),
+                     .is_method = find_library_method(name) != nullptr,
                      .summary = first_line(docstring(function)),
                      .signature = signature_text(*function.module, function.definition()).substr(defined.size()),
                      .source = source_of(docstring(function))});

@@ -34,8 +34,9 @@ struct LibraryFunction {
 
 /// The def that a name spells, private ones included; null if there is none.
 const LibraryFunction* find_library_function(std::string_view name);
-/// Whether a name of the library is spelled x.name() too.
-bool is_library_method(std::string_view name);
+/// The def that x.name() calls: one marked `@method`, or `_method_name` where the parameters stand in another order
+/// than the function's; null if there is none.
+const LibraryFunction* find_library_method(std::string_view name);
 bool has_decorator(const ast::Module& module, const ast::Function& function, std::string_view name);
 /// Whether a module is one of the library's files.
 bool is_library(const ast::Module& module);

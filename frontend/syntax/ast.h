@@ -67,8 +67,16 @@ struct Tuple {
 struct List {
   std::vector<ExprId> items;
 };
-/// A list comprehension or a generator expression.
+/// {key: value, …}; an item without a key is `**value`.
+struct Dict {
+  struct Item {
+    ExprId key, value;
+  };
+  std::vector<Item> items;
+};
+/// A list or dict comprehension or a generator expression; the element of a dict's is a Tuple of key and value.
 struct Comprehension {
+  enum class Kind : uint8_t { List, Dict, Generator };
   struct Clause {
     ExprId target, iterable;
     std::vector<ExprId> conditions;
@@ -76,7 +84,12 @@ struct Comprehension {
   ExprId element;
   std::vector<Clause> clauses;
   std::vector<std::string> locals;  ///< what the targets bind, sorted: they live in a scope of their own
-  bool is_generator;
+  Kind kind;
+};
+/// (name := value): binds in the function around, not in a comprehension.
+struct NamedExpr {
+  std::string name;
+  ExprId value;
 };
 struct Lambda {
   FunctionId function;
@@ -95,8 +108,8 @@ struct Attribute {
 };
 struct Call {
   struct Keyword {
-    std::string name;
-    Span span;  ///< of the name
+    std::string name;  ///< empty: `**value`
+    Span span;         ///< of the name
     ExprId value;
   };
   ExprId function;
@@ -110,8 +123,8 @@ struct Starred {
 
 struct Expr {
   Span span;
-  std::variant<Constant, Name, Binary, Unary, Compare, BoolOp, IfExp, Tuple, List, Comprehension, Lambda, Slice,
-               Subscript, Attribute, Call, Starred>
+  std::variant<Constant, Name, Binary, Unary, Compare, BoolOp, IfExp, Tuple, List, Dict, Comprehension, NamedExpr,
+               Lambda, Slice, Subscript, Attribute, Call, Starred>
       node;
 };
 
@@ -188,7 +201,7 @@ struct Stmt {
 // Functions
 
 struct Parameter {
-  enum class Kind : uint8_t { Positional, VarArgs, KeywordOnly };
+  enum class Kind : uint8_t { Positional, VarArgs, KeywordOnly, VarKeywords };
   std::string name;
   Span span;  ///< of the name
   Kind kind = Kind::Positional;

@@ -115,8 +115,22 @@ class Printer {
   Pieces pieces(const ast::IfExp& node) const { return list("if", {node.test, node.then, node.otherwise}); }
   Pieces pieces(const ast::Tuple& node) const { return list("tuple", node.items); }
   Pieces pieces(const ast::List& node) const { return list("list", node.items); }
+  Pieces pieces(const ast::Dict& node) const {
+    Pieces result = {"(dict"};
+    for (const ast::Dict::Item& item : node.items) {
+      if (item.key) append(result, item.key);
+      result.emplace_back(item.key ? ": " : " **");
+      result.emplace_back(item.value);
+    }
+    result.emplace_back(")");
+    return result;
+  }
+  Pieces pieces(const ast::NamedExpr& node) const { return list(":= " + node.name, {node.value}); }
   Pieces pieces(const ast::Comprehension& node) const {
-    Pieces result = {node.is_generator ? "(generator" : "(comprehension"};
+    using Kind = ast::Comprehension::Kind;
+    Pieces result = {node.kind == Kind::Generator ? "(generator"
+                     : node.kind == Kind::Dict    ? "(dict-of"
+                                                  : "(comprehension"};
     append(result, node.element);
     for (const auto& clause : node.clauses) {
       result.emplace_back(" (for");
@@ -146,7 +160,7 @@ class Printer {
     result.pop_back();
     for (ExprId argument : node.arguments) append(result, argument);
     for (const auto& keyword : node.keywords) {
-      result.emplace_back(" " + keyword.name + "=");
+      result.emplace_back(keyword.name.empty() ? " **" : " " + keyword.name + "=");
       result.emplace_back(keyword.value);
     }
     result.emplace_back(")");
@@ -162,6 +176,8 @@ class Printer {
       if (parameter.kind == ast::Parameter::Kind::VarArgs) {
         text += "*";
         star = true;
+      } else if (parameter.kind == ast::Parameter::Kind::VarKeywords) {
+        text += "**";
       } else if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !star) {
         text += "*, ";
         star = true;
@@ -261,6 +277,7 @@ std::string signature_text(const ast::Module& module, const ast::Function& funct
     if (!text.empty()) text += ", ";
     if (parameter.kind == ast::Parameter::Kind::KeywordOnly && !star) text += "*, ";
     if (parameter.kind == ast::Parameter::Kind::VarArgs) text += "*";
+    if (parameter.kind == ast::Parameter::Kind::VarKeywords) text += "**";
     star = star || parameter.kind != ast::Parameter::Kind::Positional;
     text += parameter.name;
     if (parameter.fallback) text += "=" + std::string(module[parameter.fallback].span.text());

@@ -57,7 +57,8 @@ ExprId Parser::expression() {
   uint32_t start = begin();
   ExprId then = disjunction();
   if (at_operator(":="))
-    throw_author(peek().span, "`:=` is outside the language", "assign on a line of its own, before the expression");
+    throw_author(peek().span, get<ast::Name>(then) ? "`:=` stands in parentheses here" : "`:=` assigns to a name alone",
+                 "write `(name := value)`, or assign on a line of its own");
   if (!accept_keyword("if")) return then;
   ExprId test = disjunction();
   expect_keyword("else", "after `a if condition`", "a choice names both its values");
@@ -95,6 +96,19 @@ ExprId Parser::starred_or_expression() {
   ExprId value = binary(0);
   return expr(start, ast::Starred{value});
 }
+
+/// An expression, or `name := value` where Python takes one without parentheses of its own.
+ExprId Parser::named_expression() {
+  if (!peek().is(Token::Kind::Name) || !peek(1).is_operator(":=")) return expression();
+  uint32_t start = begin();
+  std::string name(take().text());
+  take();
+  ExprId value = expression();
+  bind_around_comprehensions(name);
+  return expr(start, ast::NamedExpr{std::move(name), value});
+}
+
+ExprId Parser::starred_or_named() { return at_operator("*") ? starred_or_expression() : named_expression(); }
 
 ExprId Parser::disjunction() {
   uint32_t start = begin();
@@ -210,9 +224,10 @@ ExprId Parser::call(uint32_t start, ExprId function) {
   std::vector<ExprId> arguments;
   std::vector<ast::Call::Keyword> keywords;
   while (!at_operator(")")) {
-    if (at_operator("**"))
-      throw_author(peek().span, "`**` in a call is outside the language", "name each argument: `f(x, dim=0)`");
-    if (peek().is(Token::Kind::Name) && peek(1).is_operator("=")) {
+    if (at_operator("**")) {
+      Span stars = take().span;
+      keywords.push_back({{}, stars, expression()});
+    } else if (peek().is(Token::Kind::Name) && peek(1).is_operator("=")) {
       Token name = take();
       take();
       bool repeated = std::any_of(keywords.begin(), keywords.end(),
@@ -222,16 +237,18 @@ ExprId Parser::call(uint32_t start, ExprId function) {
       keywords.push_back({std::string(name.text()), name.span, value});
     } else {
       uint32_t at = begin();
-      ExprId argument = starred_or_expression();
+      ExprId argument = starred_or_named();
       if (at_comprehension()) {
-        argument = comprehension(at, argument, true);
+        argument = comprehension(at, argument, ast::Comprehension::Kind::Generator);
         if (!arguments.empty() || !keywords.empty() || !at_operator(")"))
           throw_author(module_[argument].span, "a generator among other arguments needs parentheses",
                        "write `f(a, (x for x in xs))`");
       }
-      if (!keywords.empty() && !get<ast::Starred>(argument))
+      bool unpacked =
+          std::any_of(keywords.begin(), keywords.end(), [](const auto& keyword) { return keyword.name.empty(); });
+      if (!keywords.empty() && (unpacked || !get<ast::Starred>(argument)))
         throw_author(module_[argument].span, "a positional argument follows a keyword argument",
-                     "name it too, or put it before the `" + keywords.back().name + "=`");
+                     "name it too, or put it before the `" + (unpacked ? "**" : keywords.back().name + "=") + "`");
       arguments.push_back(argument);
     }
     if (!accept_operator(",")) break;
@@ -259,7 +276,7 @@ ExprId Parser::subscript_item() {
   uint32_t start = begin();
   if (at_operator("*")) throw_author(peek().span, "`*` in an index is outside the language", "write the indices out");
   ExprId lower, upper, step;
-  if (!at_operator(":")) lower = expression();
+  if (!at_operator(":")) lower = named_expression();
   if (!accept_operator(":")) return lower;
   auto part = [&] { return at_operator(":") || at_operator(",") || at_operator("]") ? ExprId{} : expression(); };
   upper = part();
@@ -294,6 +311,7 @@ ExprId Parser::atom() {
   }
   if (at_operator("(")) return parenthesized();
   if (at_operator("[")) return bracketed();
+  if (at_operator("{")) return braced();
   if (accept_operator("...")) return expr(start, ast::Constant{ast::EllipsisLiteral{}});
   if (accept_keyword("None")) return expr(start, ast::Constant{ast::NoneLiteral{}});
   if (accept_keyword("True")) return expr(start, ast::Constant{true});
@@ -320,9 +338,9 @@ ExprId Parser::parenthesized() {
   Token open = take();
   if (accept_operator(")")) return expr(start, ast::Tuple{});
   uint32_t inner = begin();
-  ExprId first = starred_or_expression();
+  ExprId first = starred_or_named();
   if (at_comprehension()) {
-    first = comprehension(inner, first, true);
+    first = comprehension(inner, first, ast::Comprehension::Kind::Generator);
     expect_close(open);
     return first;
   }
@@ -334,7 +352,7 @@ ExprId Parser::parenthesized() {
     return first;
   }
   std::vector<ExprId> items = {first};
-  while (accept_operator(",") && !at_operator(")")) items.push_back(starred_or_expression());
+  while (accept_operator(",") && !at_operator(")")) items.push_back(starred_or_named());
   expect_close(open);
   return expr(start, ast::Tuple{std::move(items)});
 }
@@ -344,9 +362,9 @@ ExprId Parser::bracketed() {
   Token open = take();
   std::vector<ExprId> items;
   while (!at_operator("]")) {
-    items.push_back(starred_or_expression());
+    items.push_back(starred_or_named());
     if (items.size() == 1 && at_comprehension()) {
-      ExprId result = comprehension(start, items[0], false);
+      ExprId result = comprehension(start, items[0], ast::Comprehension::Kind::List);
       expect_close(open);
       module_.exprs[result.index].span = since(start);
       return result;
@@ -357,12 +375,42 @@ ExprId Parser::bracketed() {
   return expr(start, ast::List{std::move(items)});
 }
 
+/// A dict, or a comprehension of one.
+ExprId Parser::braced() {
+  uint32_t start = begin();
+  Token open = take();
+  ast::Dict node;
+  while (!at_operator("}")) {
+    if (accept_operator("**")) {
+      node.items.push_back({{}, binary(0)});
+    } else {
+      uint32_t item = begin();
+      ExprId key = starred_or_named();
+      if (at_operator(",") || at_operator("}") || at_comprehension())
+        throw_author(open.span, "sets are outside the language", "use a tuple or a list");
+      expect_operator(":", "after the key of a dict");
+      ExprId value = expression();
+      if (node.items.empty() && at_comprehension()) {
+        ExprId pair = expr(item, ast::Tuple{{key, value}});
+        ExprId result = comprehension(start, pair, ast::Comprehension::Kind::Dict);
+        expect_close(open);
+        module_.exprs[result.index].span = since(start);
+        return result;
+      }
+      node.items.push_back({key, value});
+    }
+    if (!accept_operator(",")) break;
+  }
+  expect_close(open);
+  return expr(start, std::move(node));
+}
+
 /// The clauses after the element: for … in … if …, once or more.
-ExprId Parser::comprehension(uint32_t start, ExprId element, bool is_generator) {
+ExprId Parser::comprehension(uint32_t start, ExprId element, ast::Comprehension::Kind kind) {
   if (get<ast::Starred>(element))
     throw_author(module_[element].span, "a comprehension's element cannot be unpacked", "add a `for` over its items");
-  ast::Comprehension node{element, {}, {}, is_generator};
-  scopes_.emplace_back();
+  ast::Comprehension node{element, {}, {}, kind};
+  scopes_.emplace_back().is_comprehension = true;
   while (at_comprehension()) {
     if (at_keyword("async")) refuse_atom();
     take();

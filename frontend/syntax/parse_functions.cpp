@@ -78,11 +78,14 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
   bool after_star = false;
   Span bare_star;  // one that no parameter has followed yet
   while (!at_operator(close)) {
-    if (at_operator("**")) throw_author(peek().span, "`**` parameters are outside the language", "name each parameter");
     if (at_operator("/"))
       throw_author(peek().span, "positional-only parameters are outside the language", "remove the `/`");
+    if (!result.empty() && result.back().kind == ast::Parameter::Kind::VarKeywords)
+      throw_author(peek().span, "a parameter follows the `**` one", "put it before `" + result.back().name + "`");
     ast::Parameter parameter;
-    if (at_operator("*")) {
+    if (accept_operator("**")) {
+      parameter.kind = ast::Parameter::Kind::VarKeywords;
+    } else if (at_operator("*")) {
       Token star = take();
       if (after_star) throw_author(star.span, "a function has one `*` only", "remove this one");
       after_star = true;
@@ -103,6 +106,8 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
     if (at_operator("=")) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
         throw_author(peek().span, "a `*` parameter has no default", "it is an empty tuple when nothing is given");
+      if (parameter.kind == ast::Parameter::Kind::VarKeywords)
+        throw_author(peek().span, "a `**` parameter has no default", "it is an empty dict when nothing is given");
       take();
       parameter.fallback = expression();
     }
@@ -125,7 +130,8 @@ void Parser::check_parameter(const std::vector<ast::Parameter>& earlier, const a
     diagnostic.notes.push_back({"the first one is here", other.span});
     throw_author(std::move(diagnostic));
   }
-  if (!after_star && !parameter.fallback && !earlier.empty() && earlier.back().fallback)
+  const bool after_default = !earlier.empty() && earlier.back().fallback;
+  if (!after_star && parameter.kind == ast::Parameter::Kind::Positional && !parameter.fallback && after_default)
     throw_author(parameter.span, "`" + parameter.name + "` has no default, but the parameter before it has",
                  "give it one, or move it before `" + earlier.back().name + "`");
 }

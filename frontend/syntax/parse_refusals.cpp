@@ -70,9 +70,6 @@ void Parser::refuse_statement() {
 void Parser::refuse_atom() {
   const Token token = peek();
   std::string_view text = token.text();
-  if (token.is_operator("{"))
-    throw_author(token.span, "sets and dicts are outside the language",
-                 "use a tuple or a list; a choice by name is an `if`");
   for (const Refusal& row : kRefusedStatements)
     if (row.keyword == text && (text == "yield" || text == "await" || text == "async"))
       throw_author(token.span, std::string(row.message), std::string(row.hint));

@@ -104,6 +104,13 @@ StmtId Parser::assignment_or_expression() {
   return stmt(start, std::move(assign));
 }
 
+/// What `:=` binds belongs to the function around.
+void Parser::bind_around_comprehensions(const std::string& name) {
+  auto scope = scopes_.rbegin();
+  while (scope->is_comprehension) ++scope;
+  scope->names.insert(name);
+}
+
 /// Checks that something can be assigned to and binds the names in it.
 void Parser::bind_target(ExprId target) {
   Level level(*this);
@@ -242,7 +249,7 @@ StmtId Parser::if_statement() {
   Span head;
   do {
     take();
-    ExprId test = expression();
+    ExprId test = named_expression();
     if (!head) head = since(start);
     node.branches.push_back({test, block("the condition")});
   } while (at_keyword("elif"));
@@ -271,7 +278,7 @@ StmtId Parser::while_statement() {
   uint32_t start = begin();
   take();
   ast::While node;
-  node.test = expression();
+  node.test = named_expression();
   Span head = since(start);
   node.body = loop_body("the condition");
   StmtId id = stmt(start, std::move(node));

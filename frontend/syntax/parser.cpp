@@ -76,7 +76,7 @@ void Parser::expect_keyword(std::string_view word, std::string_view where, std::
 }
 
 void Parser::expect_close(const Token& open) {
-  std::string_view close = open.is_operator("(") ? ")" : "]";
+  std::string_view close = open.is_operator("(") ? ")" : open.is_operator("[") ? "]" : "}";
   if (accept_operator(close)) return;
   Diagnostic diagnostic{"expected `,` or `" + std::string(close) + "`, found " + describe(peek()), peek().span, {}, {}};
   if (at_operator("=")) diagnostic.hint = "equality is `==`";

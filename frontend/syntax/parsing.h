@@ -29,6 +29,7 @@ class Parser {
     std::set<std::string> names;
     int loops = 0;  ///< how many are open here, for break and continue
     bool is_def = false;
+    bool is_comprehension = false;
     bool returns = false;  ///< a `return` with a value was seen
   };
   /// Counts a level of nesting for as long as it lives; too many are an error.
@@ -95,6 +96,7 @@ class Parser {
   ast::Block loop_body(std::string_view after);
   void bind(const std::string& name) { scopes_.back().names.insert(name); }
   void bind_target(ast::ExprId target);
+  void bind_around_comprehensions(const std::string& name);
 
   // Functions
   ast::StmtId def_statement();
@@ -108,6 +110,8 @@ class Parser {
   ast::ExprId expression();
   ast::ExprId expression_list();
   ast::ExprId starred_or_expression();
+  ast::ExprId named_expression();
+  ast::ExprId starred_or_named();
   ast::ExprId disjunction();
   ast::ExprId conjunction();
   ast::ExprId inversion();
@@ -123,7 +127,8 @@ class Parser {
   ast::ExprId string();
   ast::ExprId parenthesized();
   ast::ExprId bracketed();
-  ast::ExprId comprehension(uint32_t begin, ast::ExprId element, bool is_generator);
+  ast::ExprId braced();
+  ast::ExprId comprehension(uint32_t begin, ast::ExprId element, ast::Comprehension::Kind kind);
   ast::ExprId target_list();
   bool at_comprehension() { return at_keyword("for") || at_keyword("async"); }
   bool at_expression_end();

@@ -35,6 +35,8 @@ Value Value::list(std::vector<Value> items) {
   return List{std::shared_ptr<Items>(new Items(std::move(items)), free_items)};
 }
 
+Value Value::dict() { return Dict{list({}).as<List>().items, list({}).as<List>().items}; }
+
 const Tensor* Value::tensor() const {
   const auto* tensor = std::get_if<std::shared_ptr<const Tensor>>(&variant_);
   return tensor ? tensor->get() : nullptr;
@@ -58,6 +60,8 @@ std::string describe(const Value& value) {
         if constexpr (std::is_same_v<T, ir::DType>) return "a dtype";
         if constexpr (std::is_same_v<T, Tuple>) return "a tuple";
         if constexpr (std::is_same_v<T, List>) return "a list";
+        if constexpr (std::is_same_v<T, Dict>) return "a dict";
+        if constexpr (std::is_same_v<T, DictView>) return "a view of a dict";
         if constexpr (std::is_same_v<T, Slice>) return "a slice";
         if constexpr (std::is_same_v<T, Range>) return "a range";
         if constexpr (std::is_same_v<T, BoundMethod>) return "a method";

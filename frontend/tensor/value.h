@@ -56,17 +56,28 @@ struct Number {
 };
 struct Tuple {
   std::shared_ptr<const std::vector<Value>> items;
+  std::shared_ptr<const std::vector<std::string>> names = {};  ///< of a named tuple, one an item
 };
 struct List {
   std::shared_ptr<std::vector<Value>> items;
 };  // shared and changed in place, as Python's
+/// keys[i] has values[i]; shared and changed in place. Keys differ and are what Python can hash.
+struct Dict {
+  std::shared_ptr<std::vector<Value>> keys, values;
+};
+/// dict.keys(), .values() and .items(): as the dict is when it is looked at.
+struct DictView {
+  enum class Part : uint8_t { Keys, Values, Items } part;
+  Dict of;
+};
 struct Slice {
   std::shared_ptr<const std::array<Value, 3>> bounds;
 };  // start, stop, step
 struct Range {
   int64_t start, stop, step;
 };
-/// A method together with its tensor (or list): f is a Builtin, a library Function, or a list's method name.
+/// A method together with its tensor, list or dict: f is a Builtin, a library Function, or the name of a list's or a
+/// dict's method.
 struct BoundMethod {
   std::shared_ptr<const Value> function, self;
 };
@@ -81,9 +92,9 @@ struct NumberLimits {
 
 class Value {
  public:
-  using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Slice, Range,
-                               std::shared_ptr<const Function>, const Builtin*, const PythonFunction*, BoundMethod,
-                               Namespace, MemoryFormat, NumberLimits, std::shared_ptr<const Tensor>>;
+  using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Dict, DictView, Slice,
+                               Range, std::shared_ptr<const Function>, const Builtin*, const PythonFunction*,
+                               BoundMethod, Namespace, MemoryFormat, NumberLimits, std::shared_ptr<const Tensor>>;
   Value() : variant_(None{}) {}
   template <typename T>
     requires std::constructible_from<Variant, T>
@@ -91,6 +102,7 @@ class Value {
   Value(Tensor tensor) : variant_(std::make_shared<const Tensor>(std::move(tensor))) {}
   static Value tuple(std::vector<Value> items);
   static Value list(std::vector<Value> items);
+  static Value dict();  ///< an empty one
 
   template <typename T>
   bool is() const {

@@ -175,6 +175,11 @@ def literal(value) -> str | None:
         return repr(float(value)) if math.isfinite(value) else ("math.inf" if value > 0 else "-math.inf")
     if isinstance(value, torch.dtype):
         return str(value)
+    if isinstance(value, dict):
+        items = [(literal(key), literal(item)) for key, item in value.items()]
+        if any(None in pair for pair in items):
+            return None
+        return f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
     if isinstance(value, (tuple, list)):
         items = [literal(item) for item in value]
         if None in items:

@@ -38,6 +38,15 @@ inline std::string shown(const Builder& builder, const std::vector<std::string>&
     if (is_tuple && items->size() == 1) text += ",";
     return is_tuple ? "(" + text + ")" : "[" + text + "]";
   }
+  if (value.is<Dict>()) {
+    const Dict& dict = value.as<Dict>();
+    std::string text;
+    for (size_t i = 0; i < dict.keys->size(); ++i) {
+      text += (i == 0 ? "" : ", ") + shown(builder, names, (*dict.keys)[i]) + ": ";
+      text += shown(builder, names, (*dict.values)[i]);
+    }
+    return "{" + text + "}";
+  }
   if (value.is<Range>()) {
     const Range& range = value.as<Range>();
     const std::string step = range.step == 1 ? "" : ", " + std::to_string(range.step);

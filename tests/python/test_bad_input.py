@@ -26,6 +26,7 @@ ROWS = [
     ("def f(x):\n    return ¦x if x > 0 else -x", "x=f32:3", "where"),
     ("def f(x):\n    while True:\n        x = ¦x + 1\n    return x", "x=f32:3", "nodes.*loops are unrolled"),
     ("def f(x):\n    ¦x[0] = 1\n    return x", "x=f32:3", "in place|assign"),
+    ("def f(x):\n    return ¦{'a', x}", "x=f32:3", "sets"),
     ("def f(x):\n    return ¦{'a': x}", "x=f32:3", "dict"),
     ("def f(x):\n    ¦try:\n        return x\n    except ValueError:\n        return x", "x=f32:3", "try"),
     ("def f(x):\n    ¦with torch.no_grad():\n        return x", "x=f32:3", "with"),

@@ -1,0 +1,130 @@
+#include "frontend/interpret/dicts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "frontend/interpret/python_numbers.h"
+#include "frontend/interpret/sequences.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+struct Method {
+  std::string_view name;
+  size_t fewest, most;  ///< arguments
+};
+constexpr std::array kMethods = {Method{"copy", 0, 0},   Method{"get", 1, 2},   Method{"items", 0, 0},
+                                 Method{"keys", 0, 0},   Method{"pop", 1, 2},   Method{"setdefault", 1, 2},
+                                 Method{"update", 1, 1}, Method{"values", 0, 0}};
+
+const Method* find_method(std::string_view name) {
+  const auto found =
+      std::find_if(kMethods.begin(), kMethods.end(), [&](const Method& row) { return row.name == name; });
+  return found == kMethods.end() ? nullptr : &*found;
+}
+
+void require_hashable(Evaluation& evaluation, const Value& key) {
+  if (key.is<Tuple>()) {
+    for (const Value& item : *key.items()) require_hashable(evaluation, item);
+  } else if (key.is_tensor() || key.is<List>() || key.is<Dict>() || key.is<DictView>() || key.is<Slice>()) {
+    evaluation.fail(fmt::format("{} cannot be the key of a dict", describe(key)),
+                    "keys are strings, numbers, dtypes and tuples of them");
+  }
+}
+
+/// A key as messages quote it.
+std::string shown(Evaluation& evaluation, const Value& key) {
+  if (key.is<std::string>()) return fmt::format("'{}'", key.as<std::string>());
+  if (key.is_number()) return evaluation.graph.host.print(key.number(), {});
+  return describe(key);
+}
+
+[[noreturn]] void fail_missing(Evaluation& evaluation, const Dict& dict, const Value& key) {
+  std::string known;
+  for (size_t i = 0; i < std::min<size_t>(dict.keys->size(), 8); ++i)
+    known += (i == 0 ? "" : ", ") + shown(evaluation, (*dict.keys)[i]);
+  evaluation.fail(fmt::format("the dict has no item {}", shown(evaluation, key)),
+                  known.empty() ? "it is empty" : fmt::format("its keys are {}", known));
+}
+
+}  // namespace
+
+std::optional<size_t> find_item(Evaluation& evaluation, const Dict& dict, const Value& key) {
+  require_hashable(evaluation, key);
+  for (size_t i = 0; i < dict.keys->size(); ++i) {
+    evaluation.step();
+    if (evaluation.static_number(equal(evaluation, (*dict.keys)[i], key)).truthy()) return i;
+  }
+  return std::nullopt;
+}
+
+Value dict_item(Evaluation& evaluation, const Dict& dict, const Value& key) {
+  if (const auto at = find_item(evaluation, dict, key)) return (*dict.values)[*at];
+  fail_missing(evaluation, dict, key);
+}
+
+void set_dict_item(Evaluation& evaluation, const Dict& dict, const Value& key, const Value& value) {
+  refuse_cycle(evaluation, dict, {&value, 1});
+  if (const auto at = find_item(evaluation, dict, key)) {
+    (*dict.values)[*at] = value;
+    return;
+  }
+  evaluation.budget.items(2);
+  dict.keys->push_back(key);
+  dict.values->push_back(value);
+}
+
+void update(Evaluation& evaluation, const Dict& dict, const Value& with) {
+  const Value items = with.is<Dict>() ? Value(DictView{DictView::Part::Items, with.as<Dict>()}) : with;
+  for (const Value& pair : Sequence(evaluation, items, "a dict").items()) {
+    const std::vector<Value>* parts = pair.items();
+    if (!parts || parts->size() != 2)
+      evaluation.fail(fmt::format("a dict is made of pairs of key and value, not of {}", describe(pair)));
+    set_dict_item(evaluation, dict, (*parts)[0], (*parts)[1]);
+  }
+}
+
+std::vector<std::pair<std::string, Value>> keywords_of(Evaluation& evaluation, const Value& value) {
+  if (!value.is<Dict>()) evaluation.fail(fmt::format("`**` takes a dict, not {}", describe(value)));
+  std::vector<std::pair<std::string, Value>> result;
+  const Dict& dict = value.as<Dict>();
+  for (size_t i = 0; i < dict.keys->size(); ++i) {
+    const Value& key = (*dict.keys)[i];
+    if (!key.is<std::string>())
+      evaluation.fail(fmt::format("the keys of `**` are names of parameters, not {}", describe(key)));
+    result.emplace_back(key.as<std::string>(), (*dict.values)[i]);
+  }
+  return result;
+}
+
+bool is_dict_method(std::string_view name) { return find_method(name) != nullptr; }
+
+Value call_dict_method(Evaluation& evaluation, std::string_view name, const Dict& self,
+                       std::span<const Value> arguments) {
+  const auto [method, fewest, most] = *find_method(name);
+  if (arguments.size() < fewest || arguments.size() > most)
+    evaluation.fail(fmt::format("dict.{} takes {} to {} arguments, {} given", method, fewest, most, arguments.size()));
+  using Part = DictView::Part;
+  if (name == "keys") return DictView{Part::Keys, self};
+  if (name == "values") return DictView{Part::Values, self};
+  if (name == "items") return DictView{Part::Items, self};
+  if (name == "copy" || name == "update") {
+    Value target = name == "copy" ? Value::dict() : Value(self);
+    update(evaluation, target.as<Dict>(), name == "copy" ? Value(self) : arguments[0]);
+    return name == "copy" ? target : Value(None{});
+  }
+  const std::optional<size_t> at = find_item(evaluation, self, arguments[0]);
+  Value found = at ? (*self.values)[*at] : arguments.size() == 2 ? arguments[1] : Value(None{});
+  if (name == "setdefault" && !at) set_dict_item(evaluation, self, arguments[0], found);
+  if (name == "pop") {
+    if (!at && arguments.size() == 1) fail_missing(evaluation, self, arguments[0]);
+    for (const auto& part : {self.keys, self.values})
+      if (at) part->erase(part->begin() + static_cast<std::ptrdiff_t>(*at));
+  }
+  return found;
+}
+
+}  // namespace ingot::frontend
