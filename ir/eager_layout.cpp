@@ -215,6 +215,11 @@ Sizes cat_strides(View sizes, std::span<const Extents> inputs) {
   return channels_last_strides(sizes);
 }
 
+Sizes pad_strides(View sizes, const Extents& kept, const Extents& input) {
+  if (std::ranges::equal(sizes, kept.sizes)) return preserve_strides(kept);
+  return cat_strides(sizes, std::span(&input, 1));
+}
+
 Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t> dims,
                      std::span<const Extents> indices) {
   // An index of rank 0 is a number to eager PyTorch, which selects by it.
@@ -304,6 +309,9 @@ std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps, std::
         break;
       case Kind::Cat:
         tensor.strides = cat_strides(tensor.sizes, inputs);
+        break;
+      case Kind::Pad:
+        tensor.strides = pad_strides(tensor.sizes, inputs[0], inputs[1]);
         break;
       case Kind::Gather:
         tensor.strides = gather_strides(tensor.sizes, inputs[0], step.dims, std::span(inputs).subspan(1));

@@ -36,6 +36,9 @@ Sizes preserve_strides(const Extents& input);
 Sizes reshape_strides(const Extents& input, std::span<const int64_t> sizes);
 /// The strides of cat(inputs), a tensor of `sizes`.
 Sizes cat_strides(std::span<const int64_t> sizes, std::span<const Extents> inputs);
+/// The strides of F.pad(input, …, mode="constant"), a tensor of `sizes`; `kept` is what negative padding leaves of the
+/// input (constant_pad_nd).
+Sizes pad_strides(std::span<const int64_t> sizes, const Extents& kept, const Extents& input);
 /// The strides of source[…], where index tensors stand for the dims `dims` (ascending) and the others are taken whole
 /// (index.Tensor). The result's `sizes` are PyTorch's: the broadcast indices stand where `dims` were if these are
 /// neighbours, else in front. An index of rank 0 selects, as a number would.

@@ -129,7 +129,9 @@ struct LayoutStep {
     Contiguous,  ///< factories, gather, take, index_select; with an input, its own strides where they are so already
     ChannelsLast,  ///< memory_format=channels_last or, of rank 5, channels_last_3d; an input as for Contiguous
     Cat,           ///< channels_last if all inputs are like that, else contiguous; of stack, over the unsqueezed inputs
-    Gather,        ///< x[i, j]: inputs are x, as integers and slices left it, and the index tensors
+    Pad,     ///< inputs are what F.pad keeps of a tensor, and that tensor: as Preserve of the first where the result
+             ///< is no larger than it, else as Cat of the second
+    Gather,  ///< x[i, j]: inputs are x, as integers and slices left it, and the index tensors
   } kind;
   uint32_t param = 0;
   std::vector<uint32_t> inputs = {};         ///< earlier steps

@@ -15,6 +15,7 @@ using Args = std::span<const Value>;
 
 std::vector<Builtin> pointwise_builtins();
 std::vector<Builtin> view_builtins();
+std::vector<Builtin> window_builtins();
 std::vector<Builtin> type_builtins();
 std::vector<Builtin> factory_builtins();
 std::vector<Builtin> constant_builtins();
@@ -27,6 +28,8 @@ inline constexpr bool kFunction = true, kNoFunction = false, kMethod = true, kNo
 const Tensor& require_tensor(const Builder& builder, const Value& value, std::string_view what);
 /// A tuple or list of tensors.
 std::vector<Tensor> require_tensors(const Builder& builder, const Value& value, std::string_view what);
+/// A size, a count, a position: an integer; `what` names it.
+ir::HostId integer_argument(Builder& builder, const Value& value, std::string_view what);
 ir::DType require_dtype(const Builder& builder, const Value& value);
 
 }  // namespace ingot::frontend

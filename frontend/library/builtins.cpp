@@ -14,8 +14,8 @@ struct Tables {
   std::unordered_map<std::string_view, const Builtin*> by_name;
 
   Tables() {
-    for (auto table : {pointwise_builtins, view_builtins, type_builtins, factory_builtins, constant_builtins,
-                       index_builtins, refused_builtins}) {
+    for (auto table : {pointwise_builtins, view_builtins, window_builtins, type_builtins, factory_builtins,
+                       constant_builtins, index_builtins, refused_builtins}) {
       for (Builtin& row : table()) rows.push_back(row);
     }
     for (const Builtin& row : rows) {
@@ -55,6 +55,14 @@ std::vector<Tensor> require_tensors(const Builder& builder, const Value& value, 
   std::vector<Tensor> tensors;
   for (const Value& item : *items) tensors.push_back(require_tensor(builder, item, fmt::format("an item of {}", what)));
   return tensors;
+}
+
+ir::HostId integer_argument(Builder& builder, const Value& value, std::string_view what) {
+  if (value.is_number() && builder.graph.host.kind(value.number()) != ir::HostKind::Float) {
+    return builder.graph.host.resolve(value.number());
+  }
+  builder.fail(fmt::format("{} must be an integer, not {}", what, value.is_number() ? "a float" : describe(value)),
+               value.is_tensor() ? "the shape of a result cannot depend on the values of a tensor" : "");
 }
 
 ir::DType require_dtype(const Builder& builder, const Value& value) {

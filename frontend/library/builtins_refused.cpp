@@ -26,7 +26,7 @@ constexpr Refused kRefused[] = {
      "count_nonzero nansum nanmean median nanmedian cumsum cumprod logcumsumexp aminmax layer_norm group_norm rms_norm "
      "batch_norm normalize cross_entropy nll_loss cosine_similarity",
      "reductions are not in the language yet; reduce the op's result, as in f(x, y).sum()"},
-    {"matmul mm bmm mv dot inner outer einsum addmm baddbmm linear conv1d conv2d conv3d bilinear embedding "
+    {"matmul mm bmm mv dot inner einsum addmm baddbmm linear conv1d conv2d conv3d bilinear "
      "scaled_dot_product_attention",
      "an op of the language computes each element by itself; call torch's own before or after it"},
     {"sort topk argsort unique nonzero masked_select bincount histc searchsorted kthvalue",
@@ -36,14 +36,13 @@ constexpr Refused kRefused[] = {
     {"rand randn rand_like randn_like randint bernoulli normal",
      "an op draws no random numbers; pass them as a tensor"},
     {"empty empty_like empty_strided new_empty", "its elements have no values; use zeros_like(x)"},
-    {"linspace logspace", "eager's rounding of it depends on the processor; write start + step * torch.arange(n)"},
+    {"logspace", "eager's rounding of it depends on the processor; write start + step * torch.arange(n)"},
     {"new_tensor from_numpy as_tensor", "it takes data of Python's; pass it as a tensor, or write torch.tensor"},
     {"item tolist numpy", "the values of a tensor are not known when the op is compiled; compute with the tensor"},
     {"backward requires_grad_ retain_grad register_hook grad",
      "an op computes values; gradients are taken outside of the op"},
     {"stride storage_offset data_ptr is_contiguous as_strided untyped_storage set_",
      "how a tensor lies in memory is not visible to an op; index it instead"},
-    {"repeat tile repeat_interleave roll", "it copies elements around; use expand, or cat of slices"},
     {"cuda cpu pin_memory", "an op runs where its tensors are; move them before the call"},
 };
 

@@ -168,6 +168,26 @@ Value call_with_strides_of(Builder& builder, const Builtin&, Args args) {
   return result;
 }
 
+/// A new tensor in the memory format that PyTorch suggests for `like`.
+Value call_in_format_of(Builder& builder, const Builtin&, Args args) {
+  Tensor result = *args[0].tensor();
+  result.layout = record_cat(builder, {args[1].tensor()->layout}, shape_of(builder, result));
+  return result;
+}
+
+/// What F.pad makes of a tensor of which it keeps `kept`.
+Value call_padded_like(Builder& builder, const Builtin&, Args args) {
+  Tensor result = *args[0].tensor();
+  result.layout = record_pad(builder, args[1].tensor()->layout, args[2].tensor()->layout, shape_of(builder, result));
+  return result;
+}
+
+/// Whether a number is known when the op is compiled, so that to compare it recompiles nothing.
+Value call_known(Builder& builder, const Builtin&, Args args) {
+  const ir::HostPool& host = builder.graph.host;
+  return Number{builder.graph.host.boolean(args[0].is_number() && host.is_constant(host.resolve(args[0].number())))};
+}
+
 /// The same, integers and bools in the default dtype, as PyTorch's floating-point functions take them.
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
@@ -289,6 +309,9 @@ std::vector<Builtin> type_builtins() {
       {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(**items)", kFunction, kNoMethod, {}, call_named},
+      {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},
+      {"_padded_like", "(value, kept, input)", kFunction, kNoMethod, {}, call_padded_like},
+      {"_known", "(number)", kFunction, kNoMethod, {}, call_known},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},

@@ -24,14 +24,6 @@ Value shape_value(Builder& builder, const Tensor& x) {
   return Value::tuple(std::move(sizes));
 }
 
-ir::HostId integer_argument(Builder& builder, const Value& value, std::string_view what) {
-  if (value.is_number() && builder.graph.host.kind(value.number()) != ir::HostKind::Float) {
-    return builder.graph.host.resolve(value.number());
-  }
-  builder.fail(fmt::format("{} must be an integer, not {}", what, value.is_number() ? "a float" : describe(value)),
-               value.is_tensor() ? "the shape of a result cannot depend on the values of a tensor" : "");
-}
-
 /// *dims as they come: (0, 1) or ((0, 1),).
 Value flat(const Value& dims) {
   const std::vector<Value>& items = *dims.items();

@@ -55,4 +55,8 @@ LayoutId record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape)
   return record_step(builder, {.kind = Kind::Cat, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
+LayoutId record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape) {
+  return record_step(builder, {.kind = Kind::Pad, .inputs = {kept, input}, .shape = std::move(shape)});
+}
+
 }  // namespace ingot::frontend

@@ -24,5 +24,7 @@ LayoutId record_contiguous(Builder& builder, Shape shape);
 /// A tensor in a memory format, as its author asks for; without an input a new one.
 LayoutId record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape);
 LayoutId record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
+/// Of F.pad: `kept` is what negative padding leaves of the input.
+LayoutId record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape);
 
 }  // namespace ingot::frontend

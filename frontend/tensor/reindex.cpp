@@ -32,7 +32,11 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
 class Reindexer {
  public:
   Reindexer(Builder& builder, const Reindexing& view)
-      : builder_(builder), graph_(builder.graph), host_(builder.graph.host), view_(view) {}
+      : builder_(builder), graph_(builder.graph), host_(builder.graph.host), view_(view), users_(view.to.size()) {
+    for (const Row& row : view.rows) {
+      for (const ir::Term& term : row.terms) ++users_[term.dim];
+    }
+  }
 
   ir::NodeId run(ir::NodeId root) {
     const std::vector<ir::NodeId> nodes = reachable(graph_, root);
@@ -118,12 +122,16 @@ class Reindexer {
         offset = builder_.add(offset, builder_.mul(builder_.mul(term.coef, row.offset), moves));
       }
       for (const ir::Term& part : row.terms) {
-        const bool unchanged = row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
+        // One size cannot say of which of several coordinates it is 1: then the steps say it.
+        const bool shared = users_[part.dim] > 1;
+        const bool unchanged = !shared && row.terms.size() == 1 && host_.same(view_.to[part.dim], full);
         sizes[part.dim] = unchanged ? size
-                          : exact   ? host_.resolve(view_.to[part.dim])
-                                  : builder_.host(ir::HostOp::Select, {moves, view_.to[part.dim], builder_.integer(1)});
+                          : exact || shared
+                              ? host_.resolve(view_.to[part.dim])
+                              : builder_.host(ir::HostOp::Select, {moves, view_.to[part.dim], builder_.integer(1)});
         for (const ir::Term& term : old.dims[j].terms) {
-          const ir::HostId step = builder_.mul(term.coef, part.coef);
+          ir::HostId step = builder_.mul(term.coef, part.coef);
+          if (shared) step = builder_.mul(step, moves);
           auto [at, inserted] = terms[part.dim].try_emplace(term.dim, step);
           if (!inserted) at->second = builder_.add(at->second, step);
         }
@@ -154,6 +162,7 @@ class Reindexer {
   ir::Graph& graph_;
   ir::HostPool& host_;
   const Reindexing& view_;
+  std::vector<int> users_;  ///< how many of the old coordinates move with each new dim
   std::unordered_map<uint32_t, ir::NodeId> moved_;
 };
 

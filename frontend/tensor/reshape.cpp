@@ -133,10 +133,7 @@ Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span
   }
   Tensor result = tensor;
   const ir::HostId inner = product(builder, sizes.subspan(1));
-  const bool one_deep = std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
-    return builder.graph.host.is_int(tile.offsets[begin], 0) &&
-           builder.graph.host.same(extents(builder, tile)[begin], tensor.grid[begin]);
-  });
+  const bool one_deep = uncut(builder, tensor, begin);
   const Shape two{sizes[0], inner};
   const std::span<const ir::HostId> now = one_deep ? sizes : std::span<const ir::HostId>(two);
   result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(begin));

@@ -19,14 +19,6 @@ void for_tiles(Tensor& tensor, Change change) {
   for (Tile& tile : tensor.tiles) tile = change(tile);
 }
 
-/// Whether every tile reaches across the whole of a dim of the grid.
-bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim) {
-  const ir::HostPool& host = builder.graph.host;
-  return std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
-    return host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(builder, tile)[grid_dim], tensor.grid[grid_dim]);
-  });
-}
-
 /// Whether the range [start, start + length) is exactly that of some tiles along a dim of the grid, all others being
 /// known to lie outside: then a slice needs no numbers.
 bool takes_whole_tiles(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
@@ -191,6 +183,13 @@ void align_tiles(Builder& builder, std::vector<Tile>& tiles) {
 }
 
 }  // namespace
+
+bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim) {
+  const ir::HostPool& host = builder.graph.host;
+  return std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
+    return host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(builder, tile)[grid_dim], tensor.grid[grid_dim]);
+  });
+}
 
 Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape) {
   Tensor tensor;

@@ -14,6 +14,9 @@ namespace ingot::frontend {
 /// One tile: a node over a shape.
 Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape);
 
+/// Whether every tile reaches across the whole of a dim of the grid.
+bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim);
+
 Tensor permuted(Builder& builder, const Tensor& tensor, std::span<const size_t> order);
 Tensor unsqueezed(Builder& builder, const Tensor& tensor, size_t dim);
 Tensor selected(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index);

@@ -114,6 +114,48 @@ Tile slice_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId start
   return rebuilt(builder, tile, std::move(rows), std::move(shape), explicit_groups(tile), tile.offsets);
 }
 
+Tile unfold_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId count, ir::HostId size, int64_t step) {
+  const Tile plain = linearise_tile(builder, tile, dim);
+  const size_t own = dims_of(plain.groups, dim).begin;
+  std::vector<Row> rows = identity_rows(builder, plain.shape.size());
+  rows[own].terms[0].coef = builder.integer(step);
+  rows[own].terms.push_back({static_cast<uint32_t>(plain.shape.size()), builder.integer(1)});
+  Shape shape = plain.shape, offsets = plain.offsets;
+  Groups groups = explicit_groups(plain);
+  shape[own] = count;
+  shape.push_back(size);
+  groups.push_back(1);
+  offsets.push_back(builder.integer(0));
+  return rebuilt(builder, plain, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+}
+
+Tile diagonal_tile(Builder& builder, const Tile& tile, std::array<size_t, 2> dims, std::array<ir::HostId, 2> starts,
+                   ir::HostId length) {
+  const Tile plain = linearise_tile(builder, linearise_tile(builder, tile, dims[0]), dims[1]);
+  std::array<size_t, 2> own;
+  for (size_t k = 0; k < 2; ++k) own[k] = dims_of(plain.groups, dims[k]).begin;
+  std::vector<Row> rows(plain.shape.size());
+  Shape shape, offsets;
+  Groups groups;
+  for (size_t d = 0; d < rows.size(); ++d) {
+    if (d == own[0] || d == own[1]) continue;
+    rows[d] = {builder.integer(0), {{static_cast<uint32_t>(shape.size()), builder.integer(1)}}, std::nullopt};
+    shape.push_back(plain.shape[d]);
+  }
+  for (size_t k = 0; k < 2; ++k) {
+    rows[own[k]] = {starts[k], {{static_cast<uint32_t>(shape.size()), builder.integer(1)}}, std::nullopt};
+  }
+  for (size_t d = 0; d < plain.offsets.size(); ++d) {
+    if (d == dims[0] || d == dims[1]) continue;
+    groups.push_back(static_cast<uint32_t>(dims_of(plain.groups, d).count));
+    offsets.push_back(plain.offsets[d]);
+  }
+  shape.push_back(length);
+  groups.push_back(1);
+  offsets.push_back(builder.integer(0));
+  return rebuilt(builder, plain, std::move(rows), std::move(shape), std::move(groups), std::move(offsets));
+}
+
 Tile flip_tile(Builder& builder, const Tile& tile, size_t dim) {
   const auto [begin, count] = dims_of(tile.groups, dim);
   std::vector<Row> rows = identity_rows(builder, tile.shape.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,12 @@ Tile unsqueeze_tile(Builder& builder, const Tile& tile, size_t dim);
 Tile select_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId index);
 /// `length` coordinates of `dim` from `start` in steps, all within the tile.
 Tile slice_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
+/// `count` windows of `size` along a dim, each `step` further on, all within the tile: `dim` counts the windows, and a
+/// new last dim runs within them.
+Tile unfold_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId count, ir::HostId size, int64_t step);
+/// `length` coordinates of two dims that go together, each from its start: a new last dim in their place.
+Tile diagonal_tile(Builder& builder, const Tile& tile, std::array<size_t, 2> dims, std::array<ir::HostId, 2> starts,
+                   ir::HostId length);
 Tile flip_tile(Builder& builder, const Tile& tile, size_t dim);
 /// `dim` as several dims of the grid.
 Tile unflatten_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);

@@ -292,6 +292,9 @@ class Verifier {
       case Kind::Preserve:
         expect(inputs == 1, "it has one input");
         break;
+      case Kind::Pad:
+        expect(inputs == 2, "it has two inputs");
+        break;
       case Kind::Gather:
         expect(inputs >= 2 && step.dims.size() + 1 == inputs, "not one dim for each index");
         break;

@@ -95,5 +95,16 @@ TEST(EagerLayout, StepsAreFollowedToTheResults) {
   EXPECT_EQ(strides[2], (Sizes{15, 3, 1}));  // its last row is a constant stride of 1
 }
 
+TEST(EagerLayout, APadKeepsChannelsLastAndWhatIsNotPaddedIsACopy) {
+  // F.pad of a channels-last image and of a transposed matrix, and the same with nothing added.
+  const Extents image{{2, 3, 4, 5}, {60, 1, 15, 3}}, matrix{{3, 2}, {1, 3}};
+  EXPECT_EQ(pad_strides(Sizes{2, 3, 4, 6}, image, image), (Sizes{72, 1, 18, 3}));
+  EXPECT_EQ(pad_strides(Sizes{3, 4}, matrix, matrix), (Sizes{4, 1}));
+  EXPECT_EQ(pad_strides(Sizes{3, 2}, matrix, matrix), (Sizes{1, 3}));
+  // Of what a negative pad leaves, the order alone counts.
+  const Extents kept{{3, 1, 4, 5}, {60, 1, 15, 3}};
+  EXPECT_EQ(pad_strides(Sizes{3, 1, 4, 5}, kept, image), preserve_strides(kept));
+}
+
 }  // namespace
 }  // namespace ingot::ir

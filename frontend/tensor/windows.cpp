@@ -1,0 +1,142 @@
+#include "frontend/tensor/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "frontend/tensor/layouts.h"
+#include "frontend/tensor/tensors.h"
+#include "frontend/tensor/views.h"
+
+namespace ingot::frontend {
+namespace {
+
+using Kind = ir::Condition::Kind;
+
+/// The dim of the grid that a dim is; it must not merge several.
+size_t grid_dim(Builder& builder, const Tensor& x, size_t dim, std::string_view view) {
+  const auto [begin, count] = dims_of(x.groups, dim);
+  if (count != 1) {
+    builder.fail(fmt::format("{} of a dim that a stack was flattened into is not in the language", view),
+                 "take it before flattening");
+  }
+  return begin;
+}
+
+/// Windows across the parts of a cat: for each place in a window the elements that stand there.
+Tensor windows_across_parts(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size,
+                            int64_t step) {
+  std::vector<Tensor> places;
+  const int64_t width = builder.static_number(size).as_int();
+  for (int64_t k = 0; k < std::max<int64_t>(width, 1); ++k) {
+    places.push_back(unsqueezed(builder, sliced(builder, x, dim, builder.integer(k), count, step), x.rank()));
+  }
+  if (width == 0) return sliced(builder, places.front(), x.rank(), size, size, 1);
+  return concatenated(builder, places, x.rank());
+}
+
+Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size, int64_t step) {
+  const size_t at = grid_dim(builder, x, dim, "unfold");
+  if (!uncut(builder, x, at)) return windows_across_parts(builder, x, dim, count, size, step);
+  Tensor result = x;
+  for (Tile& tile : result.tiles) tile = unfold_tile(builder, tile, at, count, size, step);
+  result.grid[at] = count;
+  result.grid.push_back(size);
+  if (!x.groups.empty()) result.groups.push_back(1);
+  return result;
+}
+
+/// The part of a diagonal that lies in a tile of a cat; nothing where it misses the tile.
+std::optional<Tile> diagonal_in(Builder& builder, const Tile& tile, std::array<size_t, 2> dims,
+                                std::array<int64_t, 2> starts, int64_t length) {
+  const Shape sizes = extents(builder, tile);
+  int64_t first = 0, end = length;
+  std::array<int64_t, 2> begins;
+  for (size_t k = 0; k < 2; ++k) {
+    begins[k] = builder.static_number(tile.offsets[dims[k]]).as_int() - starts[k];
+    first = std::max(first, begins[k]);
+    end = std::min(end, begins[k] + builder.static_number(sizes[dims[k]]).as_int());
+  }
+  if (first >= end) return std::nullopt;
+  const std::array from{builder.integer(first - begins[0]), builder.integer(first - begins[1])};
+  Tile piece = diagonal_tile(builder, tile, dims, from, builder.integer(end - first));
+  piece.offsets.back() = builder.integer(first);
+  return piece;
+}
+
+Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims, std::array<ir::HostId, 2> starts,
+                   ir::HostId length) {
+  const std::array at{grid_dim(builder, x, dims[0], "the diagonal"), grid_dim(builder, x, dims[1], "the diagonal")};
+  Tensor result = x;
+  for (const size_t dim : {std::max(at[0], at[1]), std::min(at[0], at[1])}) {
+    result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(dim));
+  }
+  result.grid.push_back(length);
+  if (!x.groups.empty()) {
+    for (const size_t dim : {std::max(dims[0], dims[1]), std::min(dims[0], dims[1])}) {
+      result.groups.erase(result.groups.begin() + static_cast<ptrdiff_t>(dim));
+    }
+    result.groups.push_back(1);
+  }
+  if (uncut(builder, x, at[0]) && uncut(builder, x, at[1])) {
+    for (Tile& tile : result.tiles) tile = diagonal_tile(builder, tile, at, starts, length);
+    return settled(builder, std::move(result));
+  }
+  const std::array first{builder.static_number(starts[0]).as_int(), builder.static_number(starts[1]).as_int()};
+  const int64_t count = builder.static_number(length).as_int();
+  result.tiles.clear();
+  for (const Tile& tile : x.tiles) {
+    if (auto piece = diagonal_in(builder, tile, at, first, count)) result.tiles.push_back(std::move(*piece));
+  }
+  if (result.tiles.empty()) {  // no elements, so no values
+    const ir::NodeId nothing = builder.graph.scalar(ir::compute_type(x.dtype), builder.integer(0));
+    result.tiles = whole(builder, nothing, x.dtype, result.grid).tiles;
+  }
+  return settled(builder, std::move(result));
+}
+
+}  // namespace
+
+Tensor unfold(Builder& builder, const Tensor& x, size_t dim, ir::HostId size, int64_t step) {
+  const Tensor input = x.rank() == 0 ? unsqueeze(builder, x, 0) : x;
+  if (step <= 0) builder.fail(fmt::format("step is {} but must be > 0", step));
+  builder.require(Kind::NonNegative, size, size, "size is {0} but must be >= 0");
+  const Shape shape = shape_of(builder, input);
+  const ir::HostId room = builder.sub(shape[dim], size);
+  builder.require(Kind::NonNegative, room, shape[dim],
+                  fmt::format("maximum size for tensor at dimension {} is {{1}} but size is larger", dim));
+  if (x.rank() == 0) return narrow(builder, input, 0, builder.integer(0), size);
+  const ir::HostId steps = builder.host(ir::HostOp::FloorDiv, {room, builder.integer(step)});
+  const ir::HostId count = builder.add(steps, builder.integer(1));
+  Tensor result = unfolded(builder, x, dim, count, size, step);
+  std::vector<std::vector<ir::Term>> rows;
+  for (uint32_t d = 0; d < x.rank(); ++d) rows.push_back({{d, builder.integer(d == dim ? step : 1)}});
+  rows.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
+  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
+  return result;
+}
+
+Tensor diagonal(Builder& builder, const Tensor& x, ir::HostId offset, size_t dim1, size_t dim2) {
+  if (dim1 == dim2) builder.fail(fmt::format("diagonal dimensions cannot be identical {}, {}", dim1, dim2));
+  const ir::HostPool& host = builder.graph.host;
+  const Shape shape = shape_of(builder, x);
+  const ir::HostId zero = builder.integer(0);
+  const std::array starts{builder.host(ir::HostOp::Max, {builder.sub(zero, offset), zero}),
+                          builder.host(ir::HostOp::Max, {offset, zero})};
+  const std::array rest{builder.sub(shape[dim1], starts[0]), builder.sub(shape[dim2], starts[1])};
+  const ir::HostId shorter = host.same(rest[0], rest[1]) ? rest[0] : builder.host(ir::HostOp::Min, {rest[0], rest[1]});
+  const ir::HostId length = builder.host(ir::HostOp::Max, {shorter, zero});
+  Tensor result = diagonal_of(builder, x, {dim1, dim2}, starts, length);
+  std::vector<std::vector<ir::Term>> rows;
+  for (uint32_t d = 0; d < x.rank(); ++d) {
+    if (d != dim1 && d != dim2) rows.push_back({{d, builder.integer(1)}});
+  }
+  rows.push_back(
+      {{static_cast<uint32_t>(dim1), builder.integer(1)}, {static_cast<uint32_t>(dim2), builder.integer(1)}});
+  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
+  return result;
+}
+
+}  // namespace ingot::frontend
