@@ -67,6 +67,7 @@ std::string_view spelled(Namespace space) {
 
 std::vector<std::string_view> torch_names() {
   std::vector<std::string_view> names = library_names();
+  std::erase_if(names, is_only_method);
   for (const Builtin& builtin : builtins())
     if (builtin.is_function && builtin.refusal.empty()) names.push_back(builtin.name);
   return names;
@@ -124,7 +125,7 @@ std::optional<Value> dtype_attribute(Evaluation& evaluation, ir::DType type, std
 }  // namespace
 
 std::optional<Value> torch_function(std::string_view name) {
-  if (!name.starts_with('_'))
+  if (!name.starts_with('_') && !is_only_method(name))
     if (auto function = library_function(name)) return function;
   if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_function) return Value(builtin);
   return std::nullopt;

@@ -70,6 +70,10 @@ std::string_view docstring(const LibraryFunction& function) {
   return text ? std::string_view(*text) : std::string_view();
 }
 
+bool is_decorated(const LibraryFunction& function, std::string_view decorator) {
+  return has_decorator(*function.module, function.definition(), decorator);
+}
+
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 /// What follows "Source: " on its line; nothing where there is none.
@@ -112,7 +116,12 @@ const LibraryFunction* find_library_function(std::string_view name) {
 const LibraryFunction* find_library_method(std::string_view name) {
   if (const LibraryFunction* own = find_library_function(fmt::format("_method_{}", name))) return own;
   const LibraryFunction* function = find_library_function(name);
-  return function && has_decorator(*function->module, function->definition(), "method") ? function : nullptr;
+  return function && (is_decorated(*function, "method") || is_decorated(*function, "only_method")) ? function : nullptr;
+}
+
+bool is_only_method(std::string_view name) {
+  const LibraryFunction* function = find_library_function(name);
+  return function && is_decorated(*function, "only_method");
 }
 
 bool is_library(const ast::Module& module) { return module.source->name().starts_with(kLibraryPrefix); }
@@ -147,7 +156,7 @@ std::vector<NameInfo> language_names() {
     names.push_back({.kind = NameInfo::Kind::Library,
                      .name = name,
                      .aliases = {},
-                     .is_function = true,
+                     .is_function = !is_only_method(name),
                      .is_method = find_library_method(name) != nullptr,
                      .summary = first_line(docstring(function)),
                      .signature = signature_text(*function.module, function.definition()).substr(defined.size()),

@@ -11,9 +11,9 @@
 // Each gives what PyTorch's function of its name gives. A function marked `@native` is one kernel in PyTorch (a call is
 // a boundary: tensor/native.h): its formula is that kernel's (aten/src/ATen/native), `/` is IEEE division in it, 16-bit
 // floats are rounded at its end alone, and a derivative of its own stands at its boundary. The others are what eager
-// PyTorch does op by op. `@method` marks one that is spelled x.name() as well, `other = name` below a def is another
-// spelling of it. The first line of a docstring is the summary of `ingot ops`; `Source: …` in it says whose formula it
-// is.
+// PyTorch does op by op. `@method` marks one that is spelled x.name() as well, `@only_method` one that is spelled
+// x.name() alone, `other = name` below a def is another spelling of it. The first line of a docstring is the summary of
+// `ingot ops`; `Source: …` in it says whose formula it is.
 //
 // Names that begin with an underscore are internal: `_fma(a, b, c)` is a * b + c rounded once, `_promoted` casts its
 // operands to their common dtype, `_floating` does so and makes integers floating, `_check` refuses dtypes that
@@ -37,6 +37,8 @@ const LibraryFunction* find_library_function(std::string_view name);
 /// The def that x.name() calls: one marked `@method`, or `_method_name` where the parameters stand in another order
 /// than the function's; null if there is none.
 const LibraryFunction* find_library_method(std::string_view name);
+/// Whether it is spelled x.name() alone.
+bool is_only_method(std::string_view name);
 bool has_decorator(const ast::Module& module, const ast::Function& function, std::string_view name);
 /// Whether a module is one of the library's files.
 bool is_library(const ast::Module& module);

@@ -167,7 +167,7 @@ TEST(TensorTypes, WhatTheLanguageHasNotSaysWhatToDo) {
       {"x.backward()", {"f32:3"}, "`backward` is not in the language", "outside of the op"},
       {"x.item()", {"f32:1"}, "the values of a tensor are not known", ""},
       {"torch.empty_like(x)", {"f32:3"}, "its elements have no values", "zeros_like"},
-      {"torch.linspace(0, 1, 3) * x", {"f32:3"}, "`linspace` is not in the language", "torch.arange(n)"},
+      {"torch.logspace(0, 1, 3) * x", {"f32:3"}, "`logspace` is not in the language", "torch.arange(n)"},
       {"x[x > 0]", {"f32:3"}, "how many elements a mask keeps", "where(mask, x, other)"},
       {"torch.tensor([x, 2])", {"f32:2"}, "nested lists of numbers, not a float32 tensor", "torch.stack"},
       {"huber_loss(x, x)", {"f32:3"}, "reduction='none'", ""},

@@ -259,13 +259,7 @@ MORE_VIEWS = [
 ]  # fmt: skip
 
 # Rows whose names the language does not spell yet.
-TO_COME = set(
-    """
-    atleast_1d column_stack cross diagonal dstack element_size embedding get_default_dtype linspace meshgrid
-    one_hot outer pad pixel_shuffle repeat repeat_interleave roll rot90 row_stack scalar_tensor split_with_sizes
-    take_along_dim tensor_split tile tril triu unfold vstack
-    """.split()
-)
+TO_COME = set("cross element_size get_default_dtype scalar_tensor".split())
 
 # Names without elements to compare: Python's own, and what the door's tests show.
 PYTHON = set(

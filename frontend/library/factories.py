@@ -1,0 +1,30 @@
+"""Tensors of numbers alone."""
+
+
+def linspace(start, end, steps, *, dtype=None, device=None):
+    """numbers at equal distances from start to end. On the CPU eager's vector loops round them in groups
+
+    Source: aten/src/ATen/native/cuda/RangeFactories.cu
+    """
+    if isinstance(start, torch.Tensor) or isinstance(end, torch.Tensor):
+        raise ValueError("linspace takes numbers: write start + (end - start) * torch.linspace(0, 1, steps)")
+    assert steps >= 0, "number of steps must be non-negative"
+    dtype = _default_dtype() if dtype is None else dtype
+    return _linspace(start, end, steps, arange(steps, device=device), dtype)
+
+
+@native
+def _linspace(start, end, steps, place, dtype):
+    first, last = full_like(place, start, dtype=dtype), full_like(place, end, dtype=dtype)
+    early = place < max(steps // 2, 1)
+    if dtype in (torch.float16, torch.bfloat16):
+        # Every step of the kernel rounds to 16 bits.
+        step = ((last - first).to(dtype) / max(steps - 1, 1)).to(dtype)
+        rising = first + (step * place.to(dtype)).to(dtype)
+        falling = last - (step * (steps - place - 1).to(dtype)).to(dtype)
+        return where(early, rising, falling)
+    if not dtype.is_floating_point:
+        wide = torch.float32 if _on_cuda() else torch.float64
+        first, last = first.to(wide), last.to(wide)
+    step = (last - first) / max(steps - 1, 1)
+    return where(early, _fma(step, place, first), _fma(-step, steps - place - 1, last)).to(dtype)

@@ -1,0 +1,281 @@
+"""Elements in other places: each result is made of views, joined by `cat` where one does not do, so that every kernel
+reads along straight lines. Masks are functions of the index."""
+
+
+def _fresh(input):
+    """A new tensor in row-major order."""
+    return input.clone(memory_format=torch.contiguous_format)
+
+
+def _rolled(input, shift, dim):
+    size = input.size(dim)
+    start = -shift % max(size, 1)
+    return cat([input.narrow(dim, start, size - start), input.narrow(dim, 0, start)], dim)
+
+
+@method
+def roll(input, shifts, dims=None):
+    """the elements moved along dims, those that leave at an end coming in at the other
+
+    Source: aten/src/ATen/native/TensorTransformations.cpp
+    """
+    shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    if len(shifts) == 0:
+        raise ValueError("`shifts` required")
+    dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
+    if len(dims) == 0 and len(shifts) == 1:
+        return _fresh(_rolled(input.reshape(-1), shifts[0], 0).view(input.shape))
+    if len(shifts) != len(dims):
+        raise ValueError("shifts and dimensions must align")
+    for shift, dim in zip(shifts, dims):
+        input = _rolled(input, shift, dim)
+    return _fresh(input) if _on_cuda() else input
+
+
+@method
+def rot90(input, k=1, dims=(0, 1)):
+    """turned by k right angles in the plane of two dims, from the first towards the second"""
+    if len(dims) != 2:
+        raise ValueError("expected total rotation dims == 2")
+    if input.ndim < 2:
+        raise ValueError("expected total dims >= 2")
+    first, second = dims
+    if first == second or abs(first - second) == input.ndim:
+        raise ValueError("expected rotation dims to be different")
+    turns = k % 4
+    if turns == 0:
+        return _fresh(input)
+    if turns == 2:
+        return input.flip(dims)
+    return input.flip(second if turns == 1 else first).transpose(first, second)
+
+
+def _repeated(input, times, dim, inner):
+    """A dim whose elements, or which as a whole, stands there `times` times."""
+    assert times >= 0, "the number of repeats must not be negative"
+    if _known(times) and times == 1:
+        return input
+    at = dim + 1 if inner else dim
+    repeated = input.unsqueeze(at).expand([times if d == at else -1 for d in range(input.ndim + 1)])
+    return repeated.flatten(dim, dim + 1)
+
+
+@only_method
+def repeat(input, *repeats):
+    """copies side by side, as many along each dim as the numbers say"""
+    repeats = _items(repeats)
+    if len(repeats) < input.ndim:
+        raise ValueError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    for _ in range(len(repeats) - input.ndim):
+        input = input.unsqueeze(0)
+    for dim in range(len(repeats)):
+        input = _repeated(input, repeats[dim], dim, False)
+    return _fresh(input)
+
+
+@method
+def tile(input, *dims):
+    """copies side by side; dims that are not given stand there once"""
+    dims = list(_items(dims))
+    return input.repeat([1] * (input.ndim - len(dims)) + dims)
+
+
+@method
+def repeat_interleave(input, repeats, dim=None, *, output_size=None):
+    """each element along a dim, without one of all of them in row-major order, that many times in a row
+
+    Source: aten/src/ATen/native/Repeat.cpp
+    """
+    if isinstance(repeats, torch.Tensor):
+        raise ValueError("the size of the result would depend on the values of a tensor: `repeats` is a number")
+    if dim is None:
+        input, dim = input.flatten(), 0
+    size = input.size(dim)
+    assert output_size is None or output_size == size * repeats, "repeat_interleave: Invalid output_size"
+    return _fresh(_repeated(input, repeats, dim % input.ndim, True))
+
+
+def _rows_and_columns(input):
+    """Where each element of a matrix stands."""
+    return arange(input.size(-2)).unsqueeze(1), arange(input.size(-1))
+
+
+@method
+def tril(input, diagonal=0):
+    """the lower triangle of matrices, 0 above that diagonal"""
+    if input.ndim < 2:
+        raise ValueError("tril: input tensor must have at least 2 dimensions")
+    row, column = _rows_and_columns(input)
+    return _fresh(masked_fill(input, column > row + diagonal, 0))
+
+
+@method
+def triu(input, diagonal=0):
+    """the upper triangle of matrices, 0 below that diagonal"""
+    if input.ndim < 2:
+        raise ValueError("triu: input tensor must have at least 2 dimensions")
+    row, column = _rows_and_columns(input)
+    return _fresh(masked_fill(input, column < row + diagonal, 0))
+
+
+@method
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """matrices of 0 whose diagonal, so far above the main one, is the last dim of input"""
+    rank = input.ndim + 1
+    first, second = dim1 % rank, dim2 % rank
+    assert -rank <= dim1 < rank and -rank <= dim2 < rank, "diag_embed: Dimension out of range"
+    if first == second:
+        raise ValueError("diagonal dimensions cannot be identical")
+    size, rest = input.size(-1), abs(offset)
+    width, lead = size + rest, [input.size(d) for d in range(input.ndim - 1)]
+    # Above the main diagonal the elements stand in the first rows, below it in the first columns; past them all is 0.
+    if offset >= 0:
+        band, border, dim = input.unsqueeze(-1).expand(lead + [size, width]), [rest, width], -2
+    else:
+        band, border, dim = input.unsqueeze(-2).expand(lead + [width, size]), [width, rest], -1
+    row, column = _rows_and_columns(band)
+    band = masked_fill(band, column != row + offset, 0)
+    matrix = cat([band, input.new_zeros(lead + border)], dim)
+    return _fresh(matrix.movedim((-2, -1), (first, second)))
+
+
+@method
+def diag(input, diagonal=0):
+    """the diagonal of a matrix, or the matrix of a diagonal"""
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim != 2:
+        raise ValueError("diag(): Supports 1D or 2D tensors")
+    return _fresh(input.diagonal(diagonal))
+
+
+@method
+def diagflat(input, offset=0):
+    """the matrix whose diagonal holds all elements in row-major order"""
+    return diag_embed(input.reshape(-1), offset)
+
+
+@method
+def outer(input, vec2):
+    """all products of the elements of two vectors"""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise ValueError("outer: Expected 1-D arguments")
+    return input.unsqueeze(1) * vec2
+
+
+ger = outer
+
+
+@method
+def kron(input, other):
+    """all products of two tensors' elements, blocks of the size of other
+
+    Source: aten/src/ATen/native/LinearAlgebra.cpp, KronImpl
+    """
+    rank = max(input.ndim, other.ndim)
+    for _ in range(rank - input.ndim):
+        input = input.unsqueeze(0)
+    for _ in range(rank - other.ndim):
+        other = other.unsqueeze(0)
+    for dim in range(rank):
+        input, other = input.unsqueeze(2 * dim + 1), other.unsqueeze(2 * dim)
+    product = input * other
+    for dim in range(rank):
+        product = product.flatten(dim, dim + 1)
+    return product
+
+
+def pixel_shuffle(input, upscale_factor):
+    """blocks of channels as blocks of pixels
+
+    Source: aten/src/ATen/native/PixelShuffle.cpp
+    """
+    factor, rank = upscale_factor, input.ndim
+    if rank < 3:
+        raise ValueError("pixel_shuffle expects input to have at least 3 dimensions")
+    assert factor > 0, "pixel_shuffle expects a positive upscale_factor"
+    channels = input.size(-3)
+    assert (
+        channels % (factor * factor) == 0
+    ), "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor"
+    blocks = input.unflatten(-3, (channels // (factor * factor), factor, factor))
+    shuffled = blocks.movedim((rank - 2, rank - 1), (rank - 1, rank + 1))
+    shuffled = shuffled.flatten(-2, -1).flatten(-3, -2)
+    return _fresh(shuffled) if _on_cuda() else _in_format_of(shuffled, input)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """blocks of pixels as blocks of channels
+
+    Source: aten/src/ATen/native/PixelShuffle.cpp
+    """
+    factor, rank = downscale_factor, input.ndim
+    if rank < 3:
+        raise ValueError("pixel_unshuffle expects input to have at least 3 dimensions")
+    assert factor > 0, "pixel_unshuffle expects a positive downscale_factor"
+    assert (
+        input.size(-2) % factor == 0 and input.size(-1) % factor == 0
+    ), "pixel_unshuffle expects height and width to be divisible by downscale_factor"
+    blocks = input.unflatten(-1, (input.size(-1) // factor, factor))
+    blocks = blocks.unflatten(-3, (input.size(-2) // factor, factor))
+    shuffled = blocks.movedim((rank - 1, rank + 1), (rank - 2, rank - 1))
+    shuffled = shuffled.flatten(-5, -4).flatten(-4, -3)
+    return _fresh(shuffled) if _on_cuda() else _in_format_of(shuffled, input)
+
+
+def channel_shuffle(input, groups):
+    """the channels of several groups in turn
+
+    Source: aten/src/ATen/native/ChanelShuffle.cpp
+    """
+    if input.ndim < 3:
+        raise ValueError("channel_shuffle expects input with > 2 dims")
+    assert groups > 0, "Number of groups to divide channels in must be positive"
+    assert input.size(1) % groups == 0, "Number of channels must be divisible by groups"
+    shuffled = input.unflatten(1, (groups, input.size(1) // groups)).transpose(1, 2).flatten(1, 2)
+    return _fresh(shuffled) if _on_cuda() else _in_format_of(shuffled, input)
+
+
+@method
+def take_along_dim(input, indices, dim=None):
+    """along a dim the coordinate that the index has at each place, the other dims broadcast"""
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    if input.ndim != indices.ndim:
+        raise ValueError("torch.take_along_dim(): input and indices should have the same number of dimensions")
+    if indices.dtype != torch.int64:
+        raise TypeError("torch.take_along_dim(): dtype of indices should be Long")
+    at = dim % input.ndim
+    size = input.size(dim)
+    shape = broadcast_shapes([n for d, n in enumerate(input.shape) if d != at],
+                             [n for d, n in enumerate(indices.shape) if d != at])
+    before, after = list(shape[:at]), list(shape[at:])
+    return gather(input.expand(before + [size] + after), at, indices.expand(before + [indices.size(at)] + after))
+
+
+def one_hot(tensor, num_classes=-1):
+    """1 at the class that each element names, else 0: classes that there are not have no 1"""
+    if tensor.dtype != torch.int64:
+        raise TypeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes < 1:
+        raise ValueError("the number of classes would depend on the values of a tensor: pass a positive num_classes")
+    return _fresh((tensor.unsqueeze(-1) == arange(num_classes)).long())
+
+
+def embedding(
+    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+):
+    """the rows of weight that input names
+
+    Source: aten/src/ATen/native/Embedding.cpp
+    """
+    if weight.ndim != 2:
+        raise ValueError("'weight' must be 2-D")
+    if max_norm is not None:
+        raise ValueError("max_norm changes the weight in place: renormalise it before the op")
+    if padding_idx is not None:
+        rows = weight.size(0)
+        assert padding_idx == 0 or -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
+    return index_select(weight, 0, input.reshape(-1)).view(list(input.shape) + [weight.size(1)])

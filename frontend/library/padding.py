@@ -1,0 +1,97 @@
+"""Tensors continued past their ends. A border is a piece of its own: a constant, or a view of the tensor's edge."""
+
+
+def _padding(input, pad):
+    """(dim, before, after) of every dim that is padded, the last dim first"""
+    return [(input.ndim - 1 - k, pad[2 * k], pad[2 * k + 1]) for k in range(len(pad) // 2)]
+
+
+def _cropped(input, dim, before, after):
+    """without what negative padding takes away"""
+    start = max(-before, 0)
+    return input.narrow(dim, start, input.size(dim) - start - max(-after, 0))
+
+
+def _filled_border(input, dim, width, value):
+    return input.new_full([width if d == dim else input.size(d) for d in range(input.ndim)], value)
+
+
+def _constant_pad(input, pad, value):
+    kept = input
+    for dim, before, after in _padding(input, pad):
+        kept = _cropped(kept, dim, before, after)
+    padded = kept
+    for dim, before, after in _padding(input, pad):
+        first = _filled_border(padded, dim, max(before, 0), value)
+        last = _filled_border(padded, dim, max(after, 0), value)
+        padded = cat([first, padded, last], dim)
+    return _padded_like(padded, kept, input)
+
+
+def _check_not_empty(input, dims):
+    """of all dims but that of the batch"""
+    for d in range(input.ndim - dims - 1, input.ndim):
+        assert input.size(d) > 0, "expected a tensor with possibly 0 batch size and other non-zero dimensions"
+
+
+def _reflection_pad(input, pad):
+    for dim, before, after in _padding(input, pad):
+        size = input.size(dim)
+        assert (
+            before < size and after < size
+        ), "Padding size should be less than the corresponding input dimension"
+        before_width, after_width = max(before, 0), max(after, 0)
+        first = input.narrow(dim, 1, before_width).flip(dim)
+        last = input.narrow(dim, size - 1 - after_width, after_width).flip(dim)
+        input = cat([first, _cropped(input, dim, before, after), last], dim)
+    return input
+
+
+def _edge(input, dim, position, width):
+    return input.narrow(dim, position, 1).expand([width if d == dim else -1 for d in range(input.ndim)])
+
+
+def _replication_pad(input, pad):
+    for dim, before, after in _padding(input, pad):
+        first = _edge(input, dim, 0, max(before, 0))
+        last = _edge(input, dim, input.size(dim) - 1, max(after, 0))
+        input = cat([first, _cropped(input, dim, before, after), last], dim)
+    return input
+
+
+def _circular_pad(input, pad):
+    for dim, before, after in _padding(input, pad):
+        assert (
+            before <= input.size(dim) and after <= input.size(dim)
+        ), "Padding value causes wrapping around more than once."
+        kept = _cropped(input, dim, before, after)
+        before_width = max(before, 0)
+        first = kept.narrow(dim, kept.size(dim) - before_width, before_width)
+        input = cat([first, kept, kept.narrow(dim, 0, max(after, 0))], dim)
+    return input.clone(memory_format=torch.contiguous_format)
+
+
+def pad(input, pad, mode="constant", value=None):
+    """input continued past its ends, from the last dim backwards, by a number or by its own elements; cut where negative
+
+    Source: aten/src/ATen/native/PadNd.cpp
+    """
+    if len(pad) % 2 != 0:
+        raise ValueError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.ndim:
+        raise ValueError("Padding length should be less than or equal to two times the input dimension")
+    if mode == "constant":
+        return _constant_pad(input, pad, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError("Unrecognised padding mode " + mode)
+    assert value is None or value == 0, "this padding mode doesn't take in value argument"
+    dims = len(pad) // 2
+    if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    if mode == "circular":
+        return _circular_pad(input, pad)
+    _check_not_empty(input, dims)
+    if mode == "replicate":
+        return _in_format_of(_replication_pad(input, pad), input)
+    padded = _reflection_pad(input, pad)
+    return padded.clone(memory_format=torch.contiguous_format) if _on_cuda() else _in_format_of(padded, input)

@@ -1,0 +1,81 @@
+"""Images of another size."""
+
+
+def _each_dim(value, dims, what):
+    values = list(value) if isinstance(value, (tuple, list)) else [value] * dims
+    if len(values) != dims:
+        raise ValueError("Input must have the same number of spatial dimensions as " + what)
+    return values
+
+
+def _source_positions(input, size, output, scale, exact):
+    """Eager's kernels find the position that each output is nearest to in floating point."""
+    wide = input.dtype == torch.float64 and not _on_cuda()
+    place = arange(output).to(torch.float64 if wide else torch.float32)
+    ratio = _reciprocal_of(scale, place) if scale is not None else full_like(place, size) / output
+    position = (place + 0.5) * ratio if exact else place * ratio
+    return clamp(floor(position.float()).long(), max=size - 1)
+
+
+def _steps_evenly(times, input):
+    """Whether eager, which multiplies by the reciprocal, reads each element this number of times."""
+    wide = input.dtype == torch.float64 and not _on_cuda()
+    like = zeros(1, dtype=torch.float64 if wide else torch.float32)
+    return times == int(times) and _reciprocal_of(times, like) * times >= 1 - 2.0**-25
+
+
+def _nearest(input, dim, output, scale, exact):
+    size = input.size(dim)
+    assert size > 0 and output > 0, "Input and output sizes should be greater than 0"
+    assert size < 2**24 and output < 2**24, "positions past 2 ** 24 are not exact in eager's float32"
+    if scale is None and _known(size) and _known(output) and (output % size == 0 or size % output == 0):
+        scale = output / size
+    if scale is not None and _known(scale):
+        if scale >= 1 and _steps_evenly(scale, input):
+            return _repeated(input, int(scale), dim, True)
+        if scale > 0 and 1 / scale == int(1 / scale) and not exact:
+            return input.movedim(dim, 0)[:: int(1 / scale)][:output].movedim(0, dim)
+    return input.index_select(dim, _source_positions(input, size, output, scale, exact))
+
+
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """another size, each element the nearest one's value
+
+    Source: aten/src/ATen/native/cpu/UpSampleKernel.cpp
+    """
+    if mode not in ("nearest", "nearest-exact"):
+        raise NotImplementedError(
+            "interpolate is in the language with mode='nearest' and mode='nearest-exact': call torch's own before the op"
+        )
+    if align_corners is not None:
+        raise ValueError("align_corners option can only be set with the interpolating modes")
+    if antialias:
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes")
+    dims = input.ndim - 2
+    if dims not in (1, 2, 3):
+        raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported")
+    if (size is None) == (scale_factor is None):
+        raise ValueError("one of size and scale_factor should be defined, and only one")
+    if size is not None:
+        sizes, scales = _each_dim(size, dims, "size"), [None] * dims
+    else:
+        scales = _each_dim(scale_factor, dims, "scale_factor")
+        sizes = [int(input.size(k + 2) * scales[k]) for k in range(dims)]
+    if recompute_scale_factor:
+        if size is not None:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        scales = [None] * dims
+    for d in range(1, input.ndim):
+        assert input.size(d) > 0, "Non-empty data tensor expected"
+    resized = input
+    for k in range(dims):
+        resized = _nearest(resized, k + 2, sizes[k], scales[k], mode == "nearest-exact")
+    return _in_format_of(resized, input)

@@ -1,0 +1,150 @@
+"""The names that move elements, beside PyTorch's own: bits, dtypes, shapes and strides, whatever lies in memory how, and
+what is refused."""
+
+import math
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from movement_table import FLOATING, MOVED, NUMBERED, REFUSED
+
+import ingot
+
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+          torch.uint8, torch.bool]  # fmt: skip
+SHAPES = {"matrices": ((4, 6), (5,), (2, 3, 4), (2, 8, 4, 4)), "ones": ((1, 6), (1,), (2, 1, 4), (1, 8, 4, 2)),
+          "empty": ((0, 6), (0,), (2, 0, 4), (0, 8, 4, 4))}  # fmt: skip
+CASES = [("matrices", d) for d in DTYPES] + [("permuted", torch.float32), ("permuted", torch.int64), ("ones", torch.float32),
+                                             ("empty", torch.float32)]  # fmt: skip
+CALLS_AT_ONCE = 100
+# Of no elements eager's CPU kernel gives back what it was given.
+NOT_OF_EMPTY = {"F.pixel_unshuffle(image, 2)"}
+REFUSALS = (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError, AssertionError, AttributeError)
+
+
+def numbers(generator, shape, dtype):
+    if dtype == torch.bool:
+        return torch.randint(0, 2, shape, generator=generator).bool()
+    values = torch.randn(shape, generator=generator) * 20
+    if dtype.is_floating_point and values.numel() > 3:
+        values.view(-1)[:3] = torch.tensor([math.nan, -0.0, math.inf])
+    return values.abs().to(dtype) if dtype == torch.uint8 else values.to(dtype)
+
+
+def permuted(tensor):
+    """The same values in another order of memory: channels-last of rank 4, every second element of a vector."""
+    if tensor.ndim == 4:
+        return tensor.contiguous(memory_format=torch.channels_last)
+    if tensor.ndim == 1:
+        return torch.stack([tensor, tensor], 1).flatten()[::2]
+    order = tuple(reversed(range(tensor.ndim)))
+    return tensor.permute(order).contiguous().permute(order)
+
+
+def inputs(case, dtype, device):
+    generator = torch.Generator().manual_seed(11)
+    shapes = SHAPES[case if case in SHAPES else "matrices"]
+    made = [numbers(generator, shape, dtype) for shape in (*shapes, ())]
+    made.append(torch.randint(0, 9, shapes[0], generator=generator))
+    if case == "permuted":
+        made = [permuted(t) if t.ndim else t for t in made]
+    return dict(zip("x v cube image s i".split(), (t.to(device) for t in made)))
+
+
+def eager(text, names):
+    """PyTorch's own result, or what it refuses with."""
+    try:
+        return eval(text, {"torch": torch, "F": F, **names})
+    except REFUSALS as error:
+        return error
+
+
+def is_a_missing_kernel(outcome):
+    return isinstance(outcome, Exception) and "not implemented for" in str(outcome)
+
+
+def bits(tensor):
+    return tensor.contiguous().view(-1).view(torch.uint8 if tensor.dtype == torch.bool else tensor.dtype)
+
+
+def complaint(result, expected):
+    """A result is new memory: where eager gives a view, its strides are those of a copy of it."""
+    if isinstance(expected, Exception) or isinstance(result, Exception):
+        if isinstance(expected, Exception) and isinstance(result, Exception):
+            return "" if result.fault == "author" else f"not the author's fault: {result}"
+        return f"eager: {expected if isinstance(expected, Exception) else 'takes it'}; ingot: {result}"
+    strides = torch.empty_like(expected).stride() if expected._is_view() else expected.stride()
+    told = (result.dtype, result.shape, result.stride())
+    if told != (expected.dtype, expected.shape, strides):
+        return f"{told}, eager {(expected.dtype, expected.shape, strides)}"
+    same = torch.equal(bits(result).nan_to_num(0.5), bits(expected).nan_to_num(0.5))
+    if not same or not torch.equal(torch.isnan(result), torch.isnan(expected)):
+        return f"other values: {result.tolist()}, eager {expected.tolist()}"
+    return ""
+
+
+def run(op, tensors):
+    try:
+        return op(*tensors)
+    except ingot.Error as error:
+        return error
+
+
+def compare(calls):
+    """`calls` are (text, names): what Ingot makes of them, beside eager."""
+    made = []
+    for text, names in calls:
+        used = [name for name in names if re.search(rf"\b{name}\b", text)]
+        expected = eager(text, names)
+        if not is_a_missing_kernel(expected):
+            annotated = [f"{name}: int" if isinstance(names[name], int) else name for name in used]
+            op = ingot.op(f"def f({', '.join(annotated)}): return {text}")
+            made.append((text, op, [names[name] for name in used], expected))
+    for at in range(0, len(made), CALLS_AT_ONCE):
+        try:
+            ingot.prepare_all((op, args) for _, op, args, e in made[at : at + CALLS_AT_ONCE] if not isinstance(e, Exception))
+        except ingot.Error:
+            pass  # the call itself says it
+    lines = [f"{text}: {said}" for text, op, args, expected in made if (said := complaint(run(op, args), expected))]
+    assert not lines, f"{len(lines)} of {len(made)}:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize("case, dtype", CASES, ids=lambda v: str(v).removeprefix("torch."))
+def test_moved(device, case, dtype):
+    names = inputs(case, dtype, device)
+    texts = [*MOVED.values(), *(FLOATING.values() if dtype.is_floating_point else ())]
+    with torch.device(device):  # where eager makes its tensors of numbers
+        compare([(text, names) for group in texts for text in group if case != "empty" or text not in NOT_OF_EMPTY])
+
+
+def test_numbers_of_the_call(device):
+    """Positions and counts that are arguments compile nothing anew where the kernel does not depend on them."""
+    names = inputs("matrices", torch.float32, device)
+    compare([(text, {**names, "k": k}) for text, values in NUMBERED.items() for k in values])
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused_where_eager_refuses(text):
+    names = inputs("matrices", torch.float32, "cpu")
+    used = [name for name in names if re.search(rf"\b{name}\b", text)]
+    with pytest.raises(REFUSALS):
+        eval(text, {"torch": torch, "F": F, **names})
+    with pytest.raises(ingot.Error) as refusal:
+        ingot.op(f"def f({', '.join(used)}): return {text}")(*(names[name] for name in used))
+    assert refusal.value.fault == "author"
+    assert text in str(refusal.value), "the place is the author's line"
+
+
+@pytest.mark.parametrize("text, part", {
+    "x.repeat_interleave(i[0], 1)": "depend on the values",
+    "F.one_hot(i)": "pass a positive num_classes",
+    "F.embedding(i % 2, x, max_norm=1.0)": "renormalise it before the op",
+    "F.interpolate(image, scale_factor=2, mode='bilinear')": "call torch's own before the op",
+    "x.tensor_split(i[0], 1)[0]": "pass numbers",
+}.items())  # fmt: skip
+def test_what_stays_outside_says_why(text, part):
+    names = inputs("matrices", torch.float32, "cpu")
+    used = [name for name in names if re.search(rf"\b{name}\b", text)]
+    with pytest.raises(ingot.Error, match=part):
+        ingot.op(f"def f({', '.join(used)}): return {text}")(*(names[name] for name in used))
