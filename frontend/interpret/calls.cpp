@@ -26,7 +26,7 @@ using Kind = ast::Parameter::Kind;
 class Signatures {
  public:
   Signatures() {
-    read(builtins());
+    read(builtins(), kLibraryPrefix);
     read(python_functions());
     read(math_functions());
   }
@@ -37,10 +37,10 @@ class Signatures {
   }
 
  private:
-  void read(const auto& table) {
+  void read(const auto& table, std::string_view place = {}) {
     for (const auto& row : table) {
       std::string text = fmt::format("def {}{}: pass", row.name, row.signature);
-      modules_.emplace(&row, parse(std::make_shared<Source>(std::string(row.name), std::move(text))));
+      modules_.emplace(&row, parse(std::make_shared<Source>(fmt::format("{}{}", place, row.name), std::move(text))));
     }
   }
 
@@ -144,7 +144,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
 
   for (auto& [name, value] : arguments.keywords) {
     auto parameter = std::find_if(parameters.begin(), parameters.end(), [&, &wanted = name](const ast::Parameter& p) {
-      return p.name == wanted && p.kind != Kind::VarArgs && p.kind != Kind::VarKeywords;
+      return p.name == wanted && p.kind != Kind::VarKeywords && (p.kind != Kind::VarArgs || is_library(module));
     });
     if (parameter == parameters.end() && rest_by_name.keys) {
       if (find_item(evaluation, rest_by_name, name))
@@ -160,6 +160,11 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
                       meant.empty() ? hint() : meant + " " + hint());
     }
     std::optional<Value>& slot = values[static_cast<size_t>(parameter - parameters.begin())];
+    // PyTorch's functions take what *dims takes by its name as well: x.flip(dims=(0, 1)).
+    if (parameter->kind == Kind::VarArgs && slot->items()->empty()) {
+      slot = Value::tuple({value});
+      continue;
+    }
     if (slot) evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee.name), hint());
     slot = std::move(value);
   }
