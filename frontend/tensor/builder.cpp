@@ -64,6 +64,7 @@ void Builder::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std:
   a = graph.host.resolve(a);
   b = graph.host.resolve(b);
   if (kind == ir::Condition::Kind::Equal && a == b) return;
+  if (kind == ir::Condition::Kind::NonNegative && graph.host.known_nonnegative(a)) return;
   ir::Condition condition{.kind = kind, .a = a, .b = b, .span = diagnostics.place(), .message = std::move(message)};
   if (graph.host.is_constant(a) && graph.host.is_constant(b)) {
     const ir::HostValue x = graph.host.value(a), y = graph.host.value(b);

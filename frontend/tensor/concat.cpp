@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
@@ -17,9 +19,12 @@ ir::DType common_type(std::span<const Tensor> tensors) {
   return type;
 }
 
-/// The legacy of torch.cat: tensors of shape [0] are skipped beside any others.
-bool is_skipped(const Builder& builder, const Tensor& tensor) {
-  return tensor.rank() == 1 && builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid.front()), 0);
+/// The legacy of torch.cat: tensors of shape [0] are skipped beside any others. A vector among tensors of other ranks
+/// is right only if it is one.
+bool is_skipped(Builder& builder, const Tensor& tensor, bool of_one_rank) {
+  if (tensor.rank() != 1) return false;
+  if (!of_one_rank) return builder.static_number(shape_of(builder, tensor).front()).as_int() == 0;
+  return builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid.front()), 0);
 }
 
 Tensor joined(Builder& builder, std::span<const Tensor> tensors, size_t dim, std::string_view function) {
@@ -49,8 +54,10 @@ Tensor joined(Builder& builder, std::span<const Tensor> tensors, size_t dim, std
 
 Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) {
   std::vector<Tensor> parts;
+  const bool of_one_rank =
+      std::ranges::all_of(tensors, [&](const Tensor& tensor) { return tensor.rank() == tensors.front().rank(); });
   for (const Tensor& tensor : tensors) {
-    if (!is_skipped(builder, tensor)) parts.push_back(tensor);
+    if (!is_skipped(builder, tensor, of_one_rank)) parts.push_back(tensor);
   }
   if (parts.empty()) return tensors.front();
   const size_t rank = parts.front().rank();

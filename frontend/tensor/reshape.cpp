@@ -164,8 +164,7 @@ Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::Host
   if (same_shape(builder, shape_of(builder, tensor), shape)) return tensor;
   const auto empty = [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); };
   if (std::ranges::any_of(shape, empty)) {
-    const ir::NodeId nothing = builder.graph.scalar(ir::compute_type(tensor.dtype), builder.integer(0));
-    return whole(builder, nothing, tensor.dtype, {shape.begin(), shape.end()});
+    return without_elements(builder, tensor.dtype, {shape.begin(), shape.end()});
   }
 
   // Dims of size 1 say nothing about order: they are taken out, and put in again last.

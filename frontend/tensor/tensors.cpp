@@ -72,10 +72,7 @@ Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostI
     return result;
   }
   result.tiles = sliced_tiles(builder, tensor, dim, start, length, step);
-  if (result.tiles.empty()) {  // nothing is left, so its values do not matter
-    const ir::NodeId nothing = builder.graph.scalar(ir::compute_type(tensor.dtype), builder.integer(0));
-    result.tiles = whole(builder, nothing, tensor.dtype, result.grid).tiles;
-  }
+  if (result.tiles.empty()) result.tiles = without_elements(builder, tensor.dtype, result.grid).tiles;
   return result;
 }
 
@@ -197,6 +194,12 @@ Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape) {
   tensor.tiles.push_back({node, shape, {}, Shape(shape.size(), builder.integer(0))});
   tensor.grid = std::move(shape);
   return tensor;
+}
+
+Tensor without_elements(Builder& builder, ir::DType dtype, Shape shape) {
+  const bool logical = dtype == ir::DType::Bool;
+  const ir::HostId zero = logical ? builder.graph.host.boolean(false) : builder.integer(0);
+  return whole(builder, builder.graph.scalar(ir::compute_type(dtype), zero), dtype, std::move(shape));
 }
 
 Tensor settled(Builder& builder, Tensor tensor) {

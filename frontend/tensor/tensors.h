@@ -17,6 +17,9 @@ Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape);
 /// Whether every tile reaches across the whole of a dim of the grid.
 bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim);
 
+/// Of a shape with a size of 0, so that its values do not matter.
+Tensor without_elements(Builder& builder, ir::DType dtype, Shape shape);
+
 Tensor permuted(Builder& builder, const Tensor& tensor, std::span<const size_t> order);
 Tensor unsqueezed(Builder& builder, const Tensor& tensor, size_t dim);
 Tensor selected(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index);

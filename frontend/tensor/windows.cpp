@@ -90,10 +90,7 @@ Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims
   for (const Tile& tile : x.tiles) {
     if (auto piece = diagonal_in(builder, tile, at, first, count)) result.tiles.push_back(std::move(*piece));
   }
-  if (result.tiles.empty()) {  // no elements, so no values
-    const ir::NodeId nothing = builder.graph.scalar(ir::compute_type(x.dtype), builder.integer(0));
-    result.tiles = whole(builder, nothing, x.dtype, result.grid).tiles;
-  }
+  if (result.tiles.empty()) result.tiles = without_elements(builder, x.dtype, result.grid).tiles;
   return settled(builder, std::move(result));
 }
 
