@@ -217,11 +217,17 @@ def frexp(input):
 
 
 @method
-def diff(input, n=1, dim=-1):
+def diff(input, n=1, dim=-1, prepend=None, append=None):
     """the differences of neighbours along a dim, n times over"""
+    assert n >= 0, "order must be non-negative"
+    if n > 0 and (prepend is not None or append is not None):
+        input = cat([x for x in (prepend, input, append) if x is not None], dim)
+    if n > 1 or _known(input.size(dim)):
+        n = min(n, input.size(dim))
     for _ in range(n):
         last = input.size(dim) - 1
-        input = input.narrow(dim, 1, last) - input.narrow(dim, 0, last)
+        later, earlier = input.narrow(dim, 1, last), input.narrow(dim, 0, last)
+        input = later != earlier if input.dtype == torch.bool else later - earlier
     return input
 
 

@@ -240,7 +240,10 @@ def channel_shuffle(input, groups):
 
 @method
 def take_along_dim(input, indices, dim=None):
-    """along a dim the coordinate that the index has at each place, the other dims broadcast"""
+    """along a dim the coordinate that the index has at each place, the other dims broadcast
+
+    Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, take_along_dim
+    """
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.ndim != indices.ndim:
@@ -252,6 +255,7 @@ def take_along_dim(input, indices, dim=None):
     shape = broadcast_shapes([n for d, n in enumerate(input.shape) if d != at],
                              [n for d, n in enumerate(indices.shape) if d != at])
     before, after = list(shape[:at]), list(shape[at:])
+    indices = indices % size  # past an end eager begins anew at the other
     return gather(input.expand(before + [size] + after), at, indices.expand(before + [indices.size(at)] + after))
 
 

@@ -30,7 +30,9 @@ _EXACT_IN_FLOAT64 = {"remainder", "fmod"}
 _ROUNDS = set("add sub rsub mul div true_divide reciprocal square remainder fmod".split())
 _MOVES = set("""_to_copy clone copy cat stack index index_select gather take select slice view reshape _unsafe_view
 expand permute transpose t unsqueeze squeeze unbind split split_with_sizes chunk flip detach alias as_strided
-unflatten flatten narrow diagonal roll contiguous""".split())
+unflatten flatten narrow diagonal roll contiguous repeat tril triu unfold constant_pad_nd reflection_pad1d
+reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d diag_embed pixel_shuffle
+pixel_unshuffle channel_shuffle upsample_nearest1d upsample_nearest2d upsample_nearest3d embedding""".split())
 # How large what a transcendental function gives inside of these is, in units whose ulp is eps, where it meets what nearly
 # cancels it: gelu's is x / 2 · (1 + erf or tanh), and the ulp of an erf near -1 is eps / 2.
 _CANCELS = {

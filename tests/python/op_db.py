@@ -1,6 +1,6 @@
 """PyTorch's own table of its operators, `op_db`, as calls of Ingot's.
 
-Each entry of tests/data/op_db_pointwise.txt brings its dtypes, samples and error inputs. A sample becomes a text,
+Each entry of tests/data/op_db_{pointwise,movement}.txt brings its dtypes, samples and error inputs. A sample becomes a text,
 `torch.add(x, y, alpha=2)`, whose tensors are parameters and whose other arguments are literals.
 """
 
@@ -36,16 +36,27 @@ def _import_op_db():
 
 
 OP_DB = _import_op_db()
-LIST = pathlib.Path(__file__).resolve().parents[1] / "data" / "op_db_pointwise.txt"
-ENTRIES = [line for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
+DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
+
+
+def _entries(theme: str) -> list[str]:
+    lines = (DATA / f"op_db_{theme}.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+MOVEMENT = _entries("movement")
+ENTRIES = _entries("pointwise") + MOVEMENT
+# What moves elements does not look at them; test_movement.py tries all dtypes.
+MOVED_DTYPES = {torch.float32, torch.int64, torch.bool}
 
 # Entries whose function takes its arguments in another way than `name(input, *args)` does.
 _OPERATORS = {"__radd__": ("+", operator.add), "__rand__": ("&", operator.and_), "__rdiv__": ("/", operator.truediv),
               "__rmod__": ("%", operator.mod), "__rmul__": ("*", operator.mul), "__ror__": ("|", operator.or_),
               "__rpow__": ("**", operator.pow), "__rsub__": ("-", operator.sub),
               "__rxor__": ("^", operator.xor)}  # fmt: skip
-_METHODS = {"bfloat16", "bool", "byte", "char", "double", "float", "half", "int", "long", "short", "to"}
-_SECOND_FIRST = {"where", "polygamma", "special.polygamma"}
+_METHODS = set("""bfloat16 bool byte char double float half int long short to expand expand_as repeat unfold view view_as
+    reshape_as""".split())
+_SECOND_FIRST = {"where", "polygamma", "special.polygamma", "nn.functional.embedding"}
 
 
 @dataclasses.dataclass
@@ -67,7 +78,7 @@ class Call:
         return f"{self.text} of {tensors}"
 
 
-_NAMES = "abcdefgh"
+_NAMES = "abcdeghijk"  # f is the function's
 _op = functools.lru_cache(maxsize=None)(ingot.op)  # samples of one text are calls of one op
 
 
@@ -85,14 +96,15 @@ def is_spelled(entry: str, language: set[str]) -> bool:
 
 
 def dtypes_of(entry: str, device: str) -> list[torch.dtype]:
-    return sorted((d for d in OP_DB[entry].supported_dtypes(device) if not d.is_complex), key=str)
+    supported = (d for d in OP_DB[entry].supported_dtypes(device) if not d.is_complex)
+    return sorted((d for d in supported if entry not in MOVEMENT or d in MOVED_DTYPES), key=str)
 
 
 def samples(entry: str, dtype: torch.dtype, device: str, reference: bool = False) -> typing.Iterator[Call]:
     info = OP_DB[entry]
     for sample in (info.reference_inputs if reference else info.sample_inputs)(device, dtype):
         call = call_of(entry, dtype, sample)
-        if not _leaves_the_device(sample, device) and not _divides_by_zero(call, device):
+        if call.tensors and not _leaves_the_device(sample, device) and not _divides_by_zero(call, device):
             yield call
 
 
@@ -122,6 +134,10 @@ def errors(entry: str, device: str) -> typing.Iterator[Call]:
             yield call
 
 
+def _holds_tensors(value) -> bool:
+    return isinstance(value, (tuple, list)) and any(isinstance(item, torch.Tensor) for item in value)
+
+
 def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
     """Raises ValueError where an argument is neither a tensor nor has a literal."""
     info = OP_DB[entry]
@@ -131,6 +147,8 @@ def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
         if isinstance(value, torch.Tensor):
             tensors.append(value)
             return _NAMES[len(tensors) - 1]
+        if _holds_tensors(value):
+            return f"[{', '.join(map(spelled, value))}]"
         if isinstance(value, (torch.memory_format, torch.device)):
             return str(value) if isinstance(value, torch.memory_format) else repr(str(value))
         text = literal(value)
@@ -145,6 +163,8 @@ def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
         rest = iter(given)
 
         def replaced(value):
+            if _holds_tensors(value):
+                return [replaced(item) for item in value]
             return next(rest) if isinstance(value, torch.Tensor) else value
 
         args = [replaced(sample.input), *map(replaced, sample.args)]

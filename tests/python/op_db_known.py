@@ -14,6 +14,14 @@ KNOWN: dict[str, dict[str, str]] = {
        for cast in "bfloat16 bool byte char double float half int long short to".split()},
     "igamma": {"torch.igamma(a, b)": "a series of many terms, up to 13 ulp off eager's"},
     "digamma": {"of bfloat16": "3 ulp off the truth at -5.6875"},
+    # What would depend on the values of a tensor:
+    "narrow": {"not a int64 tensor": "where a slice begins"},
+    "nn.functional.one_hot": {"num_classes=-1": "the number of classes"},
+    "repeat_interleave": {"repeats=b": "the size of the result"},
+    "tensor_split": {"pass numbers": "the sizes of the pieces"},
+    "nn.functional.embedding": {"max_norm=1.0": "eager changes the weight"},
+    "gather": {"takes it as a mask": "in eager an index without elements has any dtype", "at least one": "of a tensor without dims"},
+    "index_select": {"of a 0-dim tensor": "eager takes it for a vector"},
 }  # fmt: skip
 
 # Entry → what a call has in it that Ingot takes and PyTorch refuses → why.
