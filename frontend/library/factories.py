@@ -2,7 +2,7 @@
 
 
 def linspace(start, end, steps, *, dtype=None, device=None):
-    """numbers at equal distances from start to end. On the CPU eager's vector loops round them in groups
+    """numbers at equal distances from start to end
 
     Source: aten/src/ATen/native/cuda/RangeFactories.cu
     """
@@ -15,7 +15,8 @@ def linspace(start, end, steps, *, dtype=None, device=None):
 
 @native
 def _linspace(start, end, steps, place, dtype):
-    first, last = full_like(place, start, dtype=dtype), full_like(place, end, dtype=dtype)
+    zero = zeros_like(place, dtype=dtype)
+    first, last = full_like(zero, _rounded(start, zero)), full_like(zero, _rounded(end, zero))
     early = place < max(steps // 2, 1)
     if dtype in (torch.float16, torch.bfloat16):
         # Every step of the kernel rounds to 16 bits.
