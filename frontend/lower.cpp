@@ -5,6 +5,7 @@
 
 #include "frontend/interpret/evaluation.h"
 #include "frontend/tensor/layouts.h"
+#include "frontend/tensor/memory.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/results.h"
 #include "frontend/tensor/tensors.h"
@@ -58,7 +59,10 @@ class Attempt {
     evaluation_.graph.host.assume_sizes_not_one();
     evaluation_.graph.host.limit_work(Budget::kHostWork);
     const std::vector<std::optional<Value>> arguments = make_arguments();
-    make_results(evaluation_, definition_.evaluate(evaluation_, arguments));
+    const Value returned = definition_.evaluate(evaluation_, arguments);
+    const bool mutates = make_mutations(evaluation_, arguments);
+    if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
+    refuse_unwritten(evaluation_);
     std::vector<Known> known = known_;
     std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
     for (const Known& one : known) {
@@ -122,6 +126,7 @@ class Attempt {
         if (is_number) return Value(Number{number});
         Tensor tensor = number_tensor(evaluation_, number, fact.dtype, NumberCast::Wrapped);
         tensor.layout = record_contiguous(evaluation_, {});
+        tensor.layout.memory->param = index;
         return Value(std::move(tensor));
       }
       case ArgumentFact::Kind::Tensor:

@@ -12,6 +12,7 @@
 #include "frontend/library/library.h"
 #include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/parser.h"
+#include "frontend/tensor/in_place.h"
 #include "frontend/tensor/native.h"
 
 // Calls: arguments to parameters, then the callee's body.
@@ -81,6 +82,27 @@ bool any_tensor(const Arguments& arguments) {
                      [](const Value& value) { return value.is_tensor(); }) ||
          std::any_of(arguments.keywords.begin(), arguments.keywords.end(),
                      [](const auto& keyword) { return keyword.second.is_tensor(); });
+}
+
+/// name_(target, …)
+Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arguments) {
+  if (arguments.positional.empty()) {
+    evaluation.fail("a function in place takes the tensor that it changes first", "such as torch.relu_(x)");
+  }
+  const Value target = arguments.positional.front();
+  std::vector<Value> operands(arguments.positional.begin() + 1, arguments.positional.end());
+  for (const auto& [name, value] : arguments.keywords) operands.push_back(value);
+  write_in_place(evaluation, target, call(evaluation, function, std::move(arguments)), operands);
+  return target;
+}
+
+/// Whether a call of a function of the library has `inplace=True`.
+bool asks_in_place(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
+  if (!is_library(*function.module)) return false;
+  const std::vector<ast::Parameter>& parameters = function.definition().parameters;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].name == "inplace" && values[i]) return truth(evaluation, *values[i], "`inplace`");
+  return false;
 }
 
 /// Marks a function as being evaluated, and where it was called.
@@ -155,7 +177,8 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
     if (parameter == parameters.end()) {
       std::vector<std::string_view> known;
       for (const ast::Parameter& p : parameters) known.push_back(p.name);
-      std::string meant = did_you_mean(name, known);
+      std::string meant =
+          name == "out" ? "call the op itself with out=, or write y.copy_(…) in it:" : did_you_mean(name, known);
       evaluation.fail(fmt::format("`{}` has no parameter `{}`", callee.name, name),
                       meant.empty() ? hint() : meant + " " + hint());
     }
@@ -212,7 +235,11 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   if (callee.is<std::shared_ptr<const Function>>()) {
     const Function& function = *callee.as<std::shared_ptr<const Function>>();
     auto values = bind(evaluation, *function.module, function.definition(), std::move(arguments));
-    return call_bound(evaluation, function, std::move(values));
+    if (!asks_in_place(evaluation, function, values)) return call_bound(evaluation, function, std::move(values));
+    const Value target = *values.front();
+    const Value result = call_bound(evaluation, function, std::move(values));
+    if (!identical(result, target)) write_in_place(evaluation, target, result, {});  // dropout(training=False) is x
+    return target;
   }
   if (callee.is<const Builtin*>()) {
     const Builtin& builtin = *callee.as<const Builtin*>();
@@ -229,6 +256,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
                       fmt::format("`{}` takes numbers, tuples and lists", function.name));
     return call(evaluation, *twin, std::move(arguments));
   }
+  if (callee.is<InPlace>()) return call_in_place(evaluation, *callee.as<InPlace>().function, std::move(arguments));
   if (callee.is<BoundMethod>()) {
     const auto& [function, self] = callee.as<BoundMethod>();
     if (function->is<std::string>()) {

@@ -8,6 +8,7 @@
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/parser.h"
+#include "frontend/tensor/memory.h"
 
 // Ops that are text.
 
@@ -128,7 +129,9 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
   }
   Span returned_at = function.name_span;
   Value result = call_bound(evaluation, **called, std::move(values), &returned_at);
-  if (result.is_none()) {
+  const bool mutates = std::ranges::any_of(
+      arguments, [](const std::optional<Value>& argument) { return argument && mutated_parameter(*argument); });
+  if (result.is_none() && !mutates) {
     At at(evaluation.diagnostics, function.name_span);
     evaluation.fail(fmt::format("`{}` returns nothing", function.name),
                     function.returns ? "end every way through it with `return …`" : "end it with `return …`");

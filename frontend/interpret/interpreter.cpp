@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "frontend/interpret/interpreting.h"
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"
+#include "frontend/tensor/in_place.h"
 
 // Statements. Evaluation is Python's: what is static is computed, what is a tensor becomes nodes through the tensor
 // half of this room.
@@ -72,27 +74,38 @@ void Frame::assign(ExprId target, const Value& value, bool named) {
   for (size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i], named);
 }
 
-/// `x += y` rebinds x to x + y, but a list grows in place, as in Python.
 Frame::Flow Frame::execute(const ast::AugAssign& node) {
-  const ast::Expr& expr = module_[node.target];
-  auto combined = [&](const Value& current) -> Value {
-    Value operand = evaluate(node.value);
-    if (current.is<List>() && node.op == Operator::Add) {
-      const Value items[] = {operand};
-      call_list_method(evaluation_, "extend", current.as<List>(), items);
-      return current;
-    }
-    const Value operands[] = {current, operand};
-    return operate(evaluation_, node.op, operands);
-  };
-  if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
-    Value container = evaluate(item->value), index = evaluate(item->index);
-    if (!container.items() && !container.is<Dict>()) set_item(evaluation_, container, index, None{});  // refuses it
-    set_item(evaluation_, container, index, combined(get_item(evaluation_, container, index)));
+  const auto* item = std::get_if<ast::Subscript>(&module_[node.target].node);
+  if (!item) {
+    const Value target = evaluate(node.target);
+    assign(node.target, operate_in_place(evaluation_, node.op, target, evaluate(node.value)), true);
     return Flow::Next;
   }
-  assign(node.target, combined(evaluate(node.target)), true);
+  const Value container = evaluate(item->value), index = evaluate(item->index);
+  if (container.is_tensor()) {
+    change_elements(container, index, node);
+    return Flow::Next;
+  }
+  if (!container.items() && !container.is<Dict>()) set_item(evaluation_, container, index, None{});  // refuses it
+  const Value target = get_item(evaluation_, container, index);
+  set_item(evaluation_, container, index, operate_in_place(evaluation_, node.op, target, evaluate(node.value)));
   return Flow::Next;
+}
+
+/// x[index] op= y of a tensor: in the view that x[index] is, or where a mask chooses.
+void Frame::change_elements(const Value& tensor, const Value& index, const ast::AugAssign& node) {
+  if (!is_mask(index)) {
+    require_view_index(evaluation_, index);
+    const Value target = get_item(evaluation_, tensor, index);
+    operate_in_place(evaluation_, node.op, target, evaluate(node.value));
+    return;
+  }
+  const std::array<Value, 2> operands{tensor, evaluate(node.value)};
+  if (operands[1].is_tensor() && operands[1].tensor()->rank() > 0) {
+    evaluation_.fail("the operand for what a mask takes must be one value: a number or a 0-dim tensor",
+                     "choose element by element with where(mask, a, b)");
+  }
+  change_masked(evaluation_, tensor, index, operate(evaluation_, node.op, operands));
 }
 
 Frame::Flow Frame::execute(const ast::AnnAssign& node) {

@@ -55,6 +55,7 @@ class Frame {
   Flow execute(const ast::Continue&) { return Flow::Continue; }
   /// Binds the names of a target. `named`: they are the author's names for these values, and not a loop's or an alias.
   void assign(ast::ExprId target, const Value& value, bool named);
+  void change_elements(const Value& tensor, const Value& index, const ast::AugAssign& node);
   void check(ast::ExprId test, const std::string& message);
   std::string message_text(ast::ExprId id);
 

@@ -37,6 +37,22 @@ std::optional<MemoryFormat> memory_format(std::string_view name) {
   return std::nullopt;
 }
 
+/// Of "relu_", "relu".
+std::optional<std::string_view> name_out_of_place(std::string_view name) {
+  if (name.size() < 2 || !name.ends_with('_') || name.ends_with("__")) return std::nullopt;
+  return name.substr(0, name.size() - 1);
+}
+
+/// name_, in the place where PyTorch has it; `find` gives the function out of place.
+std::optional<Value> in_place_function(std::string_view name, bool InPlaceForms::*place,
+                                       std::optional<Value> (*find)(std::string_view)) {
+  const auto base = name_out_of_place(name);
+  if (!base || !(in_place_forms(*base).*place)) return std::nullopt;
+  const std::optional<Value> function = find(*base);
+  if (!function) return std::nullopt;
+  return InPlace{std::make_shared<const Value>(*function)};
+}
+
 std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view name) {
   // PyTorch's own spellings of a dtype, not Ingot's short ones.
   if (auto type = ir::parse_dtype(name); type && (name == ir::name_of(*type) || name != ir::short_name(*type)))
@@ -46,7 +62,13 @@ std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view na
   if (name == "special") return Namespace::Special;
   if (name == "Tensor") return find_python_function(name);
   if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
-  return torch_function(name);
+  if (auto function = torch_function(name)) return function;
+  return in_place_function(name, &InPlaceForms::torch, torch_function);
+}
+
+std::optional<Value> functional_attribute(std::string_view name) {
+  if (auto function = torch_function(name)) return function;
+  return in_place_function(name, &InPlaceForms::functional, torch_function);
 }
 
 std::string_view spelled(Namespace space) {
@@ -86,13 +108,20 @@ Value bound(const Value& function, const Value& self) {
   return BoundMethod{std::make_shared<const Value>(function), std::make_shared<const Value>(self)};
 }
 
+std::optional<Value> method_function(std::string_view name) {
+  if (const LibraryFunction* method = find_library_method(name)) return function_value(*method);
+  if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_method) return Value(builtin);
+  return std::nullopt;
+}
+
 Value tensor_method(Evaluation& evaluation, const Value& self, std::string_view name) {
   if (auto value = tensor_attribute(evaluation, self, name)) return *value;
-  if (const LibraryFunction* method = find_library_method(name)) return bound(function_value(*method), self);
-  if (const Builtin* builtin = find_builtin(name); builtin && builtin->is_method) return bound(builtin, self);
+  if (const auto function = method_function(name)) return bound(*function, self);
+  if (const auto function = in_place_function(name, &InPlaceForms::method, method_function))
+    return bound(*function, self);
   std::string hint = did_you_mean(name, method_names());
-  if (name.size() > 1 && name.ends_with('_') && !name.ends_with("__"))
-    hint = fmt::format("a tensor is not changed in place: write `x = x.{}(…)`", name.substr(0, name.size() - 1));
+  if (const auto base = name_out_of_place(name); base && method_function(*base))
+    hint = fmt::format("write `x = x.{}(…)`, or x.copy_(x.{}(…))", *base, *base);
   else if (torch_function(name) && !name.starts_with('_'))
     hint = fmt::format("it is a function: write `{}(x)`", name);
   evaluation.fail(fmt::format("a tensor has no `{}` in the language", name), std::move(hint));
@@ -151,6 +180,7 @@ std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space
     case Namespace::Torch:
       return torch_attribute(evaluation, name);
     case Namespace::Functional:
+      return functional_attribute(name);
     case Namespace::Special:
       return torch_function(name);
     case Namespace::Nn:
@@ -206,8 +236,9 @@ bool truth(Evaluation& evaluation, const Value& value, std::string_view what) {
   if (value.is<Range>() || value.is<Dict>() || value.is<DictView>())
     return Sequence(evaluation, value, what).size() != 0;
   bool always = value.is<ir::DType>() || value.is<Namespace>() || value.is<MemoryFormat>() ||
-                value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<BoundMethod>() ||
-                value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() || value.is<Slice>();
+                value.is<const Builtin*>() || value.is<const PythonFunction*>() || value.is<InPlace>() ||
+                value.is<BoundMethod>() || value.is<std::shared_ptr<const Function>>() || value.is<Ellipsis>() ||
+                value.is<Slice>();
   return always || evaluation.static_bool(value, what);
 }
 

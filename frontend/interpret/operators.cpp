@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/python_numbers.h"
+#include "frontend/interpret/sequences.h"
+#include "frontend/tensor/in_place.h"
 #include "frontend/tensor/pointwise.h"
 
 // Python's operators: of tensors they are PyTorch's functions.
@@ -82,6 +85,18 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
 }
 
 }  // namespace
+
+Value operate_in_place(Evaluation& evaluation, Operator op, const Value& target, const Value& operand) {
+  if (target.is<List>() && op == Operator::Add) {
+    call_list_method(evaluation, "extend", target.as<List>(), {&operand, 1});
+    return target;
+  }
+  const std::array<Value, 2> operands{target, operand};
+  const Value result = operate(evaluation, op, operands);
+  if (!target.is_tensor()) return result;
+  write_in_place(evaluation, target, result, {&operand, 1});
+  return target;
+}
 
 Value operate(Evaluation& evaluation, Operator op, std::span<const Value> operands) {
   const bool has_tensor = std::ranges::any_of(operands, [](const Value& operand) { return operand.is_tensor(); });

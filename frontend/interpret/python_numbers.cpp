@@ -301,6 +301,8 @@ bool identical(const Value& a, const Value& b) {
           return x.start == y.start && x.stop == y.stop && x.step == y.step;
         } else if constexpr (std::is_same_v<T, NumberLimits>) {
           return x.type == y.type;
+        } else if constexpr (std::is_same_v<T, InPlace>) {
+          return identical(*x.function, *y.function);
         } else if constexpr (std::is_same_v<T, BoundMethod>) {
           return identical(*x.function, *y.function) && identical(*x.self, *y.self);
         } else {

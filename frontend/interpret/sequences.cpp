@@ -10,6 +10,7 @@
 
 #include "frontend/interpret/dicts.h"
 #include "frontend/interpret/python_numbers.h"
+#include "frontend/tensor/in_place.h"
 #include "frontend/tensor/indexing.h"
 
 namespace ingot::frontend {
@@ -173,9 +174,7 @@ Value sequence_item(Evaluation& evaluation, const Value& sequence, const Value& 
 }
 
 void set_item(Evaluation& evaluation, const Value& target, const Value& index, const Value& value) {
-  if (target.is_tensor())
-    evaluation.fail("a tensor is not changed in place",
-                    "make a new one: where(mask, a, b) chooses elements, stack and cat put parts together");
+  if (target.is_tensor()) return tensor_setitem(evaluation, target, index, value);
   if (target.is<Dict>()) return set_dict_item(evaluation, target.as<Dict>(), index, value);
   if (!target.is<List>()) evaluation.fail(fmt::format("{} cannot be changed", describe(target)), "use a list");
   std::vector<Value>& items = *target.as<List>().items;

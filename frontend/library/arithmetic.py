@@ -228,7 +228,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         last = input.size(dim) - 1
         later, earlier = input.narrow(dim, 1, last), input.narrow(dim, 0, last)
         input = later != earlier if input.dtype == torch.bool else later - earlier
-    return input
+    return input if n > 0 else input.clone()
 
 
 @method

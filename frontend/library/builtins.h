@@ -26,7 +26,6 @@ struct Builtin {
   std::string_view refusal = {};
 };
 
-/// The builtin of a name, among functions and methods; null if there is none.
 /// One of Python's own functions or types, or of the module math. Its row stands in interpret/, for it evaluates.
 struct PythonFunction {
   std::string_view name;
@@ -34,7 +33,17 @@ struct PythonFunction {
   Value (*call)(Evaluation& evaluation, const PythonFunction& self, std::span<const Value> arguments);
 };
 
+/// The builtin of a name, among functions and methods; null if there is none.
 const Builtin* find_builtin(std::string_view name);
+
+/// Where PyTorch has name_, which writes what `name` gives where its first argument lies.
+struct InPlaceForms {
+  bool method = false;      ///< x.name_(…)
+  bool torch = false;       ///< torch.name_(x, …)
+  bool functional = false;  ///< F.name_(x, …)
+};
+InPlaceForms in_place_forms(std::string_view name);
+
 std::span<const Builtin> builtins();
 
 /// shape, ndim, dtype, T, mT, …: the attributes of tensors that are not methods.

@@ -9,6 +9,7 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/reindex.h"
 #include "frontend/tensor/tensors.h"
+#include "frontend/tensor/views.h"
 
 // Constants: tensors of numbers that the author wrote, and the limits of dtypes.
 
@@ -67,7 +68,7 @@ ir::NodeId choose(Builder& builder, std::span<const ir::NodeId> numbers, ir::Nod
 }
 
 Value call_tensor(Builder& builder, const Builtin&, Args args) {
-  if (args[0].is_tensor()) return args[0];
+  if (const Tensor* x = args[0].tensor()) return copied(builder, *x);
   const NumberTable table = read_table(builder, args[0]);
   ir::DType type = ir::DType::Bool;
   for (const ir::HostId number : table.numbers) type = std::max(type, type_of_number(builder, number));

@@ -35,7 +35,7 @@ constexpr Refused kRefused[] = {
      "an op writes each element of its result once; choose with where(mask, a, b)"},
     {"rand randn rand_like randn_like randint bernoulli normal",
      "an op draws no random numbers; pass them as a tensor"},
-    {"empty empty_like empty_strided new_empty", "its elements have no values; use zeros_like(x)"},
+    {"empty empty_strided new_empty", "its elements have no values; fill empty_like(x), or use zeros"},
     {"logspace", "eager's rounding of it depends on the processor; write start + step * torch.arange(n)"},
     {"new_tensor from_numpy as_tensor", "it takes data of Python's; pass it as a tensor, or write torch.tensor"},
     {"item tolist numpy", "the values of a tensor are not known when the op is compiled; compute with the tensor"},

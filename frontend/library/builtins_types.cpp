@@ -7,6 +7,7 @@
 #include "frontend/tensor/device.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/pointwise.h"
+#include "frontend/tensor/views.h"
 
 // Casts, copies and tensors like another, and what the library is made of beside primitives.
 
@@ -45,6 +46,7 @@ Tensor converted(Builder& builder, const Tensor& x, ir::DType type, const Value&
         "write x.contiguous()");
   }
   result.layout = record_format(builder, format, x.layout, shape_of(builder, result));
+  if (type == x.dtype) result.layout = unclear_memory(builder, result.layout.step, x.layout);
   return result;
 }
 
@@ -53,6 +55,12 @@ Value call_cast_method(Builder& builder, const Builtin& self, Args args) {
     if (method.name == self.name) return converted(builder, input(builder, self, args), method.type, args[1]);
   }
   throw_internal("a cast method without a dtype");
+}
+
+/// x itself, or a copy where it moves.
+Tensor on_device(Builder& builder, const Tensor& x, const Value& device) {
+  Tensor result = moved_to(builder, x, device);
+  return result.on_host == x.on_host ? result : copied(builder, result);
 }
 
 /// x.to(dtype), x.to(other), x.to(device) and x.to(device, dtype).
@@ -65,13 +73,15 @@ Value call_to(Builder& builder, const Builtin& self, Args args) {
     if (names_device(builder, target)) {
       device = target;
     } else if (const Tensor* other = target.tensor()) {
-      return converted(builder, moved_to(builder, x, device_of(builder, *other)), other->dtype, args[6]);
+      return converted(builder, on_device(builder, x, device_of(builder, *other)), other->dtype, args[6]);
     } else if (!target.is_none()) {
       dtype = target;
     }
   }
   const ir::DType type = dtype.is_none() ? x.dtype : require_dtype(builder, dtype);
-  return converted(builder, moved_to(builder, x, device), type, args[6]);
+  Tensor result = converted(builder, on_device(builder, x, device), type, args[6]);
+  const bool copy = builder.static_bool(args[4], "to: `copy`");
+  return copy && result.layout.step == x.layout.step ? copied(builder, result) : result;
 }
 
 Value call_type(Builder& builder, const Builtin& self, Args args) {
@@ -102,7 +112,10 @@ Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
   const MemoryFormat format = require_format(builder, args[1], MemoryFormat::Contiguous);
   if (format == MemoryFormat::Preserve)
     builder.fail("preserve memory format is unsupported by the contiguous operator");
-  result.layout = record_format(builder, format, result.layout, shape_of(builder, result));
+  if (format == MemoryFormat::Contiguous) return contiguous(builder, result);
+  const Placement input = result.layout;
+  result.layout = record_format(builder, format, input, shape_of(builder, result));
+  result.layout = unclear_memory(builder, result.layout.step, input);
   return result;
 }
 
@@ -121,6 +134,17 @@ Tensor filled_like(Builder& builder, const Tensor& x, ir::HostId number, Args op
 Value call_zeros_like(Builder& builder, const Builtin& self, Args args) {
   return filled_like(builder, input(builder, self, args), builder.integer(0), args.subspan(1));
 }
+Value call_empty_like(Builder& builder, const Builtin&, Args args) {
+  const Tensor& x = require_tensor(builder, args[0], "empty_like: `input`");
+  const ir::DType type = args[1].is_none() ? x.dtype : require_dtype(builder, args[1]);
+  const MemoryFormat format = require_format(builder, args[3], MemoryFormat::Preserve);
+  Tensor result = whole(builder, unwritten_node(builder, type), type, shape_of(builder, x));
+  result.on_host = args[2].is_none() ? x.on_host : is_host_device(builder, args[2]);
+  const auto of = format == MemoryFormat::Preserve ? std::optional(x.layout) : std::nullopt;
+  result.layout = record_format(builder, format, of, result.grid);
+  return result;
+}
+
 Value call_ones_like(Builder& builder, const Builtin& self, Args args) {
   return filled_like(builder, input(builder, self, args), builder.integer(1), args.subspan(1));
 }
@@ -292,6 +316,13 @@ std::vector<Builtin> type_builtins() {
        {},
        call_zeros_like,
        "0 in the shape of another tensor"},
+      {"empty_like",
+       "(input, *, dtype=None, device=None, memory_format=None)",
+       kFunction,
+       kNoMethod,
+       {},
+       call_empty_like,
+       "the shape of another tensor, to be filled by assignment"},
       {"ones_like",
        "(input, *, dtype=None, device=None, memory_format=None)",
        kFunction,

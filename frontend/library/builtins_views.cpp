@@ -154,16 +154,19 @@ Value call_reshape(Builder& builder, const Builtin& self, Args args) {
   if (self.name == "view" && sizes.size() == 1 && !sizes[0].is_number() && !sizes[0].items()) {
     return bitcast(builder, x, require_dtype(builder, sizes[0]));
   }
-  return reshape(builder, x, sizes_argument(builder, args[1]));
+  const Shape shape = sizes_argument(builder, args[1]);
+  return self.name == "view" ? view(builder, x, shape) : reshape(builder, x, shape);
 }
 
 Value call_reshape_as(Builder& builder, const Builtin& self, Args args) {
-  const Tensor& other = require_tensor(builder, args[1], fmt::format("{}: `other`", self.name));
-  return reshape(builder, input(builder, self, args), shape_of(builder, other));
+  const Shape shape = shape_of(builder, require_tensor(builder, args[1], fmt::format("{}: `other`", self.name)));
+  const Tensor& x = input(builder, self, args);
+  return self.name == "view_as" ? view(builder, x, shape) : reshape(builder, x, shape);
 }
 
 Value call_ravel(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
+  if (x.rank() == 1) return contiguous(builder, x);
   return flatten(builder, x, 0, std::max<size_t>(x.rank(), 1) - 1);
 }
 

@@ -5,39 +5,44 @@
 namespace ingot::frontend {
 
 using Kind = ir::LayoutStep::Kind;
+using Rows = std::vector<std::vector<ir::Term>>;
 
-LayoutId record_step(Builder& builder, ir::LayoutStep step) {
+namespace {
+
+LayoutId append(Builder& builder, ir::LayoutStep step) {
   if (builder.native) return 0;
   builder.graph.eager_layouts.push_back(std::move(step));
   return static_cast<LayoutId>(builder.graph.eager_layouts.size() - 1);
 }
 
-LayoutId record_param(Builder& builder, uint32_t param, Shape shape) {
-  return record_step(builder, {.kind = Kind::Param, .param = param, .shape = std::move(shape)});
+LayoutId append_view(Builder& builder, LayoutId input, Rows rows, Shape shape) {
+  return append(builder, {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(rows)});
 }
 
-LayoutId record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
+}  // namespace
+
+Placement record_step(Builder& builder, ir::LayoutStep step) {
+  return new_memory(builder, append(builder, std::move(step)));
+}
+
+Placement record_param(Builder& builder, uint32_t param, Shape shape) {
+  const LayoutId step = append(builder, {.kind = Kind::Param, .param = param, .shape = std::move(shape)});
+  return parameter_memory(builder, step, param);
+}
+
+Placement record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
   return record_step(builder, {.kind = Kind::Pointwise, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
-LayoutId record_view(Builder& builder, LayoutId input, std::vector<std::vector<ir::Term>> rows, Shape shape) {
-  return record_step(builder,
-                     {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(rows)});
-}
-
-LayoutId record_reshape(Builder& builder, LayoutId input, Shape shape) {
-  return record_step(builder, {.kind = Kind::Reshape, .inputs = {input}, .shape = std::move(shape)});
-}
-
-LayoutId record_preserve(Builder& builder, LayoutId input, Shape shape) {
+Placement record_preserve(Builder& builder, LayoutId input, Shape shape) {
   return record_step(builder, {.kind = Kind::Preserve, .inputs = {input}, .shape = std::move(shape)});
 }
 
-LayoutId record_contiguous(Builder& builder, Shape shape) {
+Placement record_contiguous(Builder& builder, Shape shape) {
   return record_step(builder, {.kind = Kind::Contiguous, .shape = std::move(shape)});
 }
 
-LayoutId record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape) {
+Placement record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape) {
   if (format == MemoryFormat::Preserve) {
     return input ? record_preserve(builder, *input, std::move(shape)) : record_contiguous(builder, std::move(shape));
   }
@@ -51,12 +56,29 @@ LayoutId record_format(Builder& builder, MemoryFormat format, std::optional<Layo
   return record_step(builder, {.kind = kind, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
-LayoutId record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
+Placement record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
   return record_step(builder, {.kind = Kind::Cat, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
-LayoutId record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape) {
+Placement record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape) {
   return record_step(builder, {.kind = Kind::Pad, .inputs = {kept, input}, .shape = std::move(shape)});
+}
+
+Placement record_view(Builder& builder, const Tensor& x, Rows rows, Shape shape, View view) {
+  return view_memory(x, append_view(builder, x.layout, std::move(rows), std::move(shape)), std::move(view));
+}
+
+Placement record_view(Builder& builder, const Placement& input, Rows rows, Shape shape) {
+  return unclear_memory(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
+}
+
+Placement record_reshape(Builder& builder, const Placement& input, Shape shape) {
+  const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {input}, .shape = std::move(shape)});
+  return unclear_memory(builder, step, input);
+}
+
+Placement record_made_contiguous(Builder& builder, const Placement& input, Shape shape) {
+  return unclear_memory(builder, append(builder, {.kind = Kind::Contiguous, .shape = std::move(shape)}), input);
 }
 
 }  // namespace ingot::frontend

@@ -4,27 +4,36 @@
 #include <vector>
 
 #include "frontend/tensor/builder.h"
+#include "frontend/tensor/memory.h"
 
-// The account of eager's strides (ir::LayoutStep), kept as the author's ops are evaluated. Each function appends one
-// step, for a tensor of the given shape, and gives its number. Inside a native library function nothing is recorded:
-// it is one kernel of PyTorch's, recorded at its boundary.
+// The account of eager's tensors (ir::LayoutStep for their strides, memory.h for what they share), kept as the author's
+// ops are evaluated. Each function appends one step, for a tensor of the given shape, and gives its place. Inside a
+// native library function nothing is recorded: it is one kernel of PyTorch's, recorded at its boundary.
 
 namespace ingot::frontend {
 
 using LayoutId = uint32_t;
 
-LayoutId record_step(Builder& builder, ir::LayoutStep step);
-LayoutId record_param(Builder& builder, uint32_t param, Shape shape);
-LayoutId record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
-/// `rows[k]` are the terms of new dim k over the input's dims.
-LayoutId record_view(Builder& builder, LayoutId input, std::vector<std::vector<ir::Term>> rows, Shape shape);
-LayoutId record_reshape(Builder& builder, LayoutId input, Shape shape);
-LayoutId record_preserve(Builder& builder, LayoutId input, Shape shape);
-LayoutId record_contiguous(Builder& builder, Shape shape);
+/// A tensor in memory of its own.
+Placement record_step(Builder& builder, ir::LayoutStep step);
+Placement record_param(Builder& builder, uint32_t param, Shape shape);
+Placement record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
+Placement record_preserve(Builder& builder, LayoutId input, Shape shape);
+Placement record_contiguous(Builder& builder, Shape shape);
 /// A tensor in a memory format, as its author asks for; without an input a new one.
-LayoutId record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape);
-LayoutId record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
+Placement record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape);
+Placement record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape);
 /// Of F.pad: `kept` is what negative padding leaves of the input.
-LayoutId record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape);
+Placement record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape);
+
+/// A view of `x`. `rows[k]` are the terms of new dim k over the input's dims.
+Placement record_view(Builder& builder, const Tensor& x, std::vector<std::vector<ir::Term>> rows, Shape shape,
+                      View view);
+/// What shares memory with `input`, but is not written through: an op in place on either leaves the other unclear.
+Placement record_view(Builder& builder, const Placement& input, std::vector<std::vector<ir::Term>> rows, Shape shape);
+/// A view of `input` where its strides allow that, a copy where not.
+Placement record_reshape(Builder& builder, const Placement& input, Shape shape);
+/// A contiguous copy of `input`, or `input` itself where it is contiguous.
+Placement record_made_contiguous(Builder& builder, const Placement& input, Shape shape);
 
 }  // namespace ingot::frontend

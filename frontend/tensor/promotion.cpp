@@ -189,6 +189,7 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
     const ir::NodeId node = exact_node(builder, tile.node, tensor.dtype);
     tile.node = builder.placed(builder.graph.add(ir::Op::Bitcast, type, {node}));
   }
+  result.layout = view_memory(tensor, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
   return result;
 }
 

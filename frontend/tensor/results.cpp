@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/promotion.h"
@@ -92,6 +93,52 @@ std::string authors_name(const Builder& builder, const Tensor& tensor) {
   return chosen;
 }
 
+ir::Result result_of(Builder& builder, Tensor tensor) {
+  ir::Result result;
+  result.dtype = tensor.dtype;
+  result.shape = shape_of(builder, tensor);
+  split_short_tiles(builder, tensor);
+  for (const Tile& tile : tensor.tiles) result.parts.push_back(make_part(builder, tensor, tile));
+  return result;
+}
+
+/// Whether two accesses lead to the same elements, index by index. Leading dims of size 1 may stand in one of them
+/// alone.
+bool same_elements(const ir::HostPool& host, const ir::Access& a, const ir::Access& b) {
+  const auto same = [&](ir::HostId x, ir::HostId y) { return host.same(x, y); };
+  const auto same_term = [&](const ir::Term& x, const ir::Term& y) { return x.dim == y.dim && same(x.coef, y.coef); };
+  const auto is_one = [&](const ir::AccessDim& dim) { return host.is_int(host.resolve(dim.size), 1); };
+  const auto same_dim = [&](const ir::AccessDim& x, const ir::AccessDim& y) {
+    return same(x.size, y.size) && (is_one(x) || std::ranges::equal(x.terms, y.terms, same_term));
+  };
+  return std::ranges::equal(a.offsets, b.offsets, same) &&
+         std::ranges::equal(std::views::drop_while(a.dims, is_one), std::views::drop_while(b.dims, is_one), same_dim);
+}
+
+/// Whether a part stores what a parameter holds at the same place.
+bool is_untouched(const Builder& builder, const ir::Part& part, uint32_t param) {
+  const ir::Graph& graph = builder.graph;
+  if (graph[part.node].op != ir::Op::Load) return false;
+  const ir::Access& load = graph.access(part.node);
+  return load.source.index == param && same_elements(graph.host, load, part.store);
+}
+
+void make_mutation(Builder& builder, const Value& value, uint32_t param) {
+  const ir::Param& written = builder.graph.params[param];
+  if (written.kind == ir::ParamKind::Number) {
+    builder.fail(fmt::format("`{}` is changed in place, but is a CPU tensor beside CUDA tensors here", written.name),
+                 "an op writes on one device: change it before or after the call");
+  }
+  const Tensor& tensor = *value.tensor();
+  ir::Result result = result_of(builder, tensor);
+  result.name = written.name;
+  result.mutates = param;
+  const auto untouched = [&](const ir::Part& part) { return is_untouched(builder, part, param); };
+  if (!std::ranges::all_of(result.parts, untouched)) std::erase_if(result.parts, untouched);
+  result.layout = record_preserve(builder, tensor.layout, result.shape);
+  builder.graph.results.push_back(std::move(result));
+}
+
 void make_result(Builder& builder, const Value& value, const std::string& default_name) {
   if (!value.is_tensor()) {
     builder.fail(fmt::format("an op returns tensors, not {}", describe(value)),
@@ -100,19 +147,22 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
                  : value.items()   ? "return one flat tuple of tensors"
                                    : "");
   }
-  Tensor tensor = *value.tensor();
+  if (const auto param = mutated_parameter(value)) {
+    const std::string& name = builder.graph.params[*param].name;
+    builder.fail(fmt::format("`{}` is changed in place, and returned or a view of it", name),
+                 fmt::format("a result is a tensor of its own: whoever calls has `{}`, so return nothing for it, or "
+                             "a .clone()",
+                             name));
+  }
+  const Tensor tensor = *value.tensor();
   if (tensor.on_host) {
     builder.fail("the op returns a CPU tensor: it is computed from CPU scalars and numbers alone",
                  "compute it outside of the op, or move it: s.to(x.device)");
   }
-  ir::Result result;
+  ir::Result result = result_of(builder, tensor);
   result.name = authors_name(builder, tensor);
   const bool taken = std::ranges::count(builder.graph.results, result.name, &ir::Result::name) > 0;
   if (result.name.empty() || taken) result.name = default_name;
-  result.dtype = tensor.dtype;
-  result.shape = shape_of(builder, tensor);
-  split_short_tiles(builder, tensor);
-  for (const Tile& tile : tensor.tiles) result.parts.push_back(make_part(builder, tensor, tile));
 
   // A result never aliases an argument: what would be a view is copied.
   using Kind = ir::LayoutStep::Kind;
@@ -123,6 +173,16 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
 }
 
 }  // namespace
+
+bool make_mutations(Builder& builder, std::span<const std::optional<Value>> arguments) {
+  bool any = false;
+  for (uint32_t param = 0; param < arguments.size(); ++param) {
+    if (!arguments[param] || mutated_parameter(*arguments[param]) != param) continue;
+    make_mutation(builder, *arguments[param], param);
+    any = true;
+  }
+  return any;
+}
 
 void make_results(Builder& builder, const Value& returned) {
   const std::vector<Value>* items = returned.items();

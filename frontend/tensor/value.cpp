@@ -4,6 +4,8 @@
 
 #include <type_traits>
 
+#include "frontend/tensor/memory.h"
+
 namespace ingot::frontend {
 
 namespace {
@@ -37,9 +39,15 @@ Value Value::list(std::vector<Value> items) {
 
 Value Value::dict() { return Dict{list({}).as<List>().items, list({}).as<List>().items}; }
 
+Value::Value(Tensor tensor) : variant_(std::make_shared<Tensor>(std::move(tensor))) {
+  keep_contents(*as<std::shared_ptr<Tensor>>());
+}
+
 const Tensor* Value::tensor() const {
-  const auto* tensor = std::get_if<std::shared_ptr<const Tensor>>(&variant_);
-  return tensor ? tensor->get() : nullptr;
+  const auto* tensor = std::get_if<std::shared_ptr<Tensor>>(&variant_);
+  if (!tensor) return nullptr;
+  if (is_stale(**tensor)) read_again(**tensor);
+  return tensor->get();
 }
 
 const std::vector<Value>* Value::items() const {
@@ -49,7 +57,9 @@ const std::vector<Value>* Value::items() const {
 }
 
 std::string describe(const Value& value) {
-  if (const Tensor* tensor = value.tensor()) return fmt::format("a {} tensor", name_of(tensor->dtype));
+  if (value.is_tensor()) {
+    return fmt::format("a {} tensor", name_of(value.as<std::shared_ptr<Tensor>>()->dtype));
+  }
   return std::visit(
       [](const auto& held) -> std::string {
         using T = std::decay_t<decltype(held)>;

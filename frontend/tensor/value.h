@@ -34,6 +34,20 @@ struct Tile {
   Shape offsets;  ///< one for each dim of the grid
 };
 
+struct Memory;  // tensor/memory.h
+struct View;
+
+/// Which of eager's tensors a value is: how it lies in memory, and what of that memory it shares with others. A copy of
+/// a Tensor is the same of eager's tensors; every step in the account of eager's (layouts.h) is another.
+struct Placement {
+  uint32_t step = 0;                 ///< in Graph::eager_layouts
+  std::shared_ptr<Memory> memory;    ///< none inside a native library function
+  std::shared_ptr<const View> view;  ///< none: all of the memory
+  uint64_t version = 0;              ///< of the memory, when the tensor's values were read
+
+  operator uint32_t() const { return step; }
+};
+
 /// A tensor: tiles that cover a grid exactly (nearly always one; cat and stack make more), and the dims of the grid
 /// merged into those of the tensor. Merging leaves nodes alone and floats up to the results; it stands in the tile
 /// where it can (cat of flattened tensors) and in the tensor where a merge crosses tiles (a flattened stack).
@@ -42,7 +56,7 @@ struct Tensor {
   std::vector<Tile> tiles;
   Shape grid;
   Groups groups;
-  uint32_t layout = 0;  ///< its step in Graph::eager_layouts
+  Placement layout = {};
   /// A CPU tensor beside CUDA ones: a CPU scalar, or what was made of CPU scalars and numbers alone.
   bool on_host = false;
 
@@ -76,8 +90,13 @@ struct Slice {
 struct Range {
   int64_t start, stop, step;
 };
-/// A method together with its tensor, list or dict: f is a Builtin, a library Function, or the name of a list's or a
-/// dict's method.
+/// name_ of a function `name` of tensors: what that gives is written where its first argument lies, which is what a
+/// call is worth.
+struct InPlace {
+  std::shared_ptr<const Value> function;
+};
+/// A method together with its tensor, list or dict: f is a Builtin, a library Function, one of these in place, or the
+/// name of a list's or a dict's method.
 struct BoundMethod {
   std::shared_ptr<const Value> function, self;
 };
@@ -93,13 +112,13 @@ struct NumberLimits {
 class Value {
  public:
   using Variant = std::variant<None, Ellipsis, Number, std::string, ir::DType, Tuple, List, Dict, DictView, Slice,
-                               Range, std::shared_ptr<const Function>, const Builtin*, const PythonFunction*,
-                               BoundMethod, Namespace, MemoryFormat, NumberLimits, std::shared_ptr<const Tensor>>;
+                               Range, std::shared_ptr<const Function>, const Builtin*, const PythonFunction*, InPlace,
+                               BoundMethod, Namespace, MemoryFormat, NumberLimits, std::shared_ptr<Tensor>>;
   Value() : variant_(None{}) {}
   template <typename T>
     requires std::constructible_from<Variant, T>
   Value(T value) : variant_(std::move(value)) {}
-  Value(Tensor tensor) : variant_(std::make_shared<const Tensor>(std::move(tensor))) {}
+  Value(Tensor tensor);
   static Value tuple(std::vector<Value> items);
   static Value list(std::vector<Value> items);
   static Value dict();  ///< an empty one
@@ -117,7 +136,8 @@ class Value {
   bool is_none() const { return is<None>(); }
   bool is_number() const { return is<Number>(); }
   ir::HostId number() const { return as<Number>().id; }
-  bool is_tensor() const { return tensor() != nullptr; }
+  bool is_tensor() const { return is<std::shared_ptr<Tensor>>(); }
+  /// What a tensor is worth now: after its memory was written, that is read again.
   const Tensor* tensor() const;
   /// The items of a tuple or a list; null for anything else.
   const std::vector<Value>* items() const;

@@ -20,8 +20,15 @@ LayoutRows identity_layout(Builder& builder, size_t rank) {
   return rows;
 }
 
-Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows rows) {
-  result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
+Tensor with_view(Builder& builder, const Tensor& x, Tensor result, LayoutRows rows, View view) {
+  result.layout = record_view(builder, x, std::move(rows), shape_of(builder, result), std::move(view));
+  return result;
+}
+
+/// A change of shape that PyTorch refuses where it cannot share memory.
+Tensor sharing(Builder& builder, const Tensor& x, Tensor result) {
+  if (result.layout.step == x.layout.step) return result;
+  result.layout = view_memory(x, result.layout.step, {.kind = View::Kind::Reshape, .shape = shape_of(builder, result)});
   return result;
 }
 
@@ -123,7 +130,8 @@ Tensor permute(Builder& builder, const Tensor& x, std::span<const size_t> order)
   }
   LayoutRows rows;
   for (const size_t dim : order) rows.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
-  return with_view(builder, x, permuted(builder, x, order), std::move(rows));
+  return with_view(builder, x, permuted(builder, x, order), std::move(rows),
+                   {.kind = View::Kind::Permute, .order = {order.begin(), order.end()}});
 }
 
 Tensor transpose(Builder& builder, const Tensor& x, size_t a, size_t b) {
@@ -144,7 +152,8 @@ Tensor unsqueeze(Builder& builder, const Tensor& x, size_t dim) {
     row = {{static_cast<uint32_t>(dim), host.resolve(shape[dim])}};
   }
   rows.insert(rows.begin() + static_cast<ptrdiff_t>(dim), std::move(row));
-  return with_view(builder, x, unsqueezed(builder, x, dim), std::move(rows));
+  return with_view(builder, x, unsqueezed(builder, x, dim), std::move(rows),
+                   {.kind = View::Kind::Unsqueeze, .dim = dim});
 }
 
 Tensor squeeze(Builder& builder, const Tensor& x, std::optional<std::vector<size_t>> dims) {
@@ -173,7 +182,8 @@ Tensor select(Builder& builder, const Tensor& x, size_t dim, ir::HostId index) {
                   fmt::format("index {{0}} is out of bounds for dimension {} with size {{1}}", dim));
   LayoutRows rows = identity_layout(builder, x.rank());
   rows.erase(rows.begin() + static_cast<ptrdiff_t>(dim));
-  return with_view(builder, x, selected(builder, x, dim, at), std::move(rows));
+  return with_view(builder, x, selected(builder, x, dim, at), std::move(rows),
+                   {.kind = View::Kind::Select, .dim = dim, .start = at});
 }
 
 Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::HostId> start,
@@ -197,11 +207,13 @@ Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::Ho
   }
   LayoutRows rows = identity_layout(builder, x.rank());
   rows[dim][0].coef = builder.integer(step);
-  return with_view(builder, x, sliced(builder, x, dim, begin, length, step), std::move(rows));
+  return with_view(builder, x, sliced(builder, x, dim, begin, length, step), std::move(rows),
+                   {.kind = View::Kind::Slice, .dim = dim, .start = begin, .length = length, .step = step});
 }
 
 Tensor narrow(Builder& builder, const Tensor& x, size_t dim, ir::HostId start, ir::HostId length) {
-  return with_view(builder, x, sliced(builder, x, dim, start, length, 1), identity_layout(builder, x.rank()));
+  return with_view(builder, x, sliced(builder, x, dim, start, length, 1), identity_layout(builder, x.rank()),
+                   {.kind = View::Kind::Slice, .dim = dim, .start = start, .length = length});
 }
 
 Tensor flip(Builder& builder, const Tensor& x, std::span<const size_t> dims) {
@@ -253,7 +265,8 @@ Tensor expand(Builder& builder, const Tensor& x, Shape sizes) {
                     expanded_size_message(d));
     rows[d] = {{static_cast<uint32_t>(d - added), builder.host(ir::HostOp::NotOne, {old})}};
   }
-  return with_view(builder, x, expanded(builder, x, sizes), std::move(rows));
+  return with_view(builder, x, expanded(builder, x, sizes), std::move(rows),
+                   {.kind = View::Kind::Expand, .shape = sizes});
 }
 
 std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size_t dim) {
@@ -337,7 +350,7 @@ Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes) {
                   fmt::format("unflatten: provided sizes multiply to {{0}}, not to {{1}}, the size of dim {}", dim));
   Tensor result = unflattened(builder, x, dim, sizes);
   result.layout = record_reshape(builder, x.layout, shape_of(builder, result));
-  return result;
+  return sharing(builder, x, std::move(result));
 }
 
 Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
@@ -359,6 +372,25 @@ Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   Tensor result = reshaped(builder, x, sizes);
   result.layout = record_reshape(builder, x.layout, sizes);
   return result;
+}
+
+Tensor contiguous(Builder& builder, const Tensor& x) {
+  const bool is_known =
+      !builder.native && builder.graph.eager_layouts[x.layout].kind == ir::LayoutStep::Kind::Contiguous;
+  if (is_known) return x;
+  Tensor result = x;
+  result.layout = record_made_contiguous(builder, x.layout, shape_of(builder, x));
+  return result;
+}
+
+Tensor copied(Builder& builder, const Tensor& x) {
+  Tensor result = x;
+  result.layout = record_preserve(builder, x.layout, shape_of(builder, x));
+  return result;
+}
+
+Tensor view(Builder& builder, const Tensor& x, Shape sizes) {
+  return sharing(builder, x, reshape(builder, x, std::move(sizes)));
 }
 
 }  // namespace ingot::frontend

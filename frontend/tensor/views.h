@@ -37,7 +37,13 @@ std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim);
 /// One of the sizes may be -1.
 Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes);
 Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last);
-/// view and reshape; one of the sizes may be -1.
+/// Shares memory or copies, as strides will have it. One of the sizes may be -1.
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes);
+/// x itself where its layout says that it is contiguous, a copy where not; known of few tensors beforehand.
+Tensor contiguous(Builder& builder, const Tensor& x);
+/// x.clone()
+Tensor copied(Builder& builder, const Tensor& x);
+/// As reshape, but sharing memory.
+Tensor view(Builder& builder, const Tensor& x, Shape sizes);
 
 }  // namespace ingot::frontend

@@ -11,10 +11,11 @@ such step has touched must be equal.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 MOST_RUNS = 128  # past that, several steps are pushed at once
 SLACK = 1.5  # pushes that meet are worth more than their sum
@@ -56,6 +57,26 @@ class Verdict:
 
 def as_list(value) -> list[torch.Tensor]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def functional(function):
+    """The same function of copies of its tensors. What it changes of these in place is returned too, before the rest."""
+
+    def on_copies(*args, **kwargs):
+        with _disable_current_modes():
+            args, kwargs = copy.deepcopy((args, kwargs))
+        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        changed = changes_of(tensors)
+        results = function(*args, **kwargs)
+        return [*changed(), *([] if results is None else as_list(results))]
+
+    return on_copies
+
+
+def changes_of(tensors: list[torch.Tensor]):
+    """A function that tells which of the tensors were written since."""
+    before = [(tensor, tensor._version) for tensor in tensors]
+    return lambda: [tensor for tensor, version in before if tensor._version > version]
 
 
 def judge(reference, args, kwargs, results, numerics: str = "default", exact: bool = False) -> Verdict:
@@ -192,8 +213,9 @@ class _Pushed(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        result = function(*args, **kwargs)
         name = function.overloadpacket.__name__.rstrip("_")
+        operands = args if name == function.overloadpacket.__name__ else _copied(args)
+        result = function(*args, **kwargs)
         touched = any(_address(value) in self.touched for value in _tensors((args, list(kwargs.values()))))
         for tensor in _tensors(result):
             inexact = self.is_inexact(name, tensor)
@@ -202,7 +224,7 @@ class _Pushed(TorchDispatchMode):
             if inexact or (touched and name in _ROUNDS and tensor.dtype.is_floating_point):
                 self.steps += 1
                 if self.group is not None and (self.steps - 1) % self.groups == self.group:
-                    self.push(tensor, name, function, args, kwargs)
+                    self.push(tensor, name, function, operands, kwargs)
         return result
 
     def is_inexact(self, name: str, result: torch.Tensor) -> bool:
@@ -237,6 +259,13 @@ class _Pushed(TorchDispatchMode):
             return result.double()
         wide = _first(wide)
         return wide if wide.shape == result.shape else result.double()
+
+
+def _copied(value):
+    """An op's arguments as they are before it changes them."""
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    return type(value)(map(_copied, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _first(value):

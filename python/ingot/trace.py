@@ -1,17 +1,19 @@
 """One element of a call, value by value: what Ingot's kernel computes beside what eager PyTorch does.
 
-The op's text is run once more with a note taken after every assignment, in eager PyTorch and in Ingot; there, the notes
-that are tensors become further results.
+The op's text is run once more with a note taken after every assignment and change in place, in eager PyTorch and in
+Ingot; there, the notes that are tensors become further results. Both run on copies of the arguments.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 
 import torch
 
 from .capture import Text, fail
+from .oracle import as_list, changes_of
 from .reference import as_module, compile_text, namespace
 
 _NOTES = "trace_notes"
@@ -27,7 +29,8 @@ class Row:
 
 
 def rows(op, text: Text, parameters, args, kwargs, at) -> list[Row]:
-    """The named values of the result's element `at`, in the order in which they are computed."""
+    """The named values of the element `at` of the first result, or of the first tensor that is changed where there is no
+    result, in the order in which they are computed."""
     names = [name for name, _, _ in parameters]
     noted, results = _run_eager(text, names, op, args, kwargs)
     index = _index(at, results[0].shape)
@@ -89,30 +92,34 @@ def _run_eager(text: Text, names, op, args, kwargs):
     module = _with_notes(text, names, None)
     variant = Text(ast.unparse(module), text.name, text.source_name)
     function = compile_text(variant, names, namespace())
-    bound = op.signature.bind(*args, **kwargs)
+    bound = op.signature.bind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     bound.apply_defaults()
+    changed = changes_of([value for value in bound.arguments.values() if isinstance(value, torch.Tensor)])
     with torch.no_grad():
         noted, result = function(*bound.args, **bound.kwargs)
-    return noted, list(result) if isinstance(result, (tuple, list)) else [result]
+    results = changed() if result is None else as_list(result)
+    if not results:
+        raise fail("the op returns nothing and changes nothing")
+    return noted, results
 
 
 def _run_ingot(op, text: Text, names, tensors: list[int], args, kwargs) -> dict:
     module = _with_notes(text, names, tensors)
     variant = type(op)(ast.unparse(module), name=text.name, numerics=op.numerics)
     with torch.no_grad():
-        values = variant(*args, **kwargs)
+        values = variant(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     return dict(zip(tensors, values if isinstance(values, tuple) else (values,)))
 
 
 def _with_notes(text: Text, names, tensors: list[int] | None) -> ast.Module:
-    """The text with a note after every assignment of the op's own def. It returns the notes and the result or, where
-    `tensors` says which of them are tensors, these alone."""
+    """The text with a note after every assignment and change of the op's own def. It returns the notes and the result
+    (None where it has none) or, where `tensors` says which of the notes are tensors, these alone."""
     module = as_module(text, names)
     for statement in module.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == text.name:
             statement.decorator_list = []
             notes = _Notes(tensors)
-            body = [new for old in statement.body for new in notes.statement(old)]
+            body = [new for old in [*statement.body, ast.Return(ast.Constant(None))] for new in notes.statement(old)]
             statement.body = [*ast.parse(f"{_NOTES} = []").body, *body]
     return ast.fix_missing_locations(module)
 
@@ -127,9 +134,8 @@ class _Notes:
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         if isinstance(node, ast.Return):
             return self.returned(node)
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            return [node, *(self.note(n.id, n.id) for t in targets for n in ast.walk(t) if _is_store(n))]
+        if names := _given_values(node):
+            return [node, *(self.note(name, name) for name in names)]
         for field in ("body", "orelse"):
             if not isinstance(node, ast.FunctionDef) and getattr(node, field, None):
                 setattr(node, field, [new for old in getattr(node, field) for new in self.statement(old)])
@@ -137,7 +143,7 @@ class _Notes:
 
     def returned(self, node: ast.Return) -> list[ast.stmt]:
         result = ast.parse("trace_result = 0").body[0]
-        result.value = node.value
+        result.value = node.value or ast.Constant(None)
         items = node.value.elts if isinstance(node.value, ast.Tuple) else None
         notes = (
             [self.note("returns", "trace_result")]
@@ -148,9 +154,28 @@ class _Notes:
 
     @staticmethod
     def note(name: str, value: str) -> ast.stmt:
-        return ast.parse(f"{_NOTES}.append(({name!r}, {value}))").body[0]
+        # As it is now: it may be changed in place later.
+        kept = f"{value}.clone() if isinstance({value}, Tensor) else {value}"
+        return ast.parse(f"{_NOTES}.append(({name!r}, {kept}))").body[0]
 
 
-def _is_store(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+def _given_values(node: ast.stmt) -> list[str]:
+    """The names that are worth something else after a statement."""
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [name for target in targets for name in _names_in(target)]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        return _names_in(node.value.func.value) if node.value.func.attr.endswith("_") else []
+    return []
+
+
+def _names_in(target: ast.expr) -> list[str]:
+    """`x` of x, of x[0] and of x[0].t(); each one of `x, y`."""
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [name for item in target.elts for name in _names_in(item)]
+    if isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):
+        return _names_in(target.value)
+    return _names_in(target.func) if isinstance(target, ast.Call) else []
 

@@ -160,14 +160,15 @@ class GraphRun {
 
   Array result(size_t number) {
     const ir::Result& result = graph_.results[number];
-    Array array(sizes(result.shape));
-    std::vector<int> written(array.data.size(), 0);
+    // Elements of no part keep what the parameter holds.
+    Array array = result.mutates ? arguments_[*result.mutates] : Array(sizes(result.shape));
+    std::vector<int> written(array.data.size(), result.mutates ? 1 : 0);
     for (const ir::Part& part : result.parts) {
       Array::for_each_index(sizes(part.domain), [&](const std::vector<int64_t>& index) {
         memo_.clear();
         const size_t at = array.offset(coordinates(part.store, index, {}));
         array.data[at] = value(part.node, index);
-        ++written[at];
+        if (!result.mutates) ++written[at];
       });
     }
     for (const int times : written) EXPECT_EQ(times, 1) << "an element is not written exactly once";

@@ -240,7 +240,8 @@ VIEWS = {
     "prelu": "F.prelu(x, x[0])", "outer": "torch.outer(x[0], x[1])", "cross": "torch.linalg.cross(x[:, :3], x[:, 3:])",
     "pixel_shuffle": "F.pixel_shuffle(cube.view(4, 3, 2), 2)", "broadcast_tensors": "torch.broadcast_tensors(x, x[0])[1]",
     "unfold": "x.unfold(1, 2, 2)", "scalar_tensor": "x * torch.scalar_tensor(2.5)", "tensor": "x * torch.tensor(2.5, device=x.device)",
-    "empty_like": "torch.zeros_like(x)", "new_zeros": "x + x.new_zeros(6)", "new_ones": "x + x.new_ones(6)",
+    "empty_like": "torch.empty_like(x).copy_(x)", "copy_": "(x * 1).copy_(x[0])",
+    "fill_": "(x * 1).fill_(2.5)", "zero_": "(x * 1).zero_()", "new_zeros": "x + x.new_zeros(6)", "new_ones": "x + x.new_ones(6)",
     "diff": "x.diff()", "get_default_dtype": "x * 2.0 if torch.get_default_dtype() == torch.float32 else x",
     "new_full": "x + x.new_full((6,), 2.0)",
 }  # fmt: skip

@@ -71,11 +71,31 @@ class Call:
 
     @property
     def op(self) -> ingot.Op:
-        return _op(f"def f({', '.join(_NAMES[: len(self.tensors)])}):\n    return {self.text}\n")
+        return self.op_of(f"return {self.text}")
+
+    def op_of(self, statement: str) -> ingot.Op:
+        return _op(f"def f({', '.join(_NAMES[: len(self.tensors)])}):\n    {statement}\n")
+
+    def run(self) -> torch.Tensor | tuple:
+        return self.op(*self.tensors)
 
     def __str__(self) -> str:
         tensors = ", ".join(f"{str(t.dtype)[6:]}{list(t.shape)}{_strides(t)}" for t in self.tensors)
         return f"{self.text} of {tensors}"
+
+
+class InPlaceCall(Call):
+    """`text` changes the first tensor, which is the result."""
+
+    @property
+    def op(self) -> ingot.Op:
+        return self.op_of(self.text)
+
+    def run(self) -> torch.Tensor:
+        changed, *rest = self.tensors
+        changed = changed.clone()
+        self.op(changed, *rest)
+        return changed
 
 
 _NAMES = "abcdeghijk"  # f is the function's
@@ -138,9 +158,43 @@ def _holds_tensors(value) -> bool:
     return isinstance(value, (tuple, list)) and any(isinstance(item, torch.Tensor) for item in value)
 
 
+def in_place(entry: str, dtype: torch.dtype, device: str) -> typing.Iterator[InPlaceCall]:
+    """The samples on the variant of an entry that changes its first argument, those that PyTorch refuses among them."""
+    info = OP_DB[entry]
+    for sample in info.sample_inputs(device, dtype):
+        if not isinstance(sample.input, torch.Tensor):
+            continue
+        tensors, arguments, keywords = _spelled(entry, sample)
+
+        def eager(first, *rest, sample=sample):
+            changed = first.clone()
+            args, kwargs = _replaced(sample, [changed, *rest])
+            info.inplace_variant(*args, **kwargs)
+            return changed
+
+        if hasattr(torch.Tensor, f"{info.name}_"):
+            text = f"{arguments[0]}.{info.name}_({', '.join(arguments[1:] + keywords)})"
+        else:
+            text = f"torch.{info.name}({', '.join([*arguments, *keywords, 'inplace=True'])})"
+        yield InPlaceCall(entry, dtype, text, tensors, eager)
+
+
 def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
     """Raises ValueError where an argument is neither a tensor nor has a literal."""
     info = OP_DB[entry]
+    tensors, arguments, keywords = _spelled(entry, sample)
+
+    def eager(*given):
+        args, kwargs = _replaced(sample, given)
+        if info.name in _OPERATORS:  # Tensor.__rdiv__ itself is another formula than division, and nobody's
+            return _OPERATORS[info.name][1](args[1], args[0])
+        return info.op(*args, **kwargs)
+
+    return Call(entry, dtype, _text(info, arguments, keywords), tensors, eager)
+
+
+def _spelled(entry: str, sample) -> tuple[list[torch.Tensor], list[str], list[str]]:
+    """A sample's tensors, and its arguments and its keywords as text."""
     tensors: list[torch.Tensor] = []
 
     def spelled(value) -> str:
@@ -157,23 +211,20 @@ def call_of(entry: str, dtype: torch.dtype, sample) -> Call:
         return text
 
     arguments = [spelled(sample.input), *map(spelled, sample.args)]
-    keywords = [f"{name}={spelled(value)}" for name, value in sample.kwargs.items()]
+    return tensors, arguments, [f"{name}={spelled(value)}" for name, value in sample.kwargs.items()]
 
-    def eager(*given):
-        rest = iter(given)
 
-        def replaced(value):
-            if _holds_tensors(value):
-                return [replaced(item) for item in value]
-            return next(rest) if isinstance(value, torch.Tensor) else value
+def _replaced(sample, given) -> tuple[list, dict]:
+    """A sample's arguments and keywords with other tensors in place of its own."""
+    rest = iter(given)
 
-        args = [replaced(sample.input), *map(replaced, sample.args)]
-        kwargs = {name: replaced(value) for name, value in sample.kwargs.items()}
-        if info.name in _OPERATORS:  # Tensor.__rdiv__ itself is another formula than division, and nobody's
-            return _OPERATORS[info.name][1](args[1], args[0])
-        return info.op(*args, **kwargs)
+    def replaced(value):
+        if _holds_tensors(value):
+            return [replaced(item) for item in value]
+        return next(rest) if isinstance(value, torch.Tensor) else value
 
-    return Call(entry, dtype, _text(info, arguments, keywords), tensors, eager)
+    args = [replaced(sample.input), *map(replaced, sample.args)]
+    return args, {name: replaced(value) for name, value in sample.kwargs.items()}
 
 
 def _text(info, arguments: list[str], keywords: list[str]) -> str:

@@ -29,3 +29,6 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "lcm": {"lcm(2, a)": "a number for the first tensor"},
     "ldexp": {"ldexp(2, a)": "a number for the first tensor"},
 }
+
+# The same for what changes its first argument.
+KNOWN_IN_PLACE: dict[str, dict[str, str]] = {}

@@ -25,7 +25,7 @@ ROWS = [
     ("def f(x):\n    if ¦x > 0:\n        return x\n    return -x", "x=f32:3", "where"),
     ("def f(x):\n    return ¦x if x > 0 else -x", "x=f32:3", "where"),
     ("def f(x):\n    while True:\n        x = ¦x + 1\n    return x", "x=f32:3", "nodes.*loops are unrolled"),
-    ("def f(x):\n    ¦x[0] = 1\n    return x", "x=f32:3", "in place|assign"),
+    ("def f(x):\n    x[0] = 1\n    return ¦x", "x=f32:3", "`x` is changed in place"),
     ("def f(x):\n    return ¦{'a', x}", "x=f32:3", "sets"),
     ("def f(x):\n    return ¦{'a': x}", "x=f32:3", "dict"),
     ("def f(x):\n    ¦try:\n        return x\n    except ValueError:\n        return x", "x=f32:3", "try"),
@@ -45,7 +45,7 @@ ROWS = [
     ("def f(x):\n    return torch.¦reluu(x)", "x=f32:3", "reluu.*`relu`"),
     ("def f(x):\n    return x.¦clampp(0)", "x=f32:3", "clampp.*`clamp`"),
     ("def f(x):\n    return x + ¦scale", "x=f32:3", "`scale`"),
-    ("def f(x):\n    return x.¦relu_()", "x=f32:3", "in place"),
+    ("def f(x):\n    return ¦x.relu_()", "x=f32:3", "`x` is changed in place"),
     # Calls inside the text
     ("def f(x):\n    return ¦maximum(x)", "x=f32:3", "maximum.*(other|argument|b)"),
     ("def f(x):\n    return ¦relu(x, x, x)", "x=f32:3", "relu.*argument"),

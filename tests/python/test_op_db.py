@@ -4,12 +4,13 @@ INGOT_OP_DB=reference takes the reference inputs too, which are many and large: 
 fail stands in op_db_known.py; an entry there that is not needed any more is a failure as well.
 """
 
+import itertools
 import os
 
 import pytest
 import torch
-from op_db import ENTRIES, OP_DB, dtypes_of, errors, is_spelled, samples
-from op_db_known import ACCEPTED, DTYPES_TO_COME, KNOWN, NAMES_TO_COME
+from op_db import ENTRIES, OP_DB, dtypes_of, errors, in_place, is_spelled, samples
+from op_db_known import ACCEPTED, DTYPES_TO_COME, KNOWN, KNOWN_IN_PLACE, NAMES_TO_COME
 
 import ingot
 from ingot.oracle import judge
@@ -18,6 +19,7 @@ REFERENCE = os.environ.get("INGOT_OP_DB") == "reference"
 LANGUAGE = {s for name in ingot.language() for s in (name.name, *name.aliases)}
 RUN = [entry for entry in ENTRIES if entry not in NAMES_TO_COME]
 LINES_OF_A_FAILURE = 12
+IN_PLACE_DTYPES = {torch.float32, torch.float16, torch.int64, torch.bool}  # what is special in place is what is kept
 
 
 def test_the_list_is_whole():
@@ -43,7 +45,7 @@ def is_to_come(call) -> bool:
 def complaint(call) -> str:
     """What is wrong with Ingot's result; nothing if it is PyTorch's."""
     try:
-        result = call.op(*call.tensors)
+        result = call.run()
     except ingot.Error as error:
         return error.message
     verdict = judge(call.eager, call.tensors, {}, result)
@@ -80,13 +82,30 @@ def is_refused(call) -> bool:
     return False  # what was wrong is no argument of a call of ours, such as out=
 
 
+@pytest.mark.parametrize("entry", [entry for entry in RUN if OP_DB[entry].inplace_variant])
+def test_in_place(entry, device):
+    calls = [call for dtype in dtypes_of(entry, device) if dtype in IN_PLACE_DTYPES for call in in_place(entry, dtype, device)]
+    refused = list(filter(is_refused, calls))
+    allowed = list(itertools.filterfalse(is_refused, calls))
+    try:
+        ingot.prepare_all((call.op, call.tensors) for call in allowed)
+    except ingot.Error:
+        pass  # the call itself says it
+    lines = [f"{call}: {message}" for call in allowed if (message := complaint(call))]
+    lines += [f"{call}: PyTorch refuses it" for call in filter(is_accepted, refused)]
+    check_known(lines, KNOWN_IN_PLACE.get(entry, {}))
+
+
+def is_accepted(call) -> bool:
+    try:
+        call.run()
+    except ingot.Error as error:
+        assert error.fault == "author", error
+        return False
+    return True
+
+
 @pytest.mark.parametrize("entry", [entry for entry in RUN if OP_DB[entry].error_inputs_func])
 def test_error_inputs(entry, device):
-    accepted = []
-    for call in filter(is_refused, errors(entry, device)):
-        try:
-            call.op(*call.tensors)
-            accepted.append(f"{call}: PyTorch refuses it")
-        except ingot.Error as error:
-            assert error.fault == "author", error
+    accepted = [f"{call}: PyTorch refuses it" for call in filter(is_refused, errors(entry, device)) if is_accepted(call)]
     check_known(accepted, ACCEPTED.get(entry, {}))

@@ -1,0 +1,183 @@
+#include "frontend/tensor/in_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "frontend/tensor/indexing.h"
+#include "frontend/tensor/memory.h"
+#include "frontend/tensor/overlap.h"
+#include "frontend/tensor/pointwise.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/views.h"
+
+namespace ingot::frontend {
+namespace {
+
+/// A dtype as eager's messages call it.
+std::string_view eager_name(ir::DType type) {
+  switch (type) {
+    case ir::DType::Bool:
+      return "Bool";
+    case ir::DType::U8:
+      return "Byte";
+    case ir::DType::I8:
+      return "Char";
+    case ir::DType::I16:
+      return "Short";
+    case ir::DType::I32:
+      return "Int";
+    case ir::DType::I64:
+      return "Long";
+    case ir::DType::F16:
+      return "Half";
+    case ir::DType::BF16:
+      return "BFloat16";
+    case ir::DType::F32:
+      return "Float";
+    case ir::DType::F64:
+      return "Double";
+    default:
+      return name_of(type);
+  }
+}
+
+/// Values broadcast to the shape of `x`, which does not grow.
+Tensor fitted(Builder& builder, const Tensor& x, const Tensor& values) {
+  const std::array<Shape, 2> shapes{shape_of(builder, x), shape_of(builder, values)};
+  const Shape& shape = shapes[0];
+  const Shape common = broadcast_shapes(builder, shapes);
+  bool grows = common.size() > shape.size();
+  for (size_t d = 0; !grows && d < shape.size(); ++d) grows = is_one(builder, shape[d]) && not_one(builder, common[d]);
+  if (grows) {
+    builder.fail(fmt::format("output with shape {} doesn't match the broadcast shape {}", print_shape(builder, shape),
+                             print_shape(builder, common)),
+                 "an op in place keeps the shape of its tensor: make a new one");
+  }
+  for (size_t d = 0; d < shape.size(); ++d) {
+    builder.require(ir::Condition::Kind::Equal, shape[d], common[d],
+                    fmt::format("output with size {{0}} doesn't match the broadcast size {{1}} at dimension {}", d));
+  }
+  return expanded(builder, values, shape);
+}
+
+Tensor in_dtype(Builder& builder, const Value& value, ir::DType type) {
+  if (value.is_number()) {
+    Tensor number = number_tensor(builder, value.number(), type, NumberCast::Checked);
+    number.layout = record_contiguous(builder, {});
+    return number;
+  }
+  const Tensor& tensor = *value.tensor();
+  return tensor.dtype == type ? tensor : cast(builder, tensor, type);
+}
+
+/// What was computed on the GPU is not written to a CPU scalar.
+void require_device(Builder& builder, const Tensor& to, const Tensor& values) {
+  if (!to.on_host || values.on_host) return;
+  builder.fail("a CUDA tensor is written into a CPU tensor, in place", "an op runs on one device: make a new tensor");
+}
+
+/// What an op gives is of no category above that of the tensor that it changes.
+void require_castable(Builder& builder, const Tensor& to, ir::DType type) {
+  if (ir::category(type) <= ir::category(to.dtype)) return;
+  builder.fail(
+      fmt::format("result type {} can't be cast to the desired output type {}", eager_name(type), eager_name(to.dtype)),
+      "an op in place keeps the dtype of its tensor: make a new one");
+}
+
+void require_assignable(Builder& builder, const Value& x, const Value& value) {
+  if (value.is_tensor() || value.is_number()) return;
+  builder.fail(fmt::format("can't assign {} to {}", describe(value), describe(x)), "assign a tensor or a number");
+}
+
+std::vector<Value> items_of(const Value& index) { return index.is<Tuple>() ? *index.items() : std::vector{index}; }
+
+/// A mask over the first dims of `x`, as one of x's rank.
+Tensor aligned_mask(Builder& builder, const Tensor& x, const Value& index) {
+  Tensor mask = *items_of(index).front().tensor();
+  const Shape sizes = shape_of(builder, mask), shape = shape_of(builder, x);
+  if (sizes.size() > shape.size()) {
+    builder.fail(
+        fmt::format("too many indices for a tensor of dimension {}: the mask has {}", shape.size(), sizes.size()));
+  }
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    builder.require(ir::Condition::Kind::Equal, sizes[d], shape[d],
+                    fmt::format("the shape of the mask ({{0}}) at index {} does not match that of the indexed tensor "
+                                "({{1}})",
+                                d));
+  }
+  while (mask.rank() < x.rank()) mask = unsqueeze(builder, mask, mask.rank());
+  return mask;
+}
+
+/// x[mask] = values, of x's shape or one number.
+void write_masked(Builder& builder, const Value& x, const Value& mask, const Value& given) {
+  const Tensor to = *x.tensor();
+  const Value values = in_dtype(builder, given, to.dtype), chosen = aligned_mask(builder, to, mask);
+  const std::array<Value, 2> operands{mask, values};
+  write_in_place(builder, x, where(builder, chosen, values, to), operands);
+}
+
+}  // namespace
+
+void write_in_place(Builder& builder, const Value& x, const Value& result, std::span<const Value> operands) {
+  if (!x.is_tensor()) builder.fail(fmt::format("{} is not changed in place", describe(x)), "tensors are");
+  const Tensor to = *x.tensor(), values = *result.tensor();
+  for (const Value& operand : operands) {
+    if (const Tensor* read = operand.tensor()) refuse_overlap(builder, to, *read);
+  }
+  require_device(builder, to, values);
+  const Tensor shaped = fitted(builder, to, values);
+  require_castable(builder, to, values.dtype);
+  write(builder, to, in_dtype(builder, shaped, to.dtype));
+}
+
+void copy_in_place(Builder& builder, const Value& x, const Value& source) {
+  require_assignable(builder, x, source);
+  const Tensor to = *x.tensor();
+  if (const Tensor* read = source.tensor()) {
+    refuse_overlap(builder, to, *read);
+    require_device(builder, to, *read);
+  }
+  write(builder, to, fitted(builder, to, in_dtype(builder, source, to.dtype)));
+}
+
+bool is_mask(const Value& index) {
+  const std::vector<Value> items = items_of(index);
+  const Tensor* mask = items.size() == 1 ? items.front().tensor() : nullptr;
+  return mask && mask->dtype == ir::DType::Bool;
+}
+
+void require_view_index(Builder& builder, const Value& index) {
+  if (std::ranges::none_of(items_of(index), [](const Value& item) { return item.is_tensor(); })) return;
+  builder.fail("assignment at an index that is a tensor is not in the language, but for a single mask",
+               "choose element by element with where(mask, a, b)");
+}
+
+void change_masked(Builder& builder, const Value& x, const Value& mask, const Value& result) {
+  require_castable(builder, *x.tensor(), result.tensor()->dtype);
+  write_masked(builder, x, mask, result);
+}
+
+void tensor_setitem(Builder& builder, const Value& x, const Value& index, const Value& value) {
+  require_assignable(builder, x, value);
+  if (is_mask(index)) {
+    if (value.is_tensor() && value.tensor()->rank() > 0) {
+      builder.fail("the values that a mask takes must be one: a number or a 0-dim tensor",
+                   "choose element by element with where(mask, values, x)");
+    }
+    return write_masked(builder, x, index, value);
+  }
+  require_view_index(builder, index);
+  const Value part = tensor_getitem(builder, x, index);
+  if (!value.is_tensor()) return copy_in_place(builder, part, value);
+  // Leading dims of size 1 are left out, as eager does.
+  Tensor source = *value.tensor();
+  while (source.rank() > part.tensor()->rank() && is_one(builder, shape_of(builder, source).front())) {
+    source = select(builder, source, 0, builder.integer(0));
+  }
+  copy_in_place(builder, part, source);
+}
+
+}  // namespace ingot::frontend

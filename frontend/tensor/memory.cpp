@@ -1,0 +1,247 @@
+#include "frontend/tensor/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "frontend/tensor/promotion.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/tensors.h"
+
+namespace ingot::frontend {
+namespace {
+
+Tensor seen(Builder& builder, const View& view, const Tensor& base) {
+  switch (view.kind) {
+    case View::Kind::Permute:
+      return permuted(builder, base, view.order);
+    case View::Kind::Unsqueeze:
+      return unsqueezed(builder, base, view.dim);
+    case View::Kind::Select:
+      return selected(builder, base, view.dim, view.start);
+    case View::Kind::Slice:
+      return sliced(builder, base, view.dim, view.start, view.length, view.step);
+    case View::Kind::Expand:
+      return expanded(builder, base, view.shape);
+    case View::Kind::Reshape:
+      return reshaped(builder, base, view.shape);
+    case View::Kind::Bitcast:
+      return bitcast(builder, base, view.dtype);
+  }
+  throw_internal("a view of no kind");
+}
+
+/// A tensor with the coordinates [start, start + length) of a dim replaced.
+Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId start, ir::HostId length,
+                const Tensor& part) {
+  ir::HostPool& host = builder.graph.host;
+  const ir::HostId end = host.add(start, length), rest = host.sub(shape_of(builder, base)[dim], end);
+  std::vector<Tensor> pieces;
+  if (!host.is_int(start, 0)) pieces.push_back(sliced(builder, base, dim, builder.integer(0), start, 1));
+  pieces.push_back(part);
+  if (!host.is_int(rest, 0)) pieces.push_back(sliced(builder, base, dim, end, rest, 1));
+  return pieces.size() == 1 ? part : concatenated(builder, pieces, dim);
+}
+
+/// The same for every step-th coordinate, one by one.
+Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const Tensor& part) {
+  constexpr int64_t kMost = 32;
+  ir::HostPool& host = builder.graph.host;
+  const int64_t count = builder.static_number(slice.length).as_int();
+  if (count > kMost) {
+    builder.fail(fmt::format("a slice in steps of {} is written in place, at {} places", slice.step, count),
+                 fmt::format("more than {} are not in the language: choose with where(mask, a, b)", kMost));
+  }
+  const ir::HostId one = builder.integer(1);
+  for (int64_t i = 0; i < count; ++i) {
+    const ir::HostId at = host.add(slice.start, builder.integer(i * slice.step));
+    base = replaced(builder, base, slice.dim, at, one, sliced(builder, part, slice.dim, builder.integer(i), one, 1));
+  }
+  return base;
+}
+
+Tensor unexpanded(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
+  const Shape shape = shape_of(builder, base);
+  Tensor result = part;
+  while (result.rank() > shape.size() && is_one(builder, shape_of(builder, result).front())) {
+    result = selected(builder, result, 0, builder.integer(0));
+  }
+  if (same_shape(builder, shape_of(builder, result), shape)) return result;
+  builder.fail(
+      fmt::format("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                  "location. It was expanded to {}",
+                  print_shape(builder, view.shape)),
+      "clone() the tensor before performing the operation");
+}
+
+/// `base` after what `view` sees of it has become `part`.
+Tensor written(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
+  switch (view.kind) {
+    case View::Kind::Permute: {
+      std::vector<size_t> inverse(view.order.size());
+      for (size_t i = 0; i < inverse.size(); ++i) inverse[view.order[i]] = i;
+      return permuted(builder, part, inverse);
+    }
+    case View::Kind::Unsqueeze:
+      return selected(builder, part, view.dim, builder.integer(0));
+    case View::Kind::Select:
+      return replaced(builder, base, view.dim, view.start, builder.integer(1), unsqueezed(builder, part, view.dim));
+    case View::Kind::Slice:
+      if (view.step != 1) return replaced_in_steps(builder, base, view, part);
+      return replaced(builder, base, view.dim, view.start, view.length, part);
+    case View::Kind::Expand:
+      return unexpanded(builder, view, base, part);
+    case View::Kind::Reshape:
+      return reshaped(builder, part, shape_of(builder, base));
+    case View::Kind::Bitcast:
+      return bitcast(builder, part, base.dtype);
+  }
+  throw_internal("a view of no kind");
+}
+
+/// Sources of loads from here on are no parameters.
+constexpr uint32_t kFirstUnwritten = 0x8000'0000;
+
+/// A chain of views is freed link by link.
+constexpr uint32_t kMostViews = 2000;
+
+constexpr const char* kUnclearHint =
+    "reshape, flatten and contiguous copy or share memory as strides will have it, and nothing is written through "
+    "diagonal, unfold and x[tensor]: write .clone() for a copy, .view(…) to share";
+
+/// After a write: nobody knows what is in the memory that may be this one.
+void make_others_unclear(Builder& builder, Memory& memory) {
+  if (!memory.candidates) return;
+  for (const std::weak_ptr<Memory>& candidate : *memory.candidates) {
+    const std::shared_ptr<Memory> other = candidate.lock();
+    if (!other || other.get() == &memory) continue;
+    if (other->param) {
+      builder.fail(fmt::format("this is changed in place, and may be in the memory of `{}` or a copy",
+                               builder.graph.params[*other->param].name),
+                   kUnclearHint);
+    }
+    other->is_unclear = true;
+    ++other->version;
+  }
+}
+
+}  // namespace
+
+Placement new_memory(const Builder& builder, uint32_t step) {
+  if (builder.native) return {};
+  return {step, std::make_shared<Memory>(builder), {}, 0};
+}
+
+Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param) {
+  Placement placement = new_memory(builder, step);
+  placement.memory->param = param;
+  return placement;
+}
+
+Placement unclear_memory(const Builder& builder, uint32_t step, const Placement& other) {
+  Placement placement = new_memory(builder, step);
+  if (!placement.memory || !other.memory) return placement;
+  auto& candidates = other.memory->candidates;
+  if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Memory>>>(1, other.memory);
+  if (std::has_single_bit(candidates->size())) {  // now and then
+    std::erase_if(*candidates, [](const auto& gone) { return gone.expired(); });
+  }
+  candidates->push_back(placement.memory);
+  placement.memory->candidates = candidates;
+  return placement;
+}
+
+Placement view_memory(const Tensor& x, uint32_t step, View view) {
+  if (!x.layout.memory) return {step, {}, {}, 0};
+  keep_contents(x);
+  view.of = x.layout.view;
+  view.depth = view.of ? view.of->depth + 1 : 1;
+  if (view.depth > kMostViews) {
+    x.layout.memory->builder.fail(fmt::format("a view of a view, and so on {} times", kMostViews),
+                                  "clone() one of them");
+  }
+  return {step, x.layout.memory, std::make_shared<const View>(std::move(view)), x.layout.version};
+}
+
+Views views_of(const Placement& placement) {
+  Views views;
+  for (const View* view = placement.view.get(); view; view = view->of.get()) views.push_back(view);
+  std::ranges::reverse(views);
+  return views;
+}
+
+Tensor contents_through(Builder& builder, const Memory& memory, std::span<const View* const> views) {
+  Tensor tensor = *memory.contents;
+  for (const View* view : views) tensor = seen(builder, *view, tensor);
+  return tensor;
+}
+
+void keep_contents(const Tensor& tensor) {
+  Memory* memory = tensor.layout.memory.get();
+  if (!memory || memory->contents || tensor.layout.view) return;
+  auto contents = std::make_shared<Tensor>(tensor);
+  contents->layout.memory.reset();
+  memory->contents = std::move(contents);
+}
+
+bool is_stale(const Tensor& tensor) {
+  return tensor.layout.memory && tensor.layout.version != tensor.layout.memory->version;
+}
+
+void read_again(Tensor& tensor) {
+  const Placement placement = tensor.layout;
+  Memory& memory = *placement.memory;
+  if (memory.is_unclear) {
+    memory.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
+  }
+  tensor = contents_through(memory.builder, memory, views_of(placement));
+  tensor.layout = placement;
+  tensor.layout.version = memory.version;
+}
+
+void write(Builder& builder, const Tensor& to, const Tensor& values) {
+  const Placement place = to.layout;
+  if (!place.memory) throw_internal("a tensor is written that lies nowhere");
+  const Views chain = views_of(place);
+  std::vector<Tensor> bases{*place.memory->contents};
+  for (const View* view : chain) bases.push_back(seen(builder, *view, bases.back()));
+  Tensor now = values;
+  for (size_t i = chain.size(); i-- > 0;) now = written(builder, *chain[i], bases[i], now);
+  now.layout = place.memory->contents->layout;
+  now.on_host = place.memory->contents->on_host;
+  place.memory->contents = std::make_shared<const Tensor>(std::move(now));
+  ++place.memory->version;
+  make_others_unclear(builder, *place.memory);
+}
+
+// It is a load of a parameter that does not exist, one for each tensor, so that views of it leave it as it is.
+
+ir::NodeId unwritten_node(Builder& builder, ir::DType type) {
+  ir::Access access;
+  access.source.index = kFirstUnwritten + static_cast<uint32_t>(builder.graph.count());
+  return builder.placed(builder.graph.load(type, std::move(access)));
+}
+
+void refuse_unwritten(Builder& builder) {
+  const ir::Graph& graph = builder.graph;
+  const std::vector<bool> live = graph.live();
+  for (uint32_t i = 0; i < live.size(); ++i) {
+    const ir::NodeId id{i};
+    const bool is_load = graph[id].op == ir::Op::Load || graph[id].op == ir::Op::Gather;
+    if (!live[i] || !is_load || graph.access(id).source.index < kFirstUnwritten) continue;
+    const std::vector<std::string>& names = graph.names(id);
+    const Diagnostics::At at(builder.diagnostics, graph.span(id));
+    builder.fail(fmt::format("elements of {} are read that were never given a value",
+                             names.empty() ? "empty_like" : fmt::format("`{}`", names.back())),
+                 "zeros_like gives them one");
+  }
+}
+
+std::optional<uint32_t> mutated_parameter(const Value& value) {
+  if (!value.is_tensor()) return std::nullopt;
+  const std::shared_ptr<Memory>& memory = value.as<std::shared_ptr<Tensor>>()->layout.memory;
+  return memory && memory->version > 0 ? memory->param : std::nullopt;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/tensor/builder.h"
+
+// The account of eager's memory, beside that of its strides (layouts.h): which tensors share elements, so that an op in
+// place reaches all of them. Nodes are never changed. What is written is the contents of a memory, as a new tensor made
+// of the old one and of what is written; every tensor that lies there reads its values again when they are next asked
+// for. Inside a native library function there is no such account.
+
+namespace ingot::frontend {
+
+/// How a tensor reads another one, of which it is a view.
+struct View {
+  enum class Kind : uint8_t { Permute, Unsqueeze, Select, Slice, Expand, Reshape, Bitcast } kind;
+  size_t dim = 0;                       ///< Unsqueeze, Select, Slice
+  ir::HostId start = {}, length = {};   ///< Select (its index), Slice
+  int64_t step = 1;                     ///< Slice
+  std::vector<size_t> order = {};       ///< Permute
+  Shape shape = {};                     ///< Expand, Reshape
+  ir::DType dtype = ir::DType::F32;     ///< Bitcast
+  uint32_t depth = 1;                   ///< how many views it is made of
+  std::shared_ptr<const View> of = {};  ///< the view that is viewed; none: all of the memory
+};
+
+/// What eager allocates for a tensor that is no view.
+struct Memory {
+  explicit Memory(const Builder& maker) : builder(maker) {}
+
+  Builder builder;                         ///< reads again where there is none at hand
+  std::optional<uint32_t> param = {};      ///< whose memory it is
+  std::shared_ptr<const Tensor> contents;  ///< none while nothing lies there
+  uint64_t version = 0;                    ///< how often it was written
+  /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
+  std::shared_ptr<std::vector<std::weak_ptr<Memory>>> candidates = {};
+  /// Whether memory that may be this one was written: then nobody knows what is here.
+  bool is_unclear = false;
+};
+
+/// Of a tensor in memory of its own.
+Placement new_memory(const Builder& builder, uint32_t step);
+/// Of a parameter.
+Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
+/// Of a tensor that is a view of `other` or a copy, which its strides will say.
+Placement unclear_memory(const Builder& builder, uint32_t step, const Placement& other);
+/// Of a view of `x`.
+Placement view_memory(const Tensor& x, uint32_t step, View view);
+
+using Views = std::vector<const View*>;
+/// The views that lead from a memory to a tensor in it.
+Views views_of(const Placement& placement);
+/// What lies in a memory, seen through views.
+Tensor contents_through(Builder& builder, const Memory& memory, std::span<const View* const> views);
+
+/// Makes the values of a tensor with memory of its own those that lie there, unless something lies there already.
+void keep_contents(const Tensor& tensor);
+bool is_stale(const Tensor& tensor);
+void read_again(Tensor& tensor);
+
+/// Puts values where a tensor lies. They are of its dtype and shape.
+void write(Builder& builder, const Tensor& to, const Tensor& values);
+
+/// A value that nothing gave, for elements that are to be written.
+ir::NodeId unwritten_node(Builder& builder, ir::DType type);
+/// Fails where a result of the graph depends on such a value.
+void refuse_unwritten(Builder& builder);
+
+/// The parameter whose memory the tensor lies in, if an op in place has written to it.
+std::optional<uint32_t> mutated_parameter(const Value& value);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,156 @@
+#include "frontend/tensor/overlap.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "frontend/tensor/memory.h"
+#include "frontend/tensor/shapes.h"
+
+// What two tensors in one memory have in common. Eager refuses tensors whose extents meet where both are dense, and
+// lets the others pass to whatever its loop makes of them; here only what is known to come out right passes.
+
+namespace ingot::frontend {
+namespace {
+
+/// start, start + step, …: `length` coordinates of a dim. The step of a single one is 0.
+struct Range {
+  ir::HostId start;
+  int64_t step;
+  ir::HostId length;
+};
+
+/// The part of a tensor that views of it see, where that is a box.
+struct Region {
+  std::vector<Range> ranges;  ///< one for each dim of the tensor
+  std::vector<std::optional<size_t>>
+      dims;  ///< of the view: which of the tensor's dims each is; none: a dim of no steps
+};
+
+Region whole_region(Builder& builder, const Shape& shape) {
+  Region region;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    region.ranges.push_back({builder.integer(0), 1, shape[d]});
+    region.dims.emplace_back(d);
+  }
+  return region;
+}
+
+void narrow(Builder& builder, Region& region, const View& view, ir::HostId length) {
+  const std::optional<size_t> dim = region.dims[view.dim];
+  if (!dim) return;
+  ir::HostPool& host = builder.graph.host;
+  Range& range = region.ranges[*dim];
+  range.start = host.add(range.start, host.mul(view.start, builder.integer(range.step)));
+  range.step *= view.kind == View::Kind::Select ? 0 : view.step;
+  range.length = length;
+}
+
+/// Whether what the view sees of a box is a box; then `region` is that.
+bool follow(Builder& builder, Region& region, const View& view) {
+  const auto at = region.dims.begin() + static_cast<ptrdiff_t>(view.dim);
+  switch (view.kind) {
+    case View::Kind::Permute: {
+      const auto before = region.dims;
+      for (size_t d = 0; d < view.order.size(); ++d) region.dims[d] = before[view.order[d]];
+      return true;
+    }
+    case View::Kind::Unsqueeze:
+      region.dims.insert(at, std::nullopt);
+      return true;
+    case View::Kind::Select:
+      narrow(builder, region, view, builder.integer(1));
+      region.dims.erase(at);
+      return true;
+    case View::Kind::Slice:
+      narrow(builder, region, view, view.length);
+      return true;
+    case View::Kind::Expand:
+      region.dims.insert(region.dims.begin(), view.shape.size() - region.dims.size(), std::nullopt);
+      return true;
+    case View::Kind::Reshape:
+    case View::Kind::Bitcast:
+      return false;
+  }
+  throw_internal("a view of no kind");
+}
+
+std::optional<Region> region_of(Builder& builder, const Shape& shape, std::span<const View* const> views) {
+  Region region = whole_region(builder, shape);
+  for (const View* view : views) {
+    if (!follow(builder, region, *view)) return std::nullopt;
+  }
+  return region;
+}
+
+bool same_range(const ir::HostPool& host, const Range& a, const Range& b) {
+  return a.step == b.step && host.same(a.start, b.start) && host.same(a.length, b.length);
+}
+
+/// Whether no coordinate is known to be in both: one ends before the other begins, or their steps never meet.
+bool are_apart(Builder& builder, const Range& a, const Range& b) {
+  ir::HostPool& host = builder.graph.host;
+  const ir::HostId distance = host.resolve(host.sub(b.start, a.start));
+  if (host.is_constant(distance)) {
+    const int64_t apart = host.value(distance).as_int(), step = std::gcd(a.step, b.step);
+    if (step == 0 ? apart != 0 : apart % step != 0) return true;
+  }
+  const auto is_before = [&](const Range& low, const Range& high) {
+    const ir::HostId steps = host.sub(low.length, builder.integer(1));
+    const ir::HostId last = host.add(low.start, host.mul(steps, builder.integer(low.step)));
+    return host.known_nonnegative(host.sub(host.sub(high.start, last), builder.integer(1)));
+  };
+  return is_before(a, b) || is_before(b, a);
+}
+
+bool same_view(const Builder& builder, const View& a, const View& b) {
+  const ir::HostPool& host = builder.graph.host;
+  if (&a == &b) return true;
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case View::Kind::Permute:
+      return a.order == b.order;
+    case View::Kind::Unsqueeze:
+      return a.dim == b.dim;
+    case View::Kind::Select:
+      return a.dim == b.dim && host.same(a.start, b.start);
+    case View::Kind::Slice:
+      return a.dim == b.dim && a.step == b.step && host.same(a.start, b.start) && host.same(a.length, b.length);
+    case View::Kind::Expand:
+    case View::Kind::Reshape:
+      return same_shape(builder, a.shape, b.shape);
+    case View::Kind::Bitcast:
+      return a.dtype == b.dtype;
+  }
+  throw_internal("a view of no kind");
+}
+
+/// Whether `read` is known to have none of the elements of `written`, or each at its own place.
+bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read) {
+  if (!read.layout.memory || read.layout.memory != written.layout.memory) return true;
+  const Views of_written = views_of(written.layout), of_read = views_of(read.layout);
+  const auto same = [&](const View* a, const View* b) { return same_view(builder, *a, *b); };
+  const auto common = std::ranges::mismatch(of_written, of_read, same);
+  if (common.in1 == of_written.end() && common.in2 == of_read.end()) return true;
+  const Shape shape =
+      shape_of(builder, contents_through(builder, *written.layout.memory, {of_written.begin(), common.in1}));
+  const auto a = region_of(builder, shape, {common.in1, of_written.end()});
+  const auto b = region_of(builder, shape, {common.in2, of_read.end()});
+  if (!a || !b) return false;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (are_apart(builder, a->ranges[d], b->ranges[d])) return true;
+  }
+  const auto equal = [&](const Range& x, const Range& y) { return same_range(builder.graph.host, x, y); };
+  return a->dims == b->dims && std::ranges::equal(a->ranges, b->ranges, equal);
+}
+
+}  // namespace
+
+void refuse_overlap(Builder& builder, const Tensor& written, const Tensor& read) {
+  if (are_compatible(builder, written, read)) return;
+  builder.fail(
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+      "location",
+      "clone() the tensor that is read before performing the operation");
+}
+
+}  // namespace ingot::frontend

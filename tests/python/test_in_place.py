@@ -1,0 +1,335 @@
+"""Ops in place against eager PyTorch, which runs the same text: values, dtypes, strides, versions, what is shared."""
+
+import copy
+import os
+import random
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from in_place_by_hand import PROGRAMS as BY_HAND
+from in_place_programs import Program, Writer
+from names_table import BINARY, CASTS, MORE_VIEWS, TERNARY, TO_COME, UNARY, VIEWS
+
+import ingot
+from ingot.oracle import functional, judge
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*on expanded tensors is deprecated")
+
+SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
+PROGRAMS, MOST_LINES, MOST_REFUSED_OF_A_PROGRAM = 40, 12, 3
+
+# What Ingot refuses and eager does not always: where the answer depends on the order of a loop or on strides, or where
+# more is written than the tensor that is named.
+OVERLAP = "some elements of the input tensor and the written-to tensor refer to a single memory location"
+EXPANDED = "more than one (element )?of (the written-to tensor|its elements) refers to a single memory location"
+UNCLEAR = "may share memory with this one|may be in the memory of"
+SHARED = "is written in place, and .* is in the same memory|overlap"
+
+
+def run(f, tensors):
+    """What a call returns and the tensors after it, or what it raised."""
+    try:
+        results = f(*tensors)
+    except (RuntimeError, IndexError, TypeError, ValueError) as error:
+        return None, error
+    return [*(results if isinstance(results, tuple) else () if results is None else (results,))], None
+
+
+def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """NaN is NaN here."""
+    return bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def strides(tensor):
+    """Those that matter, of a tensor with memory of its own: a result is no view."""
+    own = torch.empty_like(tensor).stride()
+    return [stride for stride, size in zip(own, tensor.shape) if size > 1] if tensor.numel() else []
+
+
+def difference(source: str, inputs, numerics: str = "eager", refusals: str = "$^") -> str:
+    """What Ingot does differently from eager with a program, if anything; both start from copies that share memory as
+    the inputs do. `refusals` are those that are no fault."""
+    op = ingot.op(source, numerics=numerics)
+    theirs, ours = copy.deepcopy(inputs), copy.deepcopy(inputs)
+    before = [t._version for t in theirs]
+    eager, refusal = run(op.reference, theirs)
+    mine, error = run(op, ours)
+    if error is not None:
+        fine = re.search(refusals, str(error)) if refusal is None else error.fault == "author"
+        return "" if fine else f"{error}\n{source}"
+    if refusal is not None:
+        return f"eager raises {refusal!r}, Ingot does not\n{source}"
+    for i, (a, b) in enumerate(zip([*eager, *theirs], [*mine, *ours], strict=True)):
+        if a.dtype != b.dtype or a.shape != b.shape or not same_values(a, b):
+            return f"value {i}: {b} is not {a}\n{source}"
+        if strides(a) != strides(b):
+            return f"value {i}: strides {b.stride()}, not {strides(a)}\n{source}"
+    changed, expected = ([t._version > v for t, v in zip(tensors, before)] for tensors in (ours, theirs))
+    if changed != expected:
+        return f"versions bumped: {changed}, not {expected}\n{source}"
+    return ""
+
+
+def check(programs: list[Program], refusals: str = "$^") -> None:
+    whole = [p for p in programs if not p.is_refused]
+    try:
+        ingot.prepare_all((ingot.op(p.source, numerics="eager"), p.inputs) for p in whole)
+    except ingot.Error:
+        pass  # the call itself says it
+    failures = [d for p in programs if (d := difference(p.source, p.inputs, refusals=refusals))]
+    assert not failures, f"seed {SEED}: {len(failures)} of {len(programs)}\n\n" + "\n\n".join(failures[:4])
+
+
+def random_programs(unclear: bool) -> list[Program]:
+    rng, programs = random.Random(f"{SEED} {unclear}"), []
+    for _ in range(PROGRAMS):
+        writer = Writer(rng, unclear)
+        programs.append(writer.program(rng.randint(3, MOST_LINES)))
+        programs += rng.sample(writer.refused, min(len(writer.refused), MOST_REFUSED_OF_A_PROGRAM))
+    return programs
+
+
+def test_random_programs():
+    check(random_programs(unclear=False), f"{OVERLAP}|{EXPANDED}")
+
+
+def test_random_programs_whose_sharing_depends_on_strides():
+    check(random_programs(unclear=True), f"{OVERLAP}|{EXPANDED}|{UNCLEAR}")
+
+
+def overlapping_inputs(rng: random.Random) -> list[torch.Tensor]:
+    """Tensors of one storage: one twice, one and a view of it, rows of a matrix."""
+    base = torch.randint(-3, 5, (5, 4), generator=torch.Generator().manual_seed(rng.randrange(1000))).float()
+    choices = [base[:4], base[1:], base[:4].t(), base[:, :2].repeat(1, 2)[:4], base.view(-1)[2:18].view(4, 4), base[:4].clone()]
+    return [rng.choice(choices), rng.choice(choices)]
+
+
+def test_parameters_in_one_memory():
+    """Either eager's answer or a refusal: what is written through one parameter is not seen through another."""
+    rng, programs = random.Random(SEED), []
+    lines = ["x += y", "y *= 2", "z = x[0] * 1", "x[1] = y[0]", "y.t().neg_()", "x.copy_(y)", "x[...] = 3", "y.zero_()"]
+    for _ in range(PROGRAMS):
+        body = "".join(f"    {line}\n" for line in rng.sample(lines, 3))
+        program = Program(f"def f(x, y):\n{body}    return x * 1\n", overlapping_inputs(rng))
+        _, refusal = run(ingot.op(program.source).reference, copy.deepcopy(program.inputs))
+        if refusal is None:  # eager refuses by the tensors' extents, whether or not it matters
+            programs.append(program)
+    check(programs, SHARED)
+
+
+STATEMENTS = [
+    "x += y",
+    "x -= 1\n    x *= y",
+    "x //= 2\n    x %= 3",
+    "x **= 2",
+    "x[1:, 0] = y[1:, 1]",
+    "x[x > 0] = 0",
+    "x.addcmul_(y, y, value=2)",
+    "x.t().copy_(y)",
+    "x.eq_(y)",
+    "F.relu(x, inplace=True)\n    return x * 2",
+    "a = x[0]\n    a += 1\n    return a * 1",
+    "b = x.float()\n    b += 1",
+    "a = x * 2\n    b = a\n    b += 1\n    return a",
+    "a = torch.empty_like(x)\n    a[0] = 1\n    a[1:] = y[1:]\n    return a",
+    "x[0] += x[1]",
+    "x[::2] += x[1::2]",
+    "x.t()[0] -= x[:, 1]",
+    "x[:2, 2:] += x.t()[:2, 2:].t()",
+    "x.abs_().neg_()",
+    "torch.relu_(x)\n    F.leaky_relu_(x, 0.5)\n    torch.neg_(x[0])",
+    "x.copy_(x)\n    return x + 1",
+]
+
+
+MATRICES = [torch.arange(16.0).view(4, 4) - 7, torch.arange(16.0).view(4, 4) % 5 + 1]
+
+
+def test_statements():
+    check([Program(f"def f(x, y):\n    {body}\n", MATRICES) for body in STATEMENTS])
+
+
+def test_programs_by_hand():
+    inputs = [*MATRICES, torch.tensor([2, 0, 1])]
+    check([Program(source, inputs[: 3 if ", k)" in source else 2]) for source in BY_HAND])
+
+
+def test_values_of_one_step_meet_the_next():
+    """What was written is not rounded on the way where an expression's would not be, and bits are those of the same
+    functions out of place."""
+    x = torch.randn(4, 33)
+    changed = x.clone()
+    ingot.op("def f(x):\n    x[1].exp_().sin_()\n    x[2:].sigmoid_().log_()")(changed)
+    expected = ingot.op("def f(x): return torch.cat([x[:1], sin(exp(x[1:2])), log(sigmoid(x[2:]))])")(x)
+    torch.testing.assert_close(changed, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.bool, torch.float16, torch.float64, torch.uint8])
+def test_dtypes(dtype):
+    """The dtype stays, or the op is refused as eager refuses it."""
+    bodies = ["x += y", "x += 1", "x += 1.5", "x /= 2", "x &= y", "x[0] = 1.5", "x.copy_(y)", "x[1:] = 300", "x |= True",
+              "x.add_(y, alpha=2)", "x *= y.double()", "x.fill_(-1)", "x[0] = x[1] / 2", "x[x > 0] += 1", "x[x > 0] *= 1.5", "x[x > 0] = 2.5", "x[y > 0] = y[0]"]  # fmt: skip
+    inputs = [torch.ones(4, dtype=dtype), torch.full((4,), 1.0)]
+    check([Program(f"def f(x, y):\n    {body}\n", inputs) for body in bodies])
+
+
+def test_0_dims():
+    bodies = ["x += 1", "x += y", "x.copy_(y[0])", "x[...] = 2", "x[()] = y[1]", "x[None][0] += 3", "y += x", "y[0] = x",
+              "x.view(1).mul_(y[2])", "x += y[:1]", "x[x > 0] = 5", "x.expand(3).add_(1)", "x.expand(1).add_(1)"]  # fmt: skip
+    check([Program(f"def f(x, y):\n    {body}\n", [torch.tensor(2.0), torch.arange(3.0)]) for body in bodies])
+
+
+# What may leave a tensor as it is: a copy of it, or itself?
+NO_CHANGES = [
+    "+x", "x ** 1", "x * 1", "x.pow(1)", "x.nan_to_num()", "torch.where(x == x, x, x)", "x.to(x.device)", "x.to(x)",
+    "x.to(torch.float32)", "x.to(torch.float32, copy=True)", "x.to(x.dtype, memory_format=torch.preserve_format)",
+    "x.type(torch.float32)", "x.float()", "x[:]", "x[...]", "x.expand(4, 6)", "x.expand_as(x)", "x.narrow(0, 0, 4)",
+    "x.squeeze()", "x.view(4, 6)", "x.view(torch.float32)", "x.unflatten(0, (4,))", "x.permute(0, 1)", "x.transpose(0, 0)",
+    "x.movedim(0, 0)", "torch.broadcast_to(x, (4, 6))", "torch.broadcast_tensors(x, x)[0]", "torch.atleast_1d(x)",
+    "torch.atleast_2d(x)", "torch.atleast_3d(x)", "x.chunk(1)[0]", "x.split(4)[0]", "x.tensor_split(1)[0]",
+    "x.reshape(4, 6)", "x[0].flatten()", "x[0].ravel()", "x[0].contiguous()", "x.contiguous()", "x.clone()",
+    "torch.cat([x])", "torch.cat([x], 1)", "torch.hstack([x])", "torch.vstack([x])", "x.roll(0, 0)", "x.repeat(1, 1)",
+    "x.tile((1, 1))", "x.repeat_interleave(1, 1)", "x.rot90(0)", "x.rot90(4)", "x.flip(0).flip(0)", "x.tril(9)", "x.triu(-9)",
+    "F.pad(x, (0, 0))", "F.pad(x, (0, -1))", "F.pad(x, (0, 0), mode='replicate')", "F.interpolate(cube, scale_factor=1)",
+    "F.pixel_shuffle(cube, 1)", "F.dropout(x, 0.5, training=False)", "F.alpha_dropout(x, 0.5, training=False)", "x.diff(n=0)",
+    "torch.meshgrid(x[0], indexing='ij')[0]", "torch.real(x)", "x.conj()", "x.resolve_neg()", "x.conj_physical()",
+]  # fmt: skip
+
+
+def sharing_rows() -> dict[str, list[torch.Tensor]]:
+    """Expressions of the names' table and the tensors that they take."""
+    matrix, cube = torch.arange(24.0).view(4, 6) - 3, torch.arange(24.0).view(2, 3, 4)
+    rows = {}
+    for row in UNARY + CASTS + BINARY + TERNARY:
+        if row.name not in TO_COME:
+            dtype = torch.float32 if "f" in row.kinds else torch.int64
+            rows[f"({row.inputs}): {row.text}"] = [matrix.to(dtype) + k for k in range(row.arity)]
+    for text in [*(text for name, text in VIEWS.items() if name not in TO_COME), *MORE_VIEWS, *NO_CHANGES]:
+        rows[f"(x, cube, i): {text}"] = [matrix.clone(), cube, torch.tensor([3, 0, 2, 2, 1])]
+    return rows
+
+
+def test_what_shares_memory():
+    """For every name: whether what is written into its result reaches its argument, as it does in eager."""
+    wrong = []
+    for row, tensors in sharing_rows().items():
+        parameters, text = row.split(": ", 1)
+        source = f"def f{parameters}:\n    result = {text}\n    result.zero_()\n    return {parameters[1]} * 1\n"
+        op = ingot.op(source)
+        try:
+            op.reference(*(changed := [t.clone() for t in tensors]))
+        except (RuntimeError, TypeError):
+            continue  # of these dtypes it gives no tensor that can be written
+        reached = [not torch.equal(a, b) for a, b in zip(tensors, changed)]
+        try:
+            ir = op.emit("ir", *tensors)
+            ours = [f" into {name} " in ir for name in parameters.strip("()").split(", ")]
+        except ingot.Error as error:
+            ours = error.message
+        depends = any(name in text for name in ("reshape", "flatten", "ravel", "contiguous", "expand", "broadcast", "meshgrid", "unfold", "diagonal"))
+        if ours != reached and not (depends and re.search(f"{UNCLEAR}|{EXPANDED}", str(ours))):
+            wrong.append(f"{text}: reaches {ours}, not {reached}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_method_that_pytorch_has_in_place():
+    """x.name_() exists where PyTorch's does, for every method of the language that computes values."""
+    other = {"t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "detach_", "float_power_"}
+    for name in ingot.language():
+        for method in (name.name, *name.aliases):
+            if not name.is_method or method.endswith("_") or not hasattr(torch.Tensor, f"{method}_"):
+                continue
+            assert is_spelled(f"x.{method}_") == (f"{method}_" not in other), f"{method}_"
+
+
+def test_every_function_that_pytorch_has_in_place():
+    """torch.name_ and F.name_ exist where PyTorch's do, and nowhere else."""
+    other = {"detach_", "squeeze_", "unsqueeze_", "dropout_", "feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"}
+    names = {spelled for name in ingot.language() for spelled in (name.name, *name.aliases)}
+    for function in sorted({f"{name}_" for name in names} - names):
+        for space, module in (("torch", torch), ("F", F)):
+            expected = hasattr(module, function) and function not in other
+            assert is_spelled(f"{space}.{function}") == expected, f"{space}.{function}"
+
+
+def is_spelled(text: str) -> bool:
+    try:
+        ingot.op(f"def f(x):\n    m = {text}\n    return x * 1").emit("ir", torch.ones(3), device="cpu")
+    except ingot.Error:
+        return False
+    return True
+
+
+def test_every_function_that_takes_inplace():
+    for name in ("relu", "relu6", "elu", "selu", "celu", "leaky_relu", "hardtanh", "hardswish", "hardsigmoid", "silu", "mish"):
+        source = f"def f(x):\n    a = F.{name}(x, inplace=True)\n    b = F.{name}(x * 1, inplace=False)\n    a += 1\n    return b"
+        x = torch.linspace(-4, 4, 9)
+        changed = x.clone()
+        ingot.op(source)(changed)
+        torch.testing.assert_close(changed, getattr(F, name)(x) + 1, msg=name)
+
+
+def test_out_beside_a_change():
+    op = ingot.op("def f(x, y):\n    x += y\n    return x * y")
+    x, y, out = torch.ones(3), torch.full((3,), 2.0), torch.empty(3)
+    assert op(x, y, out=out) is out
+    assert x.tolist() == [3.0] * 3 and out.tolist() == [6.0] * 3
+    with pytest.raises(ingot.Error, match="overlap"):
+        op(x, y, out=x)
+    assert x.tolist() == [3.0] * 3
+    with pytest.raises(ingot.Error, match="call the op itself with out="):
+        ingot.op("def f(x, y):\n    return torch.add(x, x, out=y)")(x, y)
+
+
+def test_what_autograd_refuses():
+    leaf = torch.ones(3, requires_grad=True)
+    op = ingot.op("def f(x): x += 1")
+    for refused in (leaf, leaf.view(3), leaf[:2], leaf * 1):
+        with pytest.raises(ingot.Error, match="requires grad"):
+            op(refused)
+    with torch.no_grad():
+        assert op(leaf) is None
+    assert torch.equal(leaf, torch.full((3,), 2.0))
+    x = torch.ones(3)
+    loss = (leaf * x).sum()
+    op(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_trace(capsys):
+    """A note keeps what a name was worth, and the arguments stay as they are."""
+    op = ingot.op("def f(x):\n    a = x * 2\n    a[1] += 10\n    x.copy_(a)\n    a.neg_()\n")
+    x = torch.tensor([1.0, 2.0, 3.0])
+    op.trace(x, at=1)
+    rows = [line.split()[:3] for line in capsys.readouterr().out.splitlines()[2:]]
+    assert rows == [["a", "4", "4"], ["a", "14", "14"], ["x", "14", "14"], ["a", "-14", "-14"]]
+    assert x.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_judge_sees_what_is_changed():
+    def step(x, y):
+        x[0].exp_().mul_(y)
+        return x * 1
+
+    x, y = torch.randn(2, 5), torch.randn(5)
+    expected = torch.cat([x[:1].exp() * y, x[1:]])
+    judged = functional(step)
+    assert judge(judged, (x, y), {}, [expected, expected]).bit_for_bit
+    assert judge(judged, (x, y), {}, [(x.double()[:1].exp() * y).float().expand(2, 5).where(torch.tensor([[True], [False]]), x), expected]).ok
+    assert not judge(judged, (x, y), {}, [expected * 1.001, expected]).ok
+    assert not judge(judged, (x, y), {}, [expected]).ok
+
+
+@pytest.mark.parametrize("layout", ["channels_last", "transposed", "strided", "expanded"])
+def test_layouts(layout):
+    """A parameter is written where it lies."""
+    base = torch.arange(96.0).view(2, 3, 4, 4)
+    x = {"channels_last": lambda: base.to(memory_format=torch.channels_last), "transposed": lambda: base.transpose(1, 3),
+         "strided": lambda: base[:, :, ::2, 1:3], "expanded": lambda: base[:, :1].expand(2, 3, 4, 4)}[layout]()  # fmt: skip
+    bodies = ["x += 1", "x[:, 1] *= 2\n    return x + 1", "x.mul_(2)\n    a = x.contiguous(memory_format=torch.channels_last) + 1\n    return a",
+              "a = x.clone(memory_format=torch.contiguous_format)\n    a[0] = 1\n    return a",
+              "a = torch.zeros_like(x, memory_format=torch.channels_last)\n    a[..., 0] = x[..., 0]\n    return a"]  # fmt: skip
+    check([Program(f"def f(x):\n    {body}\n", [x]) for body in bodies], EXPANDED)
