@@ -252,3 +252,32 @@ def _nextafter16(input, other):
     smallest = where(target_size == 0, target, (target & sign) | 1)
     stepped = where(size == 0, smallest, where(bits == target, bits, moved)).view(input.dtype)
     return where(isnan(input) | isnan(other), input + other, stepped)
+
+
+@native
+def _determinant(a, b, c, d):
+    """a * d - b * c as the kernel of cross rounds it: of 16-bit floats every step"""
+    dtype = a.dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        return (a * d).to(dtype) - (b * c).to(dtype)
+    return _fma(a, d, -(b * c)) if dtype.is_floating_point else a * d - b * c
+
+
+@method
+def cross(input, other, dim=None):
+    """the cross products of vectors of three along a dim, without one the first of size 3
+
+    Source: aten/src/ATen/native/cuda/CrossKernel.cu
+    """
+    if input.ndim != other.ndim:
+        raise ValueError("linalg.cross: inputs must have the same number of dimensions.")
+    if dim is None:
+        dim = ([d for d in range(input.ndim) if input.size(d) == 3] + [None])[0]
+        if dim is None:
+            raise ValueError("no dimension of size 3 in input")
+    assert input.size(dim) == 3 and other.size(dim) == 3, "linalg.cross: inputs dimension must have length 3"
+    _check_same_dtype(input, other)
+    input, other = broadcast_tensors(input, other)
+    (a0, a1, a2), (b0, b1, b2) = input.unbind(dim), other.unbind(dim)
+    parts = [_determinant(a1, a2, b1, b2), _determinant(a2, a0, b2, b0), _determinant(a0, a1, b0, b1)]
+    return stack(parts, dim).contiguous()
