@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/compile/subprocess.h"
-#include "runtime/compile/temporary_folder.h"
 #include "tools/tensor_files.h"
 
 namespace ingot::tools {
@@ -75,9 +74,7 @@ json describe_value(const ArgumentValue& value, std::vector<at::Tensor>& tensors
 
 }  // namespace
 
-json check_with_eager(const BoundOp& bound, const OpInput& input, const std::vector<at::Tensor>& results,
-                      c10::Device device) {
-  runtime::TemporaryFolder folder;
+EagerCheck::EagerCheck(const BoundOp& bound, const OpInput& input, c10::Device device) {
   std::vector<at::Tensor> tensors;
   json parameters = json::array();
   for (size_t i = 0; i < bound.values.size(); ++i)
@@ -86,19 +83,21 @@ json check_with_eager(const BoundOp& bound, const OpInput& input, const std::vec
   json request = {{"text", bound.op.text()},         {"name", bound.op.name()},  {"file", bound.file},
                   {"numerics", input.numerics},      {"parameters", parameters}, {"device", device.str()},
                   {"threads", at::get_num_threads()}};
-  write(folder.path() / "request.json", request.dump());
-  save_tensors(folder.path() / "arguments.pt", tensors);
-  save_tensors(folder.path() / "results.pt", results);
+  write(folder_.path() / "request.json", request.dump());
+  save_tensors(folder_.path() / "arguments.pt", tensors);
+}
 
+json EagerCheck::judge(const std::vector<at::Tensor>& results) const {
+  save_tensors(folder_.path() / "results.pt", results);
   prefer_package_beside();
   std::string python = find_python();
   runtime::Outcome outcome;
   try {
-    outcome = runtime::run_program({python, "-m", "ingot._check", folder.path()}, folder.path());
+    outcome = runtime::run_program({python, "-m", "ingot._check", folder_.path()}, folder_.path());
   } catch (const Error& error) {
     outcome.output = error.message();
   }
-  std::ifstream answer(folder.path() / "answer.json");
+  std::ifstream answer(folder_.path() / "answer.json");
   if (!outcome.succeeded || !answer)
     throw_environment("the check against eager PyTorch could not be made with " + python,
                       outcome.output +

@@ -42,7 +42,7 @@ Value operate(Evaluation& evaluation, Operator op, std::span<const Value> operan
 /// Python's truth value; a symbol is asked to be static, a tensor has none. `what` begins a sentence: "the condition
 /// of an `if`".
 bool truth(Evaluation& evaluation, const Value& value, std::string_view what);
-/// `target op= operand`: a tensor is changed in place, a list grows, anything else makes a new value.
+/// `target op= operand`: a tensor is changed in place, lists and dicts grow, anything else makes a new value.
 Value operate_in_place(Evaluation& evaluation, Operator op, const Value& target, const Value& operand);
 Value get_item(Evaluation& evaluation, const Value& value, const Value& index);
 Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view name);

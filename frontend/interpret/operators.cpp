@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"
@@ -89,6 +90,10 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
 Value operate_in_place(Evaluation& evaluation, Operator op, const Value& target, const Value& operand) {
   if (target.is<List>() && op == Operator::Add) {
     call_list_method(evaluation, "extend", target.as<List>(), {&operand, 1});
+    return target;
+  }
+  if (target.is<Dict>() && op == Operator::BitOr) {
+    update(evaluation, target.as<Dict>(), operand);
     return target;
   }
   const std::array<Value, 2> operands{target, operand};

@@ -182,6 +182,11 @@ TEST(Interpreter, StaticProgramsArePythons) {
        "    y /= 4\n"
        "    return x, y\n",
        "(7, 0.25)"},
+      {"def f():\n"
+       "    a = {'one': 1}; b = a; b |= {'two': 2}\n"
+       "    c = [1]; d = c; d += [2]\n"
+       "    return len(a), len(c)\n",
+       "(2, 2)"},
   };
   for (const auto& [program, expected] : table) EXPECT_EQ(result_of(program), expected) << program;
 }

@@ -42,6 +42,16 @@ def test_run_checks_and_times(cli):
     assert re.search(r"ingot [\d.]+ .s .*eager [\d.]+ .s", report)
 
 
+@pytest.mark.parametrize("returned, shapes", [("", [[16]]), ("    return x * y\n", [[16], [16]])])
+def test_an_op_in_place(cli, tmp_path, returned, shapes):
+    """What it changes is checked before its results; timing it changes that again and again."""
+    file = tmp_path / "step.py"
+    file.write_text(f"def step(x, y):\n    x.mul_(0.5).add_(y)\n{returned}")
+    report = json.loads(cli("run", str(file), "x=f32:16", "y=f32:16", "--json").stdout)
+    assert report["check"]["ok"] and report["check"]["bit_for_bit"], report["check"]
+    assert [result["shape"] for result in report["results"]] == shapes
+
+
 def test_the_last_def_is_the_op(cli):
     assert "op       minus" in cli("run", "ops.py", "x=f32:8", "y=f32:8").stdout
 

@@ -156,14 +156,13 @@ def test_programs_by_hand():
     check([Program(source, inputs[: 3 if ", k)" in source else 2]) for source in BY_HAND])
 
 
-def test_values_of_one_step_meet_the_next():
-    """What was written is not rounded on the way where an expression's would not be, and bits are those of the same
-    functions out of place."""
+def test_bits_are_those_of_the_same_functions_out_of_place():
+    """Of the same rows: the CPU's vector loop and its tail may differ in the last bit of exp, so an element's place counts."""
     x = torch.randn(4, 33)
     changed = x.clone()
     ingot.op("def f(x):\n    x[1].exp_().sin_()\n    x[2:].sigmoid_().log_()")(changed)
-    expected = ingot.op("def f(x): return torch.cat([x[:1], sin(exp(x[1:2])), log(sigmoid(x[2:]))])")(x)
-    torch.testing.assert_close(changed, expected, rtol=1e-6, atol=1e-6)
+    row, rest = ingot.op("def f(x): return sin(exp(x[1])), log(sigmoid(x[2:]))")(x)
+    assert torch.equal(changed, torch.cat([x[:1], row[None], rest]))
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.bool, torch.float16, torch.float64, torch.uint8])
