@@ -210,33 +210,7 @@ class Builder {
     const DType result = info.rule == ir::Rule::Compare ? DType::Bool : ir::compute_type(work);
     work = ir::compute_type(work);
     for (uint32_t& operand : operands) operand = cast(operand, work);
-    return cast(arithmetic(node, work, result, std::move(operands)), node.dtype);
-  }
-
-  uint32_t arithmetic(const ir::Node& node, DType work, DType result, std::vector<uint32_t> operands) {
-    const bool floating = ir::is_floating(work);
-    switch (node.op) {
-      case Op::Floor:
-      case Op::Ceil:
-      case Op::Trunc:
-      case Op::Round:
-        if (!floating) return operands[0];
-        break;
-      case Op::Sign:
-        if (work == DType::Bool) return operands[0];
-        break;
-      case Op::Isnan:
-      case Op::Isinf:
-      case Op::Isfinite:
-        if (!floating) return constant(DType::Bool, ir::HostValue::of(node.op == Op::Isfinite));
-        break;
-      case Op::Signbit:
-        if (!ir::is_signed(work)) return constant(DType::Bool, ir::HostValue::of(false));
-        break;
-      default:
-        break;
-    }
-    return make(node.op, work, result, std::move(operands));
+    return cast(make(node.op, work, result, std::move(operands)), node.dtype);
   }
 
   uint32_t make(Op op, DType work, DType result, std::vector<uint32_t> operands) {

@@ -64,40 +64,6 @@ bool keeps_numbers(ir::Op op) {
   }
 }
 
-/// The result's node where the operand's type leaves nothing to compute.
-std::optional<ir::NodeId> trivial(Builder& builder, ir::Op op, std::span<const ir::NodeId> args, ir::DType work) {
-  if (ir::is_floating(work)) return std::nullopt;
-  ir::Graph& graph = builder.graph;
-  const auto constant = [&](bool value) { return graph.scalar(ir::DType::Bool, graph.host.boolean(value)); };
-  switch (op) {
-    case ir::Op::Floor:
-    case ir::Op::Ceil:
-    case ir::Op::Trunc:
-    case ir::Op::Round:
-      return args[0];
-    case ir::Op::Abs:
-      if (ir::is_signed(work)) return std::nullopt;
-      return args[0];
-    case ir::Op::Sign:
-      if (work != ir::DType::Bool) return std::nullopt;
-      return args[0];
-    case ir::Op::Isnan:
-    case ir::Op::Isinf:
-      return constant(false);
-    case ir::Op::Isfinite:
-      return constant(true);
-    case ir::Op::Signbit:
-      if (!ir::is_signed(work)) return constant(false);
-      return graph.add(ir::Op::Lt, ir::DType::Bool, {args[0], graph.scalar(work, builder.integer(0))});
-    case ir::Op::Fmax:
-      return graph.add(ir::Op::Maximum, work, {args[0], args[1]});
-    case ir::Op::Fmin:
-      return graph.add(ir::Op::Minimum, work, {args[0], args[1]});
-    default:
-      return std::nullopt;
-  }
-}
-
 /// The number that a CUDA kernel is given to divide a tensor by: a Python number, or a CPU scalar beside CUDA tensors.
 /// The kernels multiply by its reciprocal. Inside native functions division is what it says.
 std::optional<ir::HostId> cuda_divisor(const Builder& builder, const Value& a, const Value& b) {
@@ -153,7 +119,6 @@ Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
   const bool truth = row.rule == ir::Rule::Compare || row.rule == ir::Rule::Logical;
   const ir::DType dtype = truth ? ir::DType::Bool : work;
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> args) {
-    if (const auto known = trivial(builder, op, args, work)) return *known;
     const ir::NodeId node = builder.graph.add(op, ir::compute_type(dtype), {args.begin(), args.end()});
     return finished_node(builder, node, dtype);
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace ingot::frontend {
 
@@ -64,19 +65,22 @@ DimRange dims_of(const Groups& groups, size_t dim) {
   return {begin, groups[dim]};
 }
 
+Groups explicit_groups(const Groups& groups, size_t count) { return groups.empty() ? Groups(count, 1) : groups; }
+
+Groups simplified(Groups groups) {
+  if (std::ranges::all_of(groups, [](uint32_t count) { return count == 1; })) groups.clear();
+  return groups;
+}
+
 Groups compose(const Groups& inner, const Groups& outer, size_t count) {
+  const Groups within = explicit_groups(inner, count);
   Groups result;
-  size_t at = 0;
-  const size_t outer_count = outer.empty() ? count : outer.size();
-  for (size_t d = 0; d < outer_count; ++d) {
-    uint32_t dims = 0;
-    for (uint32_t k = 0; k < (outer.empty() ? 1 : outer[d]); ++k, ++at) {
-      dims += inner.empty() ? 1 : inner[at];
-    }
-    result.push_back(dims);
+  auto at = within.begin();
+  for (const uint32_t merged_dims : explicit_groups(outer, within.size())) {
+    result.push_back(std::accumulate(at, at + merged_dims, 0u));
+    at += merged_dims;
   }
-  if (std::ranges::all_of(result, [](uint32_t n) { return n == 1; })) result.clear();
-  return result;
+  return simplified(std::move(result));
 }
 
 Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Groups& groups) {

@@ -27,6 +27,9 @@ struct DimRange {
   size_t begin, count;
 };
 DimRange dims_of(const Groups& groups, size_t dim);
+/// One count a dim, also where nothing is merged, and none where every count is 1.
+Groups explicit_groups(const Groups& groups, size_t count);
+Groups simplified(Groups groups);
 /// The groups that merge the dims of `inner` (over `count` dims) again by `outer`; empty where nothing is merged.
 Groups compose(const Groups& inner, const Groups& outer, size_t count);
 /// The sizes after merging.

@@ -5,15 +5,6 @@
 namespace ingot::frontend {
 namespace {
 
-Groups explicit_groups(const Tensor& tensor) {
-  return tensor.groups.empty() ? Groups(tensor.grid.size(), 1) : tensor.groups;
-}
-
-Groups simplified(Groups groups) {
-  if (std::ranges::all_of(groups, [](uint32_t count) { return count == 1; })) groups.clear();
-  return groups;
-}
-
 template <typename Change>
 void for_tiles(Tensor& tensor, Change change) {
   for (Tile& tile : tensor.tiles) tile = change(tile);
@@ -136,7 +127,7 @@ Groups align_merges(Builder& builder, std::vector<Tensor>& tensors) {
     result[dim] = static_cast<uint32_t>(sizes.size());
     for (Tensor& tensor : tensors) {
       const auto [begin, count] = dims_of(tensor.groups, dim);
-      Groups groups = explicit_groups(tensor);
+      Groups groups = explicit_groups(tensor.groups, tensor.grid.size());
       if (count == 1) {
         const ir::HostId size = tensor.grid[begin];
         if (!not_one(builder, size)) builder.static_number(size);

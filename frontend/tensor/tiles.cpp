@@ -5,14 +5,7 @@
 namespace ingot::frontend {
 namespace {
 
-Groups explicit_groups(const Tile& tile) { return tile.groups.empty() ? Groups(tile.offsets.size(), 1) : tile.groups; }
-
-Groups simplified(Groups groups) {
-  for (const uint32_t count : groups) {
-    if (count != 1) return groups;
-  }
-  return {};
-}
+Groups groups_of(const Tile& tile) { return explicit_groups(tile.groups, tile.offsets.size()); }
 
 template <typename T>
 void replace(std::vector<T>& items, size_t begin, size_t count, std::span<const T> with) {
@@ -76,7 +69,7 @@ Tile permute_tile(Builder& builder, const Tile& tile, std::span<const size_t> or
 Tile unsqueeze_tile(Builder& builder, const Tile& tile, size_t dim) {
   const size_t own = dim < tile.offsets.size() ? dims_of(tile.groups, dim).begin : tile.shape.size();
   Shape shape = tile.shape, offsets = tile.offsets;
-  Groups groups = explicit_groups(tile);
+  Groups groups = groups_of(tile);
   shape.insert(shape.begin() + static_cast<ptrdiff_t>(own), builder.integer(1));
   offsets.insert(offsets.begin() + static_cast<ptrdiff_t>(dim), builder.integer(0));
   groups.insert(groups.begin() + static_cast<ptrdiff_t>(dim), 1);
@@ -94,7 +87,7 @@ Tile select_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId inde
     if (!outermost) rest = builder.host(ir::HostOp::FloorDiv, {rest, tile.shape[own]});
   }
   Shape shape = tile.shape, offsets = tile.offsets;
-  Groups groups = explicit_groups(tile);
+  Groups groups = groups_of(tile);
   replace<ir::HostId>(shape, begin, count, {});
   offsets.erase(offsets.begin() + static_cast<ptrdiff_t>(dim));
   groups.erase(groups.begin() + static_cast<ptrdiff_t>(dim));
@@ -111,7 +104,7 @@ Tile slice_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId start
   rows[begin].terms[0].coef = builder.integer(step);
   Shape shape = tile.shape;
   shape[begin] = length;
-  return rebuilt(builder, tile, std::move(rows), std::move(shape), explicit_groups(tile), tile.offsets);
+  return rebuilt(builder, tile, std::move(rows), std::move(shape), groups_of(tile), tile.offsets);
 }
 
 Tile unfold_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId count, ir::HostId size, int64_t step) {
@@ -121,7 +114,7 @@ Tile unfold_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId coun
   rows[own].terms[0].coef = builder.integer(step);
   rows[own].terms.push_back({static_cast<uint32_t>(plain.shape.size()), builder.integer(1)});
   Shape shape = plain.shape, offsets = plain.offsets;
-  Groups groups = explicit_groups(plain);
+  Groups groups = groups_of(plain);
   shape[own] = count;
   shape.push_back(size);
   groups.push_back(1);
@@ -163,13 +156,13 @@ Tile flip_tile(Builder& builder, const Tile& tile, size_t dim) {
     rows[own].offset = builder.sub(tile.shape[own], builder.integer(1));
     rows[own].terms[0].coef = builder.integer(-1);
   }
-  return rebuilt(builder, tile, std::move(rows), tile.shape, explicit_groups(tile), tile.offsets);
+  return rebuilt(builder, tile, std::move(rows), tile.shape, groups_of(tile), tile.offsets);
 }
 
 Tile unflatten_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes) {
   const Tile fine = refine_tile(builder, tile, dim, sizes);
   Tile result = fine;
-  result.groups = explicit_groups(fine);
+  result.groups = groups_of(fine);
   const Groups ones(sizes.size(), 1);
   replace<uint32_t>(result.groups, dim, 1, ones);
   result.groups = simplified(std::move(result.groups));
@@ -182,14 +175,14 @@ Tile refine_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const
   const auto [begin, count] = dims_of(tile.groups, dim);
   if (same_shape(builder, std::span(tile.shape).subspan(begin, count), sizes)) return tile;
   if (count != 1) return refine_tile(builder, linearise_tile(builder, tile, dim), dim, sizes);
-  Groups groups = explicit_groups(tile);
+  Groups groups = groups_of(tile);
   groups[dim] = static_cast<uint32_t>(sizes.size());
   return split_own_dim(builder, tile, begin, sizes, std::move(groups), tile.offsets);
 }
 
 Tile flatten_tile(Builder& builder, const Tile& tile, size_t dim, size_t count) {
   Tile result = tile;
-  const Groups groups = explicit_groups(tile);
+  const Groups groups = groups_of(tile);
   const std::span<const uint32_t> joined = std::span(groups).subspan(dim, count);
   const uint32_t total = std::accumulate(joined.begin(), joined.end(), 0u);
   result.groups = groups;
@@ -209,7 +202,7 @@ Tile linearise_tile(Builder& builder, const Tile& tile, size_t dim) {
   const ir::HostId size = product(builder, merged_sizes);
   Shape shape = tile.shape;
   replace<ir::HostId>(shape, begin, count, std::span(&size, 1));
-  Groups groups = explicit_groups(tile);
+  Groups groups = groups_of(tile);
   groups[dim] = 1;
 
   std::vector<Row> rows = rows_around(builder, tile.shape.size(), begin, count, 1);

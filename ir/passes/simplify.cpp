@@ -211,7 +211,7 @@ Rewritten signs(Graph& graph, const Node& node) {
     case Op::Neg:
       return negated(0);
     case Op::Abs:
-      if (is(graph, node.args[0], Op::Abs) || node.dtype == DType::U8) return node.args[0];
+      if (is(graph, node.args[0], Op::Abs)) return node.args[0];
       if (const auto x = negated(0)) return make(graph, Op::Abs, node.dtype, {*x});
       return std::nullopt;
     case Op::Add:
@@ -311,18 +311,28 @@ Rewritten logic_with_constant(Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// What integers cannot be.
-Rewritten float_test_of_integer(Graph& graph, const Node& node) {
-  if (node.args.size() != 1 || is_floating(graph[node.args[0]].dtype)) return std::nullopt;
+/// What of integers and bools is the operand itself, a constant, or a simpler op.
+Rewritten of_integers(Graph& graph, const Node& node) {
+  if (node.args.empty() || is_floating(graph[node.args[0]].dtype)) return std::nullopt;
+  const NodeId x = node.args[0];
+  const DType type = graph[x].dtype;
   switch (node.op) {
+    case Op::Abs:
+      return is_signed(type) ? std::nullopt : Rewritten(x);
+    case Op::Sign:
+      return type == DType::Bool ? Rewritten(x) : std::nullopt;
     case Op::Isnan:
     case Op::Isinf:
       return boolean(graph, false);
     case Op::Isfinite:
       return boolean(graph, true);
     case Op::Signbit:
-      if (is_signed(graph[node.args[0]].dtype)) return std::nullopt;
-      return boolean(graph, false);
+      if (!is_signed(type)) return boolean(graph, false);
+      return make(graph, Op::Lt, DType::Bool, {x, add_constant(graph, {type, 0, 0})});
+    case Op::Fmax:
+      return make(graph, Op::Maximum, node.dtype, node.args);
+    case Op::Fmin:
+      return make(graph, Op::Minimum, node.dtype, node.args);
     default:
       return std::nullopt;
   }
@@ -350,8 +360,9 @@ using Rule = Rewritten (*)(Graph&, const Node&);
 
 constexpr Rule kRules[] = {
     constant_in_its_kind, constant_folding, cast_to_same_type,   cast_of_cast, bitcast_of_bitcast,
+    of_integers,  // before `signs`: |-x| is -x where there is no sign
     neutral_operand,      absorbing_zero,   same_operands,       signs,        rounding,
-    power_by_number,      negation,         logic_with_constant, selection,    float_test_of_integer,
+    power_by_number,      negation,         logic_with_constant, selection,
 };
 
 NodeId simplified(Graph& graph, Node node) {
