@@ -386,7 +386,7 @@ ExprId Parser::braced() {
     } else {
       uint32_t item = begin();
       ExprId key = starred_or_named();
-      if (at_operator(",") || at_operator("}") || at_comprehension())
+      if (get<ast::Starred>(key) || at_operator(",") || at_operator("}") || at_comprehension())
         throw_author(open.span, "sets are outside the language", "use a tuple or a list");
       expect_operator(":", "after the key of a dict");
       ExprId value = expression();

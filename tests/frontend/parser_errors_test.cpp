@@ -245,6 +245,7 @@ TEST(ParserErrors, Expressions) {
       {"f(a=b := 3)", "1:7", "`:=` stands in parentheses here",
        "write `(name := value)`, or assign on a line of its own"},
       {"{1, 2}", "1:1", "sets are outside the language", "use a tuple or a list"},
+      {"{*x: 1}", "1:1", "sets are outside the language", "use a tuple or a list"},
       {"{i for i in x}", "1:1", "sets are outside the language", "use a tuple or a list"},
       {"{'a' 1}", "1:6", "expected `:` after the key of a dict, found `1`", ""},
       {"{'a': 1", "1:1", "`{` is never closed", "close it with `}`"},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -136,26 +137,19 @@ struct Array {
 /// Runs an int64 graph on arrays.
 class GraphRun {
  public:
-  GraphRun(const ir::Graph& graph, const std::vector<Array>& arguments)
+  /// `number`: what every parameter that is a number is.
+  GraphRun(const ir::Graph& graph, const std::vector<Array>& arguments, int64_t number = 0)
       : graph_(graph), arguments_(arguments), host_(graph.host.count()) {
     const ir::HostInputs inputs{[this](uint32_t param, uint32_t dim) { return arguments_[param].shape[dim]; },
-                                [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
+                                [number](uint32_t) { return ir::HostValue::of(number); }};
     ir::evaluate(graph.host, inputs, host_);
   }
 
   /// Whether all conditions of the graph hold.
   bool holds() const {
-    using Kind = ir::Condition::Kind;
-    for (const ir::Condition& condition : graph_.conditions) {
-      const int64_t a = host(condition.a), b = host(condition.b);
-      const bool ok = condition.kind == Kind::Equal         ? a == b
-                      : condition.kind == Kind::Broadcasts  ? a == b || a == 1 || b == 1
-                      : condition.kind == Kind::InRange     ? 0 <= a && a < b
-                      : condition.kind == Kind::NonNegative ? a >= 0
-                                                            : a > 0;
-      if (!ok) return false;
-    }
-    return true;
+    return std::ranges::all_of(graph_.conditions, [&](const ir::Condition& condition) {
+      return ir::holds(condition.kind, host_[condition.a.index], host_[condition.b.index]);
+    });
   }
 
   Array result(size_t number) {

@@ -1,0 +1,477 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/frontend/tensor_testing.h"
+
+// Random programs: statements, loops, choices, helper functions, lists, dicts and views, written as text and run beside
+// it on arrays. The graph of the text must give what the run gave; and the text with some of its words changed must
+// lower or be refused at a place, within what lowering may spend.
+
+namespace ingot::frontend {
+namespace {
+
+constexpr int64_t kRows = 4, kColumns = 3, kModulus = 1009;
+
+/// The names of a program while it runs. All tensors have one shape, so that every expression suits every place.
+struct Environment {
+  std::map<std::string, Array> tensors;
+  std::map<std::string, int64_t> numbers;
+  std::vector<Array> xs;
+  std::map<std::string, Array> d;
+};
+
+Array mapped(const std::function<int64_t(int64_t row, int64_t column)>& value) {
+  return Array::of({kRows, kColumns}, [&](const std::vector<int64_t>& index) { return value(index[0], index[1]); });
+}
+
+// Integers of tensors wrap.
+int64_t plus(int64_t x, int64_t y) { return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y)); }
+int64_t minus(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
+}
+int64_t times(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+int64_t reduced(int64_t value) { return ((value % kModulus) + kModulus) % kModulus; }
+
+/// Text, and what it does. Operands run from left to right, as Python's do.
+struct Expression {
+  std::string text;
+  std::function<Array(Environment&)> run;
+};
+struct Number {
+  std::string text;
+  std::function<int64_t(const Environment&)> run;
+};
+struct Statement {
+  std::vector<std::string> lines;
+  std::function<void(Environment&)> run;
+};
+
+class Writer {
+ public:
+  explicit Writer(unsigned seed) : random_(seed) {}
+
+  /// The statements of an op f(x, y, k: int), and its text.
+  std::string write(std::vector<Statement>& program) {
+    program.push_back({{"xs, d = [x, y], {'p': x, 'q': y}", "a, b = y, x"}, [](Environment& names) {
+                         const Array x = names.tensors.at("x"), y = names.tensors.at("y");
+                         names.xs = {x, y};
+                         names.d = {{"p", x}, {"q", y}};
+                         names.tensors.insert_or_assign("a", y);
+                         names.tensors.insert_or_assign("b", x);
+                       }});
+    for (int i = 0; i < 7; ++i) program.push_back(statement(2));
+    std::string text =
+        "def g(u, v=1, *, w=2):\n    return (u - v * w) % 1009\n"
+        "def h(u, **others):\n    return u + sum(others.values())\n"
+        "def rolled(u):\n    return cat([u[1:], u[:1]])\n"
+        "def mirrored(u):\n    return stack([part.flip(0) for part in u])\n"
+        "def chosen(u, v):\n    return where(u > 5, u, v)\n"
+        "def f(x, y, k: int):\n";
+    for (const Statement& one : program) {
+      for (const std::string& line : one.lines) text += "    " + line + "\n";
+    }
+    return text + "    return a, b, sum(xs) % 1009, d['p'] - d['q']\n";
+  }
+
+ private:
+  int64_t below(int64_t bound) { return std::uniform_int_distribution<int64_t>(0, bound - 1)(random_); }
+  std::string pick(const std::vector<std::string>& of) {
+    return of[static_cast<size_t>(below(static_cast<int64_t>(of.size())))];
+  }
+
+  Number number() {
+    const int64_t constant = below(7) - 3;
+    switch (below(4)) {
+      case 0:
+        return {"k", [](const Environment& names) { return names.numbers.at("k"); }};
+      case 1: {
+        if (loops_.empty()) break;
+        const std::string name = pick(loops_);
+        return {name, [name](const Environment& names) { return names.numbers.at(name); }};
+      }
+      case 2: {
+        const Number inner = number();
+        return {"(" + inner.text + " * 2 - 1)", [inner](const Environment& names) { return 2 * inner.run(names) - 1; }};
+      }
+      default:
+        break;
+    }
+    return {std::to_string(constant), [constant](const Environment&) { return constant; }};
+  }
+
+  Expression leaf() {
+    const int64_t row = below(2);
+    switch (below(6)) {
+      case 0:
+        return {"xs[" + std::to_string(-row) + "]",
+                [row](Environment& names) { return row == 0 ? names.xs.front() : names.xs.back(); }};
+      case 1: {
+        const std::string key = pick({"p", "q"});
+        return {"d['" + key + "']", [key](Environment& names) { return names.d.at(key); }};
+      }
+      default: {
+        const std::string name = pick({"x", "y", "a", "b"});
+        return {name, [name](Environment& names) { return names.tensors.at(name); }};
+      }
+    }
+  }
+
+  using Binary = std::function<int64_t(int64_t, int64_t)>;
+  static Expression combined(std::string text, const Expression& a, const Expression& b, const Binary& combine) {
+    return {std::move(text), [a, b, combine](Environment& names) {
+              const Array left = a.run(names), right = b.run(names);
+              return mapped([&](int64_t i, int64_t j) { return combine(left[{i, j}], right[{i, j}]); });
+            }};
+  }
+  using Place = std::function<std::pair<int64_t, int64_t>(int64_t, int64_t)>;
+  static Expression moved(std::string text, const Expression& a, const Place& from) {
+    return {std::move(text), [a, from](Environment& names) {
+              const Array values = a.run(names);
+              return mapped([&](int64_t i, int64_t j) {
+                const auto [row, column] = from(i, j);
+                return values[{row, column}];
+              });
+            }};
+  }
+
+  Expression expression(int depth) {
+    if (depth == 0) return leaf();
+    const Expression a = expression(depth - 1);
+    switch (below(7)) {
+      case 0:
+      case 1:
+        return arithmetic(a, depth);
+      case 2:
+        return view(a);
+      case 3:
+        return call(a, depth);
+      case 4:
+        return container(a, depth);
+      case 5: {
+        const Number n = number();
+        return {"(" + a.text + " + " + n.text + ")", [a, n](Environment& names) {
+                  const Array values = a.run(names);
+                  return mapped([&](int64_t i, int64_t j) { return plus(values[{i, j}], n.run(names)); });
+                }};
+      }
+      default:
+        return named(a);
+    }
+  }
+
+  Expression arithmetic(const Expression& a, int depth) {
+    const Expression b = expression(depth - 1);
+    const auto text = [&](const std::string& op) { return "(" + a.text + " " + op + " " + b.text + ")"; };
+    switch (below(4)) {
+      case 0:
+        return combined(text("+"), a, b, plus);
+      case 1:
+        return combined(text("-"), a, b, minus);
+      case 2:
+        return combined("(" + text("*") + " % 1009)", a, b, [](int64_t x, int64_t y) { return reduced(times(x, y)); });
+      default:
+        return combined("chosen(" + a.text + ", " + b.text + ")", a, b,
+                        [](int64_t x, int64_t y) { return x > 5 ? x : y; });
+    }
+  }
+
+  Expression view(const Expression& a) {
+    switch (below(5)) {
+      case 0:
+        return moved(a.text + ".flip(0)", a, [](int64_t i, int64_t j) { return std::pair(kRows - 1 - i, j); });
+      case 1:
+        return moved("rolled(" + a.text + ")", a, [](int64_t i, int64_t j) { return std::pair((i + 1) % kRows, j); });
+      case 2:
+        return moved("mirrored(" + a.text + ")", a,
+                     [](int64_t i, int64_t j) { return std::pair(i, kColumns - 1 - j); });
+      case 3: {
+        const int64_t row = below(kRows);
+        return moved(a.text + "[" + std::to_string(row - kRows) + "].expand(4, 3)", a,
+                     [row](int64_t, int64_t j) { return std::pair(row, j); });
+      }
+      default:
+        return moved(a.text + ".t().reshape(4, 3)", a, [](int64_t i, int64_t j) {
+          const int64_t at = i * kColumns + j;
+          return std::pair(at % kRows, at / kRows);
+        });
+    }
+  }
+
+  Expression call(const Expression& a, int depth) {
+    const Expression b = expression(depth - 1);
+    const Binary g = [](int64_t u, int64_t v) { return reduced(minus(u, times(v, 2))); };
+    switch (below(5)) {
+      case 0:
+        return combined("g(" + a.text + ", " + b.text + ")", a, b, g);
+      case 1:
+        return combined("g(**{'u': " + a.text + ", 'v': " + b.text + "})", a, b, g);
+      case 2:
+        return combined("g(*[" + a.text + "], w=1, v=" + b.text + ")", a, b,
+                        [](int64_t u, int64_t v) { return reduced(minus(u, v)); });
+      case 3:
+        return combined("h(" + a.text + ", m=" + b.text + ", n=1)", a, b,
+                        [](int64_t u, int64_t m) { return plus(plus(u, m), 1); });
+      default:
+        return combined("(lambda u, v: u - v)(" + a.text + ", " + b.text + ")", a, b, minus);
+    }
+  }
+
+  Expression container(const Expression& a, int depth) {
+    const Expression b = expression(depth - 1);
+    switch (below(4)) {
+      case 0:
+        return combined("[" + a.text + ", " + b.text + "][1]", a, b, [](int64_t, int64_t y) { return y; });
+      case 1:
+        return combined("{'m': " + a.text + ", 'n': " + b.text + "}.get('m')", a, b,
+                        [](int64_t x, int64_t) { return x; });
+      case 2:
+        return combined("sum([" + a.text + ", " + b.text + "])", a, b, plus);
+      default: {
+        const Number n = number();
+        return {"(" + a.text + " if " + n.text + " > 0 else " + b.text + ")",
+                [a, b, n](Environment& names) { return n.run(names) > 0 ? a.run(names) : b.run(names); }};
+      }
+    }
+  }
+
+  Expression named(const Expression& a) {
+    const std::string name = pick({"a", "b"});
+    return {"((" + name + " := " + a.text + ") - " + name + " * 2)", [a, name](Environment& names) {
+              const Array value = a.run(names);
+              names.tensors.insert_or_assign(name, value);
+              return mapped([&](int64_t i, int64_t j) { return minus(0, value[{i, j}]); });
+            }};
+  }
+
+  Statement statement(int depth) {
+    switch (below(depth > 0 ? 9 : 6)) {
+      case 0:
+      case 1: {
+        const std::string name = pick({"a", "b"});
+        const Expression value = expression(2);
+        return {{name + " = " + value.text},
+                [name, value](Environment& names) { names.tensors.insert_or_assign(name, value.run(names)); }};
+      }
+      case 2:
+        return {{"a, b = b, a"}, [](Environment& names) { std::swap(names.tensors.at("a"), names.tensors.at("b")); }};
+      case 3: {
+        const std::string key = pick({"p", "q"});
+        const Expression value = expression(2);
+        const bool updates = below(2) == 0;
+        return {{updates ? "d.update({'" + key + "': " + value.text + "})" : "d['" + key + "'] = " + value.text},
+                [key, value](Environment& names) {
+                  const Array made = value.run(names);
+                  names.d.insert_or_assign(key, made);
+                }};
+      }
+      case 4: {
+        const Expression value = expression(2);
+        return {{"xs = xs[-1:] + [" + value.text + "]"}, [value](Environment& names) {
+                  const Array last = names.xs.back();
+                  names.xs = {last, value.run(names)};
+                }};
+      }
+      case 5: {
+        const Number n = number();
+        return {{"xs = [each + " + n.text + " for each in xs if " + n.text + " < 3] or xs"}, [n](Environment& names) {
+                  const int64_t added = n.run(names);
+                  if (added >= 3) return;
+                  for (Array& each : names.xs) {
+                    for (int64_t& value : each.data) value = plus(value, added);
+                  }
+                }};
+      }
+      case 6:
+        return choice(depth);
+      case 7:
+        return items(depth);
+      default:
+        return loop(depth);
+    }
+  }
+
+  std::vector<Statement> block(int depth) {
+    std::vector<Statement> statements;
+    for (int64_t i = below(2); i >= 0; --i) statements.push_back(statement(depth));
+    return statements;
+  }
+  static void append(std::vector<std::string>& lines, const std::vector<Statement>& block) {
+    for (const Statement& statement : block) {
+      for (const std::string& line : statement.lines) lines.push_back("    " + line);
+    }
+  }
+  static void run(const std::vector<Statement>& block, Environment& names) {
+    for (const Statement& statement : block) statement.run(names);
+  }
+
+  Statement choice(int depth) {
+    const Number n = number();
+    const std::vector<Statement> then = block(depth - 1), otherwise = block(depth - 1);
+    Statement result{{"if " + n.text + " % 2 == 0:"}, [n, then, otherwise](Environment& names) {
+                       run(n.run(names) % 2 == 0 ? then : otherwise, names);
+                     }};
+    append(result.lines, then);
+    result.lines.emplace_back("else:");
+    append(result.lines, otherwise);
+    return result;
+  }
+
+  Statement items(int depth) {
+    const std::vector<Statement> body = block(depth - 1);
+    Statement result{{"for key, value in {**d}.items():", "    a = a - value"}, [body](Environment& names) {
+                       const std::map<std::string, Array> before = names.d;
+                       for (const auto& [key, value] : before) {
+                         const Array a = names.tensors.at("a");
+                         names.tensors.insert_or_assign(
+                             "a", mapped([&](int64_t i, int64_t j) { return minus(a[{i, j}], value[{i, j}]); }));
+                         run(body, names);
+                       }
+                     }};
+    append(result.lines, body);
+    return result;
+  }
+
+  Statement loop(int depth) {
+    const std::string name = "i" + std::to_string(loops_.size());
+    const int64_t count = 1 + below(3);
+    const bool counts_up = below(2) == 0;
+    loops_.push_back(name);
+    const std::vector<Statement> body = block(depth - 1);
+    loops_.pop_back();
+    Statement result{{}, [name, count, body](Environment& names) {
+                       for (int64_t i = 0; i < count; ++i) {
+                         names.numbers[name] = i;
+                         run(body, names);
+                       }
+                     }};
+    const std::string bound = std::to_string(count);
+    if (counts_up) {
+      result.lines = {"for " + name + " in range(" + bound + "):"};
+    } else {
+      result.lines = {name + " = -1", "while (" + name + " := " + name + " + 1) < " + bound + ":"};
+    }
+    append(result.lines, body);
+    return result;
+  }
+
+  std::mt19937 random_;
+  std::vector<std::string> loops_;  ///< the numbers of the loops around
+};
+
+struct Program {
+  std::string text;
+  std::vector<Statement> statements;
+
+  explicit Program(unsigned seed) { text = Writer(seed).write(statements); }
+};
+
+/// Whether the program is within the language: some changes of the shape of what `cat` made are not.
+bool check(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto array = [&] { return mapped([&](int64_t, int64_t) { return static_cast<int64_t>(random() % 100); }); };
+  const Program program(seed);
+  SCOPED_TRACE(program.text);
+  const int64_t k = static_cast<int64_t>(seed % 7) - 3;
+  Environment names;
+  names.tensors = {{"x", array()}, {"y", array()}};
+  names.numbers = {{"k", k}};
+  const std::vector<Array> arguments{names.tensors.at("x"), names.tensors.at("y")};
+  for (const Statement& statement : program.statements) statement.run(names);
+  Array total = mapped([](int64_t, int64_t) { return 0; });
+  for (const Array& each : names.xs) {
+    total = mapped([&](int64_t i, int64_t j) { return plus(total[{i, j}], each[{i, j}]); });
+  }
+  const Array &p = names.d.at("p"), &q = names.d.at("q");
+  const std::vector<Array> expected{names.tensors.at("a"), names.tensors.at("b"),
+                                    mapped([&](int64_t i, int64_t j) { return reduced(total[{i, j}]); }),
+                                    mapped([&](int64_t i, int64_t j) { return minus(p[{i, j}], q[{i, j}]); })};
+
+  const Call call{"i64:4x3", "i64:4x3", "int=" + std::to_string(k)};
+  ir::Graph lowered;
+  try {
+    lowered = call.lower(program.text);
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("cuts across the parts of a stack or cat"), std::string::npos)
+        << error.what();
+    return false;
+  }
+  for (const ir::Graph& graph : {lowered, ir::simplify(ir::inline_calls(lowered))}) {
+    GraphRun run(graph, arguments, k);
+    EXPECT_TRUE(run.holds());
+    EXPECT_EQ(graph.results.size(), expected.size());
+    for (size_t r = 0; r < expected.size(); ++r) EXPECT_EQ(run.result(r).data, expected[r].data) << "result " << r;
+  }
+  return true;
+}
+
+TEST(ProgramFuzz, ProgramsAreWhatTheirStatementsSay) {
+  constexpr unsigned kPrograms = 300;
+  unsigned within = 0;
+  for (unsigned seed = 0; seed < kPrograms; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    within += check(seed);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(within, kPrograms * 2 / 3);
+}
+
+/// The words of a text, with what stands between them.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  for (const char c : text) {
+    const bool is_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (is_word && in_word) {
+      words.back() += c;
+    } else {
+      words.emplace_back(1, c);
+    }
+    in_word = is_word;
+  }
+  return words;
+}
+
+TEST(ProgramFuzz, ChangedProgramsLowerOrAreRefusedAtAPlace) {
+  int accepted = 0;
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<std::string> words = words_of(Program(seed % 100).text);
+    const auto any = [&] { return random() % words.size(); };
+    for (size_t changes = 1 + random() % 3; changes > 0; --changes) {
+      const size_t at = any();
+      switch (random() % 3) {
+        case 0:
+          words[at] = words[any()];
+          break;
+        case 1:
+          words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), words[any()]);
+          break;
+        default:
+          words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+    }
+    std::string text;
+    for (const std::string& word : words) text += word;
+    SCOPED_TRACE(text);
+    try {
+      Call{"i64:4x3", "i64:4x3", "int=2"}.lower(text);
+      ++accepted;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::Author) << error.what();
+      EXPECT_NE(std::string(error.what()).find("--> <text>:"), std::string::npos) << error.what();
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(accepted, 30);  // else the changes hit nothing but the syntax
+}
+
+}  // namespace
+}  // namespace ingot::frontend
