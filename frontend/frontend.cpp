@@ -7,6 +7,11 @@
 namespace ingot::frontend {
 namespace {
 
+std::string spelled(Device device, uint8_t index) {
+  if (device == Device::Cpu) return "cpu";
+  return index == 0 ? "cuda" : fmt::format("cuda:{}", index);
+}
+
 std::string_view text_of(Numerics numerics) {
   switch (numerics) {
     case Numerics::Default:
@@ -17,6 +22,20 @@ std::string_view text_of(Numerics numerics) {
       return " fast";
   }
   throw_internal("a numerics mode without a name");
+}
+
+std::string_view text_of(FactoryDevice device) {
+  switch (device) {
+    case FactoryDevice::Unset:
+      return "";
+    case FactoryDevice::Cpu:
+      return " factories: cpu";
+    case FactoryDevice::Same:
+      return " factories: same";
+    case FactoryDevice::Elsewhere:
+      return " factories: elsewhere";
+  }
+  throw_internal("a place of factories without a name");
 }
 
 std::string_view text_of(ir::HostKind kind) {
@@ -53,8 +72,8 @@ std::string text_of(const ArgumentFact& fact) {
 }  // namespace
 
 std::string Signature::text() const {
-  std::string text =
-      fmt::format("{}{} {}", device == Device::Cuda ? "cuda" : "cpu", text_of(numerics), short_name(default_dtype));
+  std::string text = fmt::format("{}{} {}{}", spelled(device, device_index), text_of(numerics),
+                                 short_name(default_dtype), text_of(factories));
   for (const ArgumentFact& fact : arguments) text += " | " + text_of(fact);
   return text;
 }

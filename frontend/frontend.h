@@ -30,6 +30,14 @@ enum class Numerics : uint8_t {
   Fast,     ///< fast-math allowed
 };
 
+/// Where functions that make tensors from nothing put them without a `device=` (torch.set_default_device).
+enum class FactoryDevice : uint8_t {
+  Unset,      ///< where PyTorch does, on the CPU; but of what has dims it is taken that the op's device is meant
+  Cpu,        ///< on the CPU, and the op runs on CUDA
+  Same,       ///< where the op runs
+  Elsewhere,  ///< on a device that the op knows nothing of
+};
+
 /// What lowering may know of one argument.
 struct ArgumentFact {
   enum class Kind : uint8_t {
@@ -48,8 +56,10 @@ struct ArgumentFact {
 /// All that the lowered graph may depend on, beside the values that it asks to be static.
 struct Signature {
   Device device = Device::Cpu;
+  uint8_t device_index = 0;  ///< which of the CUDA devices
   Numerics numerics = Numerics::Default;
   ir::DType default_dtype = ir::DType::F32;
+  FactoryDevice factories = FactoryDevice::Unset;
   std::vector<ArgumentFact> arguments;  ///< one for each parameter
   bool operator==(const Signature&) const = default;
 
@@ -74,8 +84,10 @@ class Definition {
   virtual ~Definition() = default;
   virtual const std::string& name() const = 0;
   virtual std::span<const Parameter> parameters() const = 0;
-  /// The author's text, for the header of generated source and for cache keys; a C++ function has none.
+  /// The author's text, for the header of generated source; a C++ function has none.
   virtual std::string_view text() const = 0;
+  /// What tells it apart from every other op of its name, for cache keys; empty where nothing does.
+  virtual std::string identity() const { return std::string(text()); }
   /// The text as a syntax tree, for people to read; a C++ function has none.
   virtual std::string tree() const { return {}; }
   /// Evaluates the op on one value a parameter; an omitted argument is nullopt and takes its default.

@@ -155,6 +155,15 @@ void append_overlaps(const at::Tensor& written, size_t outs_before, Facts& facts
   for (size_t i = 0; i < outs_before; ++i) append(&facts.outs[i]);
 }
 
+frontend::FactoryDevice factories_of(const Facts& facts) {
+  using frontend::FactoryDevice;
+  if (!facts.default_device) return FactoryDevice::Unset;
+  const c10::Device& made_on = *facts.default_device;
+  if (made_on.is_cpu()) return facts.device.is_cpu() ? FactoryDevice::Unset : FactoryDevice::Cpu;
+  const bool same = made_on.type() == facts.device.type() && (!made_on.has_index() || made_on == facts.device);
+  return same ? FactoryDevice::Same : FactoryDevice::Elsewhere;
+}
+
 /// What the key says of tensors that the call writes.
 void append_written(const Watched& watched, Facts& facts) {
   for (size_t i = 0; i < facts.outs.size(); ++i) {
@@ -220,8 +229,7 @@ void gather(const frontend::Definition& definition, std::span<const Argument> ar
 
   facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |
                         uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24 |
-                        uint64_t(facts.autocast) << 48 |
-                        uint64_t(facts.default_device.value_or(facts.device).type()) << 56);
+                        uint64_t(facts.autocast) << 48 | uint64_t(factories_of(facts)) << 56);
   facts.words.push_back(watched.values);
   facts.words.push_back(watched.written);
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
@@ -237,7 +245,9 @@ void gather(const frontend::Definition& definition, std::span<const Argument> ar
 frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics) {
   frontend::Signature signature;
   signature.device = facts.device.is_cuda() ? frontend::Device::Cuda : frontend::Device::Cpu;
+  signature.device_index = facts.device.is_cuda() ? static_cast<uint8_t>(facts.device.index()) : 0;
   signature.numerics = numerics;
+  signature.factories = factories_of(facts);
   signature.default_dtype = dtype_of(c10::get_default_dtype_as_scalartype()).value_or(ir::DType::F32);
   for (const Actual& actual : facts.actuals) {
     frontend::ArgumentFact& fact = signature.arguments.emplace_back();

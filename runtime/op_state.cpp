@@ -79,10 +79,8 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
 }
 
 void OpState::check_thread(const runtime::Program& program, const Facts& facts) const {
-  const auto& [autocast, factory] = program.thread_dependence;
+  const std::string& autocast = program.thread_dependence.autocast;
   if (facts.autocast && !autocast.empty()) runtime::refuse_autocast(*definition_, facts.device, autocast);
-  if (!factory.empty() && facts.default_device && facts.default_device->type() != facts.device.type())
-    runtime::refuse_factory(*definition_, facts.device, *facts.default_device, factory);
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,

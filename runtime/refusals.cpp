@@ -131,14 +131,6 @@ void refuse_autocast(const frontend::Definition& definition, c10::Device device,
                      type, kReference));
 }
 
-void refuse_factory(const frontend::Definition& definition, c10::Device device, c10::Device default_device,
-                    const std::string& function) {
-  refuse(definition,
-         fmt::format("`{}` makes a tensor on the default device, {}, and the call's tensors are on {}", function,
-                     default_device.str(), device.str()),
-         fmt::format("call under `with torch.device(\"{}\"):`", device.str()));
-}
-
 void refuse_tensor(const frontend::Definition& definition, const std::string& what, const at::Tensor& tensor) {
   using c10::DispatchKey;
   if (!tensor.defined())

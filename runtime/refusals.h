@@ -46,9 +46,6 @@ bool is_plain(const at::Tensor& tensor, bool grad_mode);
 /// Under autocast the op's `function` computes in another type.
 [[noreturn]] void refuse_autocast(const frontend::Definition& definition, c10::Device device,
                                   const std::string& function);
-/// The op's `function` makes a tensor on another device than its arguments'.
-[[noreturn]] void refuse_factory(const frontend::Definition& definition, c10::Device device, c10::Device default_device,
-                                 const std::string& function);
 /// `what` names the tensor: "`x`", "`out`".
 [[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& what,
                                 const at::Tensor& tensor);

@@ -59,11 +59,6 @@ constexpr Row kRows[] = {
     {"stack", Cast::None, Cast::Widest},
 };
 
-/// What torch.set_default_device is about, as far as tensors of values that an op could know.
-constexpr std::string_view kFactories[] = {"arange",   "empty",        "eye",          "full",
-                                           "linspace", "logspace",     "ones",         "scalar_tensor",
-                                           "tensor",   "tril_indices", "triu_indices", "zeros"};
-
 /// Whether a 16-bit float is among an op's tensors. Between two functions such a value may be one of 32 bits here, so
 /// that what is made of it does not tell.
 bool has_halves(const ir::Graph& graph) {
@@ -86,8 +81,6 @@ ThreadDependence thread_dependence_of(const ir::Graph& lowered, frontend::Device
     if (found.autocast.empty() && lowered.functions.contains(row.function) &&
         changes(device == frontend::Device::Cuda ? row.cuda : row.cpu, halves))
       found.autocast = row.function;
-  for (const std::string_view factory : kFactories)
-    if (found.factory.empty() && lowered.functions.contains(factory)) found.factory = factory;
   return found;
 }
 

@@ -11,7 +11,6 @@ namespace ingot::runtime {
 /// is none.
 struct ThreadDependence {
   std::string autocast;  ///< under torch.autocast for the op's device it computes in other types
-  std::string factory;   ///< makes a tensor where torch.set_default_device says
 };
 
 /// `lowered` is as the front end gives it.

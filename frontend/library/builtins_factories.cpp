@@ -11,16 +11,10 @@
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/tensors.h"
 
-// Tensors made from nothing, of a shape. One without a `device=` is made where the op runs, unless it is of rank 0:
-// then it is a CPU scalar, as in eager.
+// Tensors made from nothing, of a shape.
 
 namespace ingot::frontend {
 namespace {
-
-bool made_on_host(const Builder& builder, const Tensor& made, const Value& device) {
-  if (device.is_none() && made.rank() > 0) return false;
-  return is_host_device(builder, device);
-}
 
 Shape require_shape(Builder& builder, const Builtin& self, const Value& sizes) {
   Shape shape = sizes_argument(builder, sizes);

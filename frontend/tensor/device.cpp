@@ -42,27 +42,40 @@ bool names_device(const Builder& builder, const Value& value) {
   return value.is<std::string>() || is_index;
 }
 
-bool is_host_device(const Builder& builder, const Value& device) {
-  if (device.is_none()) return builder.on_cuda();
+bool is_host_device(Builder& builder, const Value& device) {
   if (!names_device(builder, device)) {
     builder.fail(fmt::format("a device must be a torch.device or a string, not {}", describe(device)),
                  "such as x.device");
   }
   const bool is_index = device.is_number();
-  const std::string text = is_index ? "cuda" : device.as<std::string>();
+  const std::string text =
+      is_index ? fmt::format("cuda:{}", builder.static_number(device.number()).as_int()) : device.as<std::string>();
   const std::string_view type = device_type(builder, text);
-  if (is_index || (type == "cuda" && text != "cuda")) {
-    builder.fail("which of the CUDA devices an op runs on is known only when it is called",
-                 "write the device of a tensor: x.device");
-  }
   if (type == "cpu") return builder.on_cuda();
-  if (type == "cuda" && builder.on_cuda()) return false;
+  const std::string own = fmt::format("cuda:{}", builder.signature.device_index);
+  if (builder.on_cuda() && (text == "cuda" || text == own)) return false;
   builder.fail(
-      fmt::format("the op runs on {}, so nothing is made on {} or moved there", spelled(builder.on_cuda()), type),
+      fmt::format("the op runs on {}, so nothing is made on {} or moved there", builder.on_cuda() ? own : "cpu", text),
       "move tensors before the call");
 }
 
-Tensor moved_to(const Builder& builder, Tensor x, const Value& device) {
+bool made_on_host(Builder& builder, const Tensor& made, const Value& device) {
+  if (!device.is_none()) return is_host_device(builder, device);
+  switch (builder.diagnostics.in_library() ? FactoryDevice::Unset : builder.signature.factories) {
+    case FactoryDevice::Unset:
+      return builder.on_cuda() && made.rank() == 0;
+    case FactoryDevice::Cpu:
+      return true;
+    case FactoryDevice::Same:
+      return false;
+    case FactoryDevice::Elsewhere:
+      break;
+  }
+  builder.fail("eager makes this tensor on the default device, which is not the one that the op runs on",
+               "write the device of a tensor: device=x.device");
+}
+
+Tensor moved_to(Builder& builder, Tensor x, const Value& device) {
   if (device.is_none()) return x;
   const bool to_host = is_host_device(builder, device);
   if (to_host && !x.on_host) {

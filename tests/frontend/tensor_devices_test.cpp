@@ -49,9 +49,9 @@ TEST(Devices, WhatEagerRefusesIsRefused) {
       {"x + s[None]", {"f32:3", "cpu f32"}, Device::Cuda, "to be on the same device", "s.to(x.device)"},
       {"stack([x[0], s])", {"f32:3", "cpu f32"}, Device::Cuda, "to be on the same device", ""},
       {"x.to('cpu')", {"f32:3"}, Device::Cuda, "nothing is moved to cpu", "after the call"},
-      {"x.to('cuda:1')", {"f32:3"}, Device::Cuda, "which of the CUDA devices", "x.device"},
+      {"x.to('cuda:1')", {"f32:3"}, Device::Cuda, "runs on cuda:0, so nothing is made on cuda:1", "before the call"},
       {"x.to('cuda')", {"f32:3"}, Device::Cpu, "the op runs on cpu", "before the call"},
-      {"x.to(0)", {"f32:3"}, Device::Cpu, "which of the CUDA devices", ""},
+      {"x.to(0)", {"f32:3"}, Device::Cpu, "the op runs on cpu, so nothing is made on cuda:0", ""},
       {"x.to('no')", {"f32:3"}, Device::Cpu, "device type at start of device string: no", ""},
       {"x.to('float16')", {"f32:3"}, Device::Cpu, "Invalid device string: 'float16'", "torch.float16"},
       {"x.to(dtype='float16')", {"f32:3"}, Device::Cpu, "argument 'dtype' must be torch.dtype, not str", ""},
@@ -65,13 +65,34 @@ TEST(Devices, WhatEagerRefusesIsRefused) {
 }
 
 TEST(Devices, WhereATensorIsItMayBeMoved) {
-  for (const char* text : {"x.to(x.device)", "x.to('cuda')", "x.to(device='cuda', dtype=torch.float16)",
-                           "x + torch.ones(3, device=x.device)", "x + torch.ones(3)"}) {
+  for (const char* text :
+       {"x.to(x.device)", "x.to('cuda')", "x.to('cuda:0')", "x.to(0)", "x.to(device='cuda', dtype=torch.float16)",
+        "x + torch.ones(3, device=x.device)", "x + torch.ones(3)"}) {
     EXPECT_EQ(refusal(text, cuda({"f32:3"})), "accepted") << text;
   }
   EXPECT_EQ(refusal("x + s.to('cuda')[None]", cuda({"f32:3", "cpu f32"})), "accepted");
   for (const char* text : {"x.to(x.device)", "x.to('cpu')", "x.to('cpu', torch.float16)", "x.to('cpu:0')"}) {
     EXPECT_EQ(refusal(text, {"f32:3"}), "accepted") << text;
+  }
+}
+
+TEST(Factories, FollowTheDefaultDevice) {
+  const auto under = [](FactoryDevice factories, Call call) {
+    call.signature.factories = factories;
+    return call;
+  };
+  const std::string mixes = "to be on the same device", elsewhere = "eager makes this tensor on the default device";
+  const Call on_cuda = cuda({"f32:3"});
+  EXPECT_TRUE(divides_by_number("x / torch.tensor(41.0)", under(FactoryDevice::Cpu, on_cuda)));
+  EXPECT_FALSE(divides_by_number("x / torch.tensor(41.0)", under(FactoryDevice::Same, on_cuda)));
+  EXPECT_EQ(refusal("x + torch.arange(3)", under(FactoryDevice::Same, on_cuda)), "accepted");
+  for (const char* text : {"x + torch.arange(3)", "x + torch.tensor([1, 2, 3])", "x + torch.ones(3)"}) {
+    EXPECT_NE(refusal(text, under(FactoryDevice::Cpu, on_cuda)).find(mixes), std::string::npos) << text;
+    EXPECT_NE(refusal(text, under(FactoryDevice::Elsewhere, on_cuda)).find(elsewhere), std::string::npos) << text;
+  }
+  for (const Call& call : {on_cuda, Call{"f32:3"}}) {
+    const Call moved = under(FactoryDevice::Elsewhere, call);
+    EXPECT_EQ(refusal("x + torch.arange(3, device=x.device) + x.new_ones(3) + zeros_like(x)", moved), "accepted");
   }
 }
 

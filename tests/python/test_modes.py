@@ -55,8 +55,11 @@ def test_a_factory_must_make_its_tensor_where_the_arguments_are():
     exactly(f(x), x + torch.arange(5))
     with torch.device("cpu"):
         exactly(f(x), x + torch.arange(5))
-    with torch.device("meta"), pytest.raises(ingot.Error, match="`arange` makes a tensor on the default device, meta"):
+    with torch.device("meta"), pytest.raises(ingot.Error, match="eager makes this tensor on the default device"):
         f(x)
+    with torch.device("meta"):
+        exactly(ingot.op("x + arange(5, device=x.device)")(x), x + torch.arange(5, device="cpu"))
+        exactly(ingot.op("x + x.new_ones(5)")(x), x + 1)
 
 
 def test_other_modes_are_refused():
