@@ -101,6 +101,7 @@ std::string identifier(std::string_view name) {
     // What begins with an underscore, or has two in a row, belongs to the compiler.
     if (next != '_' || (!text.empty() && text.back() != '_')) text += next;
   }
+  if (!name.empty() && name.back() != '_' && text.size() > 1 && text.back() == '_') text.pop_back();  // of "xs[0]"
   if (text.empty() || is_digit(text[0])) text.insert(0, "v");
   static const Words reserved = identifiers(kReserved);
   if (reserved.contains(text)) text += text.back() == '_' ? "1" : "_";

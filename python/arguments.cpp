@@ -82,9 +82,9 @@ const at::Tensor& to_result(PyObject* object) {
   return THPVariable_Unpack(object);
 }
 
-}  // namespace
-
-Argument to_argument(PyObject* object, std::string_view name) {
+/// What is no group. Borrows the tensor inside, so `object` must outlive the result.
+/// Throws Error(Author) for what is neither a plain tensor nor a number; `name` is the parameter's.
+Argument to_leaf(PyObject* object, std::string_view name) {
   if (THPVariable_CheckExact(object)) return Argument(THPVariable_Unpack(object));
   if (PyFloat_CheckExact(object)) return Argument(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object)) return Argument(object == Py_True);
@@ -93,11 +93,51 @@ Argument to_argument(PyObject* object, std::string_view name) {
   return to_number(object, name);
 }
 
+constexpr int kMaxDepth = 16;  // of groups in groups
+
+Argument to_argument(PyObject* object, std::string_view name, ArgumentList& list, int depth = 0);
+
+/// An item of a group, kept by the list.
+Argument to_item(PyObject* object, std::string_view name, ArgumentList& list, int depth) {
+  if (!THPVariable_CheckExact(object)) return to_argument(object, name, list, depth);
+  return Argument(list.tensors.emplace_back(THPVariable_Unpack(object)));
+}
+
+Argument to_group(PyObject* object, std::string_view name, ArgumentList& list, int depth) {
+  using Kind = frontend::Structure::Kind;
+  if (depth == kMaxDepth)
+    throw_author({}, "`" + std::string(name) + "` is nested too deeply", "pass its parts as parameters of their own");
+  ArgumentGroup group;
+  if (PyDict_CheckExact(object)) {
+    group.kind = Kind::Dict;
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &value);) {
+      if (!PyUnicode_Check(key))
+        throw_author({}, "`" + std::string(name) + "` has a key that is no string", "name its items by strings");
+      group.keys.emplace_back(text_of(key));
+      group.items.push_back(to_item(value, name, list, depth + 1));
+    }
+  } else {
+    group.kind = PyTuple_CheckExact(object) ? Kind::Tuple : Kind::List;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      group.items.push_back(to_item(PySequence_Fast_GET_ITEM(object, i), name, list, depth + 1));
+  }
+  return Argument(list.groups.emplace_back(std::move(group)));
+}
+
+Argument to_argument(PyObject* object, std::string_view name, ArgumentList& list, int depth) {
+  const bool is_group = PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object);
+  return is_group ? to_group(object, name, list, depth) : to_leaf(object, name);
+}
+
+}  // namespace
+
 ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords, PyObject** out) {
   size_t parameters = form.parameters.size();
   ArgumentList list(std::max(parameters, count));
   for (size_t i = 0; i < count; ++i)
-    list[i] = to_argument(args[i], i < parameters ? form.parameters[i].name : std::string_view("an argument too many"));
+    list[i] =
+        to_argument(args[i], i < parameters ? form.parameters[i].name : std::string_view("an argument too many"), list);
   if (!keywords) return list;
 
   c10::SmallVector<bool, 10> given(parameters, false);
@@ -114,7 +154,7 @@ ArgumentList bind(const CallForm& form, PyObject* const* args, size_t count, PyO
     if (given[i])
       throw_author({}, "`" + form.definition.name() + "` was given `" + form.parameters[i].name + "` twice");
     given[i] = true;
-    list[i] = to_argument(value, form.parameters[i].name);
+    list[i] = to_argument(value, form.parameters[i].name, list);
   }
   return list;
 }

@@ -3,6 +3,7 @@
 #include <Python.h>
 #include <c10/util/SmallVector.h>
 
+#include <list>
 #include <span>
 #include <string_view>
 
@@ -11,8 +12,15 @@
 
 namespace ingot::python {
 
-/// One a parameter; more where the caller gave too many, which the runtime refuses.
-using ArgumentList = c10::SmallVector<Argument, 10>;
+/// One a parameter; more where the caller gave too many, which the runtime refuses. It keeps what its tuples, lists and
+/// dicts hold, which another thread may change meanwhile.
+struct ArgumentList : c10::SmallVector<Argument, 10> {
+  using SmallVector::SmallVector;
+  ArgumentList(const ArgumentList&) = delete;  // its items point into its lists
+  ArgumentList(ArgumentList&&) = default;
+  std::list<ArgumentGroup> groups;
+  std::list<at::Tensor> tensors;
+};
 
 /// How an op is called: its parameters, the names also as interned Python strings.
 struct CallForm {
@@ -20,10 +28,6 @@ struct CallForm {
   std::span<const frontend::Parameter> parameters;
   PyObject* const* names;  ///< borrowed
 };
-
-/// One Python argument. Borrows the tensor inside, so `object` must outlive the result.
-/// Throws Error(Author) for what is neither a plain tensor nor a number; `name` is the parameter's.
-Argument to_argument(PyObject* object, std::string_view name);
 
 /// Binds a vectorcall's arguments to the parameters by Python's rules; what is left out is a default Argument. Where
 /// `out` is not null, it receives the value of the keyword `out` (borrowed) unless a parameter has that name.

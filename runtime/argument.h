@@ -4,22 +4,31 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "frontend/cpp_api.h"
+#include "frontend/structured.h"
 #include "ir/host/host.h"
 
 namespace ingot {
 
-/// What an op is called with: a tensor, a Python number, or None (the parameter's default). An Argument borrows its
-/// tensor, as a string_view borrows its text: it must outlive the call.
+struct ArgumentGroup;
+
+/// What an op is called with: a tensor, a Python number, None (the parameter's default), or a tuple, list or dict of
+/// such. An Argument borrows its tensors, as a string_view borrows its text: they must outlive the call.
 class Argument {
  public:
-  enum class Kind : uint8_t { Absent, Tensor, Number };
+  enum class Kind : uint8_t { Absent, Tensor, Number, Tensors, Group };
 
   Argument() : number_() {}
   Argument(NoneType) : Argument() {}
   Argument(const at::Tensor& tensor) : kind_(Kind::Tensor), tensor_(&tensor) {}
   Argument(const at::Tensor&& tensor) = delete;
+  Argument(const std::vector<at::Tensor>& list) : kind_(Kind::Tensors), tensors_(&list) {}
+  Argument(const std::vector<at::Tensor>&& list) = delete;
+  Argument(const ArgumentGroup& group) : kind_(Kind::Group), group_(&group) {}
+  Argument(const ArgumentGroup&& group) = delete;
   Argument(ir::HostValue number) : kind_(Kind::Number), number_(number) {}
   Argument(bool value) : Argument(ir::HostValue::of(value)) {}
   template <std::integral T>
@@ -33,13 +42,26 @@ class Argument {
   const at::Tensor* tensor() const { return kind_ == Kind::Tensor ? tensor_ : nullptr; }
   /// Of a number; nothing else may be asked.
   ir::HostValue number() const { return number_; }
+  /// Whether it is made up of others.
+  bool is_structured() const { return kind_ == Kind::Tensors || kind_ == Kind::Group; }
+  /// How it is made up; its leaves, from left to right, are appended to `leaves`.
+  frontend::Structure structure(std::vector<Argument>& leaves) const;
 
  private:
   Kind kind_ = Kind::Absent;
   union {
     const at::Tensor* tensor_;
     ir::HostValue number_;
+    const std::vector<at::Tensor>* tensors_;
+    const ArgumentGroup* group_;
   };
+};
+
+/// A tuple, list or dict of arguments.
+struct ArgumentGroup {
+  frontend::Structure::Kind kind = frontend::Structure::Kind::List;
+  std::vector<Argument> items = {};
+  std::vector<std::string> keys = {};  ///< of a dict, one an item
 };
 
 }  // namespace ingot

@@ -48,6 +48,8 @@ std::string ast_text(const frontend::Definition& definition) {
 }  // namespace
 
 ir::Graph OpState::graph(std::span<const Argument> arguments) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->graph(leaves);
   const runtime::HoldForks held;
   Facts facts;
   runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
@@ -57,6 +59,8 @@ ir::Graph OpState::graph(std::span<const Argument> arguments) const {
 std::string OpState::emit(Stage stage, std::span<const Argument> arguments, EmitTarget emit_target) const {
   const runtime::HoldForks held;
   if (stage == Stage::Ast) return ast_text(*definition_);
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->emit(stage, leaves, emit_target);
   Facts facts;
   runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
   const bool cuda = wants_cuda(facts, emit_target.device);

@@ -105,7 +105,27 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
           .author_text = definition_->text()};
 }
 
+std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arguments,
+                                                   std::vector<Argument>& leaves) const {
+  if (std::ranges::none_of(arguments, &Argument::is_structured)) return nullptr;
+  if (arguments.size() > definition_->parameters().size()) runtime::refuse_count(*definition_, arguments.size());
+  std::vector<frontend::Structure> structures;
+  std::string key;
+  for (const Argument& argument : arguments) key += structures.emplace_back(argument.structure(leaves)).text() + "\n";
+  // What is left out at the end is a leaf as well.
+  leaves.resize(leaves.size() + definition_->parameters().size() - arguments.size());
+
+  const runtime::HoldForks held;
+  const std::lock_guard lock(structured_mutex_);
+  std::shared_ptr<const OpState>& op = structured_[key];
+  if (!op)
+    op = std::make_shared<const OpState>(frontend::structured(definition_, std::move(structures)), options_, runtime_);
+  return op;
+}
+
 void OpState::call(std::span<const Argument> arguments, Results& results) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->call(leaves, results);
   Facts facts;
   const Found found = find(arguments, {}, facts);
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
@@ -113,6 +133,8 @@ void OpState::call(std::span<const Argument> arguments, Results& results) const 
 }
 
 void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs);
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
   Facts facts;
   const Found found = find(arguments, outs, facts);
@@ -121,11 +143,15 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
 }
 
 void OpState::prepare(std::span<const Argument> arguments) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->prepare(leaves);
   Facts facts;
   find(arguments, {}, facts);
 }
 
 void OpState::prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->prepare(leaves, batch);
   const runtime::HoldForks held;
   Facts facts;
   const runtime::Watched known = watched();

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/bound_call.h"
 #include "runtime/cache/table.h"
@@ -67,6 +70,9 @@ class OpState {
                                  const runtime::Resolved& resolved, const runtime::Facts& facts) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
+  /// The op for arguments that are made up of several, of which it takes the leaves; null where none is.
+  std::shared_ptr<const OpState> structured(std::span<const Argument> arguments, std::vector<Argument>& leaves) const;
+
   std::shared_ptr<const frontend::Definition> definition_;
   OpOptions options_;
   runtime::Runtime& runtime_;
@@ -74,6 +80,8 @@ class OpState {
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.
   mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
+  mutable std::mutex structured_mutex_;
+  mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;  ///< by the structures' texts
 };
 
 }  // namespace ingot

@@ -70,9 +70,8 @@ struct Programs::Lowered {
 Programs::Programs(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
                    std::string_view source_name, Runtime& runtime)
     : definition_(std::move(definition)), numerics_(numerics), runtime_(runtime) {
-  if (!definition_->text().empty())
-    identity_ =
-        fmt::format("ingot {}\n{} {}\n{}\n", build_identity(), source_name, definition_->name(), definition_->text());
+  if (const std::string identity = definition_->identity(); !identity.empty())
+    identity_ = fmt::format("ingot {}\n{} {}\n{}\n", build_identity(), source_name, definition_->name(), identity);
 }
 
 Programs::Lowered Programs::lower(const Facts& facts) {

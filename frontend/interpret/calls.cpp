@@ -248,7 +248,10 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   }
   if (callee.is<const PythonFunction*>()) {
     const PythonFunction& function = *callee.as<const PythonFunction*>();
-    if (!has_torch_twin(function) || !any_tensor(arguments))
+    // sum(xs, start) and max(xs) go over xs, whatever start is.
+    const bool of_items = !arguments.positional.empty() && !arguments.positional[0].is_tensor() &&
+                          Sequence::is_one(arguments.positional[0]);
+    if (!has_torch_twin(function) || of_items || !any_tensor(arguments))
       return call_row(evaluation, function, std::move(arguments));
     auto twin = torch_function(function.name);
     if (!twin)

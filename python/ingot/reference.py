@@ -134,7 +134,9 @@ def _twofold(name: str):
     on_tensors, on_the_rest = getattr(torch, name), getattr(builtins, name)
 
     def function(*args, **kwargs):
-        return (on_tensors if any(isinstance(a, torch.Tensor) for a in args) else on_the_rest)(*args, **kwargs)
+        of_items = args and isinstance(args[0], (tuple, list, dict, range))  # whatever stands beside them
+        any_tensor = any(isinstance(a, torch.Tensor) for a in args)
+        return (on_tensors if any_tensor and not of_items else on_the_rest)(*args, **kwargs)
 
     function.__name__ = name
     return function

@@ -53,6 +53,16 @@ TEST(Ops, CppFunctionAndTextAreOneOp) {
   EXPECT_EQ(body(same), body(Op(kReluAdd)));
 }
 
+TEST(Ops, ListsAndDictsOfTensors) {
+  const Op op("def f(xs, options):\n    return sum(xs) * options['scale'] - options['shift']\n");
+  const std::vector<at::Tensor> xs{at::rand({4}), at::rand({4}), at::rand({1})};
+  const at::Tensor shift = at::randn({4});
+  const ArgumentGroup options{frontend::Structure::Kind::Dict, {0.5, shift}, {"scale", "shift"}};
+  expect_same(op(xs, options), (xs[0] + xs[1] + xs[2]) * 0.5 - shift);
+  const std::vector<at::Tensor> fewer{xs[0], xs[1]};
+  expect_same(op(fewer, options), (xs[0] + xs[1]) * 0.5 - shift);
+}
+
 TEST(Ops, Mul) {
   const Op op("def mul(a, b):\n    return a * b\n");
   const at::Tensor a = at::randn({64, 33}), b = at::randn({64, 33});

@@ -1,0 +1,115 @@
+"""Tuples, lists and dicts of tensors and numbers as arguments of an op."""
+
+import threading
+
+import pytest
+import torch
+
+import ingot
+
+
+def weighted(xs, weights, bias=0.0):
+    total = bias
+    for x, w in zip(xs, weights):
+        total = total + x * w
+    return total
+
+
+def test_lists_of_tensors_and_numbers():
+    op = ingot.op(weighted)
+    xs = [torch.randn(5) for _ in range(4)]
+    for count in (1, 2, 4):
+        weights = [0.5 * (i + 1) for i in range(count)]
+        assert torch.equal(op(xs[:count], weights), weighted(xs, weights))
+        assert torch.equal(op(tuple(xs[:count]), weights, bias=2.0), weighted(xs, weights, 2.0))
+    assert op([], [], 3.0 * xs[0]).equal(3.0 * xs[0])
+
+
+def test_another_length_is_another_kernel_and_another_number_is_not():
+    op = ingot.op(weighted)
+    xs = [torch.randn(7) for _ in range(3)]
+    op(xs[:2], [1.0, 2.0])
+    before = ingot.counters()
+    assert torch.equal(op(xs[1:], [3.0, 4.0]), weighted(xs[1:], [3.0, 4.0]))
+    assert torch.equal(op([xs[0][:4], xs[1][:4]], [3.0, 4.0]), weighted([xs[0][:4], xs[1][:4]], [3.0, 4.0]))
+    assert ingot.counters().lowerings == before.lowerings
+    op(xs, [1.0, 2.0, 3.0])
+    assert ingot.counters().lowerings == before.lowerings + 1
+
+
+def test_nested_groups_and_dicts():
+    def f(batch, scale):
+        (a, b), extra = batch["pair"], batch.get("extra", [])
+        return a * scale - b, sum(extra, a)
+
+    op = ingot.op(f)
+    a, b, c = torch.randn(3), torch.randn(2, 1), torch.randn(3)
+    for batch in ({"pair": (a, b)}, {"pair": [a, b], "extra": [c, 2.5]}, {"extra": (), "pair": (b, a)}):
+        for got, want in zip(op(batch, 2.0), f(batch, 2.0)):
+            assert torch.equal(got, want)
+            assert got.stride() == want.stride()
+
+
+def test_all_ways_to_call():
+    op = ingot.op("torch.cat(xs) * 2")
+    xs = [torch.randn(3), torch.randn(2)]
+    op.prepare(xs)
+    ingot.prepare_all([(op, (xs,))])
+    out = torch.empty(5)
+    assert op(xs=xs, out=out) is out
+    assert torch.equal(out, torch.cat(xs) * 2)
+    assert torch.equal(op.reference(xs), out)
+    assert "xs_0" in op.source(xs) and "xs_1" in op.source(xs)
+
+
+def test_text_and_structure_make_the_key(tmp_path):
+    """Lists of the same leaves at other places are other programs, in memory and on disk."""
+    op = ingot.op("def f(xs, ys):\n    return sum(xs) - 2 * sum(ys)\n")
+    a, b, c = (torch.randn(3) for _ in range(3))
+    assert torch.equal(op([a, b], [c]), a + b - 2 * c)
+    assert torch.equal(op([a], [b, c]), a - 2 * (b + c))
+    named = ingot.op("def f(d):\n    return d['a'] - d['b']\n")
+    assert torch.equal(named({"a": a, "b": b}), a - b)
+    assert torch.equal(named({"b": a, "a": b}), b - a)
+
+
+def test_a_list_that_another_thread_changes():
+    op = ingot.op("sum(xs)")
+    xs, done = [torch.ones(1000) for _ in range(3)], threading.Event()
+
+    def change():
+        while not done.is_set():
+            xs[1] = torch.ones(1000)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(2000):
+            assert op(xs)[0] == 3
+    finally:
+        done.set()
+        thread.join()
+
+
+def deep(levels):
+    nested = torch.ones(1)
+    for _ in range(levels):
+        nested = [nested]
+    return nested
+
+
+@pytest.mark.parametrize("text, arguments, message", [
+    ("sum(xs) + y", ([torch.ones(2), "a"], torch.ones(2)), "`xs` is a str"),
+    ("sum(xs) + y", ([torch.ones(2), None], torch.ones(2)), r"xs\[1\]"),
+    ("sum(xs) + y", ([torch.ones(2), torch.ones(3)], torch.ones(2)), "must match"),
+    ("sum(xs) + y", ([torch.ones(2)], [torch.ones(2)]), "does not take|takes tensors and numbers"),
+    ("sum(xs) + y", ({1: torch.ones(2)}, torch.ones(2)), "a key that is no string"),
+    ("sum(xs) + y", (deep(30), torch.ones(2)), "nested too deeply"),
+    ("sum(xs) + y", ([torch.ones(2)], torch.ones(2), 3), "takes"),
+    ("sum(xs) + y", ([torch.ones(2, requires_grad=True)], torch.ones(2)), r"xs\[0\].*grad"),
+    ("def f(x: torch.Tensor):\n    return x", ([torch.ones(2)],), "`x` must be a tensor, not a list"),
+    ("def f(x, k: float):\n    return x * k", (torch.ones(2), [1.0]), "`k` must be a float, not a list"),
+])
+def test_what_is_refused(text, arguments, message):
+    with pytest.raises(ingot.Error, match=message):
+        ingot.op(text)(*arguments)
