@@ -35,8 +35,8 @@ Tensor seen(Builder& builder, const View& view, const Tensor& base) {
 /// A tensor with the coordinates [start, start + length) of a dim replaced.
 Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId start, ir::HostId length,
                 const Tensor& part) {
-  ir::HostPool& host = builder.graph.host;
-  const ir::HostId end = host.add(start, length), rest = host.sub(shape_of(builder, base)[dim], end);
+  const ir::HostPool& host = builder.graph.host;
+  const ir::HostId end = builder.add(start, length), rest = builder.sub(shape_of(builder, base)[dim], end);
   std::vector<Tensor> pieces;
   if (!host.is_int(start, 0)) pieces.push_back(sliced(builder, base, dim, builder.integer(0), start, 1));
   pieces.push_back(part);
@@ -47,7 +47,6 @@ Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId sta
 /// The same for every step-th coordinate, one by one.
 Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const Tensor& part) {
   constexpr int64_t kMost = 32;
-  ir::HostPool& host = builder.graph.host;
   const int64_t count = builder.static_number(slice.length).as_int();
   if (count > kMost) {
     builder.fail(fmt::format("a slice in steps of {} is written in place, at {} places", slice.step, count),
@@ -55,7 +54,7 @@ Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const
   }
   const ir::HostId one = builder.integer(1);
   for (int64_t i = 0; i < count; ++i) {
-    const ir::HostId at = host.add(slice.start, builder.integer(i * slice.step));
+    const ir::HostId at = builder.add(slice.start, builder.integer(i * slice.step));
     base = replaced(builder, base, slice.dim, at, one, sliced(builder, part, slice.dim, builder.integer(i), one, 1));
   }
   return base;

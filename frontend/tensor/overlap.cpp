@@ -38,9 +38,8 @@ Region whole_region(Builder& builder, const Shape& shape) {
 void narrow(Builder& builder, Region& region, const View& view, ir::HostId length) {
   const std::optional<size_t> dim = region.dims[view.dim];
   if (!dim) return;
-  ir::HostPool& host = builder.graph.host;
   Range& range = region.ranges[*dim];
-  range.start = host.add(range.start, host.mul(view.start, builder.integer(range.step)));
+  range.start = builder.add(range.start, builder.mul(view.start, builder.integer(range.step)));
   range.step *= view.kind == View::Kind::Select ? 0 : view.step;
   range.length = length;
 }
@@ -89,15 +88,15 @@ bool same_range(const ir::HostPool& host, const Range& a, const Range& b) {
 /// Whether no coordinate is known to be in both: one ends before the other begins, or their steps never meet.
 bool are_apart(Builder& builder, const Range& a, const Range& b) {
   ir::HostPool& host = builder.graph.host;
-  const ir::HostId distance = host.resolve(host.sub(b.start, a.start));
+  const ir::HostId distance = host.resolve(builder.sub(b.start, a.start));
   if (host.is_constant(distance)) {
     const int64_t apart = host.value(distance).as_int(), step = std::gcd(a.step, b.step);
     if (step == 0 ? apart != 0 : apart % step != 0) return true;
   }
   const auto is_before = [&](const Range& low, const Range& high) {
-    const ir::HostId steps = host.sub(low.length, builder.integer(1));
-    const ir::HostId last = host.add(low.start, host.mul(steps, builder.integer(low.step)));
-    return host.known_nonnegative(host.sub(host.sub(high.start, last), builder.integer(1)));
+    const ir::HostId steps = builder.sub(low.length, builder.integer(1));
+    const ir::HostId last = builder.add(low.start, builder.mul(steps, builder.integer(low.step)));
+    return host.known_nonnegative(builder.sub(builder.sub(high.start, last), builder.integer(1)));
   };
   return is_before(a, b) || is_before(b, a);
 }
