@@ -34,6 +34,8 @@ constexpr Row kRows[] = {
     {"log10", Cast::Float32, Cast::None},
     {"log1p", Cast::Float32, Cast::None},
     {"log2", Cast::Float32, Cast::None},
+    {"multigammaln", Cast::Float32, Cast::None},  // by its sum
+    {"mvlgamma", Cast::Float32, Cast::None},
     {"pow", Cast::Float32, Cast::None},
     {"reciprocal", Cast::Float32, Cast::None},
     {"rsqrt", Cast::Float32, Cast::None},

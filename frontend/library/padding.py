@@ -91,7 +91,5 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "circular":
         return _circular_pad(input, pad)
     _check_not_empty(input, dims)
-    if mode == "replicate":
-        return _in_format_of(_replication_pad(input, pad), input)
-    padded = _reflection_pad(input, pad)
+    padded = _replication_pad(input, pad) if mode == "replicate" else _reflection_pad(input, pad)
     return padded.clone(memory_format=torch.contiguous_format) if _on_cuda() else _in_format_of(padded, input)
