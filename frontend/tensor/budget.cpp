@@ -5,11 +5,11 @@
 namespace ingot::frontend {
 namespace {
 
-constexpr uint64_t kMaxSteps = 1'000'000;
+constexpr uint64_t kMaxSteps = 500'000;
 constexpr uint64_t kMaxItems = 2'000'000;
 constexpr uint64_t kMaxBytes = 16'000'000;
 constexpr uint64_t kMaxTiles = 100'000;
-constexpr uint64_t kMaxNodes = 1'000'000;
+constexpr uint64_t kMaxNodes = 400'000;
 
 constexpr const char* kUnrolled = "loops are unrolled when the op is compiled, so their bounds must be small";
 
