@@ -34,8 +34,7 @@ constexpr Row kRows[] = {
     {"log10", Cast::Float32, Cast::None},
     {"log1p", Cast::Float32, Cast::None},
     {"log2", Cast::Float32, Cast::None},
-    {"multigammaln", Cast::Float32, Cast::None},  // by its sum
-    {"mvlgamma", Cast::Float32, Cast::None},
+    {"mvlgamma", Cast::Float32, Cast::None},  // by its sum
     {"pow", Cast::Float32, Cast::None},
     {"reciprocal", Cast::Float32, Cast::None},
     {"rsqrt", Cast::Float32, Cast::None},
@@ -57,6 +56,7 @@ constexpr Row kRows[] = {
     {"addcdiv", Cast::Widest, Cast::None},
     {"addcmul", Cast::Widest, Cast::None},
     {"atan2", Cast::Widest, Cast::None},
+    {"cross", Cast::Widest, Cast::None},
     {"cat", Cast::None, Cast::Widest},
     {"stack", Cast::None, Cast::Widest},
 };

@@ -10,8 +10,9 @@ DTYPES_TO_COME = {torch.uint16, torch.uint32, torch.uint64}
 
 # Entry → what a failing call and its message have in them → why.
 KNOWN: dict[str, dict[str, str]] = {
-    **{cast: {"memory_format=": "casts take no memory_format"}
-       for cast in "bfloat16 bool byte char double float half int long short to".split()},
+    **{cast: {"memory_format=": "to the dtype that it has a copy or itself, which only its strides tell"}
+       for cast in "bfloat16 bool byte char double float half int long short".split()},
+    "to": {"memory_format=": "non_blocking and copy by position"},
     "igamma": {"torch.igamma(a, b)": "a series of many terms, up to 13 ulp off eager's"},
     "digamma": {"of bfloat16": "3 ulp off the truth at -5.6875"},
     # What would depend on the values of a tensor:
@@ -31,4 +32,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
 }
 
 # The same for what changes its first argument.
-KNOWN_IN_PLACE: dict[str, dict[str, str]] = {}
+KNOWN_IN_PLACE: dict[str, dict[str, str]] = {
+    name: {"in the language": "it would change a tensor's shape, not its elements"}
+    for name in ("squeeze", "squeeze.multiple", "t", "transpose", "unsqueeze")
+}
