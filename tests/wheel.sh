@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# wheel.sh SOURCE PYTHON: makes a wheel as `pip install .` does, without precompiled headers and outside the tree, and
-# calls an op from it. Unoptimised, which takes half the time.
+# wheel.sh SOURCE PYTHON: makes a wheel as `pip install .` does, outside the tree, and calls an op from it. Unoptimised,
+# which takes half the time.
 set -euo pipefail
 source=$1 python=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$python" -m pip wheel "$source" --quiet --no-deps --no-build-isolation --no-index --wheel-dir "$work" \
-  -C build-dir="$work/build" -C cmake.define.CMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
-  -C cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0
+  -C build-dir="$work/build" -C cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0
 "$python" -m zipfile -e "$work"/ingot-*.whl "$work/site"
 
 cd "$work"
