@@ -27,6 +27,7 @@ const Method* find_method(std::string_view name) {
 }
 
 void require_hashable(Evaluation& evaluation, const Value& key) {
+  evaluation.budget.step();  // tuples may share their items
   if (key.is<Tuple>()) {
     for (const Value& item : *key.items()) require_hashable(evaluation, item);
   } else if (key.is_tensor() || key.is<List>() || key.is<Dict>() || key.is<DictView>() || key.is<Slice>()) {

@@ -92,8 +92,25 @@ Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
   return tensor;
 }
 
+/// Of a dim of size 1 that is cut, the one tile that has an element along it: only that is broadcast.
+void keep_the_one(Builder& builder, Tensor& tensor, size_t dim) {
+  std::vector<Tile> kept;
+  for (const Tile& tile : tensor.tiles) {
+    const ir::HostId size = extents(builder, tile)[dim];
+    if (builder.static_number(size).as_int() == 0) continue;
+    kept.push_back(slice_tile(builder, tile, dim, builder.integer(0), builder.integer(1), 1));
+    kept.back().offsets[dim] = builder.integer(0);
+  }
+  tensor.tiles = std::move(kept);
+  tensor.grid[dim] = builder.integer(1);
+}
+
 /// Broadcast to the sizes of a grid of its rank.
 void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> grid) {
+  for (size_t d = 0; d < grid.size(); ++d) {
+    const bool spreads = is_one(builder, tensor.grid[d]) && !is_one(builder, grid[d]);
+    if (spreads && !uncut(builder, tensor, d)) keep_the_one(builder, tensor, d);
+  }
   std::vector<bool> whole_dim;
   for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(uncut(builder, tensor, d));
   for_tiles(tensor, [&](const Tile& tile) {

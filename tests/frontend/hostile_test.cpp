@@ -104,6 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
              lines({"a = x", "for i in range(4000):", "    a = a * y + i", "for i in range(20000):", "    b = a[0]",
                     "return a"}),
              "views"},
+        Case{"keys that share",
+             lines({"key = ()", "for i in range(60):", "    key = (key, key)", "d = {key: 1}", "return x"}), "steps"},
         Case{"many results", lines({"return [x + i for i in range(100000)]"}), "50000 nodes"},
         Case{"many closures",
              lines({"g = lambda a: a", "for i in range(250000):", "    g = lambda a, g=g: g(a)", "return x"}), "steps"},

@@ -109,3 +109,18 @@ def test_rows_that_are_gathered(device):
             assert torch.equal(ingot.op("w[t]", debug=debug)(w, t), w[t])
             assert torch.equal(ingot.op("w[t] + x", debug=debug)(w, t, x), w[t] + x)
             assert torch.equal(ingot.op("w[t - 100] + x", debug=debug)(w, t + 100, x), w[t] + x)
+
+
+@pytest.mark.parametrize("text", ["return x + torch.cat([y[:k], y[k:]])", "y[:k] = 2; return x + y", "y[k:] *= 2; return x * y",
+                                  "z = y.clone(); z[k] = 5; return x + z", "y[:k] = 2; return y.expand(4, 4).clone()",
+                                  "return x + torch.cat([y[:k], x[:1]])[:1]"])  # fmt: skip
+def test_a_dim_of_one_that_is_cut_is_broadcast(text, device):
+    for k in (0, 1):
+        for rows in (1, 2, 4):
+            tensors = [torch.ones(rows, 4, device=device), torch.full((1, 4), 10.0, device=device)]
+            op = ingot.op(f"def f(x, y, k: int):\n    {text}\n")
+            try:
+                want = op.reference(*(t.clone() for t in tensors), k)
+            except (RuntimeError, IndexError):
+                continue
+            assert same(op(*tensors, k), want), (rows, k)
