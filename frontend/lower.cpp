@@ -59,6 +59,7 @@ class Attempt {
     evaluation_.graph.host.assume_sizes_not_one();
     evaluation_.graph.host.limit_work(Budget::kHostWork);
     const std::vector<std::optional<Value>> arguments = make_arguments();
+    activity_.leaves = arguments;
     const Value returned = definition_.evaluate(evaluation_, arguments);
     const bool mutates = make_mutations(evaluation_, arguments);
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);

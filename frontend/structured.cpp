@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "frontend/interpret/evaluation.h"
+#include "frontend/interpret/python_numbers.h"
 
 namespace ingot::frontend {
 namespace {
@@ -34,7 +35,10 @@ class StructuredDefinition : public Definition {
       const bool is_leaf = argument.kind == Structure::Kind::Leaf;
       arguments.push_back(is_leaf ? leaves[next++] : made_up(evaluation, argument, leaves, next));
     }
-    return op_->evaluate(evaluation, arguments);
+    Value result = op_->evaluate(evaluation, arguments);
+    next = 0;
+    for (size_t i = 0; i < arguments_.size(); ++i) require_as_made(evaluation, i, arguments[i], leaves, next);
+    return result;
   }
 
  private:
@@ -62,6 +66,35 @@ class StructuredDefinition : public Definition {
       default:
         return Dict{Value::list(std::move(keys)).as<List>().items, Value::list(std::move(items)).as<List>().items};
     }
+  }
+
+  /// The caller has the list or dict that it gave: what the op did to its own would be lost.
+  void require_as_made(Evaluation& evaluation, size_t argument, const std::optional<Value>& value,
+                       std::span<const std::optional<Value>> leaves, size_t& next) const {
+    const Structure& structure = arguments_[argument];
+    if (structure.kind == Structure::Kind::Leaf) {
+      ++next;
+    } else if (!is_as_made(structure, *value, leaves, next)) {
+      const bool named = structure.kind == Structure::Kind::Dict;
+      evaluation.fail(
+          fmt::format("the {} `{}` is changed, of which the caller's would not hear", named ? "dict" : "list",
+                      op_->parameters()[argument].name),
+          fmt::format("change a copy: {0} = {1}({0})", op_->parameters()[argument].name, named ? "dict" : "list"));
+    }
+  }
+
+  static bool is_as_made(const Structure& structure, const Value& value, std::span<const std::optional<Value>> leaves,
+                         size_t& next) {
+    if (structure.kind == Structure::Kind::Leaf) return identical(value, *leaves[next++]);
+    const bool named = structure.kind == Structure::Kind::Dict;
+    if (named != value.is<Dict>() || (!named && !value.items())) return false;
+    const std::vector<Value>& items = named ? *value.as<Dict>().values : *value.items();
+    if (items.size() != structure.items.size()) return false;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (named && !identical((*value.as<Dict>().keys)[i], Value(structure.keys[i]))) return false;
+      if (!is_as_made(structure.items[i], items[i], leaves, next)) return false;
+    }
+    return true;
   }
 
   std::shared_ptr<const Definition> op_;

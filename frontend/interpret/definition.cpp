@@ -130,7 +130,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
   Span returned_at = function.name_span;
   Value result = call_bound(evaluation, **called, std::move(values), &returned_at);
   const bool mutates = std::ranges::any_of(
-      arguments, [](const std::optional<Value>& argument) { return argument && mutated_parameter(*argument); });
+      evaluation.activity.leaves, [](const std::optional<Value>& leaf) { return leaf && mutated_parameter(*leaf); });
   if (result.is_none() && !mutates) {
     At at(evaluation.diagnostics, function.name_span);
     evaluation.fail(fmt::format("`{}` returns nothing", function.name),

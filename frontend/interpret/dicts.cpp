@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"
@@ -26,10 +27,18 @@ const Method* find_method(std::string_view name) {
   return found == kMethods.end() ? nullptr : &*found;
 }
 
+bool is_nan(const Evaluation& evaluation, ir::HostId number) {
+  const ir::HostPool& host = evaluation.graph.host;
+  number = host.resolve(number);
+  return host.is_constant(number) && std::isnan(host.value(number).as_double());
+}
+
 void require_hashable(Evaluation& evaluation, const Value& key) {
   evaluation.budget.step();  // tuples may share their items
   if (key.is<Tuple>()) {
     for (const Value& item : *key.items()) require_hashable(evaluation, item);
+  } else if (key.is_number() && is_nan(evaluation, key.number())) {
+    evaluation.fail("NaN is no key of a dict in the language: it is not equal to itself", "name it: a string");
   } else if (key.is_tensor() || key.is<List>() || key.is<Dict>() || key.is<DictView>() || key.is<Slice>()) {
     evaluation.fail(fmt::format("{} cannot be the key of a dict", describe(key)),
                     "keys are strings, numbers, dtypes and tuples of them");

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "frontend/tensor/builder.h"
@@ -15,6 +17,8 @@ struct Function;
 struct Activity {
   /// Those whose evaluation has begun and not ended, one that has called itself as often as it has.
   std::vector<const ast::Function*> functions;
+  /// The tensors and numbers that the op was called with: those of a list among its arguments one by one.
+  std::span<const std::optional<Value>> leaves;
   /// Expressions and statements that are being evaluated inside one another.
   int depth = 0;
   /// What values refer to for as long as the evaluation lives: functions, and the scopes that they close over. Freed

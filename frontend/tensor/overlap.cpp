@@ -21,9 +21,10 @@ struct Range {
 
 /// The part of a tensor that views of it see, where that is a box.
 struct Region {
-  std::vector<Range> ranges;  ///< one for each dim of the tensor
-  std::vector<std::optional<size_t>>
-      dims;  ///< of the view: which of the tensor's dims each is; none: a dim of no steps
+  /// One for each dim of the tensor.
+  std::vector<Range> ranges;
+  /// Of the view: which of the tensor's dims each is; none: a dim of no steps.
+  std::vector<std::optional<size_t>> dims;
 };
 
 Region whole_region(Builder& builder, const Shape& shape) {

@@ -113,3 +113,27 @@ def deep(levels):
 def test_what_is_refused(text, arguments, message):
     with pytest.raises(ingot.Error, match=message):
         ingot.op(text)(*arguments)
+
+
+def test_tensors_of_a_list_are_changed_in_place():
+    for text in ("for t in xs: t += 1", "xs[0].add_(1)", "xs[1][:] = xs[0]"):
+        op = ingot.op(f"def f(xs):\n    {text}\n")
+        xs, expected = ([torch.zeros(3), torch.ones(3)] for _ in range(2))
+        op(xs)
+        exec(text, {"xs": expected})
+        assert all(map(torch.equal, xs, expected)), text
+
+
+@pytest.mark.parametrize("text", ["xs[0] = xs[1]", "xs.append(xs[0])", "xs += [xs[0]]", "xs.pop()"])
+def test_a_list_that_would_change_is_refused(text):
+    with pytest.raises(ingot.Error, match=r"the caller's would not hear|in the language"):
+        ingot.op(f"def f(xs):\n    {text}\n    return xs[0] + 1\n")([torch.zeros(3), torch.ones(3)])
+    copied = ingot.op("def f(xs):\n    xs = list(xs)\n    xs[0] = xs[1]\n    return xs[0] + 1\n")
+    assert torch.equal(copied([torch.zeros(3), torch.ones(3)]), torch.full((3,), 2.0))
+
+
+def test_a_dict_that_would_change_is_refused():
+    with pytest.raises(ingot.Error, match="the caller's would not hear"):
+        ingot.op("def f(xs):\n    xs['b'] = xs['a'] * 2\n    return xs['b']\n")({"a": torch.ones(3)})
+    with pytest.raises(ingot.Error, match="NaN is no key"):
+        ingot.op("def f(x):\n    d = {float('nan'): 1}\n    return x\n")(torch.ones(3))
