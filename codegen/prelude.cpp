@@ -16,6 +16,7 @@ extern const std::string_view prelude_cpu_h;
 extern const std::string_view prelude_series_h;
 extern const std::string_view prelude_igamma_h;
 extern const std::string_view prelude_erfcx_h;
+extern const std::string_view prelude_float8_h;
 
 namespace {
 
@@ -42,10 +43,10 @@ std::vector<Piece> pieces_of(std::string_view file) {
 
 /// Files that are written for both targets, whose functions CUDA wants marked.
 std::string for_cuda(std::string_view file) {
-  constexpr std::string_view kInline = "\ninline ";
+  constexpr std::string_view kInline = "inline ", kDevice = "__device__ ";
   std::string text(file);
-  for (size_t at = 0; (at = text.find(kInline, at)) != std::string::npos; at += kInline.size())
-    text.replace(at, kInline.size(), "\n__device__ inline ");
+  for (size_t at = 0; (at = text.find(kInline, at)) != std::string::npos; at += kDevice.size() + kInline.size())
+    text.insert(at, kDevice);
   return text;
 }
 
@@ -57,11 +58,11 @@ std::vector<Piece> all_pieces(std::initializer_list<std::string_view> files) {
 }
 
 const std::vector<Piece>& pieces(Target::Kind target) {
-  static const std::string series = for_cuda(prelude_series_h), igamma = for_cuda(prelude_igamma_h),
-                           erfcx = for_cuda(prelude_erfcx_h);
-  static const std::vector<Piece> cuda = all_pieces({prelude_cuda_cuh, series, igamma, erfcx});
-  static const std::vector<Piece> cpu =
-      all_pieces({prelude_libm_h, prelude_cpu_h, prelude_series_h, prelude_igamma_h, prelude_erfcx_h});
+  static const std::string float8 = for_cuda(prelude_float8_h), series = for_cuda(prelude_series_h),
+                           igamma = for_cuda(prelude_igamma_h), erfcx = for_cuda(prelude_erfcx_h);
+  static const std::vector<Piece> cuda = all_pieces({prelude_cuda_cuh, float8, series, igamma, erfcx});
+  static const std::vector<Piece> cpu = all_pieces(
+      {prelude_libm_h, prelude_cpu_h, prelude_float8_h, prelude_series_h, prelude_igamma_h, prelude_erfcx_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

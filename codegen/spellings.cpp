@@ -43,8 +43,7 @@ constexpr Table kCpu = table_of({
 
 /// Whether the table has all that an op of these categories and this rule needs.
 constexpr bool complete(const Table& table) {
-  constexpr ir::Accepts BIF{true, true, true}, IF{false, true, true}, BI{true, true, false};
-  constexpr ir::Accepts I{false, true, false}, F{false, false, true};
+  using namespace ir::accepted;
   struct Need {
     Op op;
     ir::Rule rule;
@@ -80,9 +79,12 @@ Column column_of(DType work) {
     case DType::U8:
     case DType::I8:
     case DType::I16:
+    case DType::U16:
       return Column::Narrow;
     case DType::I32:
     case DType::I64:
+    case DType::U32:
+    case DType::U64:
       return Column::Wide;
     default:
       return Column::Floating;
@@ -122,6 +124,20 @@ std::string_view type_name(DType dtype) {
       return "int";
     case DType::I64:
       return "int64";
+    case DType::U16:
+      return "uint16";
+    case DType::U32:
+      return "uint32";
+    case DType::U64:
+      return "uint64";
+    case DType::F8E4M3FN:
+      return "float8_e4m3fn";
+    case DType::F8E5M2:
+      return "float8_e5m2";
+    case DType::F8E4M3FNUZ:
+      return "float8_e4m3fnuz";
+    case DType::F8E5M2FNUZ:
+      return "float8_e5m2fnuz";
     case DType::F16:
       return "float16";
     case DType::BF16:
@@ -139,6 +155,11 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   const Parsed& table = tables[target == Target::Kind::Cuda ? 0 : 1];
   const auto index = static_cast<size_t>(static_cast<int>(op) - kFirst);
   const Column column = column_of(work);
+  // Unsigned products wrap by themselves; those of 16 bits would be made in int.
+  static const Spelling unsigned_product("T(uint32(a) * b)"), wide_product("a * b");
+  if (op == Op::Mul && ir::is_wide_unsigned(work)) {
+    return fill(work == DType::U16 ? unsigned_product : wide_product, work, operands);
+  }
   if (!ir::is_primitive(op) || pattern_of((target == Target::Kind::Cuda ? kCuda : kCpu)[index], column).empty())
     throw_internal("no spelling of " + std::string(ir::id_of(op)) + " for " + std::string(ir::name_of(work)));
   return fill(table[index][static_cast<size_t>(column)], work, operands);

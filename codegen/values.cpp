@@ -81,7 +81,7 @@ class Builder {
 
   uint32_t constant(DType dtype, ir::HostValue number) {
     std::string text = literal(number, dtype);
-    if (ir::is_half(dtype)) text = fmt::format("{}({})", type_name(dtype), text);
+    if (ir::is_narrow_float(dtype)) text = fmt::format("{}({})", type_name(dtype), text);
     const Precedence precedence = text[0] == '-' ? Precedence::Unary : Precedence::Primary;
     return leaf(dtype, {std::move(text), precedence});
   }
@@ -160,7 +160,7 @@ class Builder {
       return candidate.value == host && candidate.dtype == ir::compute_type(dtype);
     });
     const std::string& name = scalars_[static_cast<size_t>(use - uses.begin())];
-    return leaf(dtype, {ir::is_half(dtype) ? fmt::format("{}({})", type_name(dtype), name) : name});
+    return leaf(dtype, {ir::is_narrow_float(dtype) ? fmt::format("{}({})", type_name(dtype), name) : name});
   }
 
   // Arithmetic
@@ -169,7 +169,8 @@ class Builder {
     const DType from = values_.all[operand].dtype;
     if (from == to) return operand;
     // The 16-bit floats convert from and to float32 alone, as c10's do.
-    if ((ir::is_half(from) && to != DType::F32 && to != DType::F64) || (ir::is_half(to) && from != DType::F32))
+    if ((ir::is_narrow_float(from) && to != DType::F32 && to != DType::F64) ||
+        (ir::is_narrow_float(to) && from != DType::F32))
       return cast(cast(operand, DType::F32), to);
     Value value;
     value.kind = Value::Kind::Cast;

@@ -7,12 +7,7 @@
 namespace ingot::ir {
 namespace {
 
-// The abbreviations of ops.def.
-constexpr Accepts BIF{true, true, true};
-constexpr Accepts IF{false, true, true};
-constexpr Accepts BI{true, true, false};
-constexpr Accepts I{false, true, false};
-constexpr Accepts F{false, false, true};
+using namespace accepted;
 
 constexpr OpInfo kPrimitives[] = {
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) \

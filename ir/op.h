@@ -35,13 +35,25 @@ enum class Rule : uint8_t {
   Select,   ///< where: the condition is bool, the arms' common type is the result
 };
 
-/// A set of categories.
+/// A set of dtypes: categories, and of the types that only some ops take those that are taken.
 struct Accepts {
   bool boolean, integral, floating;
-  bool contains(Category c) const {
-    return c == Category::Bool ? boolean : c == Category::Integral ? integral : floating;
+  bool wide_unsigned = false, float8 = false;
+  bool contains(DType type) const {
+    if (is_wide_unsigned(type)) return wide_unsigned;
+    if (is_float8(type)) return float8;
+    const Category of = category(type);
+    return of == Category::Bool ? boolean : of == Category::Integral ? integral : floating;
   }
 };
+
+namespace accepted {  // the abbreviations of ops.def
+inline constexpr Accepts BIF{true, true, true}, IF{false, true, true}, BI{true, true, false};
+inline constexpr Accepts I{false, true, false}, F{false, false, true};
+inline constexpr Accepts BIFU{true, true, true, true}, IFU{false, true, true, true}, BIU{true, true, false, true};
+inline constexpr Accepts BIFUE{true, true, true, true, true}, BIFE{true, true, true, false, true};
+inline constexpr Accepts IFE{false, true, true, false, true};
+}  // namespace accepted
 
 enum class Accuracy : uint8_t { Exact, Ulp };
 

@@ -8,7 +8,7 @@
 
 namespace ingot::runtime {
 
-/// Nothing for the types that Ingot has not: complex, quantized, the wide unsigned ones, float8.
+/// Nothing for the types that Ingot has not: complex, quantized, of less than a byte.
 constexpr std::optional<ir::DType> dtype_of(c10::ScalarType type) {
   switch (type) {
     case c10::ScalarType::Bool:
@@ -23,6 +23,20 @@ constexpr std::optional<ir::DType> dtype_of(c10::ScalarType type) {
       return ir::DType::I32;
     case c10::ScalarType::Long:
       return ir::DType::I64;
+    case c10::ScalarType::UInt16:
+      return ir::DType::U16;
+    case c10::ScalarType::UInt32:
+      return ir::DType::U32;
+    case c10::ScalarType::UInt64:
+      return ir::DType::U64;
+    case c10::ScalarType::Float8_e4m3fn:
+      return ir::DType::F8E4M3FN;
+    case c10::ScalarType::Float8_e5m2:
+      return ir::DType::F8E5M2;
+    case c10::ScalarType::Float8_e4m3fnuz:
+      return ir::DType::F8E4M3FNUZ;
+    case c10::ScalarType::Float8_e5m2fnuz:
+      return ir::DType::F8E5M2FNUZ;
     case c10::ScalarType::Half:
       return ir::DType::F16;
     case c10::ScalarType::BFloat16:
@@ -38,8 +52,23 @@ constexpr std::optional<ir::DType> dtype_of(c10::ScalarType type) {
 
 constexpr c10::ScalarType scalar_type(ir::DType type) {
   using enum c10::ScalarType;
-  constexpr c10::ScalarType kTypes[ir::kDTypeCount] = {Bool, Byte, Char,     Short, Int,
-                                                       Long, Half, BFloat16, Float, Double};
+  constexpr c10::ScalarType kTypes[ir::kDTypeCount] = {Bool,
+                                                       Byte,
+                                                       Char,
+                                                       Short,
+                                                       Int,
+                                                       Long,
+                                                       UInt16,
+                                                       UInt32,
+                                                       UInt64,
+                                                       Float8_e4m3fn,
+                                                       Float8_e5m2,
+                                                       Float8_e4m3fnuz,
+                                                       Float8_e5m2fnuz,
+                                                       Half,
+                                                       BFloat16,
+                                                       Float,
+                                                       Double};
   return kTypes[static_cast<size_t>(type)];
 }
 

@@ -190,7 +190,9 @@ std::string out_name(std::span<const at::Tensor> outs, size_t index) {
 
 ir::HostValue value_of(const at::Tensor& tensor) {
   const void* data = tensor.const_data_ptr();
-  const auto integer = [&]<typename T>(T) { return ir::HostValue::of(int64_t{*static_cast<const T*>(data)}); };
+  const auto integer = [&]<typename T>(T) {
+    return ir::HostValue::of(static_cast<int64_t>(*static_cast<const T*>(data)));
+  };
   const auto real = [&]<typename T>(T) { return ir::HostValue::of(static_cast<double>(*static_cast<const T*>(data))); };
   switch (tensor.scalar_type()) {
     case c10::ScalarType::Bool:
@@ -205,6 +207,20 @@ ir::HostValue value_of(const at::Tensor& tensor) {
       return integer(int32_t{});
     case c10::ScalarType::Long:
       return integer(int64_t{});
+    case c10::ScalarType::UInt16:
+      return integer(uint16_t{});
+    case c10::ScalarType::UInt32:
+      return integer(uint32_t{});
+    case c10::ScalarType::UInt64:
+      return integer(uint64_t{});
+    case c10::ScalarType::Float8_e4m3fn:
+      return real(c10::Float8_e4m3fn{});
+    case c10::ScalarType::Float8_e5m2:
+      return real(c10::Float8_e5m2{});
+    case c10::ScalarType::Float8_e4m3fnuz:
+      return real(c10::Float8_e4m3fnuz{});
+    case c10::ScalarType::Float8_e5m2fnuz:
+      return real(c10::Float8_e5m2fnuz{});
     case c10::ScalarType::Half:
       return real(c10::Half{});
     case c10::ScalarType::BFloat16:

@@ -139,7 +139,8 @@ void refuse_tensor(const frontend::Definition& definition, const std::string& wh
   const auto is = [&](std::initializer_list<DispatchKey> some) { return keys.has_any(c10::DispatchKeySet(some)); };
   if (tensor.is_complex() || tensor.is_quantized() || !dtype_of(tensor.scalar_type()))
     refuse(definition, fmt::format("{} has dtype {}, which Ingot has not", what, c10::toString(tensor.scalar_type())),
-           "the dtypes are float16, bfloat16, float32, float64, uint8, int8, int16, int32, int64 and bool");
+           tensor.is_complex() ? "compute with the parts: torch.view_as_real(z)"
+                               : "the dtypes are bool, the integers of 8 to 64 bits and the floats of 8 to 64 bits");
   if (is({DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor}))
     refuse(definition,
            fmt::format("{} is a {} view, whose memory does not hold its values", what,

@@ -1,6 +1,10 @@
 #pragma once
 
 #include <c10/util/BFloat16.h>
+#include <c10/util/Float8_e4m3fn.h>
+#include <c10/util/Float8_e4m3fnuz.h>
+#include <c10/util/Float8_e5m2.h>
+#include <c10/util/Float8_e5m2fnuz.h>
 #include <c10/util/Half.h>
 
 #include <cstddef>
@@ -29,7 +33,20 @@ inline void write_scalar(ir::HostValue value, ir::DType dtype, std::byte* at) {
     case ir::DType::I32:
       return put(static_cast<int32_t>(integer()));
     case ir::DType::I64:
+    case ir::DType::U64:
       return put(integer());
+    case ir::DType::U16:
+      return put(static_cast<uint16_t>(integer()));
+    case ir::DType::U32:
+      return put(static_cast<uint32_t>(integer()));
+    case ir::DType::F8E4M3FN:
+      return put(c10::Float8_e4m3fn(static_cast<float>(real())));
+    case ir::DType::F8E5M2:
+      return put(c10::Float8_e5m2(static_cast<float>(real())));
+    case ir::DType::F8E4M3FNUZ:
+      return put(c10::Float8_e4m3fnuz(static_cast<float>(real())));
+    case ir::DType::F8E5M2FNUZ:
+      return put(c10::Float8_e5m2fnuz(static_cast<float>(real())));
     case ir::DType::F16:
       return put(c10::Half(static_cast<float>(real())));
     case ir::DType::BF16:

@@ -1,6 +1,7 @@
 #include "tools/ops_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -16,9 +17,11 @@ using ir::DType;
 constexpr std::string_view kHead = R"(# The names of the language
 
 Written by `ingot ops --markdown`; a test holds it to that. *Takes* lists the dtypes of which a call is accepted, on
-either device. *Formula* says whose it is: `primitive` is one operation of the hardware or of the C library (libm,
-CUDA's), `eager's ops` means that PyTorch computes it from other functions of this list, in the same order, and a path
-is the file of PyTorch whose kernel it repeats.
+either device: `integers` are uint8 and int8 to int64, `floats` float16, bfloat16, float32 and float64, `any` is bool
+and all of those; `unsigned` are uint16, uint32 and uint64, `float8` its four kinds. *Formula* says whose it is:
+`primitive` is one operation of the hardware or of the C library (libm, CUDA's), `eager's ops` means that PyTorch
+computes it from other functions of this list, in the same order, and a path is the file of PyTorch whose kernel it
+repeats.
 
 | name | takes | gives | formula |
 | --- | --- | --- | --- |
@@ -70,9 +73,9 @@ std::vector<DType> accepted(const std::string& text) {
 /// What stands for a parameter whose name says that it is no tensor like the others; nothing for all others.
 std::string_view argument_named(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
-      {"mask", "x > 0"}, {"condition", "x > 0"},     {"index", "x.long()"}, {"dim", "0"}, {"weight", "x[0]"},
-      {"value", "1"},    {"threshold", "1"},         {"tensors", "[x, x]"}, {"n", "1"},   {"p", "1"},
-      {"data", "[1]"},   {"dtype", "torch.float32"}, {"target", "x"},
+      {"mask", "x.bool()"}, {"condition", "x.bool()"},  {"index", "x.long()"}, {"dim", "0"}, {"weight", "x[0]"},
+      {"value", "1"},       {"threshold", "1"},         {"tensors", "[x, x]"}, {"n", "1"},   {"p", "1"},
+      {"data", "[1]"},      {"dtype", "torch.float32"}, {"target", "x"},
   };
   const auto known = std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
   return known == std::end(kKnown) ? std::string_view() : known->second;
@@ -104,30 +107,44 @@ std::vector<DType> dtypes_of(const NameInfo& info) {
   return {};
 }
 
-std::string listed(const std::vector<DType>& types) {
-  if (types.empty() || types.size() == ir::kDTypeCount) return "any";
-  const auto has = [&](DType type) { return std::ranges::count(types, type) > 0; };
-  const auto all = [&](ir::Category category) {
-    for (int i = 0; i < ir::kDTypeCount; ++i) {
-      const auto type = static_cast<DType>(i);
-      if (ir::category(type) == category && !has(type)) return false;
-    }
-    return true;
-  };
-  std::string text;
-  const auto add = [&](std::string_view word) { text += (text.empty() ? "" : ", ") + std::string(word); };
-  if (has(DType::Bool)) add("bool");
-  for (const auto& [category, word] :
-       {std::pair{ir::Category::Integral, "integers"}, {ir::Category::Floating, "floats"}}) {
-    if (all(category)) {
-      add(word);
-      continue;
-    }
-    for (const DType type : types) {
-      if (ir::category(type) == category) add(ir::name_of(type));
-    }
+struct Group {
+  std::string_view name;
+  std::vector<DType> types;
+};
+
+/// The words of the page, the wider first.
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = [] {
+    const Group integers{"integers", {DType::U8, DType::I8, DType::I16, DType::I32, DType::I64}};
+    const Group floats{"floats", {DType::F16, DType::BF16, DType::F32, DType::F64}};
+    Group any{"any", {DType::Bool}};
+    for (const Group& group : {integers, floats})
+      any.types.insert(any.types.end(), group.types.begin(), group.types.end());
+    return std::vector<Group>{
+        any,
+        integers,
+        floats,
+        {"unsigned", {DType::U16, DType::U32, DType::U64}},
+        {"float8", {DType::F8E4M3FN, DType::F8E5M2, DType::F8E4M3FNUZ, DType::F8E5M2FNUZ}},
+    };
+  }();
+  return all;
+}
+
+std::string listed(std::vector<DType> types) {
+  std::vector<std::string_view> words;
+  if (std::erase(types, DType::Bool) > 0) words.push_back("bool");
+  for (const Group& group : groups()) {
+    const auto has = [&](DType type) {
+      return type == DType::Bool ? !words.empty() : std::ranges::count(types, type) > 0;
+    };
+    if (!std::ranges::all_of(group.types, has)) continue;
+    if (group.name == "any") words.clear();
+    words.push_back(group.name);
+    std::erase_if(types, [&](DType type) { return std::ranges::count(group.types, type) > 0; });
   }
-  return text;
+  for (const DType type : types) words.push_back(ir::name_of(type));
+  return words.empty() ? "any" : fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string spelled(const NameInfo& info) {

@@ -15,6 +15,15 @@ using int16 = short;
 // ingot: int64
 using int64 = long long;
 
+// ingot: uint16
+using uint16 = unsigned short;
+
+// ingot: uint32
+using uint32 = unsigned;
+
+// ingot: uint64
+using uint64 = unsigned long long;
+
 // ingot: float16
 struct float16 {
     unsigned short bits;

@@ -159,7 +159,7 @@ def float_power(input, exponent):
 @method
 def ldexp(input, other):
     """input * 2 ** other"""
-    _check(other, "bool int float")
+    _check(other, "bool int float unsigned")
     return input * pow(2.0, other)
 
 

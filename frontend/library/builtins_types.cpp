@@ -96,6 +96,10 @@ Value call_is_floating_point(Builder& builder, const Builtin& self, Args args) {
   return Number{builder.graph.host.boolean(ir::is_floating(input(builder, self, args).dtype))};
 }
 
+Value call_element_size(Builder& builder, const Builtin& self, Args args) {
+  return Number{builder.integer(ir::size_of(input(builder, self, args).dtype))};
+}
+
 Value call_identity(Builder& builder, const Builtin& self, Args args) { return input(builder, self, args); }
 
 /// A copy: in the memory format asked for, whatever the input's strides.
@@ -234,7 +238,7 @@ Value call_check_same_dtype(Builder& builder, const Builtin&, Args args) {
 
 Value call_default_dtype(Builder& builder, const Builtin&, Args) { return builder.signature.default_dtype; }
 
-/// Refuses a dtype whose category is not among those named: "float", "int float", …
+/// Refuses a dtype that is not among those named: "float", "int float", …; "unsigned" are uint16 to uint64.
 Value call_check(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[0].tensor();
   const std::string& accepted = args[1].as<std::string>();
@@ -242,7 +246,10 @@ Value call_check(Builder& builder, const Builtin&, Args args) {
     builder.fail(fmt::format("it takes a tensor, not {}", describe(args[0])), "use math's functions for numbers");
   }
   static constexpr std::string_view kNames[] = {"bool", "int", "float"};
-  if (accepted.find(kNames[static_cast<size_t>(ir::category(x->dtype))]) == std::string::npos) {
+  const std::string_view name = ir::is_wide_unsigned(x->dtype) ? "unsigned"
+                                : ir::is_float8(x->dtype)      ? "float8"
+                                                               : kNames[static_cast<size_t>(ir::category(x->dtype))];
+  if (fmt::format(" {} ", accepted).find(fmt::format(" {} ", name)) == std::string::npos) {
     builder.fail(fmt::format("not implemented for {}", name_of(x->dtype)), "cast first: x.float()");
   }
   return None{};
@@ -256,7 +263,7 @@ Value call_on_cuda(Builder& builder, const Builtin&, Args) {
 Value call_rounded(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
   if (!args[0].is_number()) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
-  if (!x || !ir::is_half(x->dtype)) return args[0];
+  if (!x || !ir::is_narrow_float(x->dtype)) return args[0];
   return Number{builder.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
 }
 
@@ -295,6 +302,14 @@ std::vector<Builtin> type_builtins() {
        {},
        call_is_floating_point,
        "whether the dtype is a floating-point one, known when the op is compiled"},
+      {"element_size", "(input)", kNoFunction, kMethod, {}, call_element_size, "the bytes of an element"},
+      {"get_default_dtype",
+       "()",
+       kFunction,
+       kNoMethod,
+       {},
+       call_default_dtype,
+       "the dtype of floats that are given none: torch.set_default_dtype's"},
       {"detach", "(input)", kFunction, kMethod, {}, call_identity, "the same values, through which no gradient flows"},
       {"real", "(input)", kFunction, kNoMethod, {}, call_identity, "the values: every tensor of the language is real"},
       {"conj", "(input)", kFunction, kMethod, {}, call_identity, "the values: every tensor of the language is real"},
@@ -337,7 +352,6 @@ std::vector<Builtin> type_builtins() {
        {},
        call_full_like,
        "a number in the shape of another tensor"},
-      {"_default_dtype", "()", kFunction, kNoMethod, {}, call_default_dtype},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(**items)", kFunction, kNoMethod, {}, call_named},
       {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},

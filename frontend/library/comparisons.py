@@ -4,12 +4,14 @@
 @method
 def isposinf(input):
     """whether it is +inf"""
+    _check(input, "bool int float unsigned")
     return input == math.inf
 
 
 @method
 def isneginf(input):
     """whether it is -inf"""
+    _check(input, "bool int float unsigned")
     return input == -math.inf
 
 
@@ -24,9 +26,9 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if equal_nan:
         close = close | (isnan(input) & isnan(other))
     if input.dtype == torch.bool:
-        input = input.to(_default_dtype())
+        input = input.to(get_default_dtype())
     if not input.is_floating_point() or other.dtype == torch.bool:
-        other = other.to(_default_dtype())
+        other = other.to(get_default_dtype())
     error = abs(input - other)
     return close | (isfinite(error) & (error <= atol + abs(rtol * other)))
 
@@ -40,6 +42,7 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     """
     if not input.is_floating_point():
         return input
+    _check(input, "float")
     above = torch.finfo(input.dtype).max if posinf is None else posinf
     below = torch.finfo(input.dtype).min if neginf is None else neginf
     nan = 0.0 if nan is None else nan

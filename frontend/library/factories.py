@@ -1,6 +1,11 @@
 """Tensors of numbers alone."""
 
 
+def scalar_tensor(s, *, dtype=None, device=None):
+    """a number as a tensor without dims"""
+    return full((), s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
+
+
 def linspace(start, end, steps, *, dtype=None, device=None):
     """numbers at equal distances from start to end
 
@@ -9,7 +14,7 @@ def linspace(start, end, steps, *, dtype=None, device=None):
     if isinstance(start, torch.Tensor) or isinstance(end, torch.Tensor):
         raise ValueError("linspace takes numbers: write start + (end - start) * torch.linspace(0, 1, steps)")
     assert steps >= 0, "number of steps must be non-negative"
-    dtype = _default_dtype() if dtype is None else dtype
+    dtype = get_default_dtype() if dtype is None else dtype
     return _linspace(start, end, steps, arange(steps, device=device), dtype)
 
 

@@ -7,7 +7,7 @@ def mvlgamma(input, p):
 
     Source: aten/src/ATen/native/UnaryOps.cpp, mvlgamma
     """
-    _check(input, "int float")
+    _check(input, "int float unsigned")
     if p < 1:
         raise ValueError("p has to be greater than or equal to 1")
     input = input.contiguous()

@@ -13,9 +13,9 @@ namespace ingot::frontend {
 namespace {
 
 /// Unlike operands of arithmetic, tensors of any rank take part in promotion with the same weight.
-ir::DType common_type(std::span<const Tensor> tensors) {
+ir::DType common_type(Builder& builder, std::span<const Tensor> tensors) {
   ir::DType type = tensors.front().dtype;
-  for (const Tensor& tensor : tensors) type = ir::promote(type, tensor.dtype);
+  for (const Tensor& tensor : tensors) type = promoted(builder, type, tensor.dtype);
   return type;
 }
 
@@ -29,7 +29,7 @@ bool is_skipped(Builder& builder, const Tensor& tensor, bool of_one_rank) {
 
 Tensor joined(Builder& builder, std::span<const Tensor> tensors, size_t dim, std::string_view function) {
   require_same_device(builder, tensors);
-  const ir::DType type = common_type(tensors);
+  const ir::DType type = common_type(builder, tensors);
   std::vector<Tensor> parts;
   std::vector<LayoutId> layouts;
   for (const Tensor& tensor : tensors) {

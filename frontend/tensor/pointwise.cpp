@@ -37,12 +37,25 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
     builder.fail("subtraction, the `-` operator, with a bool tensor is not supported",
                  "to invert a mask use `~` or logical_not(), for the difference of two masks `^` or logical_xor()");
   }
-  if (ir::info(op).accepts.contains(ir::category(work))) return;
+  const auto has_dims = [](const Value& operand) { return operand.tensor() && operand.tensor()->rank() > 0; };
+  if (op == ir::Op::Mul && ir::is_float8(work) && !std::ranges::all_of(operands, has_dims)) {
+    builder.fail(fmt::format("a {} tensor is multiplied by another one, not by a number", name_of(work)),
+                 "cast first: x.float()");
+  }
+  const ir::Accepts& accepts = ir::info(op).accepts;
+  const auto is_taken = [&](const Value& operand) {
+    return !operand.tensor() || accepts.contains(operand.tensor()->dtype);
+  };
+  // Each operand of a logical op is looked at in its own type.
+  const auto refused =
+      ir::info(op).rule == ir::Rule::Logical ? std::ranges::find_if_not(operands, is_taken) : operands.end();
+  if (refused != operands.end()) work = refused->tensor()->dtype;
+  if (accepts.contains(work)) return;
   if (op == ir::Op::Neg) {
     builder.fail("negation, the `-` operator, on a bool tensor is not supported",
                  "to invert a mask use `~` or logical_not()");
   }
-  const bool bits = ir::category(work) == ir::Category::Floating;
+  const bool bits = ir::is_floating(work) && !ir::is_float8(work);
   builder.fail(fmt::format("\"{}\" is not implemented for {}", spelled(op), name_of(work)),
                bits ? "it works on the bits of integers: cast with .to(torch.int32), or compare first"
                     : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
@@ -147,7 +160,7 @@ bool multiplies_by_reciprocal(Builder& builder, const Value& a, const Value& b) 
 }
 
 bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b) {
-  if (!ir::is_half(result_type(builder, std::array{a, b}))) return false;
+  if (!ir::is_narrow_float(result_type(builder, std::array{a, b}))) return false;
   if (builder.signature.device == Device::Cuda) return !cuda_divisor(builder, a, b);
   return b.is_tensor() &&
          !std::ranges::all_of(shape_of(builder, *b.tensor()), [&](ir::HostId size) { return is_one(builder, size); });
@@ -227,6 +240,7 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
   if (!low.is_none()) operands.push_back(high.is_none() ? lone_limit(builder, ir::HostOp::Max, low) : low);
   if (!high.is_none()) operands.push_back(low.is_none() ? lone_limit(builder, ir::HostOp::Min, high) : high);
   const ir::DType type = result_type(builder, operands);
+  require_accepted(builder, ir::Op::Maximum, operands, type);
   std::vector<Tensor> tensors;
   for (const Value& operand : operands) {
     // The kernel for numbers takes them in the type in which it computes: on CUDA float32 for 16-bit floats.
@@ -261,7 +275,7 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   const std::array<Value, 2> arms{a, b};
   const ir::DType type = result_type(builder, arms);
   // A number goes to a 16-bit float by way of float32, and becomes infinite there.
-  const NumberCast numbers = ir::is_half(type) ? NumberCast::Rounded : NumberCast::Checked;
+  const NumberCast numbers = ir::is_narrow_float(type) ? NumberCast::Rounded : NumberCast::Checked;
   const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, numbers),
                                       operand_tensor(builder, b, type, numbers)};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {

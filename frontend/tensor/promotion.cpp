@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <ranges>
 
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/tensors.h"
@@ -18,7 +19,7 @@ ir::HostId converted(Builder& builder, ir::HostId number, ir::DType type, Number
   const ir::HostPool& host = builder.graph.host;
   number = host.resolve(number);
   if (ir::is_floating(type)) {
-    if (ir::is_half(type) && cast != NumberCast::Wrapped && !builder.native) {
+    if (ir::is_narrow_float(type) && cast != NumberCast::Wrapped && !builder.native) {
       return builder.host(ir::HostOp::RoundTo, {number}, static_cast<uint32_t>(type));
     }
     return builder.host(ir::HostOp::Float, {number});
@@ -44,6 +45,20 @@ std::string_view c_name(ir::DType type) {
       return "int";
     case ir::DType::I64:
       return "int64_t";
+    case ir::DType::U16:
+      return "uint16_t";
+    case ir::DType::U32:
+      return "uint32_t";
+    case ir::DType::U64:
+      return "uint64_t";
+    case ir::DType::F8E4M3FN:
+      return "c10::Float8_e4m3fn";
+    case ir::DType::F8E5M2:
+      return "c10::Float8_e5m2";
+    case ir::DType::F8E4M3FNUZ:
+      return "c10::Float8_e4m3fnuz";
+    case ir::DType::F8E5M2FNUZ:
+      return "c10::Float8_e5m2fnuz";
     case ir::DType::F16:
       return "c10::Half";
     case ir::DType::BF16:
@@ -66,7 +81,22 @@ ir::HostId is_within_or_infinite(Builder& builder, ir::HostId number, double lar
   return builder.host(ir::HostOp::Select, {above, infinite, host.boolean(true)});
 }
 
+/// What a rank leaves of a lower one.
+ir::DType ranked(Builder& builder, ir::DType higher, ir::DType lower) {
+  if (ir::is_floating(higher)) return higher;
+  return higher == ir::DType::Bool || ir::is_floating(lower) ? promoted(builder, higher, lower) : higher;
+}
+
 }  // namespace
+
+ir::DType promoted(Builder& builder, ir::DType a, ir::DType b) {
+  if (const auto both = ir::promote(a, b)) return *both;
+  const bool is_float8 = ir::is_float8(a) || ir::is_float8(b);
+  builder.fail(fmt::format("{} and {} do not promote: {}", name_of(a), name_of(b),
+                           is_float8 ? "a float8 does with itself alone"
+                                     : "uint16, uint32 and uint64 do with themselves and with floats alone"),
+               fmt::format("cast one of them: x.to(torch.{})", is_float8 ? "float32" : "int64"));
+}
 
 ir::DType type_of_number(const Builder& builder, ir::HostId number) {
   switch (builder.graph.host.kind(number)) {
@@ -89,11 +119,11 @@ ir::DType result_type(Builder& builder, std::span<const Value> values) {
     }
     const ir::DType type = tensor ? tensor->dtype : type_of_number(builder, value.number());
     std::optional<ir::DType>& rank = ranks[!tensor ? 2 : tensor->rank() == 0 ? 1 : 0];
-    rank = rank ? ir::promote(*rank, type) : type;
+    rank = rank ? promoted(builder, *rank, type) : type;
   }
   std::optional<ir::DType> result;
-  for (const auto& rank : ranks) {
-    if (rank && (!result || ir::category(*rank) > ir::category(*result))) result = rank;
+  for (const auto& higher : std::views::reverse(ranks)) {
+    if (higher) result = result ? ranked(builder, *higher, *result) : *higher;
   }
   return result.value();
 }
@@ -101,7 +131,7 @@ ir::DType result_type(Builder& builder, std::span<const Value> values) {
 ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type) {
   const ir::DType target = ir::compute_type(type);
   ir::DType now = builder.graph[node].dtype;
-  if (ir::is_half(now)) {
+  if (ir::is_narrow_float(now)) {
     node = builder.graph.add(ir::Op::Cast, ir::DType::F32, {node});
     now = ir::DType::F32;
   }
@@ -112,11 +142,11 @@ ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type) {
 ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type) {
   if (builder.graph[node].dtype == type) return node;
   node = work_node(builder, node, type);
-  return ir::is_half(type) ? builder.graph.add(ir::Op::Cast, type, {node}) : node;
+  return ir::is_narrow_float(type) ? builder.graph.add(ir::Op::Cast, type, {node}) : node;
 }
 
 ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type) {
-  const bool rounds = builder.signature.numerics == Numerics::Eager && !builder.native;
+  const bool rounds = (builder.signature.numerics == Numerics::Eager || ir::is_float8(type)) && !builder.native;
   return builder.placed(rounds ? exact_node(builder, node, type) : node);
 }
 

@@ -13,6 +13,8 @@ namespace ingot::frontend {
 /// The dtype of a tensor that is made of a Python number.
 ir::DType type_of_number(const Builder& builder, ir::HostId number);
 
+/// torch.promote_types; fails where PyTorch refuses.
+ir::DType promoted(Builder& builder, ir::DType a, ir::DType b);
 /// torch.result_type: the dtype of values by PyTorch's three ranks (tensors with dims, 0-dim tensors, Python numbers),
 /// a higher rank losing to a lower one only where that is of a higher category.
 ir::DType result_type(Builder& builder, std::span<const Value> values);
@@ -21,7 +23,8 @@ ir::DType result_type(Builder& builder, std::span<const Value> values);
 ir::NodeId work_node(Builder& builder, ir::NodeId node, ir::DType type);
 /// A node's value rounded to `type` itself: float32 to float16, the rest as work_node.
 ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type);
-/// What an op leaves of its result of dtype `type`: rounded where `numerics = eager` rounds.
+/// What an op leaves of its result of dtype `type`: rounded where `numerics = eager` rounds, and to float8 always,
+/// which is a type to store.
 ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type);
 
 /// How a Python number becomes an element of a tensor's dtype. Inside a native library function it stays in float32.

@@ -64,6 +64,12 @@ int precision(DType type) {
   switch (type) {
     case DType::Bool:
       return 1;
+    case DType::F8E5M2:
+    case DType::F8E5M2FNUZ:
+      return 3;
+    case DType::F8E4M3FN:
+    case DType::F8E4M3FNUZ:
+      return 4;
     case DType::F16:
       return 11;
     case DType::BF16:
@@ -79,7 +85,7 @@ int precision(DType type) {
 
 /// Whether every value that a node of type `from` may have is one of type `to`.
 bool loses_nothing(DType from, DType to) {
-  if (from == to) return !is_half(from);
+  if (from == to) return !is_narrow_float(from);
   if (is_floating(from)) return is_floating(to) && precision(to) >= 24 && precision(to) >= precision(from);
   if (from == DType::Bool) return true;
   return precision(to) >= precision(from) && (is_signed(to) || !is_signed(from));
@@ -88,7 +94,7 @@ bool loses_nothing(DType from, DType to) {
 /// Whether the value of a node is one of its type, not a float32 on its way to one of 16 bits.
 bool holds_its_type(const Graph& graph, NodeId id) {
   const Op op = graph[id].op;
-  return !is_half(graph[id].dtype) || op == Op::Load || op == Op::Gather || op == Op::Cast || op == Op::Bitcast;
+  return !is_narrow_float(graph[id].dtype) || op == Op::Load || op == Op::Gather || op == Op::Cast || op == Op::Bitcast;
 }
 
 Rewritten cast_to_same_type(Graph& graph, const Node& node) {

@@ -227,7 +227,7 @@ class Verifier {
                          [&](NodeId arg) { return type(arg) == wanted; });
     };
     const DType work = row.rule == Rule::Compare ? type(node.args[0]) : node.dtype;
-    expect(row.accepts.contains(category(work)), "a type that the op does not take");
+    expect(row.accepts.contains(work), "a type that the op does not take");
     switch (row.rule) {
       case Rule::Arith:
         expect(all_are(node.dtype), "operands of another type");

@@ -256,7 +256,10 @@ std::optional<Constant> cast(const Constant& constant, DType type) {
   if (constant.is_float() && is_floating(type)) {
     return Constant{type, 0, round_to(type, constant.real)};
   }
+  // Integers past int64 have no number here.
+  if (constant.type == DType::U64 && constant.integer < 0 && is_floating(type)) return std::nullopt;
   if (constant.is_float()) {
+    if (type == DType::U64) return std::nullopt;
     const double whole = std::trunc(constant.real);
     const double limit = limit_of(type);
     if (!(whole < limit && whole >= (is_signed(type) ? -limit : 0))) return std::nullopt;

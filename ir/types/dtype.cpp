@@ -23,6 +23,13 @@ constexpr std::array<DTypeRow, kDTypeCount> kRows{{
     {"int16", "i16", 2, Category::Integral},
     {"int32", "i32", 4, Category::Integral},
     {"int64", "i64", 8, Category::Integral},
+    {"uint16", "u16", 2, Category::Integral},
+    {"uint32", "u32", 4, Category::Integral},
+    {"uint64", "u64", 8, Category::Integral},
+    {"float8_e4m3fn", "f8e4m3fn", 1, Category::Floating},
+    {"float8_e5m2", "f8e5m2", 1, Category::Floating},
+    {"float8_e4m3fnuz", "f8e4m3fnuz", 1, Category::Floating},
+    {"float8_e5m2fnuz", "f8e5m2fnuz", 1, Category::Floating},
     {"float16", "f16", 2, Category::Floating},
     {"bfloat16", "bf16", 2, Category::Floating},
     {"float32", "f32", 4, Category::Floating},
@@ -40,15 +47,45 @@ constexpr std::array<std::pair<std::string_view, DType>, 6> kOtherSpellings{{
 
 const DTypeRow& row(DType type) { return kRows[static_cast<size_t>(type)]; }
 
-/// Rounds to a binary float of `digits` significant bits whose smallest denormal is 2^least.
-double round_to_digits(double value, int digits, int least, double largest) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  int exponent;
-  std::frexp(value, &exponent);
-  const int unit = std::max(exponent - digits, least);
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
-  if (std::abs(rounded) <= largest) return rounded;
-  return std::copysign(std::numeric_limits<double>::infinity(), value);
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// A binary float of `digits` significant bits whose smallest denormal is 2^least.
+struct Format {
+  int digits, least;
+  double largest;
+  double beyond = kInfinity;  ///< what is larger than the largest
+  bool has_negative_zero = true;
+};
+
+Format format_of(DType type) {
+  switch (type) {
+    case DType::F8E4M3FN:
+      return {4, -9, 448.0, kNaN};
+    case DType::F8E5M2:
+      return {3, -16, 57344.0};
+    case DType::F8E4M3FNUZ:
+      return {4, -10, 240.0, kNaN, false};
+    case DType::F8E5M2FNUZ:
+      return {3, -17, 57344.0, kNaN, false};
+    case DType::F16:
+      return {11, -24, 65504.0};
+    default:
+      return {8, -133, 0x1.fep127};
+  }
+}
+
+double round_to_format(const Format& format, double value) {
+  if (std::isnan(value)) return value;
+  double rounded = value;
+  if (value != 0 && std::isfinite(value)) {
+    int exponent;
+    std::frexp(value, &exponent);
+    const int unit = std::max(exponent - format.digits, format.least);
+    rounded = std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
+  }
+  if (rounded == 0 && !format.has_negative_zero) return 0;
+  return std::abs(rounded) <= format.largest ? rounded : std::copysign(format.beyond, value);
 }
 
 }  // namespace
@@ -58,9 +95,12 @@ int size_of(DType type) { return row(type).size; }
 std::string_view name_of(DType type) { return row(type).name; }
 std::string_view short_name(DType type) { return row(type).short_name; }
 
-DType promote(DType a, DType b) {
+std::optional<DType> promote(DType a, DType b) {
   const auto [low, high] = std::minmax(a, b);
-  if (low == high || category(low) != category(high)) return high;
+  if (low == high) return high;
+  if (is_float8(low) || is_float8(high)) return std::nullopt;
+  if ((is_wide_unsigned(low) || is_wide_unsigned(high)) && !is_floating(high)) return std::nullopt;
+  if (category(low) != category(high)) return high;
   if (low == DType::U8) return std::max(high, DType::I16);  // int8 holds no uint8
   if (low == DType::F16 && high == DType::BF16) return DType::F32;
   return high;
@@ -69,9 +109,7 @@ DType promote(DType a, DType b) {
 double round_to(DType type, double value) {
   if (type == DType::F64) return value;
   const double single = static_cast<float>(value);
-  if (type == DType::F16) return round_to_digits(single, 11, -24, 65504.0);
-  if (type == DType::BF16) return round_to_digits(single, 8, -133, 0x1.fep127);
-  return single;
+  return type == DType::F32 ? single : round_to_format(format_of(type), single);
 }
 
 int64_t wrap_to(DType type, int64_t value) {
@@ -84,6 +122,10 @@ int64_t wrap_to(DType type, int64_t value) {
       return static_cast<int16_t>(value);
     case DType::I32:
       return static_cast<int32_t>(value);
+    case DType::U16:
+      return static_cast<uint16_t>(value);
+    case DType::U32:
+      return static_cast<uint32_t>(value);
     default:
       return value;
   }

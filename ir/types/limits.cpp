@@ -17,10 +17,28 @@ FloatLimits limits_of(int digits, int least) {
           .resolution = 1.0 / std::pow(10.0, decimals)};
 }
 
+/// Of a format that is not IEEE's at its upper end.
+FloatLimits limits_of(int digits, int least, double largest) {
+  FloatLimits limits = limits_of(digits, least);
+  limits.largest = largest;
+  return limits;
+}
+
 }  // namespace
 
 FloatLimits float_limits(DType type) {
   switch (type) {
+    case DType::F8E4M3FN:
+      return limits_of(4, -6, 448.0);
+    case DType::F8E5M2:
+      return limits_of(3, -14);
+    case DType::F8E4M3FNUZ:
+      return limits_of(4, -7, 240.0);
+    case DType::F8E5M2FNUZ: {
+      FloatLimits limits = limits_of(3, -15, 57344.0);
+      limits.epsilon = 0.125;  // half of what it is: PyTorch says so
+      return limits;
+    }
     case DType::F16:
       return limits_of(11, -14);
     case DType::BF16:
@@ -34,6 +52,7 @@ FloatLimits float_limits(DType type) {
 
 IntegerLimits integer_limits(DType type) {
   const int bits = 8 * size_of(type);
+  if (type == DType::U64) return {0, std::numeric_limits<int64_t>::max()};
   if (!is_signed(type)) return {0, (int64_t{1} << bits) - 1};
   const int64_t largest = std::numeric_limits<int64_t>::max() >> (64 - bits);
   return {-largest - 1, largest};

@@ -15,7 +15,7 @@ struct FloatLimits {
 };
 FloatLimits float_limits(DType type);
 
-/// torch.iinfo of an integral dtype.
+/// torch.iinfo of an integral dtype; of uint64 what an int64 holds.
 struct IntegerLimits {
   int64_t smallest, largest;
 };

@@ -112,7 +112,7 @@ class Maker {
       const auto number = static_cast<float>(value);
       if (dtype == DType::F32) {
         std::memcpy(data + e * bytes, &number, bytes);
-      } else if (ir::is_half(dtype)) {
+      } else if (ir::is_narrow_float(dtype)) {
         const uint16_t bits = half_bits(number, dtype);
         std::memcpy(data + e * bytes, &bits, bytes);
       } else {
@@ -331,7 +331,7 @@ class Meaning {
       return value;
     }
     if (node.dtype == DType::U8) return static_cast<double>(*at);
-    if (ir::is_half(node.dtype)) {
+    if (ir::is_narrow_float(node.dtype)) {
       uint16_t bits;
       std::memcpy(&bits, at, sizeof(bits));
       double value = -20;

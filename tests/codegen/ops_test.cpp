@@ -31,7 +31,7 @@ std::string name_of(Op op, DType work) {
 bool takes(const ir::OpInfo& info, DType work) {
   if (info.rule == ir::Rule::Float && !ir::is_floating(work)) return false;
   if (info.rule == ir::Rule::Logical) return work == DType::Bool;
-  return info.accepts.contains(ir::category(work));
+  return info.accepts.contains(work);
 }
 
 /// Series whose truth nothing at hand knows, and recurrences that run as long as an operand says: the runtime's tests

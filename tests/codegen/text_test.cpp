@@ -183,7 +183,7 @@ TEST(Spellings, UseEachOperandOnce) {
   for (const Target::Kind target : {Target::Kind::Cuda, Target::Kind::Cpu}) {
     for (const ir::OpInfo& info : ir::primitives()) {
       for (const DType work : {DType::F32, DType::F64, DType::I32, DType::U8, DType::Bool}) {
-        if (!info.accepts.contains(ir::category(work)) || (info.rule == ir::Rule::Float && !ir::is_floating(work)) ||
+        if (!info.accepts.contains(work) || (info.rule == ir::Rule::Float && !ir::is_floating(work)) ||
             (info.rule == ir::Rule::Logical && work != DType::Bool))
           continue;
         const std::array<Text, 3> operands = {Text{"first"}, Text{"second"}, Text{"third"}};

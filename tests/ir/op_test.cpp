@@ -13,8 +13,11 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// torch.promote_types, PyTorch 2.11.
-constexpr std::string_view kPromoted[kDTypeCount][kDTypeCount] = {
+// torch.promote_types, PyTorch 2.11, of the types that promote with one another.
+constexpr DType kCommon[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
+                             DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
+constexpr size_t kCommonCount = std::size(kCommon);
+constexpr std::string_view kPromoted[kCommonCount][kCommonCount] = {
     {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
     {"u8", "u8", "i16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
     {"i8", "i16", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"},
@@ -28,10 +31,55 @@ constexpr std::string_view kPromoted[kDTypeCount][kDTypeCount] = {
 };
 
 TEST(DType, PromotesAsPyTorchDoes) {
+  for (size_t a = 0; a < kCommonCount; ++a) {
+    for (size_t b = 0; b < kCommonCount; ++b) {
+      const auto promoted = promote(kCommon[a], kCommon[b]);
+      ASSERT_TRUE(promoted);
+      EXPECT_EQ(short_name(*promoted), kPromoted[a][b]) << short_name(kCommon[a]) << " with " << short_name(kCommon[b]);
+    }
+  }
+}
+
+TEST(DType, OthersPromoteWithFewOrNone) {
   for (int a = 0; a < kDTypeCount; ++a) {
-    for (int b = 0; b < kDTypeCount; ++b) {
-      EXPECT_EQ(short_name(promote(DType(a), DType(b))), kPromoted[a][b])
-          << short_name(DType(a)) << " with " << short_name(DType(b));
+    const auto type = DType(a);
+    EXPECT_EQ(promote(type, type), type);
+    for (const DType wide : {DType::U16, DType::U32, DType::U64}) {
+      const bool is_common_float = is_floating(type) && !is_float8(type);
+      if (type == wide) continue;
+      EXPECT_EQ(promote(wide, type), is_common_float ? std::optional(type) : std::nullopt) << short_name(type);
+      EXPECT_EQ(promote(type, wide), promote(wide, type));
+    }
+    for (const DType small : {DType::F8E4M3FN, DType::F8E5M2, DType::F8E4M3FNUZ, DType::F8E5M2FNUZ}) {
+      if (type == small) continue;
+      EXPECT_EQ(promote(small, type), std::nullopt);
+      EXPECT_EQ(promote(type, small), std::nullopt);
+    }
+  }
+}
+
+TEST(DType, RoundsToFloat8) {
+  // torch.tensor(x).to(dtype).item(), for e4m3fn, e5m2, e4m3fnuz and e5m2fnuz
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const struct {
+    double value;
+    double rounded[4];
+  } kRecorded[] = {
+      {0.3, {0.3125, 0.3125, 0.3125, 0.3125}},
+      {464.0, {448.0, 448.0, kNaN, 448.0}},
+      {464.1, {kNaN, 448.0, kNaN, 448.0}},
+      {248.0, {256.0, 256.0, kNaN, 256.0}},
+      {61440.0, {kNaN, kInf, kNaN, kNaN}},
+      {-kInf, {kNaN, -kInf, kNaN, kNaN}},
+      {0.001, {0.001953125, 0.0009765625, 0.0009765625, 0.0009765625}},
+      {1e-05, {0.0, 1.52587890625e-05, 0.0, 7.62939453125e-06}},
+      {-0.0, {-0.0, -0.0, 0.0, 0.0}},
+  };
+  for (const auto& [value, rounded] : kRecorded) {
+    for (int k = 0; k < 4; ++k) {
+      const double result = round_to(DType(static_cast<int>(DType::F8E4M3FN) + k), value);
+      EXPECT_TRUE(result == rounded[k] || (std::isnan(result) && std::isnan(rounded[k]))) << value << ": " << result;
+      EXPECT_TRUE(result != 0 || std::signbit(result) == std::signbit(rounded[k])) << value;
     }
   }
 }

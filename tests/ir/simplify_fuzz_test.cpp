@@ -118,7 +118,7 @@ class RandomGraph {
   /// Whether PyTorch and the reference evaluator have the op for this type.
   static bool suits(Op op, DType type) {
     const OpInfo& row = info(op);
-    if (!row.accepts.contains(category(type))) return false;
+    if (!row.accepts.contains(type)) return false;
     if (row.rule == Rule::Float) return is_floating(type);
     const bool integers_only = op == Op::FloorDivide || op == Op::Remainder || op == Op::TruncDivide;
     const bool floats_only = op == Op::Fmax || op == Op::Fmin;

@@ -259,9 +259,6 @@ MORE_VIEWS = [
     "cube.flatten(0, 1).unflatten(0, (2, 3))", "x.chunk(3, dim=-1)[2]", "x[0].expand(3, 6)", "x * math.sqrt(x.size(-1))",
 ]  # fmt: skip
 
-# Rows whose names the language does not spell yet.
-TO_COME = set("element_size get_default_dtype scalar_tensor".split())
-
 # Names without elements to compare: Python's own, and what the door's tests show.
 PYTHON = set(
     """len range zip enumerate isinstance tuple list str print sorted reversed map filter float int bool sum min max abs

@@ -6,8 +6,6 @@ import torch
 # Names that the language does not spell yet.
 NAMES_TO_COME = {"native_dropout_backward"}
 
-DTYPES_TO_COME = {torch.uint16, torch.uint32, torch.uint64}
-
 # Entry → what a failing call and its message have in them → why.
 KNOWN: dict[str, dict[str, str]] = {
     **{cast: {"memory_format=": "to the dtype that it has a copy or itself, which only its strides tell"}

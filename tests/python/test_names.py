@@ -17,7 +17,6 @@ from names_table import (
     OPERATORS,
     PYTHON,
     TERNARY,
-    TO_COME,
     UNARY,
     VIEWS,
     Row,
@@ -27,7 +26,6 @@ import ingot
 from ingot.oracle import difference, judge
 
 ROWS = UNARY + CASTS + BINARY + TERNARY + OPERATORS
-POINTWISE = [row for row in ROWS if row.name not in TO_COME]
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
           torch.uint8, torch.bool]  # fmt: skip
 LAYOUTS = ["contiguous", "offset", "transposed", "expanded", "scalar", "empty"]
@@ -132,7 +130,7 @@ def run_batch(rows, tensors) -> list[str]:
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: str(d).removeprefix("torch."))
 def test_pointwise(device, dtype, layout):
     tensors = [laid_out(layout, dtype, seed, device) for seed in (2, 3, 4)]
-    rows = [row for row in POINTWISE if kind(dtype) in row.kinds and refusal(row, tensors) is None]
+    rows = [row for row in ROWS if kind(dtype) in row.kinds and refusal(row, tensors) is None]
     failures = [line for batch in batches(rows) for line in run_batch(batch, tensors)]
     assert not failures, f"{len(failures)} of {len(rows)}:\n" + "\n".join(failures)
 
@@ -141,7 +139,7 @@ def test_pointwise(device, dtype, layout):
 def test_dtypes_that_pytorch_refuses(dtype):
     tensors = [laid_out("contiguous", dtype, seed, "cpu") for seed in (2, 3, 4)]
     accepted = []
-    for row in POINTWISE:
+    for row in ROWS:
         message = refusal(row, tensors)
         if message is None or re.search("not implemented for|not supported on|negative entr", message):
             continue  # a kernel that eager lacks is no rule of the language, and values are not looked at
@@ -156,19 +154,9 @@ def test_dtypes_that_pytorch_refuses(dtype):
 def test_every_row_is_run():
     """For some dtype, that is, of its kinds."""
     tensors = {dtype: [laid_out("contiguous", dtype, seed, "cpu") for seed in (2, 3, 4)] for dtype in DTYPES}
-    never = [row.text for row in POINTWISE
+    never = [row.text for row in ROWS
              if all(kind(d) not in row.kinds or refusal(row, tensors[d]) is not None for d in DTYPES)]  # fmt: skip
     assert not never, "PyTorch refuses it for every dtype that it is to be tried on:\n" + "\n".join(never)
-
-
-@pytest.mark.parametrize("text, parameters", sorted(
-    {(row.text, row.inputs) for row in ROWS if row.name in TO_COME}
-    | {(text, "x, cube, i") for name, text in VIEWS.items() if name in TO_COME}))  # fmt: skip
-def test_names_to_come(text, parameters):
-    """Red as soon as it is spelled: then its name leaves TO_COME."""
-    inputs = view_inputs("cpu") if "cube" in parameters else dict(x=torch.ones(3), y=torch.ones(3), z=torch.ones(3))
-    with pytest.raises(ingot.Error):
-        ingot.op(f"def f({parameters}): return {text}")(*list(inputs.values())[: parameters.count(",") + 1])
 
 
 def view_inputs(device):
@@ -178,7 +166,7 @@ def view_inputs(device):
     return {"x": x, "cube": cube, "i": i}
 
 
-@pytest.mark.parametrize("text", [*(text for name, text in VIEWS.items() if name not in TO_COME), *MORE_VIEWS])
+@pytest.mark.parametrize("text", [*VIEWS.values(), *MORE_VIEWS])
 def test_views(device, text):
     inputs = view_inputs(device)
     used = [name for name in inputs if re.search(rf"\b{name}\b", text)]

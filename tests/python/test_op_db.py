@@ -11,7 +11,7 @@ import pytest
 import torch
 from eager_bits import agree_where_terms_cancel
 from op_db import ENTRIES, OP_DB, dtypes_of, errors, in_place, is_spelled, samples
-from op_db_known import ACCEPTED, DTYPES_TO_COME, KNOWN, KNOWN_IN_PLACE, NAMES_TO_COME
+from op_db_known import ACCEPTED, KNOWN, KNOWN_IN_PLACE, NAMES_TO_COME
 
 import ingot
 from ingot.oracle import judge
@@ -32,17 +32,6 @@ def test_the_list_is_whole():
     assert NAMES_TO_COME | set(KNOWN) | set(ACCEPTED) <= set(ENTRIES)
 
 
-@pytest.mark.parametrize("dtype", sorted(DTYPES_TO_COME, key=str), ids=str)
-def test_dtypes_to_come(dtype):
-    with pytest.raises(ingot.Error):
-        ingot.op("a.to(torch.float32)")(torch.ones(3, dtype=dtype))
-
-
-def is_to_come(call) -> bool:
-    spelled = {t.dtype for t in call.tensors} | {d for d in DTYPES_TO_COME if str(d) in call.text}
-    return bool(spelled & DTYPES_TO_COME)
-
-
 def complaint(call) -> str:
     """What is wrong with Ingot's result; nothing if it is PyTorch's."""
     try:
@@ -61,9 +50,8 @@ def is_bessels(call) -> bool:
 
 @pytest.mark.parametrize("entry", RUN)
 def test_samples(entry, device):
-    calls = [call for dtype in dtypes_of(entry, device) if dtype not in DTYPES_TO_COME
-             for reference in {False, REFERENCE} for call in samples(entry, dtype, device, reference)
-             if not is_to_come(call)]  # fmt: skip
+    calls = [call for dtype in dtypes_of(entry, device) for reference in {False, REFERENCE}
+             for call in samples(entry, dtype, device, reference)]  # fmt: skip
     assert calls
     try:
         ingot.prepare_all((call.op, call.tensors) for call in calls)

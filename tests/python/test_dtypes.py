@@ -1,0 +1,130 @@
+"""The dtypes that few of PyTorch's functions take: uint16, uint32, uint64 and the four float8.
+
+What eager computes, Ingot does, with the same result; what eager refuses, Ingot does.
+"""
+
+import itertools
+import math
+
+import pytest
+import torch
+from names_table import BINARY, OPERATORS, UNARY
+
+import ingot
+
+UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
+FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
+COMMON = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+          torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
+# What only moves elements, or leaves them: Ingot does that to any dtype.
+MOVES = ("decimals=0", "flip", "take", "gather", "index_select", "roll", "rot90", "tril", "triu", "repeat", "fliplr", "flipud")
+
+# What eager takes and Ingot refuses: an infinity as a float8 number, an integer beyond int64.
+REFUSED = {("isinf(x)", torch.float8_e5m2), ("isfinite(x)", torch.float8_e5m2),
+           ("x & torch.iinfo(x.dtype).max", torch.uint64)}  # fmt: skip
+
+
+def ids(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+def plain(x):
+    """Something that torch.equal takes, with all NaN alike."""
+    return x.float().nan_to_num(nan=12345.0) if x.dtype in FLOAT8 else x.to(torch.int64) if x.dtype in UNSIGNED else x
+
+
+def same(a, b) -> bool:
+    a, b = plain(a), plain(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return torch.allclose(a, b, rtol=1e-6, atol=0, equal_nan=True) if a.is_floating_point() else torch.equal(a, b)
+
+
+def every_float8(dtype, device):
+    return torch.arange(256, dtype=torch.uint8).view(dtype).to(device)
+
+
+def values_of(dtype, device):
+    if dtype in FLOAT8:
+        return every_float8(dtype, device)
+    if dtype in UNSIGNED:
+        most = 2 ** (8 * dtype.itemsize) - 1
+        return torch.tensor([0, 1, 2, 3, 7, 200, 255, most // 2, most // 2 + 1, most - 1, most] * 3, dtype=dtype, device=device)
+    if dtype == torch.bool:
+        return torch.tensor([True, False], device=device)
+    return torch.tensor([0, 1, 2, 3, 7, 100, 127], device=device).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
+def test_casts(dtype, device):
+    for other in COMMON + UNSIGNED + FLOAT8:
+        for source, target in {(dtype, other), (other, dtype)}:
+            x = values_of(source, device)
+            if source in FLOAT8 and not target.is_floating_point and target != torch.bool:
+                x = x[(x.float() >= 0) & (x.float() <= 100)]  # beyond, a conversion to integers is undefined
+            assert same(ingot.op(f"x.to(torch.{ids(target)})")(x), x.to(target)), (source, target)
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=ids)
+def test_floats_round_to_float8_as_eagers(dtype, device):
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(50_000, generator=generator) * 2.0 ** torch.randint(-20, 18, (50_000,), generator=generator)
+    halves = every_float8(dtype, "cpu").float()
+    between = (halves[:, None] + halves[None, :]).flatten() / 2  # ties among them
+    special = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 464.0, 480.0, 61440.0, 65536.0, 1e-30, 3e38])
+    x = torch.cat([x, between, special]).to(device)
+    bits = ingot.op(f"x.to(torch.{ids(dtype)}).view(torch.uint8)")(x)
+    eager = x.to(dtype)
+    nan = eager.float().isnan()
+    assert torch.equal(bits[~nan], eager.view(torch.uint8)[~nan])
+    assert torch.equal(bits.view(dtype).float().isnan(), nan)
+
+
+def outcome(function, *args):
+    try:
+        return function(*args)
+    except (ingot.Error, RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+        return None
+
+
+@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
+def test_names_take_what_eagers_take(dtype):
+    """Names of one and two tensors, on the CPU, whose eager kernels are the fewer."""
+    x = values_of(dtype, "cpu")
+    y = x.roll(3)
+    wrong = []
+    for row in itertools.chain(UNARY, (row for row in BINARY + OPERATORS if row.arity == 2)):
+        tensors = (x, y)[: row.arity]
+        eager = outcome(row.eager, *tensors)
+        result = outcome(ingot.op(f"def f({', '.join('xy'[: row.arity])}): return {row.text}"), *tensors)
+        if eager is None:
+            if result is not None and not any(word in row.text for word in MOVES):
+                wrong.append(f"{row.text}: eager refuses it")
+        elif (row.text, dtype) in REFUSED:
+            if result is not None:
+                wrong.append(f"{row.text}: it is among the refused")
+        elif result is None:
+            wrong.append(f"{row.text}: refused, of which eager gives {eager.dtype if hasattr(eager, 'dtype') else eager}")
+        elif isinstance(eager, torch.Tensor) and not same(result, eager):
+            wrong.append(f"{row.text}: {plain(result)[:8].tolist()}, eager {plain(eager)[:8].tolist()}")
+    assert not wrong, f"{len(wrong)}:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("dtype", UNSIGNED + FLOAT8, ids=ids)
+def test_promotion(dtype):
+    for other in COMMON + UNSIGNED + FLOAT8:
+        for shape in ((7,), ()):
+            x, y = values_of(dtype, "cpu")[:7], values_of(other, "cpu")[:1].expand(7).clone() if shape else values_of(other, "cpu")[1]
+            for text in ("x == y", "y != x"):
+                eager = outcome(lambda x, y, text=text: eval(text), x, y)
+                result = outcome(ingot.op(f"def f(x, y): return {text}"), x, y)
+                assert (eager is None) == (result is None), (text, dtype, other, shape)
+                assert eager is None or torch.equal(result, eager), (text, dtype, other, shape)
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=ids)
+def test_float8_is_storage(dtype, device):
+    """The use of float8: read, scale, compute in float32, write."""
+    x, scale = every_float8(dtype, device), torch.rand(256, device=device)
+    op = ingot.op(f"(relu(x.float() * scale) * 0.5).to(torch.{ids(dtype)})")
+    assert same(op(x, scale), (torch.relu(x.float() * scale) * 0.5).to(dtype))
