@@ -264,8 +264,10 @@ Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t
   return pointwise_strides(sizes, inputs);
 }
 
-std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps, std::span<const uint32_t> results,
-                                        std::span<const HostValue> host, std::span<const Extents> arguments) {
+bool has_view(const Extents& input, View sizes) { return view_strides(input, sizes).has_value(); }
+
+std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
+                                   std::span<const Extents> arguments) {
   using Kind = LayoutStep::Kind;
   std::vector<Extents> tensors;
   tensors.reserve(steps.size());
@@ -319,9 +321,7 @@ std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps, std::
     }
     tensors.push_back(std::move(tensor));
   }
-  std::vector<Sizes> strides;
-  for (const uint32_t result : results) strides.push_back(tensors[result].strides);
-  return strides;
+  return tensors;
 }
 
 }  // namespace ingot::ir

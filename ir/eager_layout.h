@@ -45,9 +45,11 @@ Sizes pad_strides(std::span<const int64_t> sizes, const Extents& kept, const Ext
 Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source, std::span<const uint32_t> dims,
                      std::span<const Extents> indices);
 
-/// The strides of every result, in order. `host` are the evaluated slots of the graph's pool; `arguments` one for each
-/// param (empty for numbers).
-std::vector<Sizes> eager_result_strides(std::span<const LayoutStep> steps, std::span<const uint32_t> results,
-                                        std::span<const HostValue> host, std::span<const Extents> arguments);
+/// The tensor of every step. `host` are the evaluated slots of the graph's pool; `arguments` one for each param (empty
+/// for numbers).
+std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
+                                   std::span<const Extents> arguments);
+/// Whether input.view(sizes) can be a view.
+bool has_view(const Extents& input, std::span<const int64_t> sizes);
 
 }  // namespace ingot::ir

@@ -141,6 +141,12 @@ struct LayoutStep {
   std::vector<uint32_t> dims = {};           ///< Gather: the dim of the first input that each index replaces, ascending
 };
 
+/// A Reshape step that must be a view: PyTorch refuses it where its input's strides allow none.
+struct RequiredView {
+  uint32_t step;
+  Span span = {};
+};
+
 /// What stands beside the nodes of a graph: all that a pass takes over as it is.
 struct GraphFrame {
   std::string name;
@@ -152,6 +158,7 @@ struct GraphFrame {
   /// graph holds for all such sizes.
   std::vector<HostId> touched;
   std::vector<LayoutStep> eager_layouts;
+  std::vector<RequiredView> required_views;
   /// The functions that eager PyTorch would call, by name; what a native one is made of is not among them.
   std::set<std::string, std::less<>> functions;
   HostPool host;

@@ -93,6 +93,7 @@ void run(const BoundCall& call, const Facts& facts, Written& written, bool debug
 
 /// Throws the error of a condition, or of Python's arithmetic, that fails.
 [[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);
+[[noreturn]] void throw_no_view(const Program& program, const Program::RequiredView& view);
 [[noreturn]] void throw_arithmetic(const Program& program, const std::string& words);
 
 }  // namespace ingot::runtime

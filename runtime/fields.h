@@ -40,7 +40,7 @@ template <typename T>
   requires Plain<std::remove_const_t<T>>
 auto fields(T& value) {
   constexpr size_t kCount = kFieldCount<std::remove_const_t<T>>;
-  static_assert(kCount > 0 && kCount <= 11, "write down one more case");
+  static_assert(kCount > 0 && kCount <= 12, "write down one more case");
   if constexpr (kCount == 1) {
     auto& [a] = value;
     return std::tie(a);
@@ -71,9 +71,12 @@ auto fields(T& value) {
   } else if constexpr (kCount == 10) {
     auto& [a, b, c, d, e, f, g, h, i, j] = value;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
-  } else {
+  } else if constexpr (kCount == 11) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  } else {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
   }
 }
 

@@ -22,6 +22,10 @@ struct Program {
     ir::Condition condition;  ///< without its span,
     std::string place;        ///< which is kept as text: "--> file:line:column", the line, the caret
   };
+  struct RequiredView {
+    uint32_t step;  ///< as ir::RequiredView has it
+    std::string place;
+  };
   struct Result {
     std::string name;
     ir::DType dtype;
@@ -37,7 +41,8 @@ struct Program {
   std::vector<Check> checks;
   std::vector<Result> results;
   std::vector<ir::LayoutStep> steps;
-  /// Whether results may be laid out other than contiguously although all inputs are row-major.
+  std::vector<RequiredView> required_views;
+  /// Whether there are other layouts than contiguous ones although all inputs are row-major.
   bool permutes = false;
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides: another number is another
   /// bound call, though never another kernel.

@@ -57,6 +57,13 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
   return addresses;
 }
 
+void check_views(const Program& program, std::span<const ir::Extents> tensors) {
+  for (const Program::RequiredView& view : program.required_views) {
+    const ir::LayoutStep& step = program.steps[view.step];
+    if (!ir::has_view(tensors[step.inputs[0]], tensors[view.step].sizes)) throw_no_view(program, view);
+  }
+}
+
 /// The strides of new results.
 void lay_out_results(const Program& program, std::span<const ir::Extents> params, bool all_row_major,
                      std::span<const ir::HostValue> host, std::vector<ir::Extents>& results) {
@@ -64,10 +71,9 @@ void lay_out_results(const Program& program, std::span<const ir::Extents> params
     for (ir::Extents& extents : results) extents.strides = ir::contiguous_strides(extents.sizes);
     return;
   }
-  std::vector<uint32_t> layouts;
-  for (const Program::Result& result : program.results) layouts.push_back(result.layout);
-  std::vector<ir::Sizes> strides = ir::eager_result_strides(program.steps, layouts, host, params);
-  for (size_t r = 0; r < strides.size(); ++r) results[r].strides = std::move(strides[r]);
+  const std::vector<ir::Extents> tensors = ir::eager_tensors(program.steps, host, params);
+  check_views(program, tensors);
+  for (size_t r = 0; r < results.size(); ++r) results[r].strides = tensors[program.results[r].layout].strides;
 }
 
 std::vector<codegen::KernelGeometry> geometries_of(const Program& program, const Resolved& resolved) {

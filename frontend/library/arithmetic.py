@@ -159,6 +159,7 @@ def float_power(input, exponent):
 @method
 def ldexp(input, other):
     """input * 2 ** other"""
+    _check(input, "bool int float unsigned")
     _check(other, "bool int float unsigned")
     return input * pow(2.0, other)
 
@@ -170,6 +171,7 @@ def lcm(input, other):
 
     Source: aten/src/ATen/native/cuda/GcdLcmKernel.cu
     """
+    _check(input, "int")
     _check(other, "int")
     input, other = _promoted(input, other)
     divisor = gcd(input, other)
@@ -225,8 +227,9 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     if n > 1 or _known(input.size(dim)):
         n = min(n, input.size(dim))
     for _ in range(n):
-        last = input.size(dim) - 1
-        later, earlier = input.narrow(dim, 1, last), input.narrow(dim, 0, last)
+        size = input.size(dim)
+        fewer = max(size - 1, 0)
+        later, earlier = input.narrow(dim, size - fewer, fewer), input.narrow(dim, 0, fewer)
         input = later != earlier if input.dtype == torch.bool else later - earlier
     return input if n > 0 else input.clone()
 

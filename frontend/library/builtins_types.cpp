@@ -63,24 +63,44 @@ Tensor on_device(Builder& builder, const Tensor& x, const Value& device) {
   return result.on_host == x.on_host ? result : copied(builder, result);
 }
 
-/// x.to(dtype), x.to(other), x.to(device) and x.to(device, dtype).
-Value call_to(Builder& builder, const Builtin& self, Args args) {
-  const Tensor& x = input(builder, self, args);
-  Value device = args[3], dtype = args[2];
-  if (dtype.is<std::string>())
-    builder.fail("to(): argument 'dtype' must be torch.dtype, not str", "such as torch.float16");
-  for (const Value& target : *args[1].items()) {
-    if (names_device(builder, target)) {
-      device = target;
-    } else if (const Tensor* other = target.tensor()) {
-      return converted(builder, on_device(builder, x, device_of(builder, *other)), other->dtype, args[6]);
-    } else if (!target.is_none()) {
-      dtype = target;
+/// What x.to(…) asks for: x.to(dtype), x.to(other), x.to(device) and x.to(device, dtype), each with `non_blocking` and
+/// `copy` behind it by position.
+struct Target {
+  Value device, dtype, copy;
+};
+
+Target target_of(Builder& builder, Args args) {
+  Target target{.device = args[3], .dtype = args[2], .copy = args[4]};
+  int flags = 0;
+  const auto is_flag = [&](const Value& value) {
+    return value.is_number() && builder.graph.host.kind(value.number()) == ir::HostKind::Bool;
+  };
+  for (const Value& value : *args[1].items()) {
+    if (is_flag(value)) {
+      if (target.device.is_none() && target.dtype.is_none())
+        builder.fail("to(): a dtype, a device or a tensor is first");
+      if (++flags > 2) builder.fail("to() takes non_blocking and copy behind its target, not more");
+      if (flags == 2) target.copy = value;
+    } else if (names_device(builder, value)) {
+      target.device = value;
+    } else if (const Tensor* other = value.tensor()) {
+      target.device = device_of(builder, *other);
+      target.dtype = other->dtype;
+    } else if (!value.is_none()) {
+      target.dtype = value;
     }
   }
-  const ir::DType type = dtype.is_none() ? x.dtype : require_dtype(builder, dtype);
-  Tensor result = converted(builder, on_device(builder, x, device), type, args[6]);
-  const bool copy = builder.static_bool(args[4], "to: `copy`");
+  return target;
+}
+
+Value call_to(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& x = input(builder, self, args);
+  if (args[2].is<std::string>())
+    builder.fail("to(): argument 'dtype' must be torch.dtype, not str", "such as torch.float16");
+  const Target target = target_of(builder, args);
+  const ir::DType type = target.dtype.is_none() ? x.dtype : require_dtype(builder, target.dtype);
+  Tensor result = converted(builder, on_device(builder, x, target.device), type, args[6]);
+  const bool copy = builder.static_bool(target.copy, "to: `copy`");
   return copy && result.layout.step == x.layout.step ? copied(builder, result) : result;
 }
 

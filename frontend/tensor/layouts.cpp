@@ -78,7 +78,8 @@ Placement record_reshape(Builder& builder, const Placement& input, Shape shape) 
 }
 
 Placement record_made_contiguous(Builder& builder, const Placement& input, Shape shape) {
-  return unclear_memory(builder, append(builder, {.kind = Kind::Contiguous, .shape = std::move(shape)}), input);
+  const LayoutId step = append(builder, {.kind = Kind::Contiguous, .inputs = {input}, .shape = std::move(shape)});
+  return unclear_memory(builder, step, input);
 }
 
 }  // namespace ingot::frontend

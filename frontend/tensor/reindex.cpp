@@ -100,9 +100,13 @@ class Reindexer {
     std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
 
     const size_t skipped = view_.from.size() - old.dims.size();
+    for (size_t d = 0; d < skipped; ++d) check_index(view_.rows[d], d, access, indices);
     for (size_t j = 0; j < old.dims.size(); ++j) {
       const ir::HostId size = host_.resolve(old.dims[j].size);
-      if (host_.is_int(size, 1)) continue;
+      if (host_.is_int(size, 1)) {
+        check_index(view_.rows[skipped + j], skipped + j, access, indices);
+        continue;
+      }
       const ir::HostId full = host_.resolve(view_.from[skipped + j]);
       const Row& row = view_.rows[skipped + j];
       // A dim that may be of size 1 while the value is wider: 0 makes steps along it go nowhere.
@@ -140,6 +144,13 @@ class Reindexer {
     access.dims = trimmed(sizes, terms);
     if (access.leads.empty()) return graph_.load(node.dtype, std::move(access));
     return graph_.gather(node.dtype, std::move(access), std::move(indices));
+  }
+
+  /// Along a dim of one element an index leads nowhere, and is still looked at.
+  void check_index(const Row& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
+    if (!row.gathered || !is_one(builder_, view_.from[dim])) return;
+    access.leads.push_back({builder_.integer(1), {}});
+    indices.push_back(*row.gathered);
   }
 
   /// The dims of an access in their canonical form: no terms of coefficient 0, no terms where the size is 1, no leading

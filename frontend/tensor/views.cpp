@@ -81,8 +81,10 @@ ir::HostId quotient(Builder& builder, Shape numerator, const Shape& denominator)
       rest.push_back(factor);
     }
   }
+  const ir::HostId elements = product(builder, denominator);
+  builder.require(ir::Condition::Kind::NonNegative, builder.sub(elements, builder.integer(1)), elements,
+                  "the size -1 can be any value beside sizes that multiply to {1}");
   const ir::HostId below = product(builder, rest);
-  if (host.is_int(below, 0)) builder.fail("cannot infer the size -1 of a tensor with no elements");
   return builder.host(ir::HostOp::FloorDiv, {product(builder, numerator), below});
 }
 
@@ -105,9 +107,11 @@ Shape with_inferred(Builder& builder, const Shape& whole, Shape sizes) {
   ir::HostId& size = sizes[*at];
   const bool known = std::ranges::all_of(
       others, [&](ir::HostId other) { return host.is_constant(other) && host.value(other).as_int() > 0; });
+  const std::string invalid = "invalid shape dimension {0}";
+  for (const ir::HostId other : others) require_nonnegative(builder, other, invalid);
   if (!known) builder.static_number(size);
   if (known || host.is_int(size, -1)) size = unless_minus_one(builder, size, quotient(builder, whole, others));
-  for (const ir::HostId each : sizes) require_nonnegative(builder, each, "invalid shape dimension {0}");
+  require_nonnegative(builder, size, invalid);
   return sizes;
 }
 
@@ -390,7 +394,10 @@ Tensor copied(Builder& builder, const Tensor& x) {
 }
 
 Tensor view(Builder& builder, const Tensor& x, Shape sizes) {
-  return sharing(builder, x, reshape(builder, x, std::move(sizes)));
+  Tensor result = sharing(builder, x, reshape(builder, x, std::move(sizes)));
+  const bool is_recorded = !builder.native && result.layout.step != x.layout.step;
+  if (is_recorded) builder.graph.required_views.push_back({result.layout.step, builder.diagnostics.place()});
+  return result;
 }
 
 }  // namespace ingot::frontend

@@ -47,12 +47,13 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
   }
 }
 
-/// Keeps the layout steps that the results' layouts are made of.
+/// Keeps the layout steps that results and required views are made of.
 void drop_unused_layouts(Graph& graph) {
   std::vector<LayoutStep>& steps = graph.eager_layouts;
   if (steps.empty()) return;
   std::vector<bool> needed(steps.size());
   for (const Result& result : graph.results) needed[result.layout] = true;
+  for (const RequiredView& view : graph.required_views) needed[view.step] = true;
   for (size_t i = steps.size(); i-- > 0;) {
     if (!needed[i]) continue;
     for (const uint32_t input : steps[i].inputs) needed[input] = true;
@@ -67,6 +68,7 @@ void drop_unused_layouts(Graph& graph) {
   }
   steps = std::move(kept);
   for (Result& result : graph.results) result.layout = now[result.layout];
+  for (RequiredView& view : graph.required_views) view.step = now[view.step];
 }
 
 }  // namespace

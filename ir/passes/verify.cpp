@@ -114,6 +114,13 @@ class Verifier {
       where_ = fmt::format("layout step {}", i);
       check_ids_of_layout(i);
     }
+    where_ = "a required view";
+    for (const RequiredView& view : graph_.required_views) check_required_view(view);
+  }
+
+  void check_required_view(const RequiredView& view) const {
+    const std::vector<LayoutStep>& steps = graph_.eager_layouts;
+    expect(view.step < steps.size() && steps[view.step].kind == LayoutStep::Kind::Reshape, "it is of no reshape");
   }
 
   void check_ids_of_layout(size_t index) const {

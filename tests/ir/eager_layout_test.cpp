@@ -89,10 +89,20 @@ TEST(EagerLayout, StepsAreFollowedToTheResults) {
   std::vector<HostValue> slots(pool.count());
   evaluate(pool, {.size = [](uint32_t, uint32_t) { return 5; }, .scalar = {}}, slots);
   const std::vector<Extents> arguments{{{5, 3}, {3, 1}}};
-  const auto strides = eager_result_strides(steps, std::vector<uint32_t>{3, 4, 5}, slots, arguments);
-  EXPECT_EQ(strides[0], (Sizes{1, 3}));
-  EXPECT_EQ(strides[1], (Sizes{5, 1}));
-  EXPECT_EQ(strides[2], (Sizes{15, 3, 1}));  // its last row is a constant stride of 1
+  const auto tensors = eager_tensors(steps, slots, arguments);
+  EXPECT_EQ(tensors[3].strides, (Sizes{1, 3}));
+  EXPECT_EQ(tensors[4].strides, (Sizes{5, 1}));
+  EXPECT_EQ(tensors[5].strides, (Sizes{15, 3, 1}));  // its last row is a constant stride of 1
+}
+
+TEST(EagerLayout, WhatHasAView) {
+  const Extents matrix{{4, 6}, {6, 1}}, transposed{{6, 4}, {1, 6}}, columns{{4, 3}, {6, 1}}, single{{1, 4}, {9, 1}};
+  EXPECT_TRUE(has_view(matrix, Sizes{24}));
+  EXPECT_TRUE(has_view(transposed, Sizes{2, 3, 4}));
+  EXPECT_FALSE(has_view(transposed, Sizes{24}));
+  EXPECT_FALSE(has_view(columns, Sizes{12}));
+  EXPECT_TRUE(has_view(columns, Sizes{2, 2, 3}));
+  EXPECT_TRUE(has_view(single, Sizes{2, 2}));
 }
 
 TEST(EagerLayout, APadKeepsChannelsLastAndWhatIsNotPaddedIsACopy) {

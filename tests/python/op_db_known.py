@@ -3,31 +3,24 @@ more turns test_op_db.py red."""
 
 import torch
 
-# Names that the language does not spell yet.
-NAMES_TO_COME = {"native_dropout_backward"}
+# Entries that have no name in the language: torch.ops.aten's alone.
+NAMELESS = {"native_dropout_backward"}
 
 # Entry → what a failing call and its message have in them → why.
 KNOWN: dict[str, dict[str, str]] = {
     **{cast: {"memory_format=": "to the dtype that it has a copy or itself, which only its strides tell"}
        for cast in "bfloat16 bool byte char double float half int long short".split()},
-    "to": {"memory_format=": "non_blocking and copy by position"},
     "igamma": {"torch.igamma(a, b)": "a series of many terms, up to 13 ulp off eager's"},
     "digamma": {"of bfloat16": "3 ulp off the truth at -5.6875"},
     # What would depend on the values of a tensor:
     "narrow": {"not a int64 tensor": "where a slice begins"},
     "nn.functional.one_hot": {"num_classes=-1": "the number of classes"},
     "repeat_interleave": {"repeats=b": "the size of the result"},
-    "tensor_split": {"pass numbers": "the sizes of the pieces"},
+    "tensor_split": {"split(a, b": "the sizes of the pieces"},
     "nn.functional.embedding": {"max_norm=1.0": "eager changes the weight"},
     "gather": {"takes it as a mask": "in eager an index without elements has any dtype", "at least one": "of a tensor without dims"},
     "index_select": {"of a 0-dim tensor": "eager takes it for a vector"},
 }  # fmt: skip
-
-# Entry → what a call has in it that Ingot takes and PyTorch refuses → why.
-ACCEPTED: dict[str, dict[str, str]] = {
-    "lcm": {"lcm(2, a)": "a number for the first tensor"},
-    "ldexp": {"ldexp(2, a)": "a number for the first tensor"},
-}
 
 # The same for what changes its first argument.
 KNOWN_IN_PLACE: dict[str, dict[str, str]] = {

@@ -1,4 +1,4 @@
-"""Where eager does what no formula says: divisions by zero, quotients of 16 bits, limits that are NaN, windows."""
+"""Where eager does what no formula says: divisions by zero, quotients of 16 bits, limits that are NaN, windows, views."""
 
 import math
 
@@ -124,3 +124,60 @@ def test_a_dim_of_one_that_is_cut_is_broadcast(text, device):
             except (RuntimeError, IndexError):
                 continue
             assert same(op(*tensors, k), want), (rows, k)
+
+
+def outcome(function, *arguments):
+    """Values, dtype and strides; or that it is refused."""
+    try:
+        result = function(*arguments)
+    except (ingot.Error, RuntimeError, IndexError):
+        return None
+    return result.tolist(), result.dtype, result.stride()
+
+
+def row_of(size, stride):
+    return torch.arange(8.0).as_strided((1, size), (stride, 1))
+
+
+@pytest.mark.parametrize("text, tensors", [
+    ("x.view(24)", [torch.rand(4, 6), torch.rand(6, 4).t(), torch.rand(4, 12)[:, ::2]]),
+    ("x.view(2, 12) + 1", [torch.rand(4, 6), torch.rand(6, 4).t()]),
+    ("x.view(2, 2, 6)", [torch.rand(4, 6), torch.rand(6, 4).t()]),
+    ("(x.t() * 2).view(24)", [torch.rand(4, 6), torch.rand(6, 4).t()]),
+    ("x[:, :3].view(-1)", [torch.rand(4, 6), torch.rand(4, 3), torch.rand(1, 6)]),
+    ("x.view(x.shape[0], -1)", [torch.rand(0, 3), torch.rand(2, 0), torch.rand(2, 3), torch.rand(4, 2, 3)]),
+    ("x.view(-1, x.shape[1])", [torch.rand(0, 3), torch.rand(2, 0), torch.rand(2, 3)]),
+    ("x.contiguous()", [row_of(4, 9), torch.rand(4, 6).t(), torch.empty(0, 4).as_strided((0, 4), (7, 2))]),
+    ("x.contiguous().view(2, 2, 1)", [row_of(4, 9), torch.rand(2, 2).t()]),
+    ("x.diff(dim=0)", [torch.rand(0, 3), torch.rand(1, 3), torch.rand(4, 3)]),
+    ("x.diff()", [torch.rand(3, 0), torch.rand(3, 1), torch.rand(3, 4)]),
+])  # fmt: skip
+def test_views_that_depend_on_strides_and_sizes(text, tensors):
+    op = ingot.op(text)
+    for x in tensors:
+        eager = outcome(op.reference, x)
+        got = outcome(op, x)
+        # A result that is a view of an argument is a copy here, laid out as densely as it can be.
+        assert (got is None) == (eager is None) and (got is None or got[:2] == eager[:2]), (x.shape, x.stride())
+        assert got is None or "view" in text or got == eager, (x.shape, x.stride())
+
+
+def test_indices_along_a_dim_of_one_element(device):
+    row, column = torch.rand(1, 3, device=device), torch.rand(3, 1, device=device)
+    for index in ([0], [0, -1], [0, 1], [-2]):
+        t = torch.tensor(index, device=device)
+        for text, x in (("x[t]", row), ("x[:, t]", column), ("(x + 1)[t] * 2", row), ("x[0, t]", column[:1]), ("x[t]", row[0, :1])):
+            op = ingot.op(f"def f(x, t): return {text}", debug=True)
+            if max(index) > 0 or min(index) < -1:
+                with pytest.raises(ingot.Error, match="out of range"):
+                    op(x, t)
+            else:
+                assert torch.equal(op(x, t), op.reference(x, t)), (text, index)
+
+
+@pytest.mark.parametrize("arguments", ["torch.float16, True, True", "torch.float32, False, True", "y, True",
+                                       "x.device, torch.int64, False, True"])  # fmt: skip
+def test_flags_of_to_by_position(arguments):
+    op = ingot.op(f"def f(x, y): return x.to({arguments})")
+    x, y = torch.rand(3), torch.arange(3)
+    assert outcome(op, x, y) == outcome(op.reference, x, y)
