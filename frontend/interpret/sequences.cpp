@@ -129,8 +129,10 @@ size_t Sequence::size() const {
 }
 
 Value Sequence::operator[](size_t i) const {
-  if (const auto* range = std::get_if<Range>(&of_))
+  if (const auto* range = std::get_if<Range>(&of_)) {
+    evaluation_.step();  // a number is made
     return number(evaluation_.integer(range->start + static_cast<int64_t>(i) * range->step));
+  }
   if (const auto* view = std::get_if<DictView>(&of_)) {
     if (size() != first_size_) evaluation_.fail("dictionary changed size during iteration", "go over `list(d)`");
     const Value &key = (*view->of.keys)[i], &value = (*view->of.values)[i];

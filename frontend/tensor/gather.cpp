@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <limits>
 
+#include "frontend/tensor/choice.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
@@ -25,15 +25,13 @@ void require_index_dtype(const Builder& builder, const Tensor& index, std::strin
                "cast with .long()");
 }
 
-void require_whole(Builder& builder, const Tensor& x, size_t grid_dim) {
-  const ir::HostPool& host = builder.graph.host;
-  for (const Tile& tile : x.tiles) {
-    if (host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(builder, tile)[grid_dim], x.grid[grid_dim])) {
-      continue;
-    }
-    builder.fail("indexing by a tensor along the dim of a stack or cat is not in the language",
-                 "choose between the parts with where(index == 0, a, b)");
-  }
+/// The tensor, whose indexed dims neither cut nor merge tiles.
+Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
+  const bool plain = std::ranges::all_of(indices, [&](const auto& index) {
+    const auto [begin, count] = dims_of(x.groups, index.first);
+    return count == 1 && uncut(builder, x, begin);
+  });
+  return plain ? x : as_one_tile(builder, x);
 }
 
 /// Indices that count from the front alone: the negative ones, which PyTorch refuses, are made too large for any
@@ -41,11 +39,10 @@ void require_whole(Builder& builder, const Tensor& x, size_t grid_dim) {
 Tensor without_wrapping(Builder& builder, Tensor index) {
   ir::Graph& graph = builder.graph;
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
-  const ir::NodeId outside = index_scalar(builder, builder.integer(std::numeric_limits<int64_t>::max()));
   for (Tile& tile : index.tiles) {
     const ir::NodeId wide = work_node(builder, tile.node, ir::DType::I64);
     const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {wide, zero});
-    tile.node = builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {negative, outside, wide}));
+    tile.node = builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {negative, index_outside(builder), wide}));
   }
   index.dtype = ir::DType::I64;
   return index;
@@ -65,12 +62,8 @@ void gather_rows(Builder& builder, std::span<Row> rows, std::span<const ir::Host
     return;
   }
   index = wrapped_index(builder, index, product(builder, sizes));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const ir::HostId inner = product(builder, sizes.subspan(i + 1));
-    ir::NodeId coordinate = index_binary(builder, ir::Op::FloorDivide, index, inner);
-    if (i > 0) coordinate = index_binary(builder, ir::Op::Remainder, coordinate, sizes[i]);
-    rows[i] = {builder.integer(0), {}, coordinate};
-  }
+  const std::vector<ir::NodeId> positions = index_divided(builder, index, sizes);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = {builder.integer(0), {}, positions[i]};
 }
 
 /// What x[…, i, …] is made of: grid dims before, at and after the indices.
@@ -114,7 +107,8 @@ Tile indexed_tile(Builder& builder, const Tile& source, const Cell& cell, const 
 
 }  // namespace
 
-Tensor index_by_tensors(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
+Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<size_t, Tensor>& indices) {
+  const Tensor x = indexable(builder, source, indices);
   std::vector<Tensor> index_tensors;
   Plan plan;
   Groups before_groups, after_groups;
@@ -123,8 +117,6 @@ Tensor index_by_tensors(Builder& builder, const Tensor& x, const std::map<size_t
     const auto [begin, count] = dims_of(x.groups, dim);
     if (const auto index = indices.find(dim); index != indices.end()) {
       require_index_dtype(builder, index->second, "indexing");
-      if (count > 1) builder.fail("indexing by a tensor along a flattened stack is not in the language");
-      require_whole(builder, x, begin);
       plan.indexed.push_back(begin);
       index_tensors.push_back(index->second);
       builder.require(ir::Condition::Kind::NonEmpty, x.grid[begin], x.grid[begin]);
@@ -185,9 +177,24 @@ Tensor take(Builder& builder, const Tensor& x, const Tensor& index) {
   return result;
 }
 
+namespace {
+
+/// A vector of one element as a new tensor without dims.
+Tensor scalar_of(Builder& builder, const Tensor& vector) {
+  Tensor result = selected(builder, vector, 0, builder.integer(0));
+  result.layout = record_contiguous(builder, {});
+  return result;
+}
+
+}  // namespace
+
 Tensor index_select(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
   if (index.rank() > 1) builder.fail("index_select(): index is supposed to be a vector");
-  if (x.rank() == 0) builder.fail("index_select of a 0-dim tensor is not in the language");
+  if (x.rank() == 0) {  // taken for a vector
+    builder.require(ir::Condition::Kind::Equal, product(builder, shape_of(builder, index)), builder.integer(1),
+                    "index_select(): index to scalar can have only 1 value, got {0} value(s)");
+    return scalar_of(builder, index_select(builder, unsqueeze(builder, x, 0), 0, index));
+  }
   require_index_dtype(builder, index, "index_select");
   require_same_device(builder, std::array{x, index});
   Tensor result = index_by_tensors(builder, x, {{dim, without_wrapping(builder, index)}});
@@ -196,18 +203,18 @@ Tensor index_select(Builder& builder, const Tensor& x, size_t dim, const Tensor&
   return result;
 }
 
-Tensor gather(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
+Tensor gather(Builder& builder, const Tensor& input, size_t dim, const Tensor& index) {
   require_index_dtype(builder, index, "gather");
-  if (index.rank() != x.rank() || x.rank() == 0) {
-    builder.fail("gather: the index tensor must have the same number of dimensions as the input tensor, at least one");
+  if (input.rank() == 0) return gather(builder, unsqueeze(builder, input, 0), dim, index);
+  if (index.rank() == 0 && input.rank() == 1) {
+    return scalar_of(builder, gather(builder, input, dim, unsqueeze(builder, index, 0)));
   }
-  if (x.tiles.size() > 1 || !x.groups.empty()) {
-    builder.fail("gather from a stack or cat is not in the language",
-                 "choose between the parts with where(index == 0, a, b)");
+  if (index.rank() != input.rank()) {
+    builder.fail("gather: the index tensor must have the same number of dimensions as the input tensor");
   }
-  require_same_device(builder, std::array{x, index});
-  const std::array<Tensor, 1> index_tensors{without_wrapping(builder, index)};
-  const Cells cells = common_cells(builder, index_tensors);
+  require_same_device(builder, std::array{input, index});
+  const Tensor x = as_one_tile(builder, input);
+  const Tensor positions = without_wrapping(builder, index.groups.empty() ? index : as_one_tile(builder, index));
   const Shape x_shape = shape_of(builder, x), shape = shape_of(builder, index);
   for (size_t d = 0; d < shape.size(); ++d) {
     if (d == dim || builder.graph.host.same(shape[d], x_shape[d])) continue;
@@ -218,21 +225,17 @@ Tensor gather(Builder& builder, const Tensor& x, size_t dim, const Tensor& index
 
   Tile source = x.tiles.front();
   for (size_t d = 0; d < x.rank(); ++d) source = linearise_tile(builder, source, d);
-  Tensor result = index;
+  Tensor result = positions;
   result.dtype = x.dtype;
   result.on_host = x.on_host;
   result.tiles.clear();
-  if (!cells.groups.empty()) {
-    builder.fail("gather by a flattened stack is not in the language", "gather before flattening");
-  }
-  for (const Cell& cell : cells.cells) {
-    Tile tile = cell.tiles.front();
+  for (Tile tile : positions.tiles) {
     for (size_t d = 0; d < x.rank(); ++d) tile = linearise_tile(builder, tile, d);
     std::vector<Row> rows = identity_rows(builder, x.rank());
-    for (size_t d = 0; d < rows.size(); ++d) rows[d].offset = cell.offsets[d];
+    for (size_t d = 0; d < rows.size(); ++d) rows[d].offset = tile.offsets[d];
     rows[dim] = {builder.integer(0), {}, tile.node};
     const Reindexing view{std::move(rows), source.shape, tile.shape};
-    result.tiles.push_back({reindex(builder, source.node, view), tile.shape, {}, cell.offsets});
+    result.tiles.push_back({reindex(builder, source.node, view), tile.shape, {}, tile.offsets});
   }
   result.layout = record_contiguous(builder, shape);
   return result;

@@ -1,6 +1,7 @@
 #include "frontend/tensor/reindex.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -210,6 +211,16 @@ ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, s
   return index_binary(builder, ir::Op::Mul, position, builder.host(ir::HostOp::NotOne, {shape[dim]}));
 }
 
+std::vector<ir::NodeId> index_divided(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes) {
+  std::vector<ir::NodeId> positions;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const ir::HostId inner = product(builder, sizes.subspan(i + 1));
+    const ir::NodeId outer = index_binary(builder, ir::Op::FloorDivide, position, inner);
+    positions.push_back(i == 0 ? outer : index_binary(builder, ir::Op::Remainder, outer, sizes[i]));
+  }
+  return positions;
+}
+
 ir::NodeId index_scalar(Builder& builder, ir::HostId value) {
   return builder.graph.scalar(ir::DType::I64, builder.graph.host.resolve(value));
 }
@@ -227,7 +238,14 @@ ir::NodeId wrapped_index(Builder& builder, ir::NodeId index, ir::HostId extent) 
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
   const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {index, zero});
   const ir::NodeId from_end = index_binary(builder, ir::Op::Add, index, extent);
-  return graph.add(ir::Op::Where, ir::DType::I64, {negative, from_end, index});
+  // What is less than -extent must not count from the end once more.
+  const ir::NodeId outside = graph.add(ir::Op::Lt, ir::DType::Bool, {from_end, zero});
+  const ir::NodeId wrapped = graph.add(ir::Op::Where, ir::DType::I64, {outside, index_outside(builder), from_end});
+  return graph.add(ir::Op::Where, ir::DType::I64, {negative, wrapped, index});
+}
+
+ir::NodeId index_outside(Builder& builder) {
+  return index_scalar(builder, builder.integer(std::numeric_limits<int64_t>::max()));
 }
 
 }  // namespace ingot::frontend

@@ -35,9 +35,14 @@ ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexi
 /// The position along dim `dim` of a value of this shape. A value of size 1 stays what it is when it broadcasts, which
 /// a bare Index would not: where the size is 1 it is 0.
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim);
+/// A position along dims that are merged into one, as a position along each of them.
+std::vector<ir::NodeId> index_divided(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes);
 ir::NodeId index_scalar(Builder& builder, ir::HostId value);
 ir::NodeId index_binary(Builder& builder, ir::Op op, ir::NodeId a, ir::HostId b);
-/// An index, of any integer dtype, counted from the end of `extent` where it is negative.
+/// An index, of any integer dtype, counted from the end of `extent` where it is negative; outside where it is too much
+/// so.
 ir::NodeId wrapped_index(Builder& builder, ir::NodeId index, ir::HostId extent);
+/// An index that is too large for any tensor.
+ir::NodeId index_outside(Builder& builder);
 
 }  // namespace ingot::frontend

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "frontend/tensor/choice.h"
 #include "frontend/tensor/tensors.h"
 
 // Splitting dims goes down to the loads, merging dims floats up: a change of shape that keeps row-major order is dims
@@ -75,10 +76,7 @@ Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count
   if (!pieces) {
     ask_static(builder, old_sizes);
     ask_static(builder, sizes);
-    if (tensor.tiles.size() > 1) {
-      builder.fail("this change of shape cuts across the parts of a stack or cat",
-                   "reshape the parts before they are put together");
-    }
+    tensor = as_one_tile(builder, tensor);
     tensor = flattened(builder, tensor, begin, count);
     tensor.tiles[0] = linearise_tile(builder, tensor.tiles[0], begin);
     return unflattened(builder, tensor, begin, sizes);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/tensor/choice.h"
+
 namespace ingot::frontend {
 namespace {
 
@@ -129,16 +131,16 @@ Groups align_merges(Builder& builder, std::vector<Tensor>& tensors) {
   Groups result(tensors.front().rank(), 1);
   for (size_t dim = result.size(); dim-- > 0;) {
     Shape sizes;
-    for (const Tensor& tensor : tensors) {
+    for (Tensor& tensor : tensors) {
       const auto [begin, count] = dims_of(tensor.groups, dim);
       if (count == 1) continue;
       const Shape own(tensor.grid.begin() + static_cast<ptrdiff_t>(begin),
                       tensor.grid.begin() + static_cast<ptrdiff_t>(begin + count));
-      if (!sizes.empty() && !same_shape(builder, sizes, own)) {
-        builder.fail("two tensors meet whose dims were merged of different sizes",
-                     "apply the op before the stacks are flattened");
+      if (sizes.empty()) {
+        sizes = own;
+      } else if (!same_shape(builder, sizes, own)) {
+        tensor = as_one_tile(builder, tensor);
       }
-      sizes = own;
     }
     if (sizes.empty()) continue;
     result[dim] = static_cast<uint32_t>(sizes.size());
@@ -275,9 +277,7 @@ Tensor selected(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId i
 
 Tensor sliced(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
   const auto [begin, count] = dims_of(tensor.groups, dim);
-  if (count != 1) {
-    builder.fail("a slice of a dim that a stack was flattened into is not in the language", "slice before flattening");
-  }
+  if (count != 1) return sliced(builder, as_one_tile(builder, tensor), dim, start, length, step);
   return settled(builder, sliced_grid(builder, tensor, begin, start, length, step));
 }
 
@@ -316,10 +316,8 @@ Tensor flattened(Builder& builder, const Tensor& tensor, size_t dim, size_t coun
 
 Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t dim) {
   std::vector<Tensor> parts(tensors.begin(), tensors.end());
-  for (const Tensor& part : parts) {
-    if (dims_of(part.groups, dim).count != 1) {
-      builder.fail("cat along a dim that a stack was flattened into is not in the language", "flatten after the cat");
-    }
+  for (Tensor& part : parts) {
+    if (dims_of(part.groups, dim).count != 1) part = as_one_tile(builder, part);
   }
   const Groups groups = align_merges(builder, parts);
   const size_t at = dims_of(groups, dim).begin;

@@ -206,13 +206,8 @@ Tile linearise_tile(Builder& builder, const Tile& tile, size_t dim) {
   groups[dim] = 1;
 
   std::vector<Row> rows = rows_around(builder, tile.shape.size(), begin, count, 1);
-  const ir::NodeId position = index_position(builder, shape, begin);
-  for (size_t i = 0; i < count; ++i) {
-    const ir::HostId inner = product(builder, merged_sizes.subspan(i + 1));
-    ir::NodeId coordinate = index_binary(builder, ir::Op::FloorDivide, position, inner);
-    if (i > 0) coordinate = index_binary(builder, ir::Op::Remainder, coordinate, merged_sizes[i]);
-    rows[begin + i].gathered = coordinate;
-  }
+  const auto positions = index_divided(builder, index_position(builder, shape, begin), merged_sizes);
+  for (size_t i = 0; i < count; ++i) rows[begin + i].gathered = positions[i];
   return rebuilt(builder, tile, std::move(rows), std::move(shape), std::move(groups), tile.offsets);
 }
 

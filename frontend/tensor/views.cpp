@@ -182,8 +182,10 @@ Tensor select(Builder& builder, const Tensor& x, size_t dim, ir::HostId index) {
   const ir::HostId size = shape_of(builder, x)[dim];
   if (builder.graph.host.is_constant(index)) touch(builder, size);
   const ir::HostId at = index_from_front(builder, index, size);
+  const ir::HostPool& host = builder.graph.host;
+  const std::string written = host.is_constant(index) ? fmt::to_string(host.value(index).as_int()) : "{0}";
   builder.require(ir::Condition::Kind::InRange, at, size,
-                  fmt::format("index {{0}} is out of bounds for dimension {} with size {{1}}", dim));
+                  fmt::format("index {} is out of bounds for dimension {} with size {{1}}", written, dim));
   LayoutRows rows = identity_layout(builder, x.rank());
   rows.erase(rows.begin() + static_cast<ptrdiff_t>(dim));
   return with_view(builder, x, selected(builder, x, dim, at), std::move(rows),

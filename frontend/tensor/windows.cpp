@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "frontend/tensor/choice.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
@@ -14,16 +15,6 @@ namespace ingot::frontend {
 namespace {
 
 using Kind = ir::Condition::Kind;
-
-/// The dim of the grid that a dim is; it must not merge several.
-size_t grid_dim(Builder& builder, const Tensor& x, size_t dim, std::string_view view) {
-  const auto [begin, count] = dims_of(x.groups, dim);
-  if (count != 1) {
-    builder.fail(fmt::format("{} of a dim that a stack was flattened into is not in the language", view),
-                 "take it before flattening");
-  }
-  return begin;
-}
 
 /// Windows across the parts of a cat: for each place in a window the elements that stand there.
 Tensor windows_across_parts(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size,
@@ -37,8 +28,11 @@ Tensor windows_across_parts(Builder& builder, const Tensor& x, size_t dim, ir::H
   return concatenated(builder, places, x.rank());
 }
 
+bool is_merged(const Tensor& x, size_t dim) { return dims_of(x.groups, dim).count > 1; }
+
 Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size, int64_t step) {
-  const size_t at = grid_dim(builder, x, dim, "unfold");
+  if (is_merged(x, dim)) return unfolded(builder, as_one_tile(builder, x), dim, count, size, step);
+  const size_t at = dims_of(x.groups, dim).begin;
   if (!uncut(builder, x, at)) return windows_across_parts(builder, x, dim, count, size, step);
   Tensor result = x;
   for (Tile& tile : result.tiles) tile = unfold_tile(builder, tile, at, count, size, step);
@@ -68,7 +62,10 @@ std::optional<Tile> diagonal_in(Builder& builder, const Tile& tile, std::array<s
 
 Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims, std::array<ir::HostId, 2> starts,
                    ir::HostId length) {
-  const std::array at{grid_dim(builder, x, dims[0], "the diagonal"), grid_dim(builder, x, dims[1], "the diagonal")};
+  if (is_merged(x, dims[0]) || is_merged(x, dims[1])) {
+    return diagonal_of(builder, as_one_tile(builder, x), dims, starts, length);
+  }
+  const std::array at{dims_of(x.groups, dims[0]).begin, dims_of(x.groups, dims[1]).begin};
   Tensor result = x;
   for (const size_t dim : {std::max(at[0], at[1]), std::min(at[0], at[1])}) {
     result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(dim));

@@ -373,8 +373,7 @@ struct Program {
   explicit Program(unsigned seed) { text = Writer(seed).write(statements); }
 };
 
-/// Whether the program is within the language: some changes of the shape of what `cat` made are not.
-bool check(unsigned seed) {
+void check(unsigned seed) {
   std::mt19937 random(seed);
   const auto array = [&] { return mapped([&](int64_t, int64_t) { return static_cast<int64_t>(random() % 100); }); };
   const Program program(seed);
@@ -395,32 +394,22 @@ bool check(unsigned seed) {
                                     mapped([&](int64_t i, int64_t j) { return minus(p[{i, j}], q[{i, j}]); })};
 
   const Call call{"i64:4x3", "i64:4x3", "int=" + std::to_string(k)};
-  ir::Graph lowered;
-  try {
-    lowered = call.lower(program.text);
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("cuts across the parts of a stack or cat"), std::string::npos)
-        << error.what();
-    return false;
-  }
+  const ir::Graph lowered = call.lower(program.text);
   for (const ir::Graph& graph : {lowered, ir::simplify(ir::inline_calls(lowered))}) {
     GraphRun run(graph, arguments, k);
     EXPECT_TRUE(run.holds());
     EXPECT_EQ(graph.results.size(), expected.size());
     for (size_t r = 0; r < expected.size(); ++r) EXPECT_EQ(run.result(r).data, expected[r].data) << "result " << r;
   }
-  return true;
 }
 
 TEST(ProgramFuzz, ProgramsAreWhatTheirStatementsSay) {
   constexpr unsigned kPrograms = 300;
-  unsigned within = 0;
   for (unsigned seed = 0; seed < kPrograms; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    within += check(seed);
+    check(seed);
     if (HasFailure()) return;
   }
-  EXPECT_GT(within, kPrograms * 2 / 3);
 }
 
 /// The words of a text, with what stands between them.

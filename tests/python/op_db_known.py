@@ -18,8 +18,7 @@ KNOWN: dict[str, dict[str, str]] = {
     "repeat_interleave": {"repeats=b": "the size of the result"},
     "tensor_split": {"split(a, b": "the sizes of the pieces"},
     "nn.functional.embedding": {"max_norm=1.0": "eager changes the weight"},
-    "gather": {"takes it as a mask": "in eager an index without elements has any dtype", "at least one": "of a tensor without dims"},
-    "index_select": {"of a 0-dim tensor": "eager takes it for a vector"},
+    "gather": {"takes it as a mask": "in eager an index without elements has any dtype"},
 }  # fmt: skip
 
 # The same for what changes its first argument.

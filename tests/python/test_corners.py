@@ -175,6 +175,47 @@ def test_indices_along_a_dim_of_one_element(device):
                 assert torch.equal(op(x, t), op.reference(x, t)), (text, index)
 
 
+CHOSEN = ["torch.cat([x, y])[t]", "torch.cat([x, y], 1)[:, t] * 2", "torch.stack([x, y], 1)[t]", "x.flatten()[t]",
+          "torch.stack([x, y], -1).flatten()[t]", "torch.stack([x, y]).flatten(1)[:, t]", "torch.cat([x, y]).take(t)",
+          "torch.cat([x, y]).index_select(0, t)", "torch.cat([x, y]).gather(0, t[:, None].expand(-1, 6))",
+          "torch.cat([x[:1], torch.cat([x, y], 1)[:1, :6], y])[t] + 1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHOSEN)
+def test_indices_of_what_is_made_of_parts(text, device):
+    x, y = torch.rand(4, 6, device=device), torch.rand(4, 6, device=device)
+    op = ingot.op(f"def f(x, y, t): return {text}", debug=True)
+    refused = 0
+    for index in ([0, 3, 1], [3, 2, -1], [-4, -3], [7, 5], [23, 0], [0, 4], [8], [-5], [-9], [24], [-24], [-25], [-49], [1000]):
+        t = torch.tensor(index)
+        want = outcome(op.reference, x.cpu(), y.cpu(), t)
+        got = outcome(lambda *args: op(*args).cpu(), x, y, t.to(device))
+        assert (got is None) == (want is None) and (got is None or got[:2] == want[:2]), index
+        refused += want is None
+    assert 2 <= refused < 12
+
+
+@pytest.mark.parametrize("text", [
+    "torch.stack([x, y], -1).flatten()[1:]", "torch.stack([x, y], -1).flatten(1)[:, 3:7]", "torch.cat([x, y], 1).view(6, 8)",
+    "torch.cat([x, y[:, :5]], 1).view(11, 4)", "torch.cat([torch.stack([x, y], -1).flatten(), x.flatten()])",
+    "torch.stack([x, y], -1).flatten().unfold(0, 5, 3)", "torch.cat([x > 0.5, y > 0.5], 1).view(6, 8)",
+    "torch.stack([x, y], -1).flatten()[:16] + torch.stack([x.flatten()[:8], y.flatten()[8:16]], -1).flatten()",
+    "torch.stack([x, y], -1).flatten()[:18] * torch.stack([x[:3], x[1:], y[:3]], -1)[:, :2].flatten().view(36)[::2]",
+    "torch.stack([x, y], -1).flatten(0, 1).diagonal(0, 1, 0)", "torch.cat([x[:k], y[k:], x[:0]])[1:].flatten()[::5]",
+])  # fmt: skip
+def test_parts_that_cannot_stay_apart(text, device):
+    op = ingot.op(f"def f(x, y, k: int): return {text}")
+    for dtype in (torch.float32, torch.float16, torch.int64, torch.float64):
+        x, y = ((torch.rand(4, 6) * 100).to(dtype).to(device) for _ in range(2))
+        for k in (0, 2, 4):
+            try:
+                want = op.reference(x, y, k)
+            except RuntimeError:
+                assert outcome(op, x, y, k) is None
+            else:
+                assert same(op(x, y, k), want), (dtype, k)
+
+
 @pytest.mark.parametrize("arguments", ["torch.float16, True, True", "torch.float32, False, True", "y, True",
                                        "x.device, torch.int64, False, True"])  # fmt: skip
 def test_flags_of_to_by_position(arguments):

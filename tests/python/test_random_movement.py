@@ -21,8 +21,6 @@ F.interpolate({}.unsqueeze(0), scale_factor=2)[0]|torch.meshgrid({}[0], {}[:, 0]
 {}.expand(3, -1, -1).flatten(0, 1)""".replace("\n", "").split("|")
 SHAPES = [(4, 6), (3, 5), (6, 2), (20, 18), (1, 4), (5, 1)]
 CASES, LONGEST, LARGEST = 60, 220, 20_000
-# What cuts across the parts of a cat has no box of its own.
-OUTSIDE = ("is not in the language", "cuts across the parts")
 
 
 def cases(seed):
@@ -47,18 +45,10 @@ def cases(seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_movers_after_one_another(device, seed):
-    made = cases(seed)
-    taken, wrong = [], []
+    made, wrong = cases(seed), []
+    ingot.prepare_all((op, (x.to(device),)) for _, op, x, _ in made)
     for text, op, x, expected in made:
-        try:
-            op.emit("ir", x.to(device))
-            taken.append((text, op, x.to(device), expected))
-        except ingot.Error as error:
-            assert error.fault == "author" and any(part in str(error) for part in OUTSIDE), f"{text}: {error}"
-    assert len(taken) > 0.9 * len(made)
-    ingot.prepare_all((op, (x,)) for _, op, x, _ in taken)
-    for text, op, x, expected in taken:
-        result = op(x).cpu()
+        result = op(x.to(device)).cpu()
         if result.shape != expected.shape or not torch.equal(result, expected):
             wrong.append(f"{text} of {list(x.shape)} {list(x.stride())}")
     assert not wrong, "\n".join(wrong)
