@@ -6,11 +6,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,8 @@
 
 namespace ingot::codegen {
 
-/// Memory between two pages that nobody may touch, so that reading past either end of a tensor ends the test.
+/// Memory between two pages that nobody may touch, so that reading past either end of a tensor ends the test; what is
+/// left of its own pages is not written.
 class Guarded {
  public:
   /// `at_end`: the last byte touches the page behind; else the first touches the page before.
@@ -29,17 +32,28 @@ class Guarded {
     const size_t inside = (bytes + page - 1) / page * page;
     total_ = inside + 2 * page;
     base_ = static_cast<std::byte*>(mmap(nullptr, total_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (inside > 0) mprotect(base_ + page, inside, PROT_READ | PROT_WRITE);
-    data_ = base_ + page + (at_end ? inside - bytes : 0);
+    std::byte* const first = base_ + page;
+    data_ = first + (at_end ? inside - bytes : 0);
+    if (inside == 0) return;
+    mprotect(first, inside, PROT_READ | PROT_WRITE);
+    rest_ = at_end ? std::span(first, data_) : std::span(data_ + bytes, first + inside);
+    std::ranges::fill(rest_, kUntouched);
   }
-  ~Guarded() { munmap(base_, total_); }
+  ~Guarded() {
+    EXPECT_TRUE(std::ranges::all_of(rest_, [](std::byte byte) { return byte == kUntouched; }))
+        << "something is written beside a tensor";
+    munmap(base_, total_);
+  }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
 
   std::byte* data() const { return data_; }
 
  private:
+  static constexpr std::byte kUntouched{0xa5};
+
   std::byte *base_ = nullptr, *data_ = nullptr;
+  std::span<std::byte> rest_;
   size_t total_ = 0;
 };
 
