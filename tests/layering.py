@@ -1,4 +1,5 @@
-"""Checks the arrows between the rooms: who includes whom, and who may know of torch and CUDA."""
+"""Checks the arrows between the rooms: who includes whom, who may know of torch and CUDA, and that the front end does
+host arithmetic through its builder, which gives its errors a place."""
 
 import pathlib
 import re
@@ -29,6 +30,8 @@ TORCH = re.compile(r"(torch|ATen|c10|caffe2|pybind11)/")
 CUDA = re.compile(r"(c10|ATen)/cuda/|cuda|nvrtc|nvJitLink|driver_types")
 CUDA_API = re.compile(r"cuda(_runtime(_api)?)?\.h")
 GENERATED = ["frontend/library/language.def"]  # by the build, into its own folder
+HOST_ARITHMETIC = re.compile(r"\bhost_?\.(make|add|sub|mul|product)\(")
+HOST_DOOR = ["frontend/tensor/builder.h", "frontend/tensor/builder.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -44,7 +47,10 @@ def violations(root):
         room = room_of(path)
         if "/prelude/" in path or file.suffix not in (".h", ".cpp", ".def"):
             continue
-        for quote, included in INCLUDE.findall(file.read_text()):
+        text = file.read_text()
+        if room.startswith("frontend") and path not in HOST_DOOR and (found := HOST_ARITHMETIC.search(text)):
+            yield f"{path}: host arithmetic goes through the builder, not `{found[0]}…)`"
+        for quote, included in INCLUDE.findall(text):
             if quote == '"':
                 other = room_of(included)
                 if other is None or not (included in GENERATED or (root / included).is_file()):
