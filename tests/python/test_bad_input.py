@@ -73,7 +73,7 @@ ROWS = [
     ("def ¦f(x):\n    y = x", "x=f32:3", "return"),
     ("def f(x):\n    return ¦f(x)", "x=f32:3", "recurs|calls itself"),
     ("def f(x):\n    return x + ¦10**10**10", "x=f32:3", "64 bits|too large|overflow"),
-    ("def f(x):\n    return sum(¦x for _ in range(10**9))", "x=f32:3", "steps.*loops are unrolled"),
+    ("def f(x):\n    return sum(x for _ in ¦range(10**9))", "x=f32:3", "steps.*loops are unrolled"),
     ("def f(x):\n    for _ in range(10**9): x = ¦x + 1\n    return x", "x=f32:3", "nodes.*loops are unrolled"),
     ("def f(x):\n    return x + ¦1 // 0", "x=f32:3", "division.*by zero"),
     ("def f(x):\n    return 'text'", "x=f32:3", "returns|tensor"),
