@@ -165,12 +165,13 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   return fill(table[index][static_cast<size_t>(column)], work, operands);
 }
 
-Text spell_cast(DType from, DType to, const Text& value) {
-  static const Spelling as_bool("a != 0"), plain("T(a)"), unsigned_byte("T(int64(a))");
+Text spell_cast(Target::Kind target, DType from, DType to, const Text& value) {
+  static const Spelling as_bool("a != 0"), plain("T(a)"), wrapped("T(int64(a))"), wrapped64("to_uint64(a)");
   const std::array operand = {value};
   if (to == DType::Bool) return as_bool.fill(operand);
-  // As c10 converts a float to uint8, so that negative values wrap.
-  if (to == DType::U8 && ir::is_floating(from)) return unsigned_byte.fill(operand, type_name(to));
+  // Negative floats wrap: as c10 converts them to uint8, and as processors do where C++ leaves it open.
+  const bool wraps = to == DType::U8 || (target == Target::Kind::Cpu && ir::is_wide_unsigned(to));
+  if (wraps && ir::is_floating(from)) return (to == DType::U64 ? wrapped64 : wrapped).fill(operand, type_name(to));
   return plain.fill(operand, type_name(to));
 }
 

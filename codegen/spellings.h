@@ -18,7 +18,7 @@ std::string_view type_name(ir::DType dtype);
 Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
 
 /// `value` of type `from` in type `to`; neither is one of the 16-bit floats unless the other is float32.
-Text spell_cast(ir::DType from, ir::DType to, const Text& value);
+Text spell_cast(Target::Kind target, ir::DType from, ir::DType to, const Text& value);
 
 /// All patterns of a target, for the names that they mention.
 std::string all_spellings(Target::Kind target);

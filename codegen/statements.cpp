@@ -184,7 +184,7 @@ class Writer {
       case Value::Kind::Primitive:
         return spell(target, value.op, value.work, operands);
       case Value::Kind::Cast:
-        return spell_cast(value.work, value.dtype, operands[0]);
+        return spell_cast(target, value.work, value.dtype, operands[0]);
       case Value::Kind::Bitcast:
         return {fmt::format("bit_cast<{}>({})", type_name(value.dtype), operands[0].text)};
     }

@@ -30,18 +30,33 @@ class StructuredDefinition : public Definition {
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> leaves) const override {
     std::vector<std::optional<Value>> arguments;
+    std::vector<Container> containers;
     size_t next = 0;
-    for (const Structure& argument : arguments_) {
-      const bool is_leaf = argument.kind == Structure::Kind::Leaf;
-      arguments.push_back(is_leaf ? leaves[next++] : made_up(evaluation, argument, leaves, next));
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const bool is_leaf = arguments_[i].kind == Structure::Kind::Leaf;
+      arguments.push_back(is_leaf ? leaves[next++] : made_up(evaluation, arguments_[i], leaves, next, containers));
+      for (Container& container : containers) container.argument = std::min(container.argument, i);
     }
     Value result = op_->evaluate(evaluation, arguments);
-    next = 0;
-    for (size_t i = 0; i < arguments_.size(); ++i) require_as_made(evaluation, i, arguments[i], leaves, next);
+    for (const Container& container : containers) require_as_made(evaluation, container);
     return result;
   }
 
  private:
+  /// A list or dict that an argument is or has, and what it held at first.
+  struct Container {
+    Value value;
+    std::vector<Value> contents;
+    size_t argument = SIZE_MAX;
+  };
+
+  static std::vector<Value> contents_of(const Value& value) {
+    if (value.is<List>()) return *value.as<List>().items;
+    std::vector<Value> contents = *value.as<Dict>().keys;
+    contents.insert(contents.end(), value.as<Dict>().values->begin(), value.as<Dict>().values->end());
+    return contents;
+  }
+
   void add_leaves(const Structure& structure, const Parameter& parameter) {
     if (structure.kind == Structure::Kind::Leaf) return leaves_.push_back(parameter);
     for (size_t i = 0; i < structure.items.size(); ++i) {
@@ -52,49 +67,29 @@ class StructuredDefinition : public Definition {
   }
 
   static Value made_up(Evaluation& evaluation, const Structure& structure, std::span<const std::optional<Value>> leaves,
-                       size_t& next) {
+                       size_t& next, std::vector<Container>& containers) {
     if (structure.kind == Structure::Kind::Leaf) return leaves[next++].value();
     std::vector<Value> items, keys;
     evaluation.budget.items(structure.items.size());
-    for (const Structure& item : structure.items) items.push_back(made_up(evaluation, item, leaves, next));
+    for (const Structure& item : structure.items) items.push_back(made_up(evaluation, item, leaves, next, containers));
     for (const std::string& key : structure.keys) keys.emplace_back(key);
-    switch (structure.kind) {
-      case Structure::Kind::Tuple:
-        return Value::tuple(std::move(items));
-      case Structure::Kind::List:
-        return Value::list(std::move(items));
-      default:
-        return Dict{Value::list(std::move(keys)).as<List>().items, Value::list(std::move(items)).as<List>().items};
+    if (structure.kind == Structure::Kind::Tuple) return Value::tuple(std::move(items));
+    Value value = Value::list(std::move(items));
+    if (structure.kind == Structure::Kind::Dict) {
+      value = Dict{Value::list(std::move(keys)).as<List>().items, value.as<List>().items};
     }
+    containers.push_back({value, contents_of(value)});
+    return value;
   }
 
   /// The caller has the list or dict that it gave: what the op did to its own would be lost.
-  void require_as_made(Evaluation& evaluation, size_t argument, const std::optional<Value>& value,
-                       std::span<const std::optional<Value>> leaves, size_t& next) const {
-    const Structure& structure = arguments_[argument];
-    if (structure.kind == Structure::Kind::Leaf) {
-      ++next;
-    } else if (!is_as_made(structure, *value, leaves, next)) {
-      const bool named = structure.kind == Structure::Kind::Dict;
-      evaluation.fail(
-          fmt::format("the {} `{}` is changed, of which the caller's would not hear", named ? "dict" : "list",
-                      op_->parameters()[argument].name),
-          fmt::format("change a copy: {0} = {1}({0})", op_->parameters()[argument].name, named ? "dict" : "list"));
-    }
-  }
-
-  static bool is_as_made(const Structure& structure, const Value& value, std::span<const std::optional<Value>> leaves,
-                         size_t& next) {
-    if (structure.kind == Structure::Kind::Leaf) return identical(value, *leaves[next++]);
-    const bool named = structure.kind == Structure::Kind::Dict;
-    if (named != value.is<Dict>() || (!named && !value.items())) return false;
-    const std::vector<Value>& items = named ? *value.as<Dict>().values : *value.items();
-    if (items.size() != structure.items.size()) return false;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (named && !identical((*value.as<Dict>().keys)[i], Value(structure.keys[i]))) return false;
-      if (!is_as_made(structure.items[i], items[i], leaves, next)) return false;
-    }
-    return true;
+  void require_as_made(Evaluation& evaluation, const Container& container) const {
+    if (std::ranges::equal(contents_of(container.value), container.contents, identical)) return;
+    const std::string& name = op_->parameters()[container.argument].name;
+    const std::string_view kind = container.value.is<Dict>() ? "dict" : "list";
+    evaluation.fail(
+        fmt::format("a {} of the argument `{}` is changed, of which the caller's would not hear", kind, name),
+        fmt::format("change a copy: {}(…)", kind));
   }
 
   std::shared_ptr<const Definition> op_;

@@ -64,16 +64,19 @@ void check_views(const Program& program, std::span<const ir::Extents> tensors) {
   }
 }
 
-/// The strides of new results.
-void lay_out_results(const Program& program, std::span<const ir::Extents> params, bool all_row_major,
-                     std::span<const ir::HostValue> host, std::vector<ir::Extents>& results) {
-  if (all_row_major && !program.permutes) {
-    for (ir::Extents& extents : results) extents.strides = ir::contiguous_strides(extents.sizes);
-    return;
+/// Checks the views that must be ones, and lays out new results.
+void follow_layouts(const Program& program, bool all_row_major, Resolved& resolved) {
+  const auto is_new = [](const Destination& to) { return to.kind == Destination::Kind::New; };
+  const bool makes_any = std::ranges::any_of(resolved.destinations, is_new);
+  if (all_row_major && !program.permutes) {  // there are views of any shape
+    if (!makes_any) return;
+    for (ir::Extents& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
+  } else if (makes_any || !program.required_views.empty()) {
+    const std::vector<ir::Extents> tensors = ir::eager_tensors(program.steps, resolved.host, resolved.params);
+    check_views(program, tensors);
+    for (size_t r = 0; r < resolved.results.size(); ++r)
+      resolved.results[r].strides = tensors[program.results[r].layout].strides;
   }
-  const std::vector<ir::Extents> tensors = ir::eager_tensors(program.steps, host, params);
-  check_views(program, tensors);
-  for (size_t r = 0; r < results.size(); ++r) results[r].strides = tensors[program.results[r].layout].strides;
 }
 
 std::vector<codegen::KernelGeometry> geometries_of(const Program& program, const Resolved& resolved) {
@@ -118,10 +121,7 @@ Resolved resolve(const Program& program, const Facts& facts, const codegen::Opti
   }
   resolved.destinations = destinations_of(program, facts);
   check_destinations(program, facts, resolved.destinations, resolved.results);
-  const auto is_new = [](const Destination& to) { return to.kind == Destination::Kind::New; };
-  if (std::ranges::any_of(resolved.destinations, is_new))
-    lay_out_results(program, resolved.params, all_row_major, resolved.host, resolved.results);
-
+  follow_layouts(program, all_row_major, resolved);
   const bool aliases = place_results(program, facts, options.check_indices, resolved);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelOutline& kernel = program.outline.kernels[k];

@@ -23,6 +23,13 @@ using uint32 = unsigned;
 // ingot: uint64
 using uint64 = unsigned long long;
 
+// ingot: to_uint64
+// Negative floats wrap.
+template <typename T>
+inline uint64 to_uint64(T a) {
+    return a < T(0x1p63) ? uint64(int64(a)) : uint64(a);
+}
+
 // ingot: argument
 // The value of an argument; each is passed by its address.
 template <typename T>

@@ -98,6 +98,10 @@ Value operate_in_place(Evaluation& evaluation, Operator op, const Value& target,
   }
   const std::array<Value, 2> operands{target, operand};
   const Value result = operate(evaluation, op, operands);
+  if (target.is<List>() && op == Operator::Mult) {
+    *target.as<List>().items = *result.items();
+    return target;
+  }
   if (!target.is_tensor()) return result;
   write_in_place(evaluation, target, result, {&operand, 1});
   return target;

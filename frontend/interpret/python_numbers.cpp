@@ -9,6 +9,7 @@
 #include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/sequences.h"
+#include "frontend/tensor/memory.h"
 
 namespace ingot::frontend {
 
@@ -279,6 +280,29 @@ HostId require_number(Evaluation& evaluation, const Value& value, std::string_vi
 
 HostId equal(Evaluation& evaluation, const Value& a, const Value& b) { return equal(evaluation, a, b, 0); }
 
+namespace {
+
+/// Whether they are one of eager's tensors.
+bool is_one_tensor(const Placement& a, const Placement& b) {
+  return a.memory && a.memory == b.memory && a.step == b.step && a.view == b.view;
+}
+
+/// `is`, which cannot tell of two tensors that the op is called with: a kernel is made for any.
+bool is_same_object(Evaluation& evaluation, const Value& a, const Value& b) {
+  const auto parameter = [](const Value& value) {
+    const Tensor* tensor = value.tensor();
+    return tensor && tensor->layout.memory && !tensor->layout.view ? tensor->layout.memory->param : std::nullopt;
+  };
+  const std::optional<uint32_t> first = parameter(a), second = parameter(b);
+  if (first && second && *first != *second) {
+    evaluation.fail("whether two arguments are one tensor is not known when the op is compiled",
+                    "give the op a number that says so: shared: bool");
+  }
+  return identical(a, b);
+}
+
+}  // namespace
+
 bool identical(const Value& a, const Value& b) {
   if (a.variant().index() != b.variant().index()) return false;
   return std::visit(
@@ -299,6 +323,8 @@ bool identical(const Value& a, const Value& b) {
           return x.bounds == y.bounds;
         } else if constexpr (std::is_same_v<T, Range>) {
           return x.start == y.start && x.stop == y.stop && x.step == y.step;
+        } else if constexpr (std::is_same_v<T, std::shared_ptr<Tensor>>) {
+          return x == y || is_one_tensor(x->layout, y->layout);
         } else if constexpr (std::is_same_v<T, NumberLimits>) {
           return x.type == y.type;
         } else if constexpr (std::is_same_v<T, InPlace>) {
@@ -322,9 +348,9 @@ Value static_operator(Evaluation& evaluation, Operator op, std::span<const Value
   const Value& b = operands[1];
   switch (op) {
     case Operator::Is:
-      return boolean(evaluation, identical(a, b));
+      return boolean(evaluation, is_same_object(evaluation, a, b));
     case Operator::IsNot:
-      return boolean(evaluation, !identical(a, b));
+      return boolean(evaluation, !is_same_object(evaluation, a, b));
     case Operator::In:
       return boolean(evaluation, contains(evaluation, b, a));
     case Operator::NotIn:

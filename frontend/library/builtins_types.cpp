@@ -77,8 +77,7 @@ Target target_of(Builder& builder, Args args) {
   };
   for (const Value& value : *args[1].items()) {
     if (is_flag(value)) {
-      if (target.device.is_none() && target.dtype.is_none())
-        builder.fail("to(): a dtype, a device or a tensor is first");
+      if (target.dtype.is_none()) builder.fail("to(): non_blocking and copy stand behind a dtype or a tensor");
       if (++flags > 2) builder.fail("to() takes non_blocking and copy behind its target, not more");
       if (flags == 2) target.copy = value;
     } else if (names_device(builder, value)) {

@@ -51,6 +51,7 @@ Value call_movedim(Builder& builder, const Builtin& self, Args args) {
   const std::vector<size_t> from = resolve_dims(builder, args[1], x.rank());
   const std::vector<size_t> to = resolve_dims(builder, args[2], x.rank());
   if (from.size() != to.size()) builder.fail("movedim: source and destination must have the same number of dims");
+  if (x.rank() == 0) return x;
   constexpr size_t kFree = -1;
   std::vector<size_t> order(x.rank(), kFree);
   for (size_t i = 0; i < from.size(); ++i) order[to[i]] = from[i];

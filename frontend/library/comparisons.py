@@ -21,6 +21,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
     Source: aten/src/ATen/native/TensorCompare.cpp, isclose
     """
+    _check_same_dtype(input, other)
     assert rtol >= 0 and atol >= 0, "rtol and atol must not be negative"
     close = input == other
     if equal_nan:

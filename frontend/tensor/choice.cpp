@@ -31,7 +31,7 @@ std::vector<GridDim> grid_dims(Builder& builder, const Tensor& tensor, const Sha
 class Along {
  public:
   Along(Builder& builder, const GridDim& dim, ir::HostId offset, ir::HostId size, ir::HostId whole)
-      : builder_(builder), dim_(dim), offset_(offset), size_(size) {
+      : builder_(builder), dim_(dim), offset_(offset), size_(size), whole_(whole) {
     const ir::HostPool& host = builder.graph.host;
     begins_ = host.is_int(offset, 0);
     ends_ = host.same(builder.add(offset, size), whole);
@@ -48,7 +48,12 @@ class Along {
     if (begins_ && ends_ && !dim_.is_merged) return {zero, {{static_cast<uint32_t>(dim_.dim), one}}, {}};
     ir::NodeId place = index_binary(builder_, ir::Op::Add, dim_.position, builder_.sub(zero, offset_));
     if (!begins_) place = index_binary(builder_, ir::Op::Maximum, place, zero);
-    if (!ends_) place = index_binary(builder_, ir::Op::Minimum, place, builder_.sub(size_, one));
+    if (!ends_) {
+      place = index_binary(builder_, ir::Op::Minimum, place, builder_.sub(size_, one));
+      // An index that is outside of the whole stays so, for the read to tell.
+      const ir::NodeId is_inside = compared(ir::Op::Lt, whole_);
+      place = builder_.graph.add(ir::Op::Where, ir::DType::I64, {is_inside, place, index_outside(builder_)});
+    }
     return {zero, {}, place};
   }
 
@@ -64,7 +69,7 @@ class Along {
 
   Builder& builder_;
   const GridDim& dim_;
-  ir::HostId offset_, size_;
+  ir::HostId offset_, size_, whole_;
   bool begins_, ends_;  ///< whether the tile reaches the first and the last element
 };
 

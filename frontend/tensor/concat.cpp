@@ -27,9 +27,9 @@ bool is_skipped(Builder& builder, const Tensor& tensor, bool of_one_rank) {
   return builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid.front()), 0);
 }
 
-Tensor joined(Builder& builder, std::span<const Tensor> tensors, size_t dim, std::string_view function) {
+Tensor joined(Builder& builder, std::span<const Tensor> tensors, ir::DType type, size_t dim,
+              std::string_view function) {
   require_same_device(builder, tensors);
-  const ir::DType type = common_type(builder, tensors);
   std::vector<Tensor> parts;
   std::vector<LayoutId> layouts;
   for (const Tensor& tensor : tensors) {
@@ -59,14 +59,15 @@ Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) 
   for (const Tensor& tensor : tensors) {
     if (!is_skipped(builder, tensor, of_one_rank)) parts.push_back(tensor);
   }
-  if (parts.empty()) return tensors.front();
+  const ir::DType type = common_type(builder, tensors);  // of those that are skipped, too
+  if (parts.empty()) return copied(builder, cast(builder, tensors.front(), type));
   const size_t rank = parts.front().rank();
   if (rank == 0) builder.fail("zero-dimensional tensors cannot be concatenated", "stack them");
   for (const Tensor& part : parts) {
     if (part.rank() == rank) continue;
     builder.fail(fmt::format("tensors must have the same number of dimensions: got {} and {}", rank, part.rank()));
   }
-  return joined(builder, parts, resolve_dim(builder, dim, rank), "cat");
+  return joined(builder, parts, type, resolve_dim(builder, dim, rank), "cat");
 }
 
 Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim) {
@@ -80,7 +81,7 @@ Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim
     }
     parts.push_back(unsqueeze(builder, tensor, at));
   }
-  return joined(builder, parts, at, "stack");
+  return joined(builder, parts, common_type(builder, parts), at, "stack");
 }
 
 }  // namespace ingot::frontend

@@ -15,6 +15,13 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
   return static_cast<LayoutId>(builder.graph.eager_layouts.size() - 1);
 }
 
+/// Of what may be a view of `input`, whose elements overlap where those do.
+Placement sharing_memory(Builder& builder, LayoutId step, const Placement& input) {
+  Placement placement = unclear_memory(builder, step, input);
+  if (overlaps_itself(input)) placement.memory->overlaps_itself = true;
+  return placement;
+}
+
 LayoutId append_view(Builder& builder, LayoutId input, Rows rows, Shape shape) {
   return append(builder, {.kind = Kind::View, .inputs = {input}, .shape = std::move(shape), .rows = std::move(rows)});
 }
@@ -69,12 +76,12 @@ Placement record_view(Builder& builder, const Tensor& x, Rows rows, Shape shape,
 }
 
 Placement record_view(Builder& builder, const Placement& input, Rows rows, Shape shape) {
-  return unclear_memory(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
+  return sharing_memory(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
 }
 
 Placement record_reshape(Builder& builder, const Placement& input, Shape shape) {
   const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {input}, .shape = std::move(shape)});
-  return unclear_memory(builder, step, input);
+  return sharing_memory(builder, step, input);
 }
 
 Placement record_made_contiguous(Builder& builder, const Placement& input, Shape shape) {

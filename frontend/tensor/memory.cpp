@@ -151,6 +151,11 @@ Placement unclear_memory(const Builder& builder, uint32_t step, const Placement&
   return placement;
 }
 
+bool overlaps_itself(const Placement& placement) {
+  const auto expands = [](const View* view) { return view->kind == View::Kind::Expand; };
+  return placement.memory && (placement.memory->overlaps_itself || std::ranges::any_of(views_of(placement), expands));
+}
+
 Placement view_memory(const Tensor& x, uint32_t step, View view) {
   if (!x.layout.memory) return {step, {}, {}, 0};
   keep_contents(x);
@@ -202,6 +207,10 @@ void read_again(Tensor& tensor) {
 void write(Builder& builder, const Tensor& to, const Tensor& values) {
   const Placement place = to.layout;
   if (!place.memory) throw_internal("a tensor is written that lies nowhere");
+  if (place.memory->overlaps_itself) {
+    builder.fail("more than one element of the written-to tensor may refer to a single memory location",
+                 "write .clone() first: what is expanded, or windows that overlap, share elements");
+  }
   const Views chain = views_of(place);
   std::vector<Tensor> bases{*place.memory->contents};
   for (const View* view : chain) bases.push_back(seen(builder, *view, bases.back()));

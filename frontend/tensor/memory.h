@@ -39,6 +39,8 @@ struct Memory {
   std::shared_ptr<std::vector<std::weak_ptr<Memory>>> candidates = {};
   /// Whether memory that may be this one was written: then nobody knows what is here.
   bool is_unclear = false;
+  /// Whether a tensor lies here of which several elements may be one: windows that overlap, what was expanded.
+  bool overlaps_itself = false;
 };
 
 /// Of a tensor in memory of its own.
@@ -47,6 +49,8 @@ Placement new_memory(const Builder& builder, uint32_t step);
 Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
 /// Of a tensor that is a view of `other` or a copy, which its strides will say.
 Placement unclear_memory(const Builder& builder, uint32_t step, const Placement& other);
+/// Whether several elements of a tensor may lie in one place.
+bool overlaps_itself(const Placement& placement);
 /// Of a view of `x`.
 Placement view_memory(const Tensor& x, uint32_t step, View view);
 

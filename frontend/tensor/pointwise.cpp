@@ -274,6 +274,9 @@ Value where(Builder& builder, const Value& condition, const Value& a, const Valu
   }
   const std::array<Value, 2> arms{a, b};
   const ir::DType type = result_type(builder, arms);
+  if (ir::is_wide_unsigned(type) && !builder.diagnostics.in_library()) {
+    builder.fail(fmt::format("\"where\" is not implemented for {}", name_of(type)), "cast first: x.long()");
+  }
   // A number goes to a 16-bit float by way of float32, and becomes infinite there.
   const NumberCast numbers = ir::is_narrow_float(type) ? NumberCast::Rounded : NumberCast::Checked;
   const std::array<Tensor, 3> tensors{*chosen, operand_tensor(builder, a, type, numbers),

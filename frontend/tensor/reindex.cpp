@@ -32,8 +32,15 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
 
 class Reindexer {
  public:
-  Reindexer(Builder& builder, const Reindexing& view)
-      : builder_(builder), graph_(builder.graph), host_(builder.graph.host), view_(view), users_(view.to.size()) {
+  /// `looked_at`: old dims along which the source may have one element, and indices are looked at all the same.
+  Reindexer(Builder& builder, const Reindexing& view, std::vector<bool> looked_at)
+      : builder_(builder),
+        graph_(builder.graph),
+        host_(builder.graph.host),
+        view_(view),
+        users_(view.to.size()),
+        looked_at_(std::move(looked_at)),
+        is_read_(view.rows.size()) {
     for (const Row& row : view.rows) {
       for (const ir::Term& term : row.terms) ++users_[term.dim];
     }
@@ -52,6 +59,13 @@ class Reindexer {
       builder_.check_limits();
     }
     return moved_.at(root.index);
+  }
+
+  /// The old dims whose index no access read.
+  std::vector<bool> unread() const {
+    std::vector<bool> dims(view_.rows.size());
+    for (size_t d = 0; d < dims.size(); ++d) dims[d] = has_access_ && view_.rows[d].gathered && !is_read_[d];
+    return dims;
   }
 
  private:
@@ -94,6 +108,7 @@ class Reindexer {
   }
 
   ir::NodeId access(ir::NodeId id, const ir::Node& node) {
+    has_access_ = true;
     const ir::Access old = graph_.access(id);
     ir::Access access{old.source, old.offsets, {}, old.leads};
     std::vector<ir::NodeId> indices = moved(node.args);
@@ -120,6 +135,7 @@ class Reindexer {
         }
         access.leads.push_back(std::move(lead));
         indices.push_back(*row.gathered);
+        is_read_[skipped + j] = true;
         continue;
       }
       for (const ir::Term& term : old.dims[j].terms) {
@@ -149,9 +165,10 @@ class Reindexer {
 
   /// Along a dim of one element an index leads nowhere, and is still looked at.
   void check_index(const Row& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
-    if (!row.gathered || !is_one(builder_, view_.from[dim])) return;
-    access.leads.push_back({builder_.integer(1), {}});
+    if (!row.gathered || !(looked_at_[dim] || is_one(builder_, view_.from[dim]))) return;
+    access.leads.push_back({host_.resolve(view_.from[dim]), {}});
     indices.push_back(*row.gathered);
+    is_read_[dim] = true;
   }
 
   /// The dims of an access in their canonical form: no terms of coefficient 0, no terms where the size is 1, no leading
@@ -175,6 +192,8 @@ class Reindexer {
   ir::HostPool& host_;
   const Reindexing& view_;
   std::vector<int> users_;  ///< how many of the old coordinates move with each new dim
+  std::vector<bool> looked_at_, is_read_;
+  bool has_access_ = false;
   std::unordered_map<uint32_t, ir::NodeId> moved_;
 };
 
@@ -201,7 +220,12 @@ std::vector<Row> identity_rows(Builder& builder, size_t rank) {
 
 ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexing) {
   if (is_identity(builder, reindexing)) return node;
-  return Reindexer(builder, reindexing).run(node);
+  Reindexer reindexer(builder, reindexing, std::vector<bool>(reindexing.rows.size()));
+  const ir::NodeId moved = reindexer.run(node);
+  // Along an expanded dim an index leads nowhere: no read would tell that it is outside.
+  std::vector<bool> unread = reindexer.unread();
+  if (std::ranges::none_of(unread, std::identity())) return moved;
+  return Reindexer(builder, reindexing, std::move(unread)).run(node);
 }
 
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim) {

@@ -371,7 +371,11 @@ Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
 Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   const Shape old_sizes = shape_of(builder, x);
   sizes = with_inferred(builder, old_sizes, std::move(sizes));
-  if (same_shape(builder, old_sizes, sizes)) return x;
+  if (same_shape(builder, old_sizes, sizes)) {  // always a view, though strides along dims of size 1 are made anew
+    Tensor result = x;
+    result.layout = record_reshape(builder, x.layout, sizes);
+    return sharing(builder, x, std::move(result));
+  }
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), product(builder, old_sizes),
                   fmt::format("shape {} is invalid for a tensor of shape {}: it has {{0}} elements, not {{1}}",
                               print_shape(builder, sizes), print_shape(builder, old_sizes)));

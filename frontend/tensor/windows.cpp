@@ -109,6 +109,8 @@ Tensor unfold(Builder& builder, const Tensor& x, size_t dim, ir::HostId size, in
   for (uint32_t d = 0; d < x.rank(); ++d) rows.push_back({{d, builder.integer(d == dim ? step : 1)}});
   rows.push_back({{static_cast<uint32_t>(dim), builder.integer(1)}});
   result.layout = record_view(builder, x.layout, std::move(rows), shape_of(builder, result));
+  const bool apart = builder.graph.host.known_nonnegative(builder.sub(builder.integer(step), size));
+  if (result.layout.memory && !apart) result.layout.memory->overlaps_itself = true;
   return result;
 }
 

@@ -135,5 +135,10 @@ def test_a_list_that_would_change_is_refused(text):
 def test_a_dict_that_would_change_is_refused():
     with pytest.raises(ingot.Error, match="the caller's would not hear"):
         ingot.op("def f(xs):\n    xs['b'] = xs['a'] * 2\n    return xs['b']\n")({"a": torch.ones(3)})
+    for text in ("inner = d['l']; d['l'] = list(inner); inner.append(3)", "d['l'] = tuple(d['l'])", "d['l'] *= 2"):
+        with pytest.raises(ingot.Error, match="the caller's would not hear"):
+            ingot.op("def f(d):\n    " + text.replace("; ", "\n    ") + "\n    return torch.zeros(2)\n")({"l": [torch.ones(3)]})
+    same = ingot.op("def f(xs):\n    xs[0] = xs[0].float()\n    return xs[0] + 1\n")
+    assert torch.equal(same([torch.zeros(3)]), torch.ones(3))
     with pytest.raises(ingot.Error, match="NaN is no key"):
         ingot.op("def f(x):\n    d = {float('nan'): 1}\n    return x\n")(torch.ones(3))
