@@ -43,6 +43,7 @@ constexpr Refused kRefused[] = {
      "an op computes values; gradients are taken outside of the op"},
     {"stride storage_offset data_ptr is_contiguous as_strided untyped_storage set_",
      "how a tensor lies in memory is not visible to an op; index it instead"},
+    {"device", "a device is written as text; such as device=\"cuda\", or as x.device"},
     {"cuda cpu pin_memory", "an op runs where its tensors are; move them before the call"},
 };
 

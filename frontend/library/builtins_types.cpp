@@ -81,6 +81,7 @@ Target target_of(Builder& builder, Args args) {
       if (++flags > 2) builder.fail("to() takes non_blocking and copy behind its target, not more");
       if (flags == 2) target.copy = value;
     } else if (names_device(builder, value)) {
+      if (!target.dtype.is_none()) builder.fail("to(): a device stands before the dtype", "x.to(device, dtype)");
       target.device = value;
     } else if (const Tensor* other = value.tensor()) {
       target.device = device_of(builder, *other);

@@ -3,6 +3,8 @@
 
 def scalar_tensor(s, *, dtype=None, device=None):
     """a number as a tensor without dims"""
+    if isinstance(s, torch.Tensor):
+        raise TypeError("it takes a number, not a tensor: x[0, 0] is a tensor without dims already")
     return full((), s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 

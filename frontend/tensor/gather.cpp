@@ -26,6 +26,22 @@ void require_index_dtype(const Builder& builder, const Tensor& index, std::strin
                "cast with .long()");
 }
 
+bool any_zero(const Builder& builder, const Shape& shape) {
+  const ir::HostPool& host = builder.graph.host;
+  return std::ranges::any_of(shape, [&](ir::HostId size) { return host.is_int(host.resolve(size), 0); });
+}
+
+/// Whether x[…] has no elements, whatever the call: then nothing is gathered.
+bool has_no_elements(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
+  Shape kept;
+  const Shape shape = shape_of(builder, x);
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    if (!indices.contains(dim)) kept.push_back(shape[dim]);
+  }
+  const auto has_none = [&](const auto& index) { return any_zero(builder, shape_of(builder, index.second)); };
+  return any_zero(builder, kept) || std::ranges::any_of(indices, has_none);
+}
+
 /// The tensor, whose indexed dims neither cut nor merge tiles.
 Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tensor>& indices) {
   const bool plain = std::ranges::all_of(indices, [&](const auto& index) {
@@ -110,6 +126,7 @@ Tile indexed_tile(Builder& builder, const Tile& source, const Cell& cell, const 
 
 Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<size_t, Tensor>& indices) {
   const Tensor x = indexable(builder, source, indices);
+  const bool is_empty = has_no_elements(builder, x, indices);
   std::vector<Tensor> index_tensors;
   Plan plan;
   Groups before_groups, after_groups;
@@ -120,7 +137,7 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
       require_index_dtype(builder, index->second, "indexing");
       plan.indexed.push_back(begin);
       index_tensors.push_back(index->second);
-      builder.require(ir::Condition::Kind::NonEmpty, x.grid[begin], x.grid[begin]);
+      if (!is_empty) builder.require(ir::Condition::Kind::NonEmpty, x.grid[begin], x.grid[begin]);
       continue;
     }
     const bool in_front = neighbours && dim < indices.begin()->first;
@@ -222,7 +239,7 @@ Tensor gather(Builder& builder, const Tensor& input, size_t dim, const Tensor& i
     builder.require(ir::Condition::Kind::NonNegative, builder.sub(x_shape[d], shape[d]), builder.integer(0),
                     fmt::format("gather: the index must be no larger than the input at dimension {}", d));
   }
-  builder.require(ir::Condition::Kind::NonEmpty, x_shape[dim], x_shape[dim]);
+  if (!any_zero(builder, shape)) builder.require(ir::Condition::Kind::NonEmpty, x_shape[dim], x_shape[dim]);
 
   Tile source = x.tiles.front();
   for (size_t d = 0; d < x.rank(); ++d) source = linearise_tile(builder, source, d);

@@ -43,13 +43,7 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
                  "cast first: x.float()");
   }
   const ir::Accepts& accepts = ir::info(op).accepts;
-  const auto is_taken = [&](const Value& operand) {
-    return !operand.tensor() || accepts.contains(operand.tensor()->dtype);
-  };
-  // Each operand of a logical op is looked at in its own type.
-  const auto refused =
-      ir::info(op).rule == ir::Rule::Logical ? std::ranges::find_if_not(operands, is_taken) : operands.end();
-  if (refused != operands.end()) work = refused->tensor()->dtype;
+  if (ir::info(op).rule == ir::Rule::Logical) work = result_type(builder, operands);  // eager's kernels are of that
   if (accepts.contains(work)) return;
   if (op == ir::Op::Neg) {
     builder.fail("negation, the `-` operator, on a bool tensor is not supported",

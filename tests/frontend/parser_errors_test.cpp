@@ -107,7 +107,7 @@ TEST(ParserErrors, Statements) {
       {"def f(x):\n    nonlocal y", "2:5", "`nonlocal` is outside the language",
        "pass the value in and return the new one"},
       {"def f(x):\n    del x", "2:5", "`del` is outside the language",
-       "remove it: a value that is not used costs nothing"},
+       "of a name it is not needed; of an item write xs.pop(i), d.pop(key) or xs = xs[:i] + xs[i + 1:]"},
       {"async def f(x): return x", "1:1", "`async` is outside the language", "write the function without it"},
       {"def f(x):\n    await x", "2:5", "`await` is outside the language", "call the function without it"},
       {"def f(x):\n    yield x", "2:5", "generators are outside the language",

@@ -286,6 +286,15 @@ def test_which_argument_is_which():
     assert torch.equal(ingot.op("def f(x):\n    xs = [x]\n    xs *= 2\n    return x * len(xs)\n")(x), x * 2)
 
 
+def test_nothing_is_gathered_from_nothing():
+    x, i = torch.rand(2, 3), torch.tensor([1, 0])
+    for text in ("x[:0].gather(0, x[:0].long())", "x[:, :0][:, i[:0]]", "x[:0][:, i]", "x[:0][i[:0]]", "x[:, :0].take(i[:0])"):
+        op = ingot.op(f"def f(x, i): return {text}")
+        assert outcome(op, x, i) == outcome(op.reference, x, i), text
+    with pytest.raises(ingot.Error, match="dimension of size 0"):
+        ingot.op("def f(x, i): return x[:0][i]")(x, i)
+
+
 def test_dims_of_what_has_none():
     for text in ("x.movedim(0, -1)", "torch.moveaxis(x, 0, 0)", "x.permute(())", "x.flip(0)", "x.gather(0, (x * 0).long())"):
         op = ingot.op(text)
