@@ -131,7 +131,10 @@ std::optional<Value> limits_attribute(Evaluation& evaluation, ir::DType type, st
   if (name == "bits") return number(evaluation.integer(8 * ir::size_of(type)));
   if (name == "dtype") return Value(std::string(ir::name_of(type)));
   if (!ir::is_floating(type)) {
-    if (name == "max" && type == ir::DType::U64) evaluation.fail("torch.iinfo(torch.uint64).max is no 64-bit integer");
+    if (name == "max" && type == ir::DType::U64) {
+      evaluation.fail("torch.iinfo(torch.uint64).max is larger than 2**63 - 1, the largest integer of the language",
+                      "make it outside of the op: pass it as a 0-dim uint64 tensor");
+    }
     if (name == "max") return number(evaluation.integer(ir::integer_limits(type).largest));
     if (name == "min") return number(evaluation.integer(ir::integer_limits(type).smallest));
     return std::nullopt;

@@ -122,6 +122,13 @@ Tile indexed_tile(Builder& builder, const Tile& source, const Cell& cell, const 
   return result;
 }
 
+/// A vector of one element as a new tensor without dims.
+Tensor scalar_of(Builder& builder, const Tensor& vector) {
+  Tensor result = selected(builder, vector, 0, builder.integer(0));
+  result.layout = record_contiguous(builder, {});
+  return result;
+}
+
 }  // namespace
 
 Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<size_t, Tensor>& indices) {
@@ -194,17 +201,6 @@ Tensor take(Builder& builder, const Tensor& x, const Tensor& index) {
   result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
 }
-
-namespace {
-
-/// A vector of one element as a new tensor without dims.
-Tensor scalar_of(Builder& builder, const Tensor& vector) {
-  Tensor result = selected(builder, vector, 0, builder.integer(0));
-  result.layout = record_contiguous(builder, {});
-  return result;
-}
-
-}  // namespace
 
 Tensor index_select(Builder& builder, const Tensor& x, size_t dim, const Tensor& index) {
   if (index.rank() > 1) builder.fail("index_select(): index is supposed to be a vector");

@@ -18,7 +18,7 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
 /// Of what may be a view of `input`, whose elements overlap where those do.
 Placement sharing_memory(Builder& builder, LayoutId step, const Placement& input) {
   Placement placement = unclear_memory(builder, step, input);
-  if (overlaps_itself(input)) placement.memory->overlaps_itself = true;
+  if (placement.memory) placement.memory->overlaps_itself = overlaps_itself(input);
   return placement;
 }
 
