@@ -28,6 +28,9 @@ def digamma(input):
     Source: aten/src/ATen/native/cuda/Math.cuh, digamma_string (Cephes's psi, Stephen L. Moshier)
     """
     (input,) = _floating(input)
+    dtype = input.dtype
+    if dtype != torch.float64:
+        input = input.float()
     negative = input < 0
     # pi / tan(pi x), of the fraction alone and in double: that of x itself loses it.
     wide = input.double()
@@ -52,7 +55,7 @@ def digamma(input):
     if not _on_cuda():
         value = where(negative, value + reflected, value)
     value = where(negative & (input == trunc(input)), math.nan, value)
-    return where(input == 0, copysign(full_like(input, math.inf), -input), value)
+    return where(input == 0, copysign(full_like(input, math.inf), -input), value).to(dtype)
 
 
 psi = digamma

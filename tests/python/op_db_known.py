@@ -11,7 +11,6 @@ KNOWN: dict[str, dict[str, str]] = {
     **{cast: {"memory_format=": "to the dtype that it has a copy or itself, which only its strides tell"}
        for cast in "bfloat16 bool byte char double float half int long short".split()},
     "igamma": {"torch.igamma(a, b)": "a series of many terms, up to 13 ulp off eager's"},
-    "digamma": {"of bfloat16": "3 ulp off the truth at -5.6875"},
     # What would depend on the values of a tensor:
     "narrow": {"not a int64 tensor": "where a slice begins"},
     "nn.functional.one_hot": {"num_classes=-1": "the number of classes"},
