@@ -28,10 +28,10 @@ def digamma(input):
     Source: aten/src/ATen/native/cuda/Math.cuh, digamma_string (Cephes's psi, Stephen L. Moshier)
     """
     (input,) = _floating(input)
+    negative = input < 0
     dtype = input.dtype
     if dtype != torch.float64:
         input = input.float()
-    negative = input < 0
     # pi / tan(pi x), of the fraction alone and in double: that of x itself loses it.
     wide = input.double()
     reflected = -(math.pi / tan(math.pi * (wide - trunc(wide)))).to(input.dtype)

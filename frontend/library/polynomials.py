@@ -2,9 +2,13 @@
 
 
 def _degree(x, n):
-    """both in their common floating dtype, n without its fraction"""
+    """both in their common floating dtype, n without its fraction, and -1 where it is not a number
+
+    Eager makes an int64 of n. Of what int64 does not hold, NaN is the least one; so is infinity on the CPU.
+    """
     x, n = _floating(x, n)
-    return x, trunc(n)
+    holds = n == n if _on_cuda() else n < 2.0**63
+    return x, where(holds, trunc(n), -1.0)
 
 
 def _is_even(n):

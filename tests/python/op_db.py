@@ -123,11 +123,15 @@ def dtypes_of(entry: str, device: str) -> list[torch.dtype]:
 def samples(entry: str, dtype: torch.dtype, device: str, reference: bool = False) -> typing.Iterator[Call]:
     info = OP_DB[entry]
     for sample in (info.reference_inputs if reference else info.sample_inputs)(device, dtype):
-        call = call_of(entry, dtype, sample)
-        if any(tensor.is_complex() for tensor in call.tensors):
+        if any(map(_is_complex, (sample.input, *sample.args))):
             continue  # among the reference inputs of real dtypes
+        call = call_of(entry, dtype, sample)
         if call.tensors and not _leaves_the_device(sample, device) and not _divides_by_zero(call, device):
             yield call
+
+
+def _is_complex(value) -> bool:
+    return isinstance(value, complex) or isinstance(value, torch.Tensor) and value.is_complex()
 
 
 def _leaves_the_device(sample, device: str) -> bool:
@@ -138,10 +142,11 @@ def _leaves_the_device(sample, device: str) -> bool:
 
 def _divides_by_zero(call: Call, device: str) -> bool:
     """uint8 by zero on CUDA: undefined, and eager's kernel gives what its compiler made of it."""
-    divides = re.fullmatch(r"\(b\) % a|torch\.(remainder|fmod|floor_divide)\(a, b\)", call.text)
-    if not divides or device == "cpu" or call.dtype != torch.uint8:
+    division = re.fullmatch(r"\(\w+\) % (\w+)|torch\.(?:remainder|fmod|floor_divide)\(\w+, (\w+)\)", call.text)
+    if not division or device == "cpu" or call.dtype != torch.uint8:
         return False
-    return bool((call.tensors[0 if call.text == "(b) % a" else 1] == 0).any())
+    divisor = division[1] or division[2]
+    return bool((call.tensors[_NAMES.index(divisor)] == 0).any()) if divisor in _NAMES else divisor == "0"
 
 
 def errors(entry: str, device: str) -> typing.Iterator[Call]:
@@ -235,6 +240,8 @@ def _text(info, arguments: list[str], keywords: list[str]) -> str:
     if info.name in _METHODS:
         return f"{arguments[0]}.{info.name}({', '.join(arguments[1:] + keywords)})"
     if info.name in _SECOND_FIRST:
+        if len(arguments) == 1:
+            arguments.append(keywords.pop(0).partition("=")[2])
         arguments[:2] = arguments[1::-1]
     prefix = "" if info.name == "native_dropout_backward" else "torch."
     return f"{prefix}{info.name}({', '.join(arguments + keywords)})"
