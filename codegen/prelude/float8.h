@@ -58,28 +58,23 @@ struct float8_e5m2 {
     }
 };
 
-// ingot: float8_e4m3fnuz
-struct float8_e4m3fnuz {
+// ingot: float8_fnuz
+template <int M, int bias>
+struct float8_fnuz {
     unsigned char bits;
 
-    float8_e4m3fnuz() = default;
-    inline explicit float8_e4m3fnuz(float value) {
+    float8_fnuz() = default;
+    inline explicit float8_fnuz(float value) {
         const unsigned wide = bit_cast<unsigned>(value), magnitude = wide & 0x7fffffffu;
-        const unsigned rounded = magnitude >= 0x43800000u ? 0x80 : float8_bits<3, 8>(magnitude);
+        const unsigned past_the_end = unsigned(127 + bias) << 23;
+        const unsigned rounded = magnitude >= past_the_end ? 0x80 : float8_bits<M, bias>(magnitude);
         bits = (unsigned char)(rounded == 0 ? 0 : rounded | (wide >> 24 & 0x80));
     }
-    inline operator float() const { return bits == 0x80 ? nan : float8_value<3, 8>(bits); }
+    inline operator float() const { return bits == 0x80 ? nan : float8_value<M, bias>(bits); }
 };
+
+// ingot: float8_e4m3fnuz
+using float8_e4m3fnuz = float8_fnuz<3, 8>;
 
 // ingot: float8_e5m2fnuz
-struct float8_e5m2fnuz {
-    unsigned char bits;
-
-    float8_e5m2fnuz() = default;
-    inline explicit float8_e5m2fnuz(float value) {
-        const unsigned wide = bit_cast<unsigned>(value), magnitude = wide & 0x7fffffffu;
-        const unsigned rounded = magnitude >= 0x47800000u ? 0x80 : float8_bits<2, 16>(magnitude);
-        bits = (unsigned char)(rounded == 0 ? 0 : rounded | (wide >> 24 & 0x80));
-    }
-    inline operator float() const { return bits == 0x80 ? nan : float8_value<2, 16>(bits); }
-};
+using float8_e5m2fnuz = float8_fnuz<2, 16>;
