@@ -16,7 +16,7 @@ import ingot
 from ingot.oracle import as_list, judge
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
-SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60"))
+SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "40"))
 FORMS_OF_AN_OP, CALLS_OF_A_FORM = 3, 20
 FEWEST_CASES = 1000
 
