@@ -24,6 +24,14 @@ Value shape_value(Builder& builder, const Tensor& x) {
   return Value::tuple(std::move(sizes));
 }
 
+/// What stands for *dims or *sizes, of which `()` alone says that there are none.
+const Value& given(Builder& builder, const Builtin& self, const Value& items) {
+  if (items.items()->empty()) {
+    builder.fail(fmt::format("{}() is given nothing", self.name), fmt::format("of no dims: {}(())", self.name));
+  }
+  return items;
+}
+
 /// *dims as they come: (0, 1) or ((0, 1),).
 Value flat(const Value& dims) {
   const std::vector<Value>& items = *dims.items();
@@ -32,7 +40,7 @@ Value flat(const Value& dims) {
 
 Value call_permute(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
-  return permute(builder, x, resolve_dims(builder, flat(args[1]), x.rank()));
+  return permute(builder, x, resolve_dims(builder, flat(given(builder, self, args[1])), x.rank()));
 }
 
 Value call_transpose(Builder& builder, const Builtin& self, Args args) {
@@ -98,11 +106,11 @@ Value call_narrow(Builder& builder, const Builtin& self, Args args) {
 
 Value call_flip(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
-  return flip(builder, x, resolve_dims(builder, flat(args[1]), x.rank()));
+  return flip(builder, x, resolve_dims(builder, flat(given(builder, self, args[1])), x.rank()));
 }
 
 Value call_expand(Builder& builder, const Builtin& self, Args args) {
-  return expand(builder, input(builder, self, args), sizes_argument(builder, args[1]));
+  return expand(builder, input(builder, self, args), sizes_argument(builder, given(builder, self, args[1])));
 }
 
 Value call_expand_as(Builder& builder, const Builtin& self, Args args) {
@@ -155,7 +163,7 @@ Value call_reshape(Builder& builder, const Builtin& self, Args args) {
   if (self.name == "view" && sizes.size() == 1 && !sizes[0].is_number() && !sizes[0].items()) {
     return bitcast(builder, x, require_dtype(builder, sizes[0]));
   }
-  const Shape shape = sizes_argument(builder, args[1]);
+  const Shape shape = sizes_argument(builder, given(builder, self, args[1]));
   return self.name == "view" ? view(builder, x, shape) : reshape(builder, x, shape);
 }
 
@@ -247,13 +255,16 @@ std::optional<Value> tensor_attribute(Builder& builder, const Value& value, std:
   if (name == "device") return device_of(builder, x);
   if (name == "is_cuda") return Number{builder.graph.host.boolean(builder.on_cuda() && !x.on_host)};
   if (name == "real") return value;
-  if (name == "T") {
+  if (name == "H" && x.rank() != 0 && x.rank() != 2) builder.fail("tensor.H is only supported on matrices");
+  if (name == "T" || name == "H") {
     std::vector<size_t> order(x.rank());
     std::iota(order.rbegin(), order.rend(), 0);
     return permute(builder, x, order);
   }
-  if (name == "mT") {
-    if (x.rank() < 2) builder.fail("tensor.mT is only supported on matrices or batches of matrices");
+  if (name == "mT" || name == "mH") {
+    if (x.rank() == 0) return value;
+    if (x.rank() == 1)
+      builder.fail(fmt::format("tensor.{} is only supported on matrices or batches of matrices", name));
     return transpose(builder, x, x.rank() - 2, x.rank() - 1);
   }
   if (name == "grad" || name == "requires_grad" || name == "data" || name == "grad_fn") {

@@ -63,6 +63,7 @@ def _repeated(input, times, dim, inner):
 @only_method
 def repeat(input, *repeats):
     """copies side by side, as many along each dim as the numbers say"""
+    assert len(repeats) > 0, "it is given no repeats"
     repeats = _items(repeats)
     if len(repeats) < input.ndim:
         raise ValueError(
@@ -78,6 +79,7 @@ def repeat(input, *repeats):
 @method
 def tile(input, *dims):
     """copies side by side; dims that are not given stand there once"""
+    assert len(dims) > 0, "it is given no dims"
     dims = list(_items(dims))
     return input.repeat([1] * (input.ndim - len(dims)) + dims)
 

@@ -217,7 +217,7 @@ OPERATORS = [
 
 # Of x: f32[4, 6] (and f32[2, 3, 4] where the text says `cube`), and i: i64[5] with values below 4.
 VIEWS = {
-    "t": "x.t()", "T": "x.T", "mT": "x.mT", "transpose": "x.transpose(0, 1)", "swapaxes": "x.swapaxes(0, 1)",
+    "t": "x.t()", "T": "x.T", "mT": "x.mT", "H": "x.H", "mH": "x.mH", "transpose": "x.transpose(0, 1)", "swapaxes": "x.swapaxes(0, 1)",
     "swapdims": "x.swapdims(0, 1)", "permute": "cube.permute(2, 0, 1)", "movedim": "cube.movedim(0, 2)",
     "moveaxis": "cube.moveaxis(2, 0)", "unsqueeze": "x.unsqueeze(1)", "squeeze": "x[:1].squeeze(0)",
     "select": "x.select(1, 2)", "narrow": "x.narrow(1, 1, 3)", "flip": "cube.flip(0, 2)", "fliplr": "torch.fliplr(x)",
