@@ -27,13 +27,13 @@ repeats.
 | --- | --- | --- | --- |
 )";
 
-/// The names of the parameters that a call must give: those without defaults, up to a `*`.
+/// The names of the parameters that a call must give: those without defaults, up to a `*` and with a `*name`.
 std::vector<std::string> required_parameters(std::string_view signature) {
   std::vector<std::string> names;
   std::string_view rest = signature.substr(1, signature.size() - 2);
-  while (!rest.empty() && rest[0] != '*') {
+  while (!rest.empty()) {
     const std::string_view parameter = rest.substr(0, rest.find(", "));
-    if (parameter.find('=') != std::string_view::npos) break;
+    if (parameter == "*" || parameter.find('=') != std::string_view::npos) break;
     names.emplace_back(parameter);
     rest.remove_prefix(std::min(rest.size(), parameter.size() + 2));
   }
@@ -73,9 +73,27 @@ std::vector<DType> accepted(const std::string& text) {
 /// What stands for a parameter whose name says that it is no tensor like the others; nothing for all others.
 std::string_view argument_named(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
-      {"mask", "x.bool()"}, {"condition", "x.bool()"},  {"index", "x.long()"}, {"dim", "0"}, {"weight", "x[0]"},
-      {"value", "1"},       {"threshold", "1"},         {"tensors", "[x, x]"}, {"n", "1"},   {"p", "1"},
-      {"data", "[1]"},      {"dtype", "torch.float32"}, {"target", "x"},
+      {"mask", "x.bool()"},
+      {"condition", "x.bool()"},
+      {"index", "x.long()"},
+      {"dim", "0"},
+      {"weight", "x[0]"},
+      {"value", "1"},
+      {"threshold", "1"},
+      {"tensors", "[x, x]"},
+      {"n", "1"},
+      {"p", "1"},
+      {"data", "[1]"},
+      {"dtype", "torch.float32"},
+      {"target", "x"},
+      {"*tensors", "x, x"},
+      {"*dims", "(0, 1)"},
+      {"*size", "(2, 2)"},
+      {"*sizes", "(2, 2)"},
+      {"*shape", "(2, 2)"},
+      {"*repeats", "(1, 1)"},
+      {"*targets", "torch.float32"},
+      {"sizes", "(1, 2)"},
   };
   const auto known = std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
   return known == std::end(kKnown) ? std::string_view() : known->second;
