@@ -158,10 +158,32 @@ def float_power(input, exponent):
 
 @method
 def ldexp(input, other):
-    """input * 2 ** other"""
+    """input * 2 ** other, rounded once where other is of integers"""
     _check(input, "bool int float unsigned")
-    _check(other, "bool int float unsigned")
-    return input * pow(2.0, other)
+    if not input.dtype.is_floating_point or other.dtype.is_floating_point:
+        _check(other, "bool int float unsigned")
+        return input * pow(2.0, other)
+    _check(other, "int")
+    return _scaled(input, clamp(other.to(torch.int32).long(), -2200, 2200))
+
+
+@native
+def _scaled(x, n):
+    """x * 2 ** n: in float64 nothing narrower rounds; float64 itself goes by steps, of which one alone rounds
+
+    Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu, ldexp_kernel_cuda (C's ldexp)
+    """
+    if x.dtype != torch.float64:
+        return (x.double() * _power_of_two(clamp(n, -300, 300))).to(x.dtype)
+    for _ in range(2):
+        step = where(n < -1022, -969, clamp(n, max=1023))
+        x, n = x * _power_of_two(step), n - step
+    return x * _power_of_two(clamp(n, max=1023))
+
+
+def _power_of_two(n):
+    """2 ** n of int64 from -1022 to 1023, made of its bits"""
+    return ((n + 1023) << 52).view(torch.float64)
 
 
 @native

@@ -28,6 +28,8 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 @native
 def _mse_loss(input, target):
+    input, target = _promoted(input, target)
+    _check(input, "float")
     error = input - target
     return error * error
 
@@ -45,8 +47,11 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 @native
 def _huber_loss(input, target, delta):
+    _check(input, "float")
+    dtype = input.dtype
+    input, target = _promoted(input, target)
     error = abs(input - target)
-    return where(error < delta, 0.5 * error * error, delta * (error - 0.5 * delta))
+    return where(error < delta, 0.5 * error * error, delta * (error - 0.5 * delta)).to(dtype)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
@@ -61,6 +66,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 @native
 def _smooth_l1_loss(input, target, beta):
+    input, target = _promoted(input, target)
+    _check(input, "float")
     error = abs(input - target)
     return where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta)
 
@@ -92,23 +99,31 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     _check_same_dtype(input, target)
     _same_shape(input, target, "the target")
     loss = _binary_cross_entropy(input, target)
-    return loss if weight is None else loss * weight
+    if weight is not None:
+        loss *= weight
+    return loss
 
 
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
-    """the cross entropy between target and sigmoid(input), positive targets weighted by pos_weight
+    """the cross entropy between target and sigmoid(input), positive targets weighted by pos_weight; of target's dtype
 
     Source: aten/src/ATen/native/Loss.cpp, binary_cross_entropy_with_logits
     """
     _elementwise(reduction, size_average, reduce)
     _same_shape(input, target, "the target")
+    loss = 1 - target
+    loss *= input
     if pos_weight is None:
-        loss = (1 - target) * input - logsigmoid(input)
+        loss -= logsigmoid(input)
     else:
-        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
-    return loss if weight is None else loss * weight
+        log_weight = (pos_weight - 1) * target + 1
+        log_weight *= logsigmoid(input)
+        loss -= log_weight
+    if weight is not None:
+        loss *= weight
+    return loss
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -135,7 +150,7 @@ def poisson_nll_loss(
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
         stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
-        loss = loss + masked_fill(stirling, target <= 1, 0)
+        loss += masked_fill(stirling, target <= 1, 0)
     return loss
 
 
@@ -163,7 +178,9 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     """
     _elementwise(reduction, size_average, reduce)
     _check(input, "float")
-    return _with_strides_of(log1p(exp(-target * input)), input)
+    exponent = -input
+    exponent *= target
+    return _with_strides_of(log1p(exp(exponent)), input)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
@@ -172,8 +189,8 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     Source: aten/src/ATen/native/Loss.cpp, hinge_embedding_loss
     """
     _elementwise(reduction, size_average, reduce)
-    lacking = where(target != 1, clamp(margin - input, min=0), 0.0)
-    return lacking + where(target != -1, input, 0.0)
+    lacking = clamp(full_like(input, margin) - input, min=0)
+    return where(target != 1, lacking, 0) + where(target != -1, input, 0)
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
