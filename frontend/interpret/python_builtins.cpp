@@ -37,7 +37,10 @@ Value call_len(Evaluation& evaluation, const PythonFunction&, Values arguments) 
     if (shape.items()->empty()) evaluation.fail("a tensor without dims has no len()");
     return shape.items()->front();
   }
-  if (value.is<std::string>()) return number(evaluation.integer(static_cast<int64_t>(value.as<std::string>().size())));
+  if (value.is<std::string>()) {
+    const auto starts_character = [](char byte) { return (byte & 0xc0) != 0x80; };
+    return number(evaluation.integer(std::ranges::count_if(value.as<std::string>(), starts_character)));
+  }
   if (!Sequence::is_one(value)) evaluation.fail(fmt::format("{} has no len()", describe(value)));
   return number(evaluation.integer(static_cast<int64_t>(Sequence(evaluation, value, "len()").size())));
 }

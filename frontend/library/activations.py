@@ -100,13 +100,14 @@ def softplus(input, beta=1.0, threshold=20.0):
     Source: aten/src/ATen/native/cuda/ActivationSoftplusKernel.cu
     """
     _check(input, "float")
+    beta, threshold = _computed(beta, input), _computed(threshold, input)
     scaled = input * beta
     return where(scaled > threshold, input, log1p(exp(scaled)) / beta)
 
 
 @native
 def _elu(input, alpha, scale, input_scale):
-    negative = expm1(input * input_scale) * (full_like(input, alpha) * scale)
+    negative = expm1(input * input_scale) * (full_like(input, _computed(alpha, input)) * scale)
     return where(input > 0, input * scale, negative)
 
 
@@ -144,7 +145,7 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     Source: aten/src/ATen/native/cuda/ActivationLeakyReluKernel.cu
     """
     _check(input, "float")
-    return where(input > 0, input, input * negative_slope)
+    return where(input > 0, input, input * _computed(negative_slope, input))
 
 
 @native
@@ -238,6 +239,7 @@ def softshrink(input, lambd=0.5):
     """
     _check(input, "float")
     assert lambd >= 0, "softshrink needs a lambd that is not negative"
+    assert lambd <= torch.finfo(input.dtype).max, "softshrink needs a lambd that is a number of the dtype"
     lambd = _rounded(lambd, input)
     within = where(isnan(input), input, 0.0)
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))
@@ -263,8 +265,8 @@ def threshold(input, threshold, value, inplace=False):
     _check(input, "int float")
     if not input.is_floating_point():
         threshold, value = int(threshold), int(value)
-    limit = _rounded(threshold, input) if _on_cuda() else threshold
-    return where(input <= limit, value, input)
+    limit = _rounded(threshold, input) if _on_cuda() or not input.is_floating_point() else _computed(threshold, input)
+    return where(input <= limit, _rounded(value, input), input)
 
 
 @native
@@ -278,5 +280,7 @@ def glu(input, dim=-1):
     Source: aten/src/ATen/native/cuda/ActivationGluKernel.cu
     """
     _check(input, "float")
+    assert input.ndim > 0, "glu does not support 0-dimensional tensors"
+    assert input.size(dim) % 2 == 0, "Halving dimension must be even"
     a, b = input.chunk(2, dim)
     return _glu(a, b)

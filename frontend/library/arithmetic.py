@@ -111,7 +111,7 @@ def lerp(input, end, weight):
     _check(input, "float")
     _check_same_dtype(input, end, weight)
     if not isinstance(weight, torch.Tensor):
-        weight = full_like(input, weight)
+        weight = full_like(input, _computed(weight, input))
     span = end - input
     return where(abs(weight) < 0.5, _fma(weight, span, input), _fma(weight - 1, span, end))
 
@@ -125,7 +125,8 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     """
     input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
     if not input.is_floating_point():
-        return input + int(value) * tensor1 * tensor2
+        return input + _rounded(int(value), input) * tensor1 * tensor2
+    value = _computed(value, input)
     if _on_cuda():
         scaled = _fma(value, tensor1 * tensor2, input)
         return where(full_like(input, value) == 1, _fma(tensor1, tensor2, input), scaled)
@@ -141,6 +142,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
     """
     input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
     _check(input, "float")
+    value = _computed(value, input)
     if _on_cuda():
         return _fma(value, tensor1 / tensor2, input)
     return input + value * tensor1 / tensor2

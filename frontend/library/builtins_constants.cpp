@@ -73,9 +73,10 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
   ir::DType type = ir::DType::Bool;
   for (const ir::HostId number : table.numbers) type = std::max(type, type_of_number(builder, number));
   if (!args[1].is_none()) type = require_dtype(builder, args[1]);
+  const NumberCast cast = ir::is_floating(type) ? NumberCast::Rounded : NumberCast::Checked;
   std::vector<ir::NodeId> nodes;
   for (const ir::HostId number : table.numbers) {
-    nodes.push_back(number_tensor(builder, number, type, NumberCast::Rounded).tiles.front().node);
+    nodes.push_back(number_tensor(builder, number, type, cast).tiles.front().node);
   }
   Shape shape;
   for (const int64_t size : table.sizes) shape.push_back(builder.integer(size));

@@ -283,8 +283,17 @@ Value call_on_cuda(Builder& builder, const Builtin&, Args) {
 Value call_rounded(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
   if (!args[0].is_number()) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
+  if (x) require_in_range(builder, args[0].number(), x->dtype);
   if (!x || !ir::is_narrow_float(x->dtype)) return args[0];
   return Number{builder.host(ir::HostOp::RoundTo, {args[0].number()}, static_cast<uint32_t>(x->dtype))};
+}
+
+/// A number which eager's kernel of the function takes in the type in which x's dtype is computed.
+Value call_computed(Builder& builder, const Builtin& self, Args args) {
+  if (args[0].is_number()) {
+    require_in_range(builder, args[0].number(), ir::compute_type(input(builder, self, args.subspan(1)).dtype));
+  }
+  return args[0];
 }
 
 /// The value of what CUDA's kernels take as a number.
@@ -385,6 +394,7 @@ std::vector<Builtin> type_builtins() {
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},
       {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
       {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},
+      {"_computed", "(number, input)", kFunction, kNoMethod, {}, call_computed},
   };
   for (const CastMethod& method : kCastMethods) {
     rows.push_back({method.name,

@@ -5,7 +5,7 @@ def scalar_tensor(s, *, dtype=None, device=None):
     """a number as a tensor without dims"""
     if isinstance(s, torch.Tensor):
         raise TypeError("it takes a number, not a tensor: x[0, 0] is a tensor without dims already")
-    return full((), s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
+    return tensor(s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 
 def linspace(start, end, steps, *, dtype=None, device=None):

@@ -23,6 +23,7 @@ def _weighted(loss, weight, input):
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """abs(input - target)"""
     _elementwise(reduction, size_average, reduce)
+    input, target = broadcast_tensors(input, target)
     return _weighted(abs(input - target), weight, input)
 
 
@@ -40,6 +41,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
     _elementwise(reduction, size_average, reduce)
+    input, target = broadcast_tensors(input, target)
     if weight is not None:
         return _weighted(pow(input - target, 2), weight, input)
     return _mse_loss(input, target)
@@ -61,6 +63,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """
     _elementwise(reduction)
     assert delta > 0, "huber_loss does not support non-positive values for delta"
+    input, target = broadcast_tensors(input, target)
     return _weighted(_huber_loss(input, target, delta), weight, input)
 
 
@@ -79,6 +82,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     """
     _elementwise(reduction, size_average, reduce)
     assert beta >= 0, "smooth_l1_loss does not support negative values for beta"
+    input, target = broadcast_tensors(input, target)
     return abs(input - target) if beta == 0 else _smooth_l1_loss(input, target, beta)
 
 
@@ -161,14 +165,24 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
     """
     _elementwise(reduction)
     if not isinstance(var, torch.Tensor):
+        if not isinstance(var, float):
+            raise TypeError("var is a tensor or a float")
         assert var >= 0, "var has negative entry/entries"
         var = full_like(input, var)
     elif not var.is_floating_point():
         raise ValueError("var must be floating point")
-    elif var.ndim + 1 == input.ndim:
+    elif var.size() == input.size()[:-1]:
         var = var.unsqueeze(-1)
-    loss = 0.5 * (log(clamp(var, min=eps)) + (input - target) ** 2 / clamp(var, min=eps))
-    return loss + 0.5 * math.log(2 * math.pi) if full else loss
+    elif var.ndim != input.ndim:
+        raise ValueError("var is of incorrect size")
+    elif var.size() != input.size():
+        others = [var.size(dim) for dim in range(input.ndim) if var.size(dim) != input.size(dim)]
+        assert others == [1], "var is of incorrect size"
+    var = clamp(var, min=eps)
+    loss = 0.5 * (log(var) + (input - target) ** 2 / var)
+    if full:
+        loss += 0.5 * math.log(2 * math.pi)
+    return loss
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -201,4 +215,4 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, r
     _elementwise(reduction, size_average, reduce)
     if input1.ndim != input2.ndim or input1.ndim != target.ndim:
         raise ValueError("margin_ranking_loss: all tensors must have as many dims")
-    return clamp(-target * (input1 - input2) + margin, min=0)
+    return clamp(-target * (input1 - input2) + float(margin), min=0)

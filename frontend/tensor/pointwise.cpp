@@ -179,6 +179,7 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
     builder.fail("for integral input tensors, argument alpha must not be a floating point number");
   }
   const ir::HostId signed_factor = op == ir::Op::Sub ? builder.host(ir::HostOp::Neg, {factor}) : factor;
+  require_in_range(builder, signed_factor, type);
   const std::array<Tensor, 3> tensors{number_tensor(builder, signed_factor, type, NumberCast::Wrapped),
                                       operand_tensor(builder, b, type, NumberCast::Wrapped),
                                       operand_tensor(builder, a, type, NumberCast::Wrapped)};
@@ -208,13 +209,17 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   if (!by_number) return pointwise(builder, ir::Op::Pow, {base, exponent});
   const std::array<Value, 2> operands{base, exponent};
   const ir::DType type = result_type(builder, operands);
+  if (exponent.is_number() && type != ir::DType::F32) require_in_range(builder, exponent.number(), type);
   // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
-  const auto is_root = [&](double value) {
-    return exponent.is_number() && host.is_constant(exponent.number()) &&
-           std::abs(host.value(exponent.number()).as_double()) == value;
-  };
-  if (type == ir::DType::F16 && builder.signature.device == Device::Cpu && is_root(0.5)) {
-    return pointwise(builder, ir::Op::Pow, operands);
+  if (type == ir::DType::F16 && !builder.on_cuda() && exponent.is_number()) {
+    const ir::HostId number = exponent.number();
+    const ir::HostId square = builder.host(ir::HostOp::Mul, {number, number});
+    const ir::HostId is_root = builder.host(ir::HostOp::Eq, {square, host.real(0.25)});
+    if (!host.is_constant(is_root)) {
+      return where(builder, number_tensor(builder, is_root, ir::DType::Bool, NumberCast::Rounded),
+                   pointwise(builder, ir::Op::Pow, operands), pointwise(builder, ir::Op::PowNumber, operands));
+    }
+    if (host.value(is_root).truthy()) return pointwise(builder, ir::Op::Pow, operands);
   }
   if (ir::category(type) == ir::Category::Integral) {
     const ir::HostId number = host_number(builder, exponent);
