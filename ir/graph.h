@@ -147,11 +147,15 @@ struct RequiredView {
   Span span = {};
 };
 
+/// What a caller is given: the one result, or all of them, be it one, in a tuple or a list.
+enum class Returns : uint8_t { Tensor, Tuple, List };
+
 /// What stands beside the nodes of a graph: all that a pass takes over as it is.
 struct GraphFrame {
   std::string name;
   std::vector<Param> params;
   std::vector<Result> results;
+  Returns returns = Returns::Tensor;
   std::vector<Condition> conditions;
   std::vector<Static> statics;
   /// Size nodes that lowering would have made static were they not larger than kTouchedSize (frontend::touch): the

@@ -104,18 +104,22 @@ PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) 
   return Py_NewRef(out);
 }
 
-PyObject* to_python(Results& results) {
+PyObject* to_python(Results& results, ir::Returns returns) {
   if (results.empty()) return Py_NewRef(Py_None);
-  if (results.size() == 1) return THPVariable_Wrap(std::move(results[0]));
-  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(results.size()));
-  for (size_t i = 0; tuple && i < results.size(); ++i) {
-    PyObject* item = THPVariable_Wrap(std::move(results[i]));
+  if (returns == ir::Returns::Tensor) return THPVariable_Wrap(std::move(results[0]));
+  const bool is_list = returns == ir::Returns::List;
+  const auto count = static_cast<Py_ssize_t>(results.size());
+  PyObject* items = is_list ? PyList_New(count) : PyTuple_New(count);
+  for (Py_ssize_t i = 0; items && i < count; ++i) {
+    PyObject* item = THPVariable_Wrap(std::move(results[static_cast<size_t>(i)]));
     if (!item)
-      Py_CLEAR(tuple);
+      Py_CLEAR(items);
+    else if (is_list)
+      PyList_SET_ITEM(items, i, item);
     else
-      PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), item);
+      PyTuple_SET_ITEM(items, i, item);
   }
-  return tuple;
+  return items;
 }
 
 PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
@@ -128,11 +132,12 @@ PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObjec
     if (self->refuses_none) check_none(self, arguments, args, count, keywords);
     if (out && out != Py_None) return call_into(op, arguments, out);
     Results results;
+    ir::Returns returns{};
     {
       WithoutGil released;
-      op.state().call(arguments, results);
+      returns = op.state().call(arguments, results);
     }
-    return to_python(results);
+    return to_python(results, returns);
   });
 }
 

@@ -123,13 +123,14 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
   return op;
 }
 
-void OpState::call(std::span<const Argument> arguments, Results& results) const {
+ir::Returns OpState::call(std::span<const Argument> arguments, Results& results) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->call(leaves, results);
   Facts facts;
   const Found found = find(arguments, {}, facts);
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
   keep_returned(*found.call, results);
+  return found.call->program->returns;
 }
 
 void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const {

@@ -34,8 +34,9 @@ class OpState {
  public:
   OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime);
 
-  /// Calls the op and appends what it returns. Borrows the arguments' tensors and touches no reference count of theirs.
-  void call(std::span<const Argument> arguments, Results& results) const;
+  /// Calls the op, appends what it returns and tells how it returns that. Borrows the arguments' tensors and touches no
+  /// reference count of theirs.
+  ir::Returns call(std::span<const Argument> arguments, Results& results) const;
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const;
   void prepare(std::span<const Argument> arguments) const;
   /// Adds the kernels of such a call to the batch.

@@ -111,6 +111,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   }
   for (const ir::Result& result : graph->results)
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates});
+  program.returns = graph->returns;
   program.steps = graph->eager_layouts;
   for (const ir::RequiredView& view : graph->required_views)
     program.required_views.push_back({view.step, place_text(view.span)});

@@ -40,6 +40,7 @@ struct Program {
   codegen::Outline outline;
   std::vector<Check> checks;
   std::vector<Result> results;
+  ir::Returns returns = ir::Returns::Tensor;
   std::vector<ir::LayoutStep> steps;
   std::vector<RequiredView> required_views;
   /// Whether there are other layouts than contiguous ones although all inputs are row-major.

@@ -188,6 +188,7 @@ void make_results(Builder& builder, const Value& returned) {
   const std::vector<Value>* items = returned.items();
   if (!items) return make_result(builder, returned, "out");
   if (items->empty()) builder.fail("the op returns nothing", "return a tensor, or a tuple of tensors");
+  builder.graph.returns = returned.is<List>() ? ir::Returns::List : ir::Returns::Tuple;
   for (size_t i = 0; i < items->size(); ++i) {
     make_result(builder, (*items)[i], items->size() == 1 ? "out" : fmt::format("out{}", i));
   }

@@ -299,3 +299,48 @@ def test_dims_of_what_has_none():
     for text in ("x.movedim(0, -1)", "torch.moveaxis(x, 0, 0)", "x.permute(())", "x.flip(0)", "x.gather(0, (x * 0).long())"):
         op = ingot.op(text)
         assert torch.equal(op(torch.tensor(2.0)), op.reference(torch.tensor(2.0)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_ldexp_by_integers_rounds_once(dtype, device):
+    values = [1.0, -5.5, 3.0, 1.0009765625, 2.0**-24, 2.0**-149, 1.3 * 2.0**-126, 1e38, 5e-324, math.inf, -math.inf, math.nan, -0.0]
+    x = torch.tensor(values, dtype=torch.float64, device=device).to(dtype)[:, None]
+    exponents = [0, 3, -3, 130, -130, -24, -149, 1023, -1074, 2000, -2000, 2**31 - 1, -(2**31), 2**31 + 5, 2**40]
+    op = ingot.op("ldexp(x, n)")
+    for of in INTEGERS:
+        n = torch.tensor(exponents, device=device).to(of)
+        got, want = op(x, n), torch.ldexp(x, n)
+        assert got.dtype == want.dtype == dtype
+        assert same(got, want) and torch.equal(got.signbit(), want.signbit())
+
+
+@pytest.mark.parametrize("k", [0.5, -0.5, 2.0, -1.0, 0.25, 2, 3])
+def test_powers_by_numbers_known_at_the_call(k, device):
+    x = torch.tensor([-math.inf, -0.0, 0.0, 4.0, -2.0, math.inf, math.nan], dtype=torch.float16, device=device)
+    got, want = ingot.op("x ** k")(x, k), x**k
+    assert same(got, want) and torch.equal(got.signbit(), want.signbit())
+
+
+# Of x, and of the number that does not fit once as it stands and once as an argument.
+DO_NOT_FIT = [
+    (torch.int8, 300, "x ** k"), (torch.int8, 300, "add(x, x, alpha=k)"), (torch.int8, -128, "sub(x, x, alpha=k)"),
+    (torch.int8, 300, "addcmul(x, x, x, value=k)"), (torch.int8, 300, "torch.tensor(k, dtype=torch.int8) + x"),
+    (torch.uint8, -1, "F.pad(x, (1, 1), value=k)"), (torch.int8, 300, "F.threshold(x, k, 1)"),
+    (torch.float16, 7e4, "x ** k"), (torch.float16, 7e4, "add(x, x, alpha=k)"), (torch.float16, 7e4, "F.hardshrink(x, k)"),
+    (torch.float32, 1e39, "add(x, x, alpha=k)"), (torch.float32, 1e39, "addcdiv(x, x, x, value=k)"),
+    (torch.float32, 1e39, "lerp(x, x, k)"), (torch.float32, 1e39, "F.leaky_relu(x, k)"), (torch.float32, 1e39, "F.elu(x, k)"),
+    (torch.float32, 1e39, "F.softplus(x, k)"), (torch.float32, 1e39, "F.threshold(x, 0.0, k)"),
+    (torch.float32, 1e39, "F.softshrink(x, k)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype, number, text", DO_NOT_FIT)
+def test_numbers_that_do_not_fit(dtype, number, text):
+    x = torch.ones(3, dtype=dtype)
+    op = ingot.op(f"def f(x, k): return {text}")
+    known = ingot.op(f"def f(x):\n    k = {number}\n    return {text}")
+    with pytest.raises(RuntimeError):
+        op.reference(x, number)
+    for call in (lambda: op(x, number), lambda: known(x)):
+        with pytest.raises(ingot.Error, match="without overflow|a number of the dtype"):
+            call()

@@ -139,3 +139,33 @@ def test_float8_is_storage(dtype, device):
     x, scale = every_float8(dtype, device), torch.rand(256, device=device)
     op = ingot.op(f"(relu(x.float() * scale) * 0.5).to(torch.{ids(dtype)})")
     assert same(op(x, scale), (torch.relu(x.float() * scale) * 0.5).to(dtype))
+
+
+MIXED = [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def dtype_of(function, *tensors):
+    """The dtype of a function's first result; None where it is refused."""
+    try:
+        result = function(*tensors)
+    except NotImplementedError:
+        raise
+    except (RuntimeError, TypeError, ValueError):
+        return None
+    return (result[0] if isinstance(result, tuple) else result).dtype
+
+
+@pytest.mark.parametrize("first", MIXED, ids=ids)
+def test_names_of_two_dtypes(first):
+    """The dtype of the result, or that there is none, is eager's."""
+    wrong = []
+    for row, second in itertools.product((row for row in BINARY + OPERATORS if row.arity == 2), MIXED):
+        tensors = torch.ones(0).to(first), torch.ones(0).to(second)
+        try:
+            eager = dtype_of(row.eager, *tensors)
+        except NotImplementedError:
+            continue  # no kernel of eager's for this dtype
+        result = dtype_of(ingot.op(f"def f(x, y): return {row.text}"), *tensors)
+        if result != eager:
+            wrong.append(f"{row.text} of {first}, {second}: {result}, eager {eager}")
+    assert not wrong, f"{len(wrong)}:\n" + "\n".join(wrong[:40])

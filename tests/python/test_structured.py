@@ -142,3 +142,17 @@ def test_a_dict_that_would_change_is_refused():
     assert torch.equal(same([torch.zeros(3)]), torch.ones(3))
     with pytest.raises(ingot.Error, match="NaN is no key"):
         ingot.op("def f(x):\n    d = {float('nan'): 1}\n    return x\n")(torch.ones(3))
+
+
+@pytest.mark.parametrize("text, kind", [
+    ("def f(x):\n    return x * 2,", tuple),
+    ("def f(x):\n    return x.chunk(1)", tuple),
+    ("def f(x):\n    return [v * 2 for v in [x]]", list),
+    ("def f(x):\n    return [x * 2, x]", list),
+    ("def f(x):\n    return x * 2", torch.Tensor),
+])
+def test_results_come_as_they_are_returned(text, kind):
+    x = torch.arange(3.0)
+    op = ingot.op(text)
+    assert type(op(x)) is kind is type(op.reference(x))
+    assert all(torch.equal(mine, eager) for mine, eager in zip(op(x), op.reference(x), strict=True))
