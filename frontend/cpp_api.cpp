@@ -193,7 +193,7 @@ class CppDefinition : public frontend::Definition {
           {}, fmt::format("`{}` names {} parameters, but the function has {}", text, names.size(), annotations.size()));
     }
     for (size_t i = 0; i < annotations.size(); ++i) {
-      parameters_.push_back({annotations[i], names.empty() ? default_name(i) : names[i], false, {}});
+      parameters_.push_back({annotations[i], names.empty() ? default_name(i) : names[i], false, {}, false});
     }
   }
 

@@ -76,6 +76,7 @@ struct Parameter {
   std::string name;
   bool has_default = false;
   Span span;
+  bool keyword_only = false;
 };
 
 /// An op as its author wrote it, whichever door it came through.

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@ namespace {
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  if (std::filesystem::is_directory(path)) throw_author({}, "`" + path + "` is a folder", "name a file in it");
   if (!file) throw_author({}, "there is no file `" + path + "` to read", "an expression is given with -e");
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
@@ -115,10 +117,12 @@ BoundOp bind_op(const OpInput& input, bool meta) {
   BoundOp bound{Op(text, options), file, {}};
   bound.values.resize(bound.op.parameters().size());
   TensorSource source{input.seed, meta};
+  std::set<std::string> given;
   for (const std::string& word : words) {
     size_t equals = word.find('=');
     if (equals == word.npos) throw_author({}, "`" + word + "` is not name=value", "say which parameter it is for");
     std::string name = word.substr(0, equals);
+    if (!given.insert(name).second) throw_author({}, "`" + name + "` is given twice", "give each parameter once");
     bound.values[parameter_index(bound.op, name)] = read_value(name, word.substr(equals + 1), source);
   }
   return bound;

@@ -80,7 +80,8 @@ class TextDefinition : public Definition {
       if (parameter.kind == ast::Parameter::Kind::VarKeywords)
         throw_author(parameter.span, "an op has no `**` parameter", "name each input: helpers may have one");
       parameters_.push_back({annotation_of(module_, parameter.annotation), parameter.name,
-                             static_cast<bool>(parameter.fallback), parameter.span});
+                             static_cast<bool>(parameter.fallback), parameter.span,
+                             parameter.kind == ast::Parameter::Kind::KeywordOnly});
     }
   }
 

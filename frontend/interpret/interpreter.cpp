@@ -215,11 +215,18 @@ Frame::Flow Frame::execute(const ast::Raise& node) {
   evaluation_.fail(text.empty() ? node.exception : text);
 }
 
-/// The text of an error message of the author's. Its fields are shown as they are written: a message that cannot be
-/// put together must not hide what it is about.
+/// The text of an error message of the author's. Names of strings are those strings; other fields are shown as they are
+/// written: a message that cannot be put together must not hide what it is about.
 std::string Frame::message_text(ExprId id) {
   Depth depth(evaluation_);
   const ast::Expr& expr = module_[id];
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    for (const Scope* scope = &scope_; scope; scope = scope->enclosing) {
+      const auto found = scope->values.find(name->name);
+      if (found == scope->values.end()) continue;
+      return found->second.is<std::string>() ? found->second.as<std::string>() : name->name;
+    }
+  }
   if (const auto* constant = std::get_if<ast::Constant>(&expr.node))
     if (const auto* text = std::get_if<std::string>(&constant->value)) return *text;
   if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {

@@ -78,7 +78,7 @@ def mish(input, inplace=False):
 
 
 @native
-def gelu(input, approximate="none"):
+def gelu(input, *, approximate="none"):
     """input times the normal distribution's cumulative probability of it, or its tanh approximation
 
     Source: aten/src/ATen/native/cuda/ActivationGeluKernel.cu

@@ -109,6 +109,7 @@ def lerp(input, end, weight):
     Source: aten/src/ATen/native/cuda/Lerp.cu
     """
     _check(input, "float")
+    _check(end, "float")
     _check_same_dtype(input, end, weight)
     if not isinstance(weight, torch.Tensor):
         weight = full_like(input, _computed(weight, input))

@@ -8,6 +8,8 @@ def mvlgamma(input, p):
     Source: aten/src/ATen/native/UnaryOps.cpp, mvlgamma
     """
     _check(input, "int float unsigned")
+    if not isinstance(p, int):
+        raise TypeError("p must be an int")
     if p < 1:
         raise ValueError("p has to be greater than or equal to 1")
     input = input.contiguous()
@@ -92,6 +94,8 @@ def polygamma(n, input):
     """
     if isinstance(n, torch.Tensor):
         raise TypeError("polygamma(): argument 'n' (position 1) must be int, not Tensor")
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError("polygamma(): argument 'n' (position 1) must be int")
     if n < 0:
         raise ValueError("polygamma(n, x) does not support negative n")
     if n == 0:

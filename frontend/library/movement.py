@@ -109,6 +109,8 @@ def tril(input, diagonal=0):
     """the lower triangle of matrices, 0 above that diagonal"""
     if input.ndim < 2:
         raise ValueError("tril: input tensor must have at least 2 dimensions")
+    if not isinstance(diagonal, int):
+        raise TypeError("diagonal must be an int")
     row, column = _rows_and_columns(input)
     return _fresh(masked_fill(input, column > row + diagonal, 0))
 
@@ -118,6 +120,8 @@ def triu(input, diagonal=0):
     """the upper triangle of matrices, 0 below that diagonal"""
     if input.ndim < 2:
         raise ValueError("triu: input tensor must have at least 2 dimensions")
+    if not isinstance(diagonal, int):
+        raise TypeError("diagonal must be an int")
     row, column = _rows_and_columns(input)
     return _fresh(masked_fill(input, column < row + diagonal, 0))
 
