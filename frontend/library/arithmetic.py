@@ -141,6 +141,8 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 
     Source: aten/src/ATen/native/cuda/PointwiseOpsKernel.cu
     """
+    if not tensor1.is_floating_point() and not tensor2.is_floating_point():
+        raise ValueError("integer division with addcdiv is not supported: cast a tensor first")
     input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
     _check(input, "float")
     value = _computed(value, input)

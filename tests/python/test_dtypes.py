@@ -8,7 +8,7 @@ import math
 
 import pytest
 import torch
-from names_table import BINARY, OPERATORS, UNARY
+from names_table import BINARY, OPERATORS, TERNARY, UNARY
 
 import ingot
 
@@ -156,16 +156,17 @@ def dtype_of(function, *tensors):
 
 
 @pytest.mark.parametrize("first", MIXED, ids=ids)
-def test_names_of_two_dtypes(first):
+def test_names_of_several_dtypes(first):
     """The dtype of the result, or that there is none, is eager's."""
     wrong = []
-    for row, second in itertools.product((row for row in BINARY + OPERATORS if row.arity == 2), MIXED):
-        tensors = torch.ones(0).to(first), torch.ones(0).to(second)
-        try:
-            eager = dtype_of(row.eager, *tensors)
-        except NotImplementedError:
-            continue  # no kernel of eager's for this dtype
-        result = dtype_of(ingot.op(f"def f(x, y): return {row.text}"), *tensors)
-        if result != eager:
-            wrong.append(f"{row.text} of {first}, {second}: {result}, eager {eager}")
+    for row in (row for row in BINARY + TERNARY + OPERATORS if row.arity > 1):
+        for others in itertools.product(MIXED if row.arity == 2 else MIXED[::2], repeat=row.arity - 1):
+            tensors = [torch.ones(0).to(dtype) for dtype in (first, *others)]
+            try:
+                eager = dtype_of(row.eager, *tensors)
+            except NotImplementedError:
+                continue  # no kernel of eager's for this dtype
+            result = dtype_of(ingot.op(f"def f({', '.join('xyz'[: row.arity])}): return {row.text}"), *tensors)
+            if result != eager:
+                wrong.append(f"{row.text} of {[t.dtype for t in tensors]}: {result}, eager {eager}")
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(wrong[:40])
