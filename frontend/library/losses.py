@@ -171,13 +171,13 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
         var = full_like(input, var)
     elif not var.is_floating_point():
         raise ValueError("var must be floating point")
-    elif var.size() == input.size()[:-1]:
-        var = var.unsqueeze(-1)
-    elif var.ndim != input.ndim:
-        raise ValueError("var is of incorrect size")
     elif var.size() != input.size():
-        others = [var.size(dim) for dim in range(input.ndim) if var.size(dim) != input.size(dim)]
-        assert others == [1], "var is of incorrect size"
+        if var.size() == input.size()[:-1]:
+            var = var.unsqueeze(-1)
+        else:
+            assert var.ndim == input.ndim, "var is of incorrect size"
+            others = [var.size(dim) for dim in range(input.ndim) if var.size(dim) != input.size(dim)]
+            assert others == [1], "var is of incorrect size"
     var = clamp(var, min=eps)
     loss = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
