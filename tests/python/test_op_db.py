@@ -33,11 +33,11 @@ def test_the_list_is_whole():
 
 
 def complaint(call) -> str:
-    """What is wrong with Ingot's result; nothing if it is PyTorch's."""
+    """What is wrong with Ingot's result; nothing if it is PyTorch's. Some samples are what PyTorch refuses."""
     try:
         result = call.run()
     except ingot.Error as error:
-        return error.message
+        return "" if is_refused(call) else error.message
     verdict = judge(call.eager, call.tensors, {}, result)
     if verdict.ok or verdict.max_ulp <= WITHIN_ULP.get(call.entry, 0):
         return ""
