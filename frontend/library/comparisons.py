@@ -22,7 +22,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     Source: aten/src/ATen/native/TensorCompare.cpp, isclose
     """
     if not isinstance(input, torch.Tensor) or not isinstance(other, torch.Tensor):
-        raise TypeError("isclose takes two tensors")
+        raise TypeError("it takes two tensors: compare with a number by abs(x - number) <= atol")
     _check_same_dtype(input, other)
     assert rtol >= 0 and atol >= 0, "rtol and atol must not be negative"
     close = input == other

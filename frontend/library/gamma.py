@@ -95,7 +95,7 @@ def polygamma(n, input):
     if isinstance(n, torch.Tensor):
         raise TypeError("polygamma(): argument 'n' (position 1) must be int, not Tensor")
     if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError("polygamma(): argument 'n' (position 1) must be int")
+        raise TypeError("argument 'n' (position 1) must be an int")
     if n < 0:
         raise ValueError("polygamma(n, x) does not support negative n")
     if n == 0:

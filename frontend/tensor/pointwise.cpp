@@ -211,7 +211,8 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   const ir::DType type = result_type(builder, operands);
   if (exponent.is_number() && type != ir::DType::F32) require_in_range(builder, exponent.number(), type);
   // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
-  if (type == ir::DType::F16 && !builder.on_cuda() && exponent.is_number()) {
+  const bool is_float = exponent.is_number() && host.kind(exponent.number()) == ir::HostKind::Float;
+  if (type == ir::DType::F16 && !builder.on_cuda() && is_float) {
     const ir::HostId number = exponent.number();
     const ir::HostId square = builder.host(ir::HostOp::Mul, {number, number});
     const ir::HostId is_root = builder.host(ir::HostOp::Eq, {square, host.real(0.25)});

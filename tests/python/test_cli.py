@@ -214,3 +214,10 @@ def test_no_cuda_device_is_an_error_of_the_environment(cli):
     done = cli("run", "-e", "x + 1", "x=f32:8", "--device", "cuda", check=False)
     assert done.returncode == 3
     assert "CUDA" in done.stderr
+
+
+def test_a_folder_and_a_name_given_twice(cli):
+    folder = cli("emit", ".", check=False)
+    assert folder.returncode != 0 and "`.` is a folder" in folder.stderr
+    twice = cli("run", "-e", "x + 1", "x=f32:4", "x=f32:8", check=False)
+    assert twice.returncode != 0 and "`x` is given twice" in twice.stderr

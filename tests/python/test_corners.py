@@ -344,3 +344,36 @@ def test_numbers_that_do_not_fit(dtype, number, text):
     for call in (lambda: op(x, number), lambda: known(x)):
         with pytest.raises(ingot.Error, match="without overflow|a number of the dtype"):
             call()
+
+
+@pytest.mark.parametrize("name", ["legendre_polynomial_p", "chebyshev_polynomial_t", "hermite_polynomial_h", "laguerre_polynomial_l"])
+def test_degrees_that_are_no_int64(name):
+    # Of an x that is NaN eager returns a variable that it never set.
+    x, n = torch.tensor([0.5, 3.0, math.inf])[:, None], torch.tensor([math.nan, math.inf, -math.inf, 1e20, 4.7])
+    op = ingot.op(f"special.{name}(x, n)")
+    assert torch.allclose(op(x, n), op.reference(x, n), equal_nan=True)
+
+
+LOSSES = [
+    "F.mse_loss(x, y, reduction='none')", "F.smooth_l1_loss(x, y, reduction='none')", "F.huber_loss(x, y, reduction='none')",
+    "F.soft_margin_loss(x, y, reduction='none')", "F.binary_cross_entropy_with_logits(x, y, reduction='none')",
+    "F.binary_cross_entropy_with_logits(x, x, weight=y, pos_weight=y, reduction='none')",
+    "F.hinge_embedding_loss(x, y, 0.3, reduction='none')", "F.poisson_nll_loss(x, y + 2, full=True, reduction='none')",
+    "F.margin_ranking_loss(x, y, x, margin=1, reduction='none')",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LOSSES)
+def test_losses_of_two_dtypes(text):
+    op, floats = ingot.op(text), [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+    for first in floats:
+        for second in floats:
+            x, y = torch.linspace(-2, 2, 40).to(first), torch.linspace(3, -1, 40).to(second)
+            got, want = op(x, y), op.reference(x, y)
+            eps = max(torch.finfo(first).eps, torch.finfo(second).eps)
+            assert got.dtype == want.dtype
+            assert torch.allclose(got.double(), want.double(), rtol=8 * eps, atol=8 * eps)
+    for y in (torch.tensor(0.5, dtype=torch.float64), torch.ones(40).double()[:1]):
+        if "mse" in text or "l1" in text or "huber" in text:  # these broadcast before they promote
+            x = torch.linspace(-2, 2, 40)
+            assert op(x, y).dtype == op.reference(x, y).dtype

@@ -148,7 +148,7 @@ def dtype_of(function, *tensors):
     """The dtype of a function's first result; None where it is refused."""
     try:
         result = function(*tensors)
-    except NotImplementedError:
+    except NotImplementedError:  # a RuntimeError too
         raise
     except (RuntimeError, TypeError, ValueError):
         return None

@@ -156,3 +156,14 @@ def test_results_come_as_they_are_returned(text, kind):
     op = ingot.op(text)
     assert type(op(x)) is kind is type(op.reference(x))
     assert all(torch.equal(mine, eager) for mine, eager in zip(op(x), op.reference(x), strict=True))
+
+
+def test_parameters_by_name_alone():
+    op = ingot.op("def f(x, *, k=2.0):\n    return x * k")
+    assert torch.equal(op(torch.ones(2), k=3.0), torch.full((2,), 3.0))
+    with pytest.raises(ingot.Error, match="`k` by name alone[^$]*write k="):
+        op(torch.ones(2), 3.0)
+
+
+def test_a_string_is_as_long_as_its_characters():
+    assert ingot.op("def f(x):\n    return x * len('é→𝄞')")(torch.ones(1)).item() == 3
