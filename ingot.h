@@ -4,4 +4,4 @@
 
 #include "base/error.h"
 #include "frontend/cpp_functions.h"
-#include "runtime/op.h"
+#include "runtime/api/op.h"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/op.h"
+#include "runtime/api/op.h"
 
 namespace {
 

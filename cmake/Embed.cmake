@@ -3,9 +3,9 @@
 # Compiles each file's text into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The symbol
 # is the file's path below the folder, with everything but letters and digits made `_`:
 #
-#   codegen/prelude/cuda.cuh      ingot::codegen::prelude_cuda_cuh
+#   frontend/library/gamma.py      ingot::frontend::library_gamma_py
 #
-# Whoever uses one declares it: `extern const std::string_view prelude_cuda_cuh;`. With TABLE all of them stand in
+# Whoever uses one declares it: `extern const std::string_view library_gamma_py;`. With TABLE all of them stand in
 # `extern const std::span<const EmbeddedFile> name;` (base/embedded.h), in the order given. Both are initialised before
 # any code runs.
 

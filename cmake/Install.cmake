@@ -31,7 +31,7 @@ install(FILES ${PROJECT_BINARY_DIR}/include/frontend/library/language.def
 install(DIRECTORY base ir frontend codegen runtime
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ingot
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def"
-        PATTERN codegen/prelude EXCLUDE
+        PATTERN codegen/target/prelude EXCLUDE
         PATTERN runtime/cache EXCLUDE
         PATTERN runtime/compile EXCLUDE
         PATTERN runtime/cuda EXCLUDE)

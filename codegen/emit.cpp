@@ -1,9 +1,9 @@
 #include "codegen/emit.h"
 
-#include "codegen/emitters.h"
-#include "codegen/header_comment.h"
-#include "codegen/plan_body.h"
-#include "codegen/prelude.h"
+#include "codegen/kernel/plan_body.h"
+#include "codegen/print/emitters.h"
+#include "codegen/print/header_comment.h"
+#include "codegen/target/prelude.h"
 
 namespace ingot::codegen {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/plan.h"
+#include "codegen/kernel/plan.h"
 
 namespace ingot::codegen {
 

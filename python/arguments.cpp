@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "runtime/refusals.h"
+#include "runtime/call/refusals.h"
 
 namespace ingot::python {
 

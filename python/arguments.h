@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "frontend/frontend.h"
-#include "runtime/argument.h"
+#include "runtime/api/argument.h"
 
 namespace ingot::python {
 

@@ -8,9 +8,9 @@
 #include "frontend/frontend.h"
 #include "python/errors.h"
 #include "python/op_object.h"
-#include "runtime/op.h"
-#include "runtime/refusals.h"
-#include "runtime/runtime.h"
+#include "runtime/api/op.h"
+#include "runtime/api/runtime.h"
+#include "runtime/call/refusals.h"
 
 namespace ingot::python {
 

@@ -16,9 +16,9 @@
 #include "frontend/frontend.h"
 #include "python/arguments.h"
 #include "python/errors.h"
+#include "runtime/api/op.h"
+#include "runtime/api/op_state.h"
 #include "runtime/cache/hold_forks.h"
-#include "runtime/op.h"
-#include "runtime/op_state.h"
 
 // The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs what a built-in function's
 // does. The package's class ingot.Op derives from it and adds what may be slow (source, reference, trace). The text

@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 #include "tools/commands.h"
 
 namespace ingot::tools {

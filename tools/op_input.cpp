@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "runtime/dtypes.h"
-#include "runtime/op_state.h"
-#include "runtime/refusals.h"
+#include "runtime/api/op_state.h"
+#include "runtime/call/dtypes.h"
+#include "runtime/call/refusals.h"
 
 namespace ingot::tools {
 

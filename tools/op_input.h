@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/op.h"
+#include "runtime/api/op.h"
 #include "tools/values.h"
 
 namespace ingot::tools {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "runtime/dtypes.h"
+#include "runtime/call/dtypes.h"
 
 namespace ingot::tools {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/op.h"
+#include "runtime/api/op.h"
 #include "tools/op_input.h"
 
 namespace ingot::tools {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "runtime/backend.h"
+#include "runtime/host/cuda_backend.h"
 #include "tools/commands.h"
 #include "tools/eager_check.h"
 #include "tools/op_input.h"

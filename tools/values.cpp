@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "ir/types/dtype.h"
-#include "runtime/dtypes.h"
+#include "runtime/call/dtypes.h"
 
 namespace ingot::tools {
 

@@ -1,5 +1,3 @@
-#include "runtime/backend.h"
-
 #include <ATen/cuda/EmptyTensor.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -10,6 +8,7 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "runtime/host/cuda_backend.h"
 
 // The GPU behind libingot's interface: the one place that calls the CUDA runtime. Cubins are loaded as libraries, which
 // belong to no context and serve all devices of their architecture, so nothing here links libcuda.

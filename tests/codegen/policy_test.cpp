@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/plan_policy.h"
+#include "codegen/schedule/plan_policy.h"
 
 namespace ingot::codegen {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "codegen/emit.h"
-#include "codegen/layout.h"
-#include "codegen/outline.h"
-#include "codegen/plan_body.h"
+#include "codegen/kernel/plan_body.h"
+#include "codegen/shape/layout.h"
+#include "codegen/shape/outline.h"
 #include "ir/graph.h"
 
 // Graphs written by hand, and tensors that are sizes and strides alone, for the tests of code generation.

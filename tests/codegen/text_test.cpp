@@ -7,12 +7,12 @@
 #include <map>
 #include <random>
 
-#include "codegen/body_printer.h"
-#include "codegen/header_comment.h"
-#include "codegen/literals.h"
-#include "codegen/names.h"
-#include "codegen/prelude.h"
-#include "codegen/spellings.h"
+#include "codegen/print/body_printer.h"
+#include "codegen/print/header_comment.h"
+#include "codegen/target/literals.h"
+#include "codegen/target/names.h"
+#include "codegen/target/prelude.h"
+#include "codegen/target/spellings.h"
 #include "tests/codegen/execution.h"
 
 namespace ingot::codegen {

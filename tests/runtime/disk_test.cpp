@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "frontend/frontend.h"
+#include "runtime/api/op_state.h"
 #include "runtime/cache/record.h"
-#include "runtime/op_state.h"
-#include "runtime/serialize.h"
+#include "runtime/records/serialize.h"
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <thread>
 
-#include "runtime/op_state.h"
+#include "runtime/api/op_state.h"
 #include "tests/runtime/support.h"
 
 // A process that forks while another of its threads compiles: the child, where that thread is not, makes its own.

@@ -1,9 +1,8 @@
-#include "runtime/launches.h"
-
 #include "base/error.h"
-#include "runtime/bound_call.h"
+#include "runtime/api/runtime.h"
+#include "runtime/call/bound_call.h"
 #include "runtime/compile/compiler.h"
-#include "runtime/runtime.h"
+#include "runtime/records/kernel_cache.h"
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 

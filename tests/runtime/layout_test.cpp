@@ -4,7 +4,7 @@
 #include <set>
 #include <thread>
 
-#include "runtime/cpu_parallel.h"
+#include "runtime/host/cpu_parallel.h"
 #include "tests/runtime/support.h"
 
 // Strided, misaligned and broadcast tensors, and the strides of results.

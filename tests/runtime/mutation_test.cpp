@@ -3,7 +3,7 @@
 
 #include "frontend/interpret/evaluation.h"
 #include "frontend/tensor/results.h"
-#include "runtime/op_state.h"
+#include "runtime/api/op_state.h"
 #include "tests/runtime/support.h"
 #include "tests/scratch.h"
 

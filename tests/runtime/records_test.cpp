@@ -1,6 +1,6 @@
-#include "runtime/launches.h"
-#include "runtime/programs.h"
-#include "runtime/serialize.h"
+#include "runtime/records/kernel_cache.h"
+#include "runtime/records/program_cache.h"
+#include "runtime/records/serialize.h"
 #include "tests/runtime/support.h"
 
 // What is written of a program and of its kernels comes back whole, field by field.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "runtime/op.h"
+#include "runtime/api/op.h"
 
 namespace ingot::testing_support {
 

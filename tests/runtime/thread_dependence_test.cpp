@@ -1,4 +1,4 @@
-#include "runtime/thread_dependence.h"
+#include "runtime/call/thread_dependence.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 

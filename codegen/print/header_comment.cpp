@@ -1,0 +1,55 @@
+#include "codegen/print/header_comment.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace ingot::codegen {
+namespace {
+
+constexpr std::string_view kBlank = " \t\r\f\v";
+
+/// A character that compilers or terminals would not take as just a character of a comment.
+bool is_unsafe(const Character& c) {
+  const char32_t code = c.code;
+  return !c.valid || code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
+}
+
+std::string safe_line(std::string_view line) {
+  line = line.substr(0, line.find_last_not_of(kBlank) + 1);
+  std::string text;
+  for (size_t i = 0; i < line.size();) {
+    const Character c = decode_utf8(line, i);
+    if (c.code == '\t')
+      text += "    ";
+    else if (c.code == '?' && text.ends_with('?'))
+      text += " ?";  // no trigraphs
+    else if (is_unsafe(c))
+      text += '?';
+    else
+      text += line.substr(i, c.bytes);
+    i += c.bytes;
+  }
+  if (text.ends_with('\\')) text += " .";  // or the next line would be part of this one
+  return text;
+}
+
+}  // namespace
+
+std::string comment_out(std::string_view text) {
+  const size_t last = text.find_last_not_of("\n \t\r\f\v");
+  if (last == std::string_view::npos) return {};
+  text = text.substr(0, last + 1);
+  while (text.find_first_not_of(kBlank) == text.find('\n')) text.remove_prefix(text.find('\n') + 1);
+  std::string comment;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string line = safe_line(text.substr(0, end));
+    comment += line.empty() ? "//\n" : "// " + line + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return comment;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,143 @@
+#include "codegen/shape/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+namespace ingot::codegen {
+namespace {
+
+constexpr int kVectorBytes = 16;
+
+StrideClass class_of(int64_t stride) {
+  return stride == 0 ? StrideClass::Zero : stride == 1 ? StrideClass::One : StrideClass::Other;
+}
+
+/// The largest power of two, at most 16, that divides the value.
+uint8_t power_of_two_in(uint64_t value) { return static_cast<uint8_t>(1 << std::countr_zero(value | kVectorBytes)); }
+
+/// Whether all indices, and all offsets in bytes from each access's pointer, fit in a signed 32-bit integer. The
+/// element count leaves room for the last block, whose threads count past the end.
+bool fits_32_bits(const KernelOutline& kernel, const KernelGeometry& geometry) {
+  constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
+  if (geometry.numel > kLimit - (1 << 16)) return false;
+  for (size_t a = 0; a < geometry.accesses.size(); ++a) {
+    const AccessGeometry& access = geometry.accesses[a];
+    const __int128 bytes = ir::size_of(kernel.accesses[a].dtype);
+    __int128 below = 0, above = bytes;
+    const auto reach = [&](int64_t stride, int64_t extent) {
+      const __int128 distance = extent < 1 ? 0 : __int128{stride} * (extent - 1) * bytes;
+      (distance < 0 ? below : above) += distance;
+    };
+    for (size_t d = 0; d < access.strides.size(); ++d) reach(access.strides[d], geometry.extents[d]);
+    for (size_t l = 0; l < access.lead_strides.size(); ++l) {
+      reach(access.lead_strides[l], access.lead_extents[l]);
+      if (access.lead_extents[l] > kLimit) return false;
+    }
+    if (above > kLimit || -below > kLimit) return false;
+  }
+  return true;
+}
+
+/// The smallest step between elements of an access, 0 if it does not move.
+int64_t smallest_stride(const AccessGeometry& access) {
+  int64_t smallest = 0;
+  for (const int64_t stride : access.strides)
+    if (stride != 0 && (smallest == 0 || std::abs(stride) < smallest)) smallest = std::abs(stride);
+  return smallest;
+}
+
+/// Fills in `leader` and `neighbour`: by rising offset, an access joins the last leader that it is close enough to.
+void group_neighbours(const KernelOutline& kernel, const KernelGeometry& geometry, std::vector<AccessLayout>& layouts) {
+  const std::vector<AccessGeometry>& accesses = geometry.accesses;
+  std::vector<uint32_t> order(layouts.size()), leaders;
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::less{}, [&](uint32_t a) { return accesses[a].offset; });
+  for (const uint32_t a : order) {
+    layouts[a].leader = a;
+    const AccessUse& use = kernel.accesses[a];
+    if (use.kind != AccessUse::Kind::Load && use.kind != AccessUse::Kind::Store) continue;
+    const int64_t reach = std::min(smallest_stride(accesses[a]), int64_t{kVectorBytes});
+    if (reach < 2) continue;
+    const auto leader = std::ranges::find_if(leaders, [&](uint32_t b) {
+      return kernel.accesses[b].kind == use.kind && kernel.accesses[b].tensor == use.tensor &&
+             accesses[b].strides == accesses[a].strides && accesses[a].offset - accesses[b].offset < reach;
+    });
+    if (leader == leaders.end()) {
+      leaders.push_back(a);
+    } else {
+      layouts[a].leader = *leader;
+      layouts[a].neighbour = static_cast<uint32_t>(accesses[a].offset - accesses[*leader].offset);
+    }
+  }
+}
+
+bool is_linear(const AccessGeometry& access, const std::vector<int64_t>& extents) {
+  int64_t contiguous = 1;
+  for (size_t d = extents.size(); d-- > 0; contiguous *= extents[d])
+    if (access.strides[d] != contiguous) return false;
+  return true;
+}
+
+uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, uintptr_t address) {
+  uint8_t alignment = power_of_two_in(address + static_cast<uint64_t>(access.offset * bytes));
+  if (linear) return alignment;
+  for (size_t d = 0; d < access.strides.size(); ++d) {
+    // A row's own elements are a vector's; from row to row every step counts.
+    const bool along_the_row = d + 1 == access.strides.size() && access.strides[d] == 1;
+    if (access.strides[d] != 0 && !along_the_row)
+      alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(access.strides[d] * bytes)));
+  }
+  return alignment;
+}
+
+}  // namespace
+
+std::string KernelLayout::text() const {
+  std::string text = fmt::format("{} axes, {}-bit, rows of {}k", rank, index_bits, inner_multiple);
+  if (results_alias) text += ", aliased";
+  for (size_t a = 0; a < accesses.size(); ++a) {
+    const AccessLayout& access = accesses[a];
+    text += " | ";
+    for (const StrideClass stride : access.axes) text += "01s"[static_cast<int>(stride)];
+    text += fmt::format("{}@{}", access.linear ? "=" : "", access.alignment);
+    if (access.leader != a) text += fmt::format(" {}+{}", access.leader, access.neighbour);
+  }
+  return text;
+}
+
+KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometry, std::span<const uintptr_t> addresses,
+                      bool results_alias) {
+  KernelLayout layout;
+  layout.rank = static_cast<uint32_t>(geometry.extents.size());
+  layout.index_bits = fits_32_bits(kernel, geometry) ? 32 : 64;
+  layout.results_alias = results_alias;
+  layout.accesses.resize(kernel.accesses.size());
+  group_neighbours(kernel, geometry, layout.accesses);
+
+  std::vector<bool> grouped(kernel.accesses.size());
+  for (const AccessLayout& access : layout.accesses)
+    if (access.neighbour != 0) grouped[access.leader] = true;
+  int smallest_element = kVectorBytes;
+  for (size_t a = 0; a < layout.accesses.size(); ++a) {
+    AccessLayout& access = layout.accesses[a];
+    for (const int64_t stride : geometry.accesses[a].strides) access.axes.push_back(class_of(stride));
+    access.linear = layout.rank > 0 && is_linear(geometry.accesses[a], geometry.extents);
+    const AccessUse& use = kernel.accesses[a];
+    const int bytes = ir::size_of(use.dtype);
+    const bool in_a_row = !access.axes.empty() && access.axes.back() == StrideClass::One &&
+                          (use.kind == AccessUse::Kind::Load || use.kind == AccessUse::Kind::Store);
+    if (in_a_row) smallest_element = std::min(smallest_element, bytes);
+    access.alignment = in_a_row || grouped[a] ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])
+                                              : static_cast<uint8_t>(bytes);
+  }
+  if (layout.rank > 1)
+    layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
+                                     static_cast<uint8_t>(kVectorBytes / smallest_element));
+  return layout;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/shape/outline.h"
+#include "ir/eager_layout.h"
+
+// From the sizes and strides of real tensors to the numbers of a launch (Geometry) and to what a kernel is compiled for
+// (Layout). Two calls of one Layout share a kernel, whatever their sizes, strides, pointers and scalars.
+
+namespace ingot::codegen {
+
+/// The numbers of one access over the kernel's axes; strides and offset in elements.
+struct AccessGeometry {
+  int64_t offset = 0;
+  std::vector<int64_t> strides;       ///< one an axis
+  std::vector<int64_t> lead_strides;  ///< one a gathered coordinate
+  std::vector<int64_t> lead_extents;
+};
+
+/// The domain with dims of size 1 dropped and neighbouring dims merged wherever every access allows it, ordered as the
+/// first store's memory is. A scalar domain has no axes.
+struct KernelGeometry {
+  std::vector<int64_t> extents;  ///< outermost first
+  std::vector<AccessGeometry> accesses;
+  int64_t numel = 1;
+};
+
+/// `host`: the evaluated slots of the graph's pool. `params`, `results`: sizes and strides, one each (empty for
+/// numbers).
+KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host,
+                        std::span<const ir::Extents> params, std::span<const ir::Extents> results);
+
+enum class StrideClass : uint8_t { Zero, One, Other };
+
+struct AccessLayout {
+  std::vector<StrideClass> axes;
+  bool linear = false;  ///< element i of the domain is i elements from the first: contiguous over all axes
+  /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes: of the base
+  /// pointer plus offset and, unless it is linear, of all strides that are not 0, but for a 1 along the innermost axis.
+  /// The element's own size where no vector could use more.
+  uint8_t alignment = 1;
+  /// Accesses of one tensor with equal strides whose offsets differ by less than their smallest stride are a group of
+  /// neighbours (the four corners of a box): `leader` is the one of smallest offset, `neighbour` the distance from it.
+  uint32_t leader = 0;
+  uint32_t neighbour = 0;
+  bool operator==(const AccessLayout&) const = default;
+};
+
+/// What a kernel is compiled for.
+struct KernelLayout {
+  uint32_t rank = 1;        ///< number of axes
+  uint8_t index_bits = 32;  ///< 64 where an element count or a byte offset needs it
+  /// The largest power of two, at most 16 bytes' worth of the smallest elements, that divides the innermost extent.
+  /// With one axis or none it is 16 whatever the extent: a row's end is then the domain's end, which every kernel
+  /// handles.
+  uint8_t inner_multiple = 16;
+  bool results_alias = false;  ///< a result overlaps an input or another result: no __restrict__
+  std::vector<AccessLayout> accesses;
+  bool operator==(const KernelLayout&) const = default;
+
+  /// A line that two layouts share only when they are equal.
+  std::string text() const;
+};
+
+/// `addresses`: the data pointers of the access's tensors, one for each of kernel.accesses (before the offset; any
+/// number for an Index).
+KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometry, std::span<const uintptr_t> addresses,
+                      bool results_alias);
+
+}  // namespace ingot::codegen

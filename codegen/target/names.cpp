@@ -1,0 +1,129 @@
+#include "codegen/target/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace ingot::codegen {
+namespace {
+
+// Keywords of C++20 and of CUDA, and what compilers and their implicit headers define as macros or objects.
+constexpr std::string_view kReserved = R"(
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await
+co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
+double dynamic_cast else enum explicit export extern false final float for friend goto if import inline int long
+module mutable namespace new noexcept not not_eq nullptr operator or or_eq override private protected public register
+reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template
+this thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t
+while xor xor_eq
+
+threadIdx blockIdx blockDim gridDim warpSize dim3 cudaError_t cudaStream_t assert clock clock64 printf malloc free
+memcpy memset std main size_t ptrdiff_t nullptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+intptr_t uintptr_t uint ushort ulong uchar
+char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4 short1 short2 short3 short4 ushort1 ushort2 ushort3 ushort4
+int1 int2 int3 int4 uint1 uint2 uint3 uint4 long1 long2 long3 long4 ulong1 ulong2 ulong3 ulong4
+longlong1 longlong2 longlong3 longlong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4
+float1 float2 float3 float4 double1 double2 double3 double4
+
+NULL NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL EOF BUFSIZ RAND_MAX INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN
+ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN
+UCHAR_MAX FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON SIZE_MAX INT8_MAX INT16_MAX INT32_MAX INT64_MAX
+UINT8_MAX UINT16_MAX UINT32_MAX UINT64_MAX M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI
+M_2_SQRTPI M_SQRT2 M_SQRT1_2 FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL FP_ILOGB0 FP_ILOGBNAN DOMAIN SING
+OVERFLOW UNDERFLOW PLOSS TLOSS CUDART_VERSION CUDARTAPI CUDA_VERSION
+linux unix i386 errno signgam offsetof va_list va_start va_end va_arg
+)";
+
+// What C and CUDA declare as functions with C linkage, or might: no name for a kernel, while a local may have it.
+constexpr std::string_view kFunctions = R"(
+abs acos acosh acoshf acosf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf brev cbrt cbrtf ceil ceilf
+clz copysign copysignf cos cosf cosh coshf cospi cospif cyl_bessel_i0 cyl_bessel_i1 drem dremf erf erfc erfcf erfcinv
+erfcx erff erfinv exit exp exp10 exp10f exp2 exp2f expf expm1 expm1f fabs fabsf fdim fdimf ffs finite floor floorf
+fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp gamma gammaf hypot hypotf ilogb index isfinite isinf isnan isnormal
+j0 j0f j1 j1f jn jnf labs ldexp lgamma lgammaf llabs llmax llmin llrint llround log log10 log10f log1p log1pf log2
+log2f logb logf lrint lround max min modf mul24 mulhi nan nearbyint nextafter nextafterf norm norm3d norm4d normcdf
+normcdfinv pow powf powi popc rand rcbrt remainder remquo rhypot rint rnorm round roundf rsqrt rsqrtf saturate scalbn
+significand sin sincos sincosf sincospi sinf sinh sinhf sinpi sqrt sqrtf tan tanf tanh tanhf tgamma trunc truncf
+ullmax ullmin umax umin umul24 umulhi y0 y0f y1 y1f yn ynf read write open close send time signal select
+)";
+
+constexpr std::array<std::string_view, 25> kGreek = {
+    "alpha", "beta",    "gamma", "delta", "epsilon", "zeta",  "eta", "theta",   "iota", "kappa", "lambda", "mu",   "nu",
+    "xi",    "omicron", "pi",    "rho",   "sigma",   "sigma", "tau", "upsilon", "phi",  "chi",   "psi",    "omega"};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+using Words = std::set<std::string, std::less<>>;
+
+void append_foreign(std::string& text, char32_t code) {
+  constexpr char32_t kSmallAlpha = 0x3b1, kCapitalAlpha = 0x391;
+  if (code >= kSmallAlpha && code < kSmallAlpha + kGreek.size()) {
+    text += kGreek[code - kSmallAlpha];
+  } else if (code >= kCapitalAlpha && code < kCapitalAlpha + kGreek.size()) {
+    std::string word(kGreek[code - kCapitalAlpha]);
+    word[0] = static_cast<char>(word[0] - 'a' + 'A');
+    text += word;
+  } else {
+    text += fmt::format("u{:x}", static_cast<uint32_t>(code));
+  }
+}
+
+}  // namespace
+
+Words identifiers(std::string_view text) {
+  Words words;
+  for (size_t i = 0; i < text.size();) {
+    if (text.substr(i).starts_with("//")) i = std::min(text.find('\n', i), text.size());
+    size_t end = i;
+    while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
+    if (end > i && is_letter(text[i])) words.emplace(text.substr(i, end - i));
+    i = std::max(end, i + 1);
+  }
+  return words;
+}
+
+std::string identifier(std::string_view name) {
+  std::string text;
+  for (size_t i = 0; i < name.size();) {
+    const Character c = decode_utf8(name, i);
+    i += c.bytes;
+    if (c.code >= 0x80) {
+      append_foreign(text, c.code);
+      continue;
+    }
+    const char ascii = static_cast<char>(c.code);
+    const bool fits = is_letter(ascii) || is_digit(ascii);
+    const char next = fits ? ascii : '_';
+    // What begins with an underscore, or has two in a row, belongs to the compiler.
+    if (next != '_' || (!text.empty() && text.back() != '_')) text += next;
+  }
+  if (!name.empty() && name.back() != '_' && text.size() > 1 && text.back() == '_') text.pop_back();  // of "xs[0]"
+  if (text.empty() || is_digit(text[0])) text.insert(0, "v");
+  static const Words reserved = identifiers(kReserved);
+  if (reserved.contains(text)) text += text.back() == '_' ? "1" : "_";
+  return text;
+}
+
+std::string entry_name(std::string_view name) {
+  static const Words functions = identifiers(kFunctions);
+  const std::string text = identifier(name);
+  return functions.contains(text) ? text + "_" : text;
+}
+
+Names::Names(std::string_view reserved) : taken_(identifiers(reserved)) {}
+
+std::string Names::claim(std::string_view wanted) {
+  const std::string name = identifier(wanted);
+  if (taken_.insert(name).second) return name;
+  int& number = numbers_[name];
+  std::string unique;
+  do unique = fmt::format("{}{}{}", name, name.back() == '_' ? "" : "_", ++number);
+  while (!taken_.insert(unique).second);
+  return unique;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,100 @@
+#include "codegen/target/prelude.h"
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+#include "codegen/target/names.h"
+#include "codegen/target/spellings.h"
+
+namespace ingot::codegen {
+
+extern const std::string_view target_prelude_cuda_cuh;
+extern const std::string_view target_prelude_libm_h;
+extern const std::string_view target_prelude_cpu_h;
+extern const std::string_view target_prelude_series_h;
+extern const std::string_view target_prelude_igamma_h;
+extern const std::string_view target_prelude_erfcx_h;
+extern const std::string_view target_prelude_float8_h;
+
+namespace {
+
+struct Piece {
+  std::vector<std::string> words;  ///< the name first
+  std::string_view text;           ///< below its marker, up to the next marker
+  std::set<std::string, std::less<>> mentions;
+};
+
+std::vector<Piece> pieces_of(std::string_view file) {
+  constexpr std::string_view kMarker = "// ingot: ";
+  std::vector<Piece> pieces;
+  for (size_t at = file.find(kMarker); at != std::string_view::npos;) {
+    const size_t name = at + kMarker.size(), line_end = file.find('\n', at);
+    at = file.find(kMarker, line_end);
+    const std::string_view text = file.substr(line_end + 1, std::min(at, file.size()) - line_end - 1);
+    Piece piece{{}, text, identifiers(text)};
+    std::istringstream words{std::string(file.substr(name, line_end - name))};
+    for (std::string word; words >> word;) piece.words.push_back(word);
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+/// Files that are written for both targets, whose functions CUDA wants marked.
+std::string for_cuda(std::string_view file) {
+  constexpr std::string_view kInline = "inline ", kDevice = "__device__ ";
+  std::string text(file);
+  for (size_t at = 0; (at = text.find(kInline, at)) != std::string::npos; at += kDevice.size() + kInline.size())
+    text.insert(at, kDevice);
+  return text;
+}
+
+/// In the order in which they call one another.
+std::vector<Piece> all_pieces(std::initializer_list<std::string_view> files) {
+  std::vector<Piece> all;
+  for (const std::string_view file : files) std::ranges::move(pieces_of(file), std::back_inserter(all));
+  return all;
+}
+
+const std::vector<Piece>& pieces(Target::Kind target) {
+  static const std::string float8 = for_cuda(target_prelude_float8_h), series = for_cuda(target_prelude_series_h),
+                           igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h);
+  static const std::vector<Piece> cuda = all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx});
+  static const std::vector<Piece> cpu =
+      all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_float8_h, target_prelude_series_h,
+                  target_prelude_igamma_h, target_prelude_erfcx_h});
+  return target == Target::Kind::Cuda ? cuda : cpu;
+}
+
+}  // namespace
+
+std::string prelude_for(Target::Kind target, std::string_view source) {
+  const std::vector<Piece>& all = pieces(target);
+  std::vector<bool> taken(all.size());
+  std::set<std::string, std::less<>> mentioned = identifiers(source);
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (size_t p = 0; p < all.size(); ++p) {
+      const auto is_mentioned = [&](const std::string& word) { return mentioned.contains(word); };
+      if (taken[p] || !std::ranges::all_of(all[p].words, is_mentioned)) continue;
+      taken[p] = grown = true;
+      mentioned.insert(all[p].mentions.begin(), all[p].mentions.end());
+    }
+  }
+  std::string text;
+  for (size_t p = 0; p < all.size(); ++p) {
+    if (!taken[p]) continue;
+    text += all[p].text;
+    if (!text.ends_with("\n\n")) text += "\n";
+  }
+  return text;
+}
+
+std::string reserved_text(Target::Kind target) {
+  std::string text = all_spellings(target);
+  for (const Piece& piece : pieces(target)) text += piece.words[0] + "\n";
+  return text;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,193 @@
+#include "codegen/target/spellings.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace ingot::codegen {
+namespace {
+
+using ir::DType;
+using ir::Op;
+
+constexpr std::string_view kNone;
+
+struct Row {
+  Op op = Op::Load;
+  std::string_view floating, wide, narrow, boolean;
+};
+
+constexpr int kFirst = static_cast<int>(Op::Call) + 1;
+constexpr int kPrimitives = 0
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) +1
+#include "ir/ops.def"
+#undef INGOT_OP
+    ;
+using Table = std::array<Row, kPrimitives>;
+
+constexpr Table table_of(std::initializer_list<Row> rows) {
+  Table table;
+  for (const Row& row : rows) table[static_cast<size_t>(static_cast<int>(row.op) - kFirst)] = row;
+  return table;
+}
+
+#define INGOT_SPELL(id, floating, wide, narrow, boolean) {Op::id, floating, wide, narrow, boolean},
+constexpr Table kCuda = table_of({
+#include "codegen/target/spellings_cuda.def"
+});
+constexpr Table kCpu = table_of({
+#include "codegen/target/spellings_cpu.def"
+});
+#undef INGOT_SPELL
+
+/// Whether the table has all that an op of these categories and this rule needs.
+constexpr bool complete(const Table& table) {
+  using namespace ir::accepted;
+  struct Need {
+    Op op;
+    ir::Rule rule;
+    ir::Accepts accepts;
+  };
+  constexpr Need needs[] = {
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) {Op::id, ir::Rule::rule, accepts},
+#include "ir/ops.def"
+#undef INGOT_OP
+  };
+  for (const Need& need : needs) {
+    const Row& row = table[static_cast<size_t>(static_cast<int>(need.op) - kFirst)];
+    const bool cast_to_float = need.rule == ir::Rule::Float, cast_to_bool = need.rule == ir::Rule::Logical;
+    if (row.op != need.op) return false;
+    if (need.accepts.floating && !cast_to_bool && row.floating.empty()) return false;
+    if (need.accepts.integral && !cast_to_float && !cast_to_bool && (row.wide.empty() || row.narrow.empty()))
+      return false;
+    if (need.accepts.boolean && !cast_to_float && row.boolean.empty()) return false;
+  }
+  return true;
+}
+static_assert(complete(kCuda), "codegen/target/spellings_cuda.def lacks a row, or a column of one");
+static_assert(complete(kCpu), "codegen/target/spellings_cpu.def lacks a row, or a column of one");
+
+/// The columns, as which they are told apart.
+enum class Column : uint8_t { Floating, Wide, Narrow, Boolean };
+constexpr int kColumns = 4;
+
+Column column_of(DType work) {
+  switch (work) {
+    case DType::Bool:
+      return Column::Boolean;
+    case DType::U8:
+    case DType::I8:
+    case DType::I16:
+    case DType::U16:
+      return Column::Narrow;
+    case DType::I32:
+    case DType::I64:
+    case DType::U32:
+    case DType::U64:
+      return Column::Wide;
+    default:
+      return Column::Floating;
+  }
+}
+
+std::string_view pattern_of(const Row& row, Column column) {
+  return std::array{row.floating, row.wide, row.narrow, row.boolean}[static_cast<size_t>(column)];
+}
+
+using Parsed = std::vector<std::array<Spelling, kColumns>>;
+
+Parsed parse(const Table& table) {
+  Parsed parsed;
+  for (const Row& row : table)
+    parsed.push_back({Spelling(row.floating), Spelling(row.wide), Spelling(row.narrow), Spelling(row.boolean)});
+  return parsed;
+}
+
+Text fill(const Spelling& spelling, DType work, std::span<const Text> operands) {
+  return spelling.fill(operands, type_name(work), work == DType::F64 ? "" : "f");
+}
+
+}  // namespace
+
+std::string_view type_name(DType dtype) {
+  switch (dtype) {
+    case DType::Bool:
+      return "bool";
+    case DType::U8:
+      return "uint8";
+    case DType::I8:
+      return "int8";
+    case DType::I16:
+      return "int16";
+    case DType::I32:
+      return "int";
+    case DType::I64:
+      return "int64";
+    case DType::U16:
+      return "uint16";
+    case DType::U32:
+      return "uint32";
+    case DType::U64:
+      return "uint64";
+    case DType::F8E4M3FN:
+      return "float8_e4m3fn";
+    case DType::F8E5M2:
+      return "float8_e5m2";
+    case DType::F8E4M3FNUZ:
+      return "float8_e4m3fnuz";
+    case DType::F8E5M2FNUZ:
+      return "float8_e5m2fnuz";
+    case DType::F16:
+      return "float16";
+    case DType::BF16:
+      return "bfloat16";
+    case DType::F32:
+      return "float";
+    case DType::F64:
+      return "double";
+  }
+  throw_internal("a dtype without a name in generated source");
+}
+
+Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operands) {
+  static const std::array<Parsed, 2> tables = {parse(kCuda), parse(kCpu)};
+  const Parsed& table = tables[target == Target::Kind::Cuda ? 0 : 1];
+  const auto index = static_cast<size_t>(static_cast<int>(op) - kFirst);
+  const Column column = column_of(work);
+  // Unsigned products wrap by themselves; those of 16 bits would be made in int.
+  static const Spelling unsigned_product("T(uint32(a) * b)"), wide_product("a * b");
+  if (op == Op::Mul && ir::is_wide_unsigned(work)) {
+    return fill(work == DType::U16 ? unsigned_product : wide_product, work, operands);
+  }
+  if (!ir::is_primitive(op) || pattern_of((target == Target::Kind::Cuda ? kCuda : kCpu)[index], column).empty())
+    throw_internal("no spelling of " + std::string(ir::id_of(op)) + " for " + std::string(ir::name_of(work)));
+  return fill(table[index][static_cast<size_t>(column)], work, operands);
+}
+
+Text spell_cast(Target::Kind target, DType from, DType to, const Text& value) {
+  static const Spelling as_bool("a != 0"), plain("T(a)"), wrapped("T(int64(a))"), wrapped64("to_uint64(a)");
+  const std::array operand = {value};
+  if (to == DType::Bool) return as_bool.fill(operand);
+  // Negative floats wrap: as c10 converts them to uint8, and as processors do where C++ leaves it open.
+  const bool wraps = to == DType::U8 || (target == Target::Kind::Cpu && ir::is_wide_unsigned(to));
+  if (wraps && ir::is_floating(from)) return (to == DType::U64 ? wrapped64 : wrapped).fill(operand, type_name(to));
+  return plain.fill(operand, type_name(to));
+}
+
+std::string all_spellings(Target::Kind target) {
+  std::string text;
+  const auto append = [&](const Row& row) {
+    for (const std::string_view pattern : {row.floating, row.wide, row.narrow, row.boolean}) {
+      if (pattern.empty()) continue;
+      for (const std::string_view suffix : {"f", ""}) {
+        const std::array<Text, 3> none;
+        text += Spelling(pattern).fill(none, "", suffix).text + "\n";
+      }
+    }
+  };
+  std::ranges::for_each(target == Target::Kind::Cuda ? kCuda : kCpu, append);
+  return text;
+}
+
+}  // namespace ingot::codegen

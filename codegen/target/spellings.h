@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "codegen/kernel/plan.h"
+#include "codegen/print/body_printer.h"
+#include "ir/op.h"
+
+// How each target spells types, primitives and casts: the tables spellings_cuda.def and spellings_cpu.def, read once.
+
+namespace ingot::codegen {
+
+/// The name of an element type: "float", "float16", "int64", … the same on both targets.
+std::string_view type_name(ir::DType dtype);
+
+/// The primitive's text with the work done in `work` (of its operands, which have been cast to it); `work` is not one
+/// of the 16-bit floats.
+Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
+
+/// `value` of type `from` in type `to`; neither is one of the 16-bit floats unless the other is float32.
+Text spell_cast(Target::Kind target, ir::DType from, ir::DType to, const Text& value);
+
+/// All patterns of a target, for the names that they mention.
+std::string all_spellings(Target::Kind target);
+
+}  // namespace ingot::codegen

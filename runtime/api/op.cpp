@@ -1,0 +1,74 @@
+#include "runtime/api/op.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "base/error.h"
+#include "runtime/api/op_state.h"
+#include "runtime/cache/hold_forks.h"
+
+namespace ingot {
+
+namespace {
+
+std::shared_ptr<const frontend::Definition> define_text(std::string text, const OpOptions& options) {
+  const runtime::HoldForks held;
+  return frontend::define(std::make_shared<const Source>(options.source_name, std::move(text)), options.name);
+}
+
+}  // namespace
+
+Op::Op(std::string text, OpOptions options) : Op(define_text(std::move(text), options), options) {}
+
+Op::Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options)
+    : state_(std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime())) {}
+
+at::Tensor Op::call_one(std::span<const Argument> arguments) const {
+  Results results;
+  state_->call(arguments, results);
+  if (results.size() != 1)
+    throw_author(Span{}, fmt::format("{}: the op returns {} tensors, and this call takes one", name(), results.size()),
+                 "use Op::call, which gives all of them");
+  return std::move(results[0]);
+}
+
+std::vector<at::Tensor> Op::call(std::span<const Argument> arguments) const {
+  Results results;
+  state_->call(arguments, results);
+  return {std::make_move_iterator(results.begin()), std::make_move_iterator(results.end())};
+}
+
+void Op::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> results) const {
+  state_->call_out(arguments, results);
+}
+
+void Op::prepare(std::span<const Argument> arguments) const { state_->prepare(arguments); }
+
+std::string Op::emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const {
+  return state_->emit(stage, arguments, target);
+}
+
+const std::string& Op::name() const { return state_->definition().name(); }
+std::span<const frontend::Parameter> Op::parameters() const { return state_->definition().parameters(); }
+std::string_view Op::text() const { return state_->definition().text(); }
+
+void prepare(std::span<const PlannedCall> calls) {
+  std::exception_ptr failure;
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  const runtime::HoldForks held;
+  runtime::LaunchBatch batch(runtime::default_runtime().launches);
+  for (const PlannedCall& call : calls) attempt([&] { call.op.state().prepare(call.arguments, batch); });
+  attempt([&] { batch.compile(); });
+  // What else a first call does; kernels of a GPU are still to be compiled, too.
+  for (const PlannedCall& call : calls) attempt([&] { call.op.prepare(call.arguments); });
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace ingot

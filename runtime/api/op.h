@@ -1,0 +1,97 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/cpp_api.h"
+#include "runtime/api/argument.h"
+
+namespace ingot {
+
+class OpState;
+
+using frontend::Numerics;
+
+struct OpOptions {
+  std::string name;                    ///< which def of the text is the op; empty: the last
+  std::string source_name = "<text>";  ///< for messages: the file's name
+  Numerics numerics = Numerics::Default;
+  bool debug = false;  ///< checks gathered indices on the GPU and synchronises after each launch
+};
+
+/// The stages of `ingot emit`, in the order of the data.
+enum class Stage : uint8_t { Ast, Ir, Plan, Source, Ptx };
+
+/// For which machine `Op::emit` shows a stage.
+struct EmitTarget {
+  enum class Device : uint8_t { OfArguments, Cpu, Cuda } device = Device::OfArguments;
+  int architecture = 0;  ///< CUDA: 90 for sm_90; 0 for the current device's, or 90 without one
+};
+
+/// What the process has done so far; every count only grows. For tests and for the curious.
+struct Counters {
+  uint64_t lowerings, plans, compiles, disk_hits, launches, allocations, loads;
+};
+Counters counters();
+
+/// An op that can be called on tensors. Made from text or from a C++ function on ingot::Value; cheap to copy; safe from
+/// several threads. The first call for new dtypes, ranks or layouts compiles; new sizes and scalars compile nothing.
+///
+/// Results: as many as the op returns, on the arguments' device, with eager PyTorch's dtypes, shapes and strides.
+/// Errors: ingot::Error for the op's text, its arguments (wrong number or kind, shapes that do not broadcast, devices
+/// that differ, tensors that require grad under grad mode, …) and the environment.
+class Op {
+ public:
+  explicit Op(std::string text, OpOptions options = {});
+  explicit Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options = {});
+  template <typename F>
+    requires(!std::convertible_to<F, std::string> && !std::convertible_to<F, OpOptions>)
+  Op(std::string name, F function, OpOptions options = {})
+      : Op(define(std::move(name), std::move(function)), std::move(options)) {}
+
+  /// The one result; an op that returns several has `call`.
+  template <typename... Args>
+    requires(sizeof...(Args) > 0)
+  at::Tensor operator()(Args&&... args) const {
+    const Argument list[] = {Argument(args)...};  // as lvalues: temporaries live as long as the call
+    return call_one(list);
+  }
+  at::Tensor call_one(std::span<const Argument> arguments) const;
+  std::vector<at::Tensor> call(std::span<const Argument> arguments) const;
+  /// Writes into `results` (exact shape, dtype and device).
+  void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> results) const;
+
+  /// Compiles and loads what a call with these arguments would need, and launches nothing.
+  void prepare(std::span<const Argument> arguments) const;
+
+  /// The text of a stage for these arguments, whose data is never read: meta tensors will do, and CPU tensors stand in
+  /// for CUDA ones where there is no GPU. Absent pointers count as aligned.
+  std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target = {}) const;
+
+  const std::string& name() const;
+  std::span<const frontend::Parameter> parameters() const;
+  std::string_view text() const;
+
+  /// What is behind the handle, for the doors that are built on it (runtime/api/op_state.h).
+  const OpState& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const OpState> state_;
+};
+
+/// A call to come.
+struct PlannedCall {
+  Op op;
+  std::span<const Argument> arguments;
+};
+
+/// As Op::prepare, of many calls at once. Kernels of the CPU are compiled some dozens to a file and several files at a
+/// time: each costs a tenth of what it would alone. All that can be prepared is, whatever fails.
+/// Errors: those of Op::prepare, the first.
+void prepare(std::span<const PlannedCall> calls);
+
+}  // namespace ingot

@@ -1,0 +1,165 @@
+#include "runtime/api/op_state.h"
+
+#include "base/error.h"
+#include "runtime/cache/hold_forks.h"
+#include "runtime/call/refusals.h"
+
+namespace ingot {
+
+namespace {
+
+using runtime::Facts;
+using runtime::Purpose;
+
+/// How many sets of facts an op remembers; past them a new shape is worked out at each of its calls.
+constexpr size_t kMaxBoundCalls = 4096;
+
+/// What was written into a parameter is not returned.
+void keep_returned(const runtime::BoundCall& call, Results& results) {
+  size_t kept = 0;
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (call.results[r].destination.kind == runtime::Destination::Kind::Parameter) continue;
+    if (kept != r) results[kept] = std::move(results[r]);
+    ++kept;
+  }
+  results.resize(kept);
+}
+
+bool launches_anything(const runtime::Resolved& resolved) {
+  return std::ranges::any_of(resolved.geometries, [](const auto& geometry) { return geometry.numel > 0; });
+}
+
+}  // namespace
+
+OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime)
+    : definition_(std::move(definition)),
+      options_(std::move(options)),
+      runtime_(runtime),
+      programs_(definition_, options_.numerics, options_.source_name, runtime),
+      bound_(kMaxBoundCalls) {}
+
+codegen::Options OpState::codegen_options(bool on_cuda) const {
+  // The host's kernels always check indices: a wrong one would be a wild read of the process's own memory.
+  return {.check_indices = options_.debug || !on_cuda, .fast_math = options_.numerics == Numerics::Fast};
+}
+
+runtime::Watched OpState::watched() const {
+  return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire)};
+}
+
+void OpState::watch(const runtime::Watched& more) const {
+  watched_values_.fetch_or(more.values, std::memory_order_release);
+  watched_written_.fetch_or(more.written, std::memory_order_release);
+}
+
+OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
+                             Facts& facts) const {
+  const runtime::Watched known = watched();
+  runtime::gather(*definition_, arguments, outs, known, Purpose::Call, facts);
+  if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
+
+  const runtime::HoldForks held;
+  const std::shared_ptr<const runtime::BoundCall> call = bind(program(arguments, outs, known, facts), facts);
+  if (const runtime::BoundCall* kept = bound_.insert(facts.words, call)) return {kept, nullptr};
+  return {call.get(), call};
+}
+
+std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argument> arguments,
+                                                         std::span<const at::Tensor> outs,
+                                                         const runtime::Watched& known, Facts& facts) const {
+  const runtime::Programs::Found found = programs_.find(facts);
+  if (!known.covers(found.watched)) {
+    // The facts as they were written lack something on which this call depends.
+    watch(found.watched);
+    facts = {};
+    runtime::gather(*definition_, arguments, outs, watched(), Purpose::Call, facts);
+  }
+  check_thread(*found.program, facts);
+  return found.program;
+}
+
+void OpState::check_thread(const runtime::Program& program, const Facts& facts) const {
+  const std::string& autocast = program.thread_dependence.autocast;
+  if (facts.autocast && !autocast.empty()) runtime::refuse_autocast(*definition_, facts.device, autocast);
+}
+
+std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
+                                                        const Facts& facts) const {
+  const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
+  std::shared_ptr<const runtime::Launch> launch;
+  if (launches_anything(resolved)) launch = runtime_.launches.get(request(program, resolved, facts));
+  return std::make_shared<const runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
+}
+
+runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Program>& program,
+                                        const runtime::Resolved& resolved, const Facts& facts) const {
+  const bool on_cuda = facts.device.is_cuda();
+  codegen::Target target;
+  if (on_cuda) target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index())};
+  return {.program = *program,
+          .layouts = resolved.layouts,
+          .target = target,
+          .options = codegen_options(on_cuda),
+          .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
+          .graph = [&] { return program->graph ? program->graph : programs_.graph(facts); },
+          .author_text = definition_->text()};
+}
+
+std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arguments,
+                                                   std::vector<Argument>& leaves) const {
+  if (std::ranges::none_of(arguments, &Argument::is_structured)) return nullptr;
+  if (arguments.size() > definition_->parameters().size()) runtime::refuse_count(*definition_, arguments.size());
+  std::vector<frontend::Structure> structures;
+  std::string key;
+  for (const Argument& argument : arguments) key += structures.emplace_back(argument.structure(leaves)).text() + "\n";
+  // What is left out at the end is a leaf as well.
+  leaves.resize(leaves.size() + definition_->parameters().size() - arguments.size());
+
+  const runtime::HoldForks held;
+  const std::lock_guard lock(structured_mutex_);
+  std::shared_ptr<const OpState>& op = structured_[key];
+  if (!op)
+    op = std::make_shared<const OpState>(frontend::structured(definition_, std::move(structures)), options_, runtime_);
+  return op;
+}
+
+ir::Returns OpState::call(std::span<const Argument> arguments, Results& results) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->call(leaves, results);
+  Facts facts;
+  const Found found = find(arguments, {}, facts);
+  runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
+  keep_returned(*found.call, results);
+  return found.call->program->returns;
+}
+
+void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs);
+  if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
+  Facts facts;
+  const Found found = find(arguments, outs, facts);
+  Results written;
+  runtime::run(*found.call, facts, written, options_.debug, runtime_.tally);
+}
+
+void OpState::prepare(std::span<const Argument> arguments) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->prepare(leaves);
+  Facts facts;
+  find(arguments, {}, facts);
+}
+
+void OpState::prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->prepare(leaves, batch);
+  const runtime::HoldForks held;
+  Facts facts;
+  const runtime::Watched known = watched();
+  runtime::gather(*definition_, arguments, {}, known, Purpose::Call, facts);
+  const std::shared_ptr<const runtime::Program> found = program(arguments, {}, known, facts);
+  const runtime::Resolved resolved = runtime::resolve(*found, facts, codegen_options(facts.device.is_cuda()));
+  if (launches_anything(resolved)) batch.add(request(found, resolved, facts));
+}
+
+}  // namespace ingot

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <c10/util/SmallVector.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/api/op.h"
+#include "runtime/api/runtime.h"
+#include "runtime/cache/table.h"
+#include "runtime/call/bound_call.h"
+#include "runtime/call/facts.h"
+#include "runtime/records/program_cache.h"
+
+// What stands behind an Op. A call goes through at most three levels, each slower by a thousand times and asked only
+// where the one before it does not know the answer:
+//
+//   facts of the arguments → BoundCall     a lock-free table: hash some words, allocate, patch, launch
+//   signature and statics → Program        host arithmetic for a new shape
+//   program and layout → Launch            generate, compile, load
+
+namespace ingot {
+
+/// The results of a call, without a heap allocation for the usual few.
+using Results = runtime::Written;
+
+class OpState {
+ public:
+  OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime);
+
+  /// Calls the op, appends what it returns and tells how it returns that. Borrows the arguments' tensors and touches no
+  /// reference count of theirs.
+  ir::Returns call(std::span<const Argument> arguments, Results& results) const;
+  void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const;
+  void prepare(std::span<const Argument> arguments) const;
+  /// Adds the kernels of such a call to the batch.
+  void prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const;
+  std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
+
+  /// The graph that kernels for these arguments are made of (simplified, calls dissolved).
+  ir::Graph graph(std::span<const Argument> arguments) const;
+
+  const frontend::Definition& definition() const { return *definition_; }
+  const OpOptions& options() const { return options_; }
+
+ private:
+  /// A bound call and, where the table has no room for it, its owner.
+  struct Found {
+    const runtime::BoundCall* call;
+    std::shared_ptr<const runtime::BoundCall> owner;
+  };
+  runtime::Watched watched() const;
+  void watch(const runtime::Watched& more) const;
+  /// Writes the facts and finds, or makes, the call for them.
+  Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Facts& facts) const;
+  /// The program for the facts, which are written anew where `known` lacks what it watches.
+  std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
+                                                  const runtime::Watched& known, runtime::Facts& facts) const;
+  std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
+                                                 const runtime::Facts& facts) const;
+  /// Refuses a call whose meaning the thread's state would change.
+  void check_thread(const runtime::Program& program, const runtime::Facts& facts) const;
+  /// Which kernels the call needs; borrows all three.
+  runtime::LaunchRequest request(const std::shared_ptr<const runtime::Program>& program,
+                                 const runtime::Resolved& resolved, const runtime::Facts& facts) const;
+  codegen::Options codegen_options(bool on_cuda) const;
+
+  /// The op for arguments that are made up of several, of which it takes the leaves; null where none is.
+  std::shared_ptr<const OpState> structured(std::span<const Argument> arguments, std::vector<Argument>& leaves) const;
+
+  std::shared_ptr<const frontend::Definition> definition_;
+  OpOptions options_;
+  runtime::Runtime& runtime_;
+  mutable runtime::Programs programs_;
+  mutable runtime::Table<runtime::BoundCall> bound_;
+  /// What the op's programs have asked to be watched so far.
+  mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
+  mutable std::mutex structured_mutex_;
+  mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;  ///< by the structures' texts
+};
+
+}  // namespace ingot

@@ -1,0 +1,84 @@
+#include "runtime/api/runtime.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/api/op.h"
+
+namespace ingot {
+
+namespace runtime {
+
+namespace {
+
+/// The GNU build id of the object that holds `address`, in hexadecimal; empty where the linker wrote none.
+struct BuildIdSearch {
+  uintptr_t address;
+  std::string id;
+};
+
+int visit_object(dl_phdr_info* info, size_t, void* data) {
+  auto& search = *static_cast<BuildIdSearch*>(data);
+  bool holds = false;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+    holds |= header.p_type == PT_LOAD && search.address >= begin && search.address < begin + header.p_memsz;
+  }
+  if (!holds) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE) continue;
+    const auto* at = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
+    const char* end = at + header.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof(note));
+      const char* name = at + sizeof(note);
+      const char* description = name + (note.n_namesz + 3) / 4 * 4;
+      if (note.n_type == NT_GNU_BUILD_ID && std::string_view(name, note.n_namesz) == std::string_view("GNU", 4))
+        for (uint32_t b = 0; b < note.n_descsz; ++b)
+          search.id += fmt::format("{:02x}", static_cast<unsigned char>(description[b]));
+      at = description + (note.n_descsz + 3) / 4 * 4;
+    }
+  }
+  return 1;
+}
+
+std::string find_build_identity() {
+  BuildIdSearch search{reinterpret_cast<uintptr_t>(&find_build_identity), {}};
+  dl_iterate_phdr(visit_object, &search);
+  if (!search.id.empty()) return search.id;
+  Dl_info self{};
+  dladdr(reinterpret_cast<const void*>(&find_build_identity), &self);
+  std::error_code failed;
+  const auto written = std::filesystem::last_write_time(self.dli_fname, failed).time_since_epoch().count();
+  return fmt::format("{}-{}", std::filesystem::file_size(self.dli_fname, failed), written);
+}
+
+}  // namespace
+
+const std::string& build_identity() {
+  static const std::string identity = find_build_identity();
+  return identity;
+}
+
+Runtime& default_runtime() {
+  static Runtime& runtime = *new Runtime;
+  return runtime;
+}
+
+}  // namespace runtime
+
+Counters counters() {
+  const runtime::Tally& tally = runtime::default_runtime().tally;
+  return {tally.lowerings, tally.plans,       tally.compiles, tally.disk_hits,
+          tally.launches,  tally.allocations, tally.loads};
+}
+
+}  // namespace ingot

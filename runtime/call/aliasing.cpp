@@ -1,0 +1,44 @@
+#include "runtime/call/aliasing.h"
+
+#include <ATen/MemoryOverlap.h>
+
+#include <numeric>
+
+namespace ingot::runtime {
+
+namespace {
+
+/// The bytes from the first to behind the last element; strides of PyTorch's tensors are not negative.
+int64_t extent_of(const at::Tensor& tensor) {
+  int64_t last = 0;
+  for (int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
+  return (last + 1) * static_cast<int64_t>(tensor.element_size());
+}
+
+int64_t stride_divisor(const at::Tensor& tensor) {
+  int64_t divisor = 0;
+  for (int64_t d = 0; d < tensor.dim(); ++d)
+    if (tensor.size(d) > 1) divisor = std::gcd(divisor, tensor.stride(d));
+  return divisor * static_cast<int64_t>(tensor.element_size());
+}
+
+}  // namespace
+
+Overlap overlap_of(const at::Tensor& a, const at::Tensor& b) {
+  if (a.numel() == 0 || b.numel() == 0 || a.is_meta() || b.is_meta()) return Overlap::None;
+  const auto at_a = reinterpret_cast<intptr_t>(a.const_data_ptr());
+  const auto at_b = reinterpret_cast<intptr_t>(b.const_data_ptr());
+  if (at_a + extent_of(a) <= at_b || at_b + extent_of(b) <= at_a) return Overlap::None;
+  if (at_a == at_b && a.sizes() == b.sizes() && a.strides() == b.strides() && a.element_size() == b.element_size())
+    return Overlap::Identical;
+  const int64_t divisor = std::gcd(stride_divisor(a), stride_divisor(b));
+  if (divisor == 0) return Overlap::Partial;
+  const int64_t ahead = ((at_b - at_a) % divisor + divisor) % divisor;
+  const bool apart =
+      ahead >= static_cast<int64_t>(a.element_size()) && divisor - ahead >= static_cast<int64_t>(b.element_size());
+  return apart ? Overlap::None : Overlap::Partial;
+}
+
+bool overlaps_itself(const at::Tensor& tensor) { return at::has_internal_overlap(tensor) == at::MemOverlap::Yes; }
+
+}  // namespace ingot::runtime

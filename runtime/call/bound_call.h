@@ -1,0 +1,99 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "codegen/kernel/plan.h"
+#include "codegen/shape/layout.h"
+#include "runtime/call/destinations.h"
+#include "runtime/call/facts.h"
+#include "runtime/records/kernel_cache.h"
+#include "runtime/records/program.h"
+
+// A call with everything worked out but what changes while its facts stay the same: the addresses and the numbers. To
+// run it is to allocate the results, patch a copy of the packed arguments, and launch.
+
+namespace ingot::runtime {
+
+/// One kernel's launch, packed.
+struct BoundKernel {
+  struct Pointer {
+    uint32_t at;      ///< where in the packed bytes
+    uint32_t tensor;  ///< the parameter or the result
+    bool of_result;
+    int64_t shift;  ///< bytes from the tensor's first element
+  };
+  struct Number {
+    uint32_t at;
+    uint32_t slot;  ///< of BoundCall::numbers
+    ir::DType dtype;
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  const Kernel* kernel = nullptr;
+  uint32_t outline = 0;  ///< which of the program's kernels it is
+  int64_t numel = 0;
+  uint32_t grid = 1;              ///< CUDA
+  int64_t grain = 1;              ///< CPU: the fewest elements worth a thread
+  std::vector<std::byte> bytes;   ///< the arguments' values, those that change left blank
+  std::vector<uint32_t> offsets;  ///< where each argument's value is
+  std::vector<Pointer> pointers;
+  std::vector<Number> numbers;
+  uint32_t status = kNone;  ///< where the address of the status goes
+};
+
+struct BoundCall {
+  struct Result {
+    Destination destination;
+    c10::ScalarType dtype;
+    std::vector<int64_t> sizes, strides;  ///< of its memory, where that is new
+    bool is_partial = false;              ///< elements of no part stay as they were
+  };
+  std::vector<Result> results;
+  std::vector<BoundKernel> kernels;  ///< without those of empty domains
+  /// What is computed from the numbers of every call; sizes stand in it as constants.
+  ir::HostPool numbers;
+  /// Conditions on numbers, whose ids are of `numbers`.
+  std::vector<Program::Check> checks;
+
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const Launch> launch;  ///< null where there is nothing to launch
+};
+
+/// What the facts of a call come to, before any kernel is asked for.
+struct Resolved {
+  std::vector<ir::HostValue> host;  ///< the slots of program.host
+  std::vector<ir::Extents> params, results;
+  std::vector<Destination> destinations;  ///< one for each result
+  std::vector<codegen::KernelGeometry> geometries;
+  std::vector<codegen::KernelLayout> layouts;  ///< one for each kernel of the outline
+};
+
+/// Checks the conditions and works out shapes, strides and layouts. Errors: Error(Author) with the condition's place,
+/// and for tensors that cannot take a result.
+Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options);
+
+/// Packs the kernels' arguments.
+BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved);
+
+struct Tally;
+
+/// What kernels write: a tensor for each result, new or the caller's.
+using Written = c10::SmallVector<at::Tensor, 4>;
+
+/// Runs the call and fills `written`. With `debug` it waits for the kernels and reports indices out of range on the GPU
+/// too. The versions of the caller's tensors have grown wherever their memory may be other than it was, also after an
+/// error.
+void run(const BoundCall& call, const Facts& facts, Written& written, bool debug, Tally& tally);
+
+/// Throws the error of a condition, or of Python's arithmetic, that fails.
+[[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);
+[[noreturn]] void throw_no_view(const Program& program, const Program::RequiredView& view);
+[[noreturn]] void throw_arithmetic(const Program& program, const std::string& words);
+
+}  // namespace ingot::runtime

@@ -1,0 +1,33 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "frontend/frontend.h"
+#include "runtime/call/bound_call.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+[[noreturn]] void throw_at(const Program& program, const std::string& place, const std::string& message) {
+  const std::string where = place.empty() ? fmt::format("in `{}`", program.name) : place;
+  throw Error(Fault::Author, message, fmt::format("error: {}\n{}", message, where));
+}
+
+}  // namespace
+
+void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b) {
+  throw_at(program, check.place, ir::message_of(check.condition, a, b));
+}
+
+void throw_no_view(const Program& program, const Program::RequiredView& view) {
+  throw_at(program, view.place,
+           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+           "contiguous subspaces): use reshape(...)");
+}
+
+void throw_arithmetic(const Program& program, const std::string& words) {
+  throw_author(Span{}, fmt::format("{}: {}", program.name, words),
+               "the op computes this number from its arguments' sizes and numbers, as Python would");
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,192 @@
+#include "runtime/call/destinations.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/call/aliasing.h"
+#include "runtime/call/dtypes.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+using ArgumentKind = frontend::ArgumentFact::Kind;
+using UseKind = codegen::AccessUse::Kind;
+
+std::string shape_text(std::span<const int64_t> sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+
+[[noreturn]] void refuse(const Program& program, std::string message, std::string hint) {
+  throw_author(Span{}, fmt::format("{}: {}", program.name, message), std::move(hint));
+}
+
+std::string name_of(const Destination& destination, const Facts& facts) {
+  return destination.kind == Destination::Kind::Out ? out_name(facts.outs, destination.index)
+                                                    : parameter_name(facts, destination.index);
+}
+
+bool is_read(const codegen::AccessUse& use, size_t param) {
+  return (use.kind == UseKind::Load || use.kind == UseKind::Gather) && use.tensor == param;
+}
+
+bool is_read(const Program& program, size_t param) {
+  return std::ranges::any_of(program.outline.kernels, [&](const codegen::KernelOutline& kernel) {
+    return std::ranges::any_of(kernel.accesses, [&](const auto& use) { return is_read(use, param); });
+  });
+}
+
+/// An out is never resized or cast, as PyTorch's own would be. That a mutated parameter fits is lowering's to see to.
+void check_fit(const Program& program, const Facts& facts, const Destination& destination,
+               const Program::Result& result, const ir::Extents& extents) {
+  const at::Tensor& tensor = *destination.tensor(facts);
+  const std::string name = name_of(destination, facts);
+  if (destination.kind == Destination::Kind::Parameter && !std::ranges::equal(tensor.sizes(), extents.sizes))
+    throw_internal(fmt::format("{}: {} takes a result of another shape", program.name, name));
+  if (tensor.scalar_type() != scalar_type(result.dtype))
+    refuse(program,
+           fmt::format("the result is {}, but {} is {}", ir::name_of(result.dtype), name,
+                       ir::name_of(*dtype_of(tensor.scalar_type()))),
+           "give an out of exactly the result's dtype");
+  if (!std::ranges::equal(tensor.sizes(), extents.sizes))
+    refuse(program,
+           fmt::format("the result has shape {}, but {} has {}", shape_text(extents.sizes), name,
+                       shape_text(tensor.sizes())),
+           "give an out of exactly the result's shape; it is never resized");
+}
+
+/// What eager PyTorch's own check of written tensors says.
+void check_own_memory(const Program& program, const Facts& facts, const Destination& destination) {
+  if (!overlaps_itself(*destination.tensor(facts))) return;
+  refuse(
+      program,
+      fmt::format("unsupported operation: {} is written, and it is an expanded tensor: more than one of its elements "
+                  "refers to a single memory location",
+                  name_of(destination, facts)),
+      "pass a tensor of its own, such as .clone() gives");
+}
+
+/// An out may be an input, if exactly. What a mutated parameter shares with another argument has no value that does not
+/// depend on which of the op's steps comes first.
+void check_arguments_memory(const Program& program, const Facts& facts, const Destination& destination) {
+  const bool is_out = destination.kind == Destination::Kind::Out;
+  for (size_t p = 0; p < facts.actuals.size(); ++p) {
+    if (facts.actuals[p].kind != ArgumentKind::Tensor || (!is_out && p == destination.index)) continue;
+    const Overlap overlap = overlap_of(*destination.tensor(facts), *facts.actuals[p].tensor);
+    if (overlap == Overlap::None) continue;
+    if (is_out && overlap == Overlap::Partial)
+      refuse(program, fmt::format("{} overlaps {} in part", name_of(destination, facts), parameter_name(facts, p)),
+             "an out is a tensor of its own, or exactly an input that is read element by element");
+    if (!is_out && is_read(program, p))
+      refuse(program,
+             fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, facts),
+                         parameter_name(facts, p)),
+             fmt::format("what {0} holds would depend on the order of the op's steps: pass {0}.clone()",
+                         facts.definition->parameters()[p].name));
+  }
+}
+
+void check_each_others_memory(const Program& program, const Facts& facts, std::span<const Destination> destinations) {
+  for (size_t i = 0; i < destinations.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const at::Tensor *a = destinations[j].tensor(facts), *b = destinations[i].tensor(facts);
+      if (a == nullptr || b == nullptr || overlap_of(*a, *b) == Overlap::None) continue;
+      refuse(program,
+             fmt::format("{} and {} overlap", name_of(destinations[j], facts), name_of(destinations[i], facts)),
+             "each result needs memory of its own");
+    }
+  }
+}
+
+/// Whether every kernel that reads `param` reads only elements that the same thread of it stores into `result`. Parts
+/// do not overlap, so no other kernel, and no other thread, writes there.
+bool reads_in_place(const Program& program, std::span<const codegen::KernelGeometry> geometries, size_t param,
+                    size_t result) {
+  for (size_t k = 0; k < geometries.size(); ++k) {
+    const auto& uses = program.outline.kernels[k].accesses;
+    const auto& accesses = geometries[k].accesses;
+    const auto is_stored = [&](const codegen::AccessGeometry& load) {
+      for (size_t a = 0; a < uses.size(); ++a)
+        if (uses[a].kind == UseKind::Store && uses[a].tensor == result && accesses[a].offset == load.offset &&
+            accesses[a].strides == load.strides)
+          return true;
+      return false;
+    };
+    for (size_t a = 0; a < uses.size(); ++a)
+      if (is_read(uses[a], param) && (uses[a].kind == UseKind::Gather || !is_stored(accesses[a]))) return false;
+  }
+  return true;
+}
+
+/// Whether a call that fails may have written a part of its results by then.
+bool may_fail_midway(const Program& program) {
+  return std::ranges::any_of(program.outline.kernels, [](const codegen::KernelOutline& kernel) {
+    return std::ranges::count(kernel.accesses, UseKind::Gather, &codegen::AccessUse::kind) > 0 ||
+           !kernel.divisions.empty();
+  });
+}
+
+}  // namespace
+
+const at::Tensor* Destination::tensor(const Facts& facts) const {
+  if (kind == Kind::New) return nullptr;
+  return kind == Kind::Out ? &facts.outs[index] : facts.actuals[index].tensor;
+}
+
+std::vector<Destination> destinations_of(const Program& program, const Facts& facts) {
+  std::vector<Destination> destinations;
+  uint32_t returned = 0;
+  for (const Program::Result& result : program.results) {
+    if (result.mutates)
+      destinations.push_back({Destination::Kind::Parameter, *result.mutates});
+    else
+      destinations.push_back({facts.outs.empty() ? Destination::Kind::New : Destination::Kind::Out, returned++});
+  }
+  if (!facts.outs.empty() && facts.outs.size() != returned)
+    refuse(program,
+           fmt::format("the op returns {} tensor{}, and out gives {}", returned, returned == 1 ? "" : "s",
+                       facts.outs.size()),
+           "give one tensor for each result");
+  return destinations;
+}
+
+void check_destinations(const Program& program, const Facts& facts, std::span<const Destination> destinations,
+                        std::span<const ir::Extents> results) {
+  for (size_t r = 0; r < destinations.size(); ++r) {
+    const Destination& destination = destinations[r];
+    if (destination.kind == Destination::Kind::New) continue;
+    check_fit(program, facts, destination, program.results[r], results[r]);
+    check_own_memory(program, facts, destination);
+    check_arguments_memory(program, facts, destination);
+  }
+  check_each_others_memory(program, facts, destinations);
+}
+
+bool settle_in_place(const Program& program, const Facts& facts, std::span<const codegen::KernelGeometry> geometries,
+                     bool checks_indices, std::span<Destination> destinations) {
+  bool any_shared = false;
+  for (size_t r = 0; r < destinations.size(); ++r) {
+    Destination& destination = destinations[r];
+    const at::Tensor* tensor = destination.tensor(facts);
+    if (tensor == nullptr) continue;
+    bool shared = false;
+    for (size_t p = 0; p < facts.actuals.size(); ++p) {
+      if (facts.actuals[p].kind != ArgumentKind::Tensor || !is_read(program, p)) continue;
+      if (overlap_of(*tensor, *facts.actuals[p].tensor) == Overlap::None) continue;
+      shared = true;
+      if (reads_in_place(program, geometries, p, r)) continue;
+      if (destination.kind == Destination::Kind::Out)
+        refuse(program, fmt::format("out is also argument {}, which is read beyond the element that is written", p + 1),
+               "pass a tensor of its own as out");
+      destination.by_copy = true;
+    }
+    // Eager's indexing, or its division, fails before its result is written anywhere.
+    if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(program))
+      destination.by_copy = true;
+    any_shared |= shared && !destination.by_copy;
+  }
+  return any_shared;
+}
+
+}  // namespace ingot::runtime

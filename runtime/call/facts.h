@@ -1,0 +1,76 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "frontend/frontend.h"
+#include "runtime/api/argument.h"
+
+// What a call's arguments are, before anything is made of them. First comes the narrow test: a raw launch is silently
+// wrong on negative views, on tensors that require grad or carry tangents, under vmap, tracing and modes, so all of
+// these are refused. Then the facts are written down twice: as words, exact and cheap to hash, for the look-up that
+// every call makes, and as a frontend::Signature for lowering, which a new shape asks for.
+
+namespace ingot::runtime {
+
+/// An argument once its parameter's annotation has had its say.
+struct Actual {
+  frontend::ArgumentFact::Kind kind = frontend::ArgumentFact::Kind::None;
+  const at::Tensor* tensor = nullptr;  ///< of a Tensor and of a CpuScalar
+  ir::HostValue number{};              ///< of a Number and of a CpuScalar
+};
+
+/// The parameters (bits, the first 64) of which a key says more than what kind of argument they got. An op learns them
+/// from its programs.
+struct Watched {
+  uint64_t values = 0;   ///< numbers that were asked for, or take part in shapes
+  uint64_t written = 0;  ///< tensors that the op mutates: which other arguments lie in their memory matters
+
+  bool covers(const Watched& other) const { return !(other.values & ~values) && !(other.written & ~written); }
+};
+
+struct Facts {
+  const frontend::Definition* definition = nullptr;  ///< the op's, for messages
+  c10::SmallVector<Actual, 8> actuals;               ///< one for each parameter
+  std::span<const at::Tensor> outs;                  ///< what `out=` gave; empty where the results are new
+  c10::Device device{c10::DeviceType::CPU};
+  std::optional<c10::Device> default_device;  ///< where a mode lets factories make their tensors
+  bool autocast = false;                      ///< torch.autocast is on for the device
+  /// Two calls with equal words are one launch with other pointers and scalars: dtypes, ranks, sizes, strides,
+  /// alignment of the pointers up to 16, default dtype, devices, autocast, what is watched, how that which will be
+  /// written lies to the other arguments.
+  c10::SmallVector<uint64_t, 64> words;
+};
+
+/// What the facts are wanted for.
+enum class Purpose : uint8_t {
+  Call,
+  Show,  ///< a stage for `emit`: no data will be touched, so meta tensors and those that require grad will do
+};
+
+/// Checks the arguments and writes down the facts. Errors: Error(Author) for wrong number or kind of arguments and for
+/// everything beyond the narrow test.
+void gather(const frontend::Definition& definition, std::span<const Argument> arguments,
+            std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts);
+
+/// A parameter, an `out`, as messages call them: "`x`", "`out[1]`".
+std::string parameter_name(const Facts& facts, size_t index);
+std::string out_name(std::span<const at::Tensor> outs, size_t index);
+
+frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics);
+
+/// The sizes and numbers behind the symbols of lowering; borrows `facts`.
+frontend::Actuals actuals_of(const Facts& facts);
+
+/// "relu_add(x, y, bias: float)".
+std::string describe(const frontend::Definition& definition);
+
+/// The number in a 0-dim CPU tensor.
+ir::HostValue value_of(const at::Tensor& tensor);
+
+}  // namespace ingot::runtime

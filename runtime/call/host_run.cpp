@@ -1,0 +1,59 @@
+#include "runtime/call/host_run.h"
+
+#include <stdexcept>
+
+#include "ir/host/checked.h"
+#include "runtime/call/inline_buffer.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+ir::HostValue widened(ir::HostValue value, ir::HostKind kind) {
+  if (value.kind == kind) return value;
+  switch (kind) {
+    case ir::HostKind::Float:
+      return ir::HostValue::of(value.as_double());
+    case ir::HostKind::Int:
+      return ir::HostValue::of(value.as_int());
+    case ir::HostKind::Bool:
+      return value;
+  }
+  return value;
+}
+
+ir::HostValue compute(const ir::HostNode& node, const Facts& facts, std::span<const ir::HostValue> slots) {
+  switch (node.op) {
+    case ir::HostOp::Constant:
+      return node.value;
+    case ir::HostOp::Size:
+      return ir::HostValue::of(facts.actuals[node.a].tensor->size(node.b));
+    case ir::HostOp::Scalar:
+      return widened(facts.actuals[node.a].number, node.kind);
+    case ir::HostOp::Affine: {
+      int64_t sum = node.value.as_int();
+      for (size_t i = 0; i < node.args.size(); ++i)
+        sum = ir::checked_add(sum, ir::checked_mul(node.coefs[i], slots[node.args[i].index].as_int()));
+      return ir::HostValue::of(sum);
+    }
+    default: {
+      InlineBuffer<ir::HostValue, 4> operands(node.args.size());  // nested sums of minima, products, … are one node
+      for (size_t i = 0; i < node.args.size(); ++i) operands[i] = slots[node.args[i].index];
+      return widened(ir::apply(node.op, operands, node.b), node.kind);
+    }
+  }
+}
+
+}  // namespace
+
+size_t run_host(const ir::HostPool& pool, const Facts& facts, std::span<ir::HostValue> slots, std::string& failure) {
+  uint32_t i = 0;
+  try {
+    for (; i < pool.count(); ++i) slots[i] = compute(pool[{i}], facts, slots);
+  } catch (const std::domain_error& error) {
+    failure = error.what();
+  }
+  return i;
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "base/error.h"
+#include "runtime/call/bound_call.h"
+#include "runtime/call/dtypes.h"
+#include "runtime/call/scalar_bytes.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+using codegen::Argument;
+
+/// Nanoseconds·8, as LaunchInfo::weight counts: what a thread is worth waking for, about 8 µs.
+constexpr int64_t kWeightOfThread = 65536;
+
+/// The nodes of a program that change with a call's numbers, in a pool of their own.
+class Numbers {
+ public:
+  Numbers(const Program& program, const Resolved& resolved) : program_(program), resolved_(resolved) {}
+
+  ir::HostId take(ir::HostId id) {
+    if (const auto found = new_ids_.find(id); found != new_ids_.end()) return found->second;
+    ir::HostNode node = program_.host[id];
+    if (!node.per_call) {
+      node = {
+          .op = ir::HostOp::Constant, .kind = node.kind, .value = resolved_.host[id.index], .args = {}, .coefs = {}};
+    } else {
+      for (ir::HostId& arg : node.args) arg = take(arg);
+    }
+    const ir::HostId taken = pool.append(std::move(node));
+    new_ids_.emplace(id, taken);
+    return taken;
+  }
+
+  ir::HostPool pool;
+
+ private:
+  const Program& program_;
+  const Resolved& resolved_;
+  std::map<ir::HostId, ir::HostId> new_ids_;
+};
+
+class Packer {
+ public:
+  Packer(const Program& program, const Resolved& resolved, Numbers& numbers)
+      : program_(program), resolved_(resolved), numbers_(numbers) {}
+
+  BoundKernel pack(const Kernel& kernel, uint32_t index) {
+    const codegen::KernelOutline& outline = program_.outline.kernels[index];
+    const codegen::KernelGeometry& geometry = resolved_.geometries[index];
+    const codegen::LaunchInfo& info = kernel.info;
+    bound_ = {.kernel = &kernel,
+              .outline = index,
+              .numel = geometry.numel,
+              .bytes = {},
+              .offsets = {},
+              .pointers = {},
+              .numbers = {}};
+    const int64_t per_block = int64_t{info.block_threads} * info.elements_per_thread;
+    bound_.grid = static_cast<uint32_t>((geometry.numel + per_block - 1) / per_block);
+    bound_.grain = std::max<int64_t>(1, kWeightOfThread / std::max<uint32_t>(1, info.weight));
+    for (const Argument& argument : info.arguments) pack(argument, outline, geometry);
+    return std::move(bound_);
+  }
+
+ private:
+  /// Room for a value of that many bytes, aligned to them.
+  uint32_t reserve(size_t size) {
+    const size_t at = (bound_.bytes.size() + size - 1) / size * size;
+    bound_.bytes.resize(at + size);
+    bound_.offsets.push_back(static_cast<uint32_t>(at));
+    return static_cast<uint32_t>(at);
+  }
+
+  void pack_size(int64_t value, ir::DType dtype) {
+    const uint32_t at = reserve(static_cast<size_t>(ir::size_of(dtype)));
+    write_scalar(ir::HostValue::of(value), dtype, &bound_.bytes[at]);
+  }
+
+  void pack(const Argument& argument, const codegen::KernelOutline& outline, const codegen::KernelGeometry& geometry) {
+    switch (argument.kind) {
+      case Argument::Kind::Pointer: {
+        const codegen::AccessUse& use = outline.accesses[argument.a];
+        bound_.pointers.push_back({.at = reserve(sizeof(void*)),
+                                   .tensor = use.tensor,
+                                   .of_result = use.kind == codegen::AccessUse::Kind::Store,
+                                   .shift = geometry.accesses[argument.a].offset * ir::size_of(use.dtype)});
+        return;
+      }
+      case Argument::Kind::Extent:
+        return pack_size(geometry.extents[argument.b], argument.dtype);
+      case Argument::Kind::Numel:
+        return pack_size(geometry.numel, argument.dtype);
+      case Argument::Kind::Stride:
+        return pack_size(geometry.accesses[argument.a].strides[argument.b], argument.dtype);
+      case Argument::Kind::LeadStride:
+        return pack_size(geometry.accesses[argument.a].lead_strides[argument.b], argument.dtype);
+      case Argument::Kind::LeadExtent:
+        return pack_size(geometry.accesses[argument.a].lead_extents[argument.b], argument.dtype);
+      case Argument::Kind::Scalar:
+        return pack_scalar(outline.scalars[argument.a].value, argument.dtype);
+      case Argument::Kind::Status:
+        bound_.status = reserve(sizeof(void*));
+        return;
+    }
+    throw_internal("a kernel's argument of no kind");
+  }
+
+  void pack_scalar(ir::HostId value, ir::DType dtype) {
+    const uint32_t at = reserve(static_cast<size_t>(ir::size_of(dtype)));
+    if (program_.host[value].per_call)
+      bound_.numbers.push_back({.at = at, .slot = numbers_.take(value).index, .dtype = dtype});
+    else
+      write_scalar(resolved_.host[value.index], dtype, &bound_.bytes[at]);
+  }
+
+  const Program& program_;
+  const Resolved& resolved_;
+  Numbers& numbers_;
+  BoundKernel bound_;
+};
+
+/// Whether elements of the result are in none of its parts.
+bool is_partial(const Program& program, const Resolved& resolved, uint32_t result) {
+  int64_t stored = 0;
+  for (size_t k = 0; k < resolved.geometries.size(); ++k) {
+    const auto& parts = program.outline.kernels[k].parts;
+    stored +=
+        resolved.geometries[k].numel * std::ranges::count(parts, result, &codegen::KernelOutline::PartRef::result);
+  }
+  return stored < std::accumulate(resolved.results[result].sizes.begin(), resolved.results[result].sizes.end(),
+                                  int64_t{1}, std::multiplies<>{});
+}
+
+}  // namespace
+
+BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved) {
+  BoundCall call;
+  for (uint32_t r = 0; r < resolved.results.size(); ++r)
+    call.results.push_back({resolved.destinations[r], scalar_type(program->results[r].dtype), resolved.results[r].sizes,
+                            resolved.results[r].strides, is_partial(*program, resolved, r)});
+
+  Numbers numbers(*program, resolved);
+  for (const Program::Check& check : program->checks) {
+    const ir::HostId a = check.condition.a, b = check.condition.b;
+    if (!program->host[a].per_call && !program->host[b].per_call) continue;
+    Program::Check moved = check;
+    moved.condition.a = numbers.take(a);
+    moved.condition.b = numbers.take(b);
+    call.checks.push_back(std::move(moved));
+  }
+  if (launch) {
+    Packer packer(*program, resolved, numbers);
+    for (uint32_t k = 0; k < launch->kernels.size(); ++k)
+      if (resolved.geometries[k].numel > 0) call.kernels.push_back(packer.pack(launch->kernels[k], k));
+  }
+  call.numbers = std::move(numbers.pool);
+  call.program = std::move(program);
+  call.launch = std::move(launch);
+  return call;
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/call/bound_call.h"
+#include "runtime/call/host_run.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+using ArgumentKind = frontend::ArgumentFact::Kind;
+
+ir::Extents extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
+
+/// Whether no result has an element, so that nothing will be gathered.
+bool computes_nothing(const Program& program, std::span<const ir::HostValue> slots) {
+  return std::ranges::all_of(program.results, [&](const Program::Result& result) {
+    return std::ranges::any_of(result.shape, [&](ir::HostId size) { return slots[size.index].as_int() == 0; });
+  });
+}
+
+/// Computes the host program and checks what it may be used for. Where arithmetic fails, a condition that came before
+/// it is the better message.
+std::vector<ir::HostValue> checked_host(const Program& program, const Facts& facts) {
+  std::vector<ir::HostValue> slots(program.host.count());
+  std::string failure;
+  const size_t done = run_host(program.host, facts, slots, failure);
+  for (const Program::Check& check : program.checks) {
+    const ir::HostId a = check.condition.a, b = check.condition.b;
+    if (std::max(a.index, b.index) >= done || ir::holds(check.condition.kind, slots[a.index], slots[b.index])) continue;
+    const bool gathers = check.condition.kind == ir::Condition::Kind::NonEmpty;
+    if (!gathers || (failure.empty() && !computes_nothing(program, slots)))
+      throw_check(program, check, slots[a.index], slots[b.index]);
+  }
+  if (!failure.empty()) throw_arithmetic(program, failure);
+  return slots;
+}
+
+uintptr_t address_of(const at::Tensor& tensor) {
+  return tensor.device().is_meta() ? 0 : reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
+}
+
+/// New results begin where PyTorch's allocators begin, at a multiple of 64 bytes or more.
+std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const Facts& facts,
+                                    std::span<const Destination> destinations) {
+  std::vector<uintptr_t> addresses;
+  for (const codegen::AccessUse& use : kernel.accesses) {
+    const at::Tensor* tensor = nullptr;
+    if (use.kind == codegen::AccessUse::Kind::Store) {
+      const Destination& destination = destinations[use.tensor];
+      if (!destination.by_copy) tensor = destination.tensor(facts);
+    } else if (use.has_tensor()) {
+      tensor = facts.actuals[use.tensor].tensor;
+    }
+    addresses.push_back(tensor == nullptr ? 0 : address_of(*tensor));
+  }
+  return addresses;
+}
+
+void check_views(const Program& program, std::span<const ir::Extents> tensors) {
+  for (const Program::RequiredView& view : program.required_views) {
+    const ir::LayoutStep& step = program.steps[view.step];
+    if (!ir::has_view(tensors[step.inputs[0]], tensors[view.step].sizes)) throw_no_view(program, view);
+  }
+}
+
+/// Checks the views that must be ones, and lays out new results.
+void follow_layouts(const Program& program, bool all_row_major, Resolved& resolved) {
+  const auto is_new = [](const Destination& to) { return to.kind == Destination::Kind::New; };
+  const bool makes_any = std::ranges::any_of(resolved.destinations, is_new);
+  if (all_row_major && !program.permutes) {  // there are views of any shape
+    if (!makes_any) return;
+    for (ir::Extents& extents : resolved.results) extents.strides = ir::contiguous_strides(extents.sizes);
+  } else if (makes_any || !program.required_views.empty()) {
+    const std::vector<ir::Extents> tensors = ir::eager_tensors(program.steps, resolved.host, resolved.params);
+    check_views(program, tensors);
+    for (size_t r = 0; r < resolved.results.size(); ++r)
+      resolved.results[r].strides = tensors[program.results[r].layout].strides;
+  }
+}
+
+std::vector<codegen::KernelGeometry> geometries_of(const Program& program, const Resolved& resolved) {
+  std::vector<codegen::KernelGeometry> geometries;
+  for (const codegen::KernelOutline& kernel : program.outline.kernels)
+    geometries.push_back(codegen::geometry(kernel, resolved.host, resolved.params, resolved.results));
+  return geometries;
+}
+
+/// Decides what is written straight into the caller's tensors, and gives their strides to the results that are. The
+/// others, which are copied there in the end, are laid out as those tensors are but dense. Whether results alias.
+bool place_results(const Program& program, const Facts& facts, bool checks_indices, Resolved& resolved) {
+  for (size_t r = 0; r < resolved.results.size(); ++r)
+    if (const at::Tensor* tensor = resolved.destinations[r].tensor(facts))
+      resolved.results[r].strides = tensor->strides().vec();
+  resolved.geometries = geometries_of(program, resolved);
+  const bool aliases = settle_in_place(program, facts, resolved.geometries, checks_indices, resolved.destinations);
+  if (std::ranges::none_of(resolved.destinations, &Destination::by_copy)) return aliases;
+  for (size_t r = 0; r < resolved.results.size(); ++r)
+    if (resolved.destinations[r].by_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);
+  resolved.geometries = geometries_of(program, resolved);
+  return aliases;
+}
+
+}  // namespace
+
+Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
+  Resolved resolved;
+  resolved.host = checked_host(program, facts);
+  // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
+  // own.
+  bool all_row_major = true;
+  for (const Actual& actual : facts.actuals) {
+    ir::Extents& extents = resolved.params.emplace_back();
+    if (actual.kind != ArgumentKind::Tensor) continue;
+    extents = extents_of(*actual.tensor);
+    all_row_major &= actual.tensor->numel() > 0 && extents.strides == ir::contiguous_strides(extents.sizes);
+  }
+  for (const Program::Result& result : program.results) {
+    ir::Extents& extents = resolved.results.emplace_back();
+    for (const ir::HostId size : result.shape) extents.sizes.push_back(resolved.host[size.index].as_int());
+  }
+  resolved.destinations = destinations_of(program, facts);
+  check_destinations(program, facts, resolved.destinations, resolved.results);
+  follow_layouts(program, all_row_major, resolved);
+  const bool aliases = place_results(program, facts, options.check_indices, resolved);
+  for (size_t k = 0; k < resolved.geometries.size(); ++k) {
+    const codegen::KernelOutline& kernel = program.outline.kernels[k];
+    resolved.layouts.push_back(
+        codegen::classify(kernel, resolved.geometries[k], addresses_of(kernel, facts, resolved.destinations), aliases));
+  }
+  return resolved;
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,157 @@
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "runtime/api/runtime.h"
+#include "runtime/call/bound_call.h"
+#include "runtime/call/host_run.h"
+#include "runtime/call/inline_buffer.h"
+#include "runtime/call/scalar_bytes.h"
+
+// The part of a call that is run every time. It allocates the results and nothing else, takes no lock and asks nobody
+// what is known already.
+
+namespace ingot::runtime {
+
+namespace {
+
+using Slots = InlineBuffer<ir::HostValue, 32>;
+
+void compute_numbers(const BoundCall& call, const Facts& facts, Slots& slots) {
+  if (slots.size() == 0) return;
+  std::string failure;
+  const size_t done = run_host(call.numbers, facts, slots, failure);
+  for (const Program::Check& check : call.checks) {
+    const uint32_t a = check.condition.a.index, b = check.condition.b.index;
+    if (std::max(a, b) < done && !ir::holds(check.condition.kind, slots[a], slots[b]))
+      throw_check(*call.program, check, slots[a], slots[b]);
+  }
+  if (!failure.empty()) throw_arithmetic(*call.program, failure);
+}
+
+at::Tensor allocate(const BoundCall::Result& result, c10::Device device) {
+  if (device.is_cuda()) return cuda_backend().empty_strided(result.sizes, result.strides, result.dtype, device.index());
+  return at::Tensor(at::detail::empty_strided_cpu(result.sizes, result.strides, result.dtype));
+}
+
+/// Beneath autograd, which `VersionBumps` tells.
+void copy_values(const at::Tensor& to, const at::Tensor& from) {
+  const at::AutoDispatchBelowADInplaceOrView raw;
+  to.copy_(from);
+}
+
+at::Tensor memory_of(const BoundCall::Result& result, const Facts& facts, Tally& tally) {
+  const at::Tensor* given = result.destination.tensor(facts);
+  if (given != nullptr && !result.destination.by_copy) return *given;
+  at::Tensor made = allocate(result, facts.device);
+  Tally::add(tally.allocations);
+  if (result.is_partial) copy_values(made, *given);
+  return made;
+}
+
+/// Lets autograd see that the values which it may have saved are gone. An error does not keep it from that: by then a
+/// part of them may be.
+class VersionBumps {
+ public:
+  VersionBumps(const BoundCall& call, const Facts& facts) : call_(call), facts_(facts) {}
+  ~VersionBumps() {
+    for (const BoundCall::Result& result : call_.results)
+      if (const at::Tensor* given = result.destination.tensor(facts_); given != nullptr && !is_untouched(result))
+        given->unsafeGetTensorImpl()->bump_version();
+  }
+  VersionBumps(const VersionBumps&) = delete;
+  VersionBumps& operator=(const VersionBumps&) = delete;
+
+  void begin_copies() { copies_ = true; }
+
+ private:
+  bool is_untouched(const BoundCall::Result& result) const { return result.destination.by_copy && !copies_; }
+
+  const BoundCall& call_;
+  const Facts& facts_;
+  bool copies_ = false;
+};
+
+/// A kernel's arguments of this call, and their addresses as a launch takes them.
+class Packed {
+ public:
+  Packed(const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results, const Slots& slots,
+         void* status)
+      : bytes_(kernel.bytes.size()), arguments_(kernel.offsets.size()) {
+    std::memcpy(bytes_.data(), kernel.bytes.data(), kernel.bytes.size());
+    for (const BoundKernel::Pointer& pointer : kernel.pointers) {
+      const at::Tensor& tensor = pointer.of_result ? results[pointer.tensor] : *facts.actuals[pointer.tensor].tensor;
+      const void* data = pointer.of_result ? tensor.mutable_data_ptr() : tensor.const_data_ptr();
+      const char* moved = static_cast<const char*>(data) + pointer.shift;
+      std::memcpy(&bytes_[pointer.at], &moved, sizeof(moved));
+    }
+    for (const BoundKernel::Number& number : kernel.numbers)
+      write_scalar(slots[number.slot], number.dtype, &bytes_[number.at]);
+    if (kernel.status != BoundKernel::kNone) std::memcpy(&bytes_[kernel.status], &status, sizeof(status));
+    for (size_t i = 0; i < kernel.offsets.size(); ++i) arguments_[i] = &bytes_[kernel.offsets[i]];
+  }
+
+  void** arguments() { return arguments_.data(); }
+
+ private:
+  InlineBuffer<std::byte, 512> bytes_;
+  InlineBuffer<void*, 64> arguments_;
+};
+
+/// `status`: as Argument::Kind::Status has it.
+[[noreturn]] void throw_status(const BoundCall& call, const BoundKernel& kernel, int32_t status) {
+  const codegen::KernelOutline& outline = call.program->outline.kernels[kernel.outline];
+  const size_t site = static_cast<size_t>(status) - 1, gathers = outline.accesses.size();
+  if (site < gathers)
+    throw_author(Span{}, fmt::format("{}: index out of range in `{}`", call.program->name, outline.accesses[site].text),
+                 "indices must be within the tensor: from -size to size - 1");
+  throw_author(Span{},
+               fmt::format("{}: ZeroDivisionError in `{}`", call.program->name, outline.divisions.at(site - gathers)),
+               "integers do not divide by zero: where(y != 0, y, 1) is a divisor that never is");
+}
+
+void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
+             const Slots& slots) {
+  int32_t status = 0;
+  Packed packed(kernel, facts, results, slots, &status);
+  run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.numel, kernel.grain);
+  if (status != 0) throw_status(call, kernel, status);
+}
+
+void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
+              const Slots& slots, bool debug) {
+  CudaBackend& backend = cuda_backend();
+  const c10::DeviceIndex device = facts.device.index();
+  at::Tensor status;
+  if (kernel.status != BoundKernel::kNone) status = backend.status(device);
+  Packed packed(kernel, facts, results, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
+  backend.launch({kernel.kernel->cuda, kernel.grid, kernel.kernel->info.block_threads, packed.arguments(), device});
+  if (!debug) return;
+  if (const int32_t found = backend.synchronize(device, status); found != 0) throw_status(call, kernel, found);
+}
+
+}  // namespace
+
+void run(const BoundCall& call, const Facts& facts, Written& written, bool debug, Tally& tally) {
+  Slots slots(call.numbers.count());
+  compute_numbers(call, facts, slots);
+  for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, facts, tally));
+  VersionBumps versions(call, facts);
+  for (const BoundKernel& kernel : call.kernels) {
+    if (facts.device.is_cuda())
+      run_cuda(call, kernel, facts, written, slots, debug);
+    else
+      run_cpu(call, kernel, facts, written, slots);
+    Tally::add(tally.launches);
+  }
+  versions.begin_copies();
+  for (size_t r = 0; r < call.results.size(); ++r) {
+    const Destination& destination = call.results[r].destination;
+    if (destination.by_copy) copy_values(*destination.tensor(facts), written[r]);
+  }
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "codegen/shape/outline.h"
+#include "ir/graph.h"
+#include "runtime/records/program.h"
+
+// Where host expressions are referred to: one walk each, for marking, renumbering and collecting them alike.
+
+namespace ingot::runtime {
+
+template <typename F>
+void for_each_id(ir::Access& access, F&& f) {
+  const auto terms = [&](std::vector<ir::Term>& some) {
+    for (ir::Term& term : some) f(term.coef);
+  };
+  for (ir::HostId& offset : access.offsets) f(offset);
+  for (ir::AccessDim& dim : access.dims) f(dim.size), terms(dim.terms);
+  for (ir::Lead& lead : access.leads) f(lead.extent), terms(lead.terms);
+}
+
+template <typename F>
+void for_each_id(ir::LayoutStep& step, F&& f) {
+  for (ir::HostId& size : step.shape) f(size);
+  for (std::vector<ir::Term>& row : step.rows)
+    for (ir::Term& term : row) f(term.coef);
+}
+
+template <typename F>
+void for_each_id(codegen::KernelOutline& kernel, F&& f) {
+  for (ir::HostId& extent : kernel.domain) f(extent);
+  for (codegen::AccessUse& use : kernel.accesses) for_each_id(use.access, f);
+  for (codegen::ScalarUse& scalar : kernel.scalars) f(scalar.value);
+}
+
+template <typename F>
+void for_each_id(Program& program, F&& f) {
+  for (codegen::KernelOutline& kernel : program.outline.kernels) for_each_id(kernel, f);
+  for (Program::Check& check : program.checks) f(check.condition.a), f(check.condition.b);
+  for (Program::Result& result : program.results)
+    for (ir::HostId& size : result.shape) f(size);
+  for (ir::LayoutStep& step : program.steps) for_each_id(step, f);
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "codegen/emit.h"
+#include "runtime/cache/single_flight.h"
+#include "runtime/cache/store.h"
+#include "runtime/host/cpu_parallel.h"
+#include "runtime/host/cuda_backend.h"
+#include "runtime/records/program.h"
+
+namespace ingot::runtime {
+
+struct Tally;
+class SharedObject;
+
+/// What the store keeps of a Launch.
+struct LaunchRecord {
+  std::vector<codegen::LaunchInfo> kernels;
+  std::string binary;   ///< empty where they were compiled with others,
+  std::string library;  ///< whose record has this key
+};
+
+/// A compiled kernel, loaded: how to pack its arguments and where to find it.
+struct Kernel {
+  codegen::LaunchInfo info;
+  CpuKernel* cpu = nullptr;
+  const void* cuda = nullptr;
+};
+
+/// The kernels of one program for one layout, target and options.
+struct Launch {
+  std::vector<Kernel> kernels;  ///< one for each of the outline's
+  std::shared_ptr<const void> library;
+};
+
+/// Which kernels are wanted.
+struct LaunchRequest {
+  const Program& program;
+  const std::vector<codegen::KernelLayout>& layouts;
+  codegen::Target target;
+  codegen::Options options;
+  c10::DeviceIndex device = 0;  ///< CUDA: where they will run
+  /// Gives the program's graph where it must be generated from; called at most once, only when nothing was found.
+  std::function<std::shared_ptr<const ir::Graph>()> graph;
+  std::string_view author_text;
+};
+
+/// The kernels of the process: in memory, behind them the store, behind it the compilers. Safe from several threads;
+/// those that ask for one launch at once compile it once.
+class Launches {
+ public:
+  /// `cuda` gives the GPU, and is asked only for CUDA launches.
+  Launches(Store& store, Tally& tally, CudaBackend& (*cuda)() = cuda_backend)
+      : store_(store), tally_(tally), cuda_(cuda) {}
+
+  /// The kernels, ready to run on the request's device: a launch there loads nothing more. Errors: Error(Environment)
+  /// of the compilers and loaders.
+  std::shared_ptr<const Launch> get(const LaunchRequest& request);
+
+ private:
+  friend class LaunchBatch;
+
+  std::shared_ptr<const Launch> find(const std::string& key);
+  std::shared_ptr<const Launch> keep(const std::string& key, std::shared_ptr<const Launch> launch);
+  /// From the store; null where it has none that loads, which is then made anew and takes its place.
+  std::shared_ptr<const Launch> stored(const std::string& key, const LaunchRequest& request);
+  std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
+  std::shared_ptr<const Launch> load(const LaunchRequest& request, const LaunchRecord& record);
+  void load_on_device(const LaunchRequest& request, const Launch& launch);
+  /// A library that holds the kernels of several records. Errors: Error(Environment) where neither the process nor the
+  /// store has one that loads.
+  std::shared_ptr<const SharedObject> shared_library(const std::string& key);
+
+  Store& store_;
+  Tally& tally_;
+  CudaBackend& (*cuda_)();
+  SingleFlight<Launch> flights_;
+  std::mutex mutex_;
+  /// Each under the key of its record, and for each GPU that it was loaded on under that key and the device.
+  std::unordered_map<std::string, std::shared_ptr<const Launch>> launches_;
+  std::unordered_map<std::string, std::weak_ptr<const SharedObject>> libraries_;  ///< those of several records
+};
+
+/// Kernels of the CPU that are compiled together: most of what one costs alone is the compiler's start and the prelude.
+/// To be used by one thread; who asks `Launches` for one of them meanwhile compiles it by itself.
+class LaunchBatch {
+ public:
+  explicit LaunchBatch(Launches& launches) : launches_(launches) {}
+
+  /// Generates what is neither in memory nor in the store. Kernels of a GPU are left to `Launches::get`.
+  void add(const LaunchRequest& request);
+  /// Compiles what was added, some dozens of kernels to a file and a file to a processor at a time.
+  /// Errors: Error(Environment), once all that compiles is loaded and kept.
+  void compile();
+
+ private:
+  struct Member {
+    std::string key, name;
+    bool fast_math;
+    codegen::Source functions;
+  };
+  void compile(std::span<const Member> members);
+
+  Launches& launches_;
+  std::vector<Member> members_;
+  std::unordered_set<std::string> keys_;
+};
+
+/// The source of a request, for `get` and for `emit` alike.
+codegen::Source generate_source(const LaunchRequest& request);
+
+}  // namespace ingot::runtime

@@ -1,0 +1,134 @@
+#include "runtime/records/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "runtime/cache/fingerprint.h"
+#include "runtime/records/host_ids.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+/// The place of a span as `Diagnostic` renders it, below the message.
+std::string place_text(Span span) {
+  if (!span) return {};
+  const std::string rendered = Diagnostic{{}, span, {}, {}}.render();
+  return rendered.substr(rendered.find('\n') + 1);
+}
+
+/// Ids of one pool → ids of a smaller one that holds what was marked.
+class Compaction {
+ public:
+  explicit Compaction(const ir::HostPool& pool) : pool_(pool) {}
+
+  void mark(ir::HostId id) { marked_.insert(id); }
+
+  ir::HostPool compact() {
+    // Operands come before what is made of them, so one walk backwards finds all that is needed.
+    for (auto at = marked_.end(); at != marked_.begin();) {
+      --at;
+      for (const ir::HostId arg : pool_[*at].args) marked_.insert(arg);
+    }
+    ir::HostPool small;
+    for (const ir::HostId id : marked_) {
+      ir::HostNode node = pool_[id];
+      for (ir::HostId& arg : node.args) arg = new_ids_.at(arg);
+      new_ids_[id] = small.append(std::move(node));
+    }
+    return small;
+  }
+
+  ir::HostId operator()(ir::HostId id) const { return new_ids_.at(id); }
+
+ private:
+  const ir::HostPool& pool_;
+  std::set<ir::HostId> marked_;
+  std::map<ir::HostId, ir::HostId> new_ids_;
+};
+
+/// The parameters whose numbers decide over any of `ids`.
+class NumberMask {
+ public:
+  explicit NumberMask(const ir::HostPool& pool) : masks_(pool.count()) {
+    for (uint32_t i = 0; i < pool.count(); ++i) {
+      const ir::HostNode& node = pool[{i}];
+      if (node.op == ir::HostOp::Scalar && node.a < 64) masks_[i] = uint64_t{1} << node.a;
+      for (const ir::HostId arg : node.args) masks_[i] |= masks_[arg.index];
+    }
+  }
+  uint64_t operator()(ir::HostId id) const { return masks_[id.index]; }
+
+ private:
+  std::vector<uint64_t> masks_;
+};
+
+uint64_t shape_numbers(Program& program) {
+  const NumberMask mask(program.host);
+  uint64_t all = 0;
+  const auto add = [&](ir::HostId& id) { all |= mask(id); };
+  for (codegen::KernelOutline& kernel : program.outline.kernels) {
+    for (ir::HostId& id : kernel.domain) add(id);
+    for (codegen::AccessUse& use : kernel.accesses) for_each_id(use.access, add);
+  }
+  for (Program::Result& result : program.results)
+    for (ir::HostId& id : result.shape) add(id);
+  for (ir::LayoutStep& step : program.steps) for_each_id(step, add);
+  return all;
+}
+
+/// A key of a call has one bit for each of the first 64 parameters.
+void check_mutated(const ir::Graph& graph) {
+  for (const ir::Result& result : graph.results)
+    if (result.mutates.value_or(0) >= 64)
+      throw_author(Span{},
+                   fmt::format("{}: `{}` is written in place, and it is parameter {} of the op", graph.name,
+                               graph.params[*result.mutates].name, *result.mutates + 1),
+                   "only the first 64 parameters can be: move it to the front");
+}
+
+}  // namespace
+
+uint64_t written_params(const Program& program) {
+  uint64_t params = 0;
+  for (const Program::Result& result : program.results)
+    if (result.mutates) params |= uint64_t{1} << *result.mutates;
+  return params;
+}
+
+Program make_program(std::shared_ptr<const ir::Graph> graph) {
+  check_mutated(*graph);
+  Program program;
+  program.name = graph->name;
+  program.outline = codegen::outline(*graph);
+  for (const ir::Condition& condition : graph->conditions) {
+    Program::Check& check = program.checks.emplace_back(Program::Check{condition, place_text(condition.span)});
+    check.condition.span = {};
+  }
+  for (const ir::Result& result : graph->results)
+    program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates});
+  program.returns = graph->returns;
+  program.steps = graph->eager_layouts;
+  for (const ir::RequiredView& view : graph->required_views)
+    program.required_views.push_back({view.step, place_text(view.span)});
+  program.permutes = std::ranges::any_of(program.steps, [](const ir::LayoutStep& step) {
+    using Kind = ir::LayoutStep::Kind;
+    return step.kind == Kind::View || step.kind == Kind::ChannelsLast || step.kind == Kind::Gather;
+  });
+
+  Compaction compaction(graph->host);
+  for_each_id(program, [&](ir::HostId& id) { compaction.mark(id); });
+  program.host = compaction.compact();
+  for_each_id(program, [&](ir::HostId& id) { id = compaction(id); });
+
+  program.shape_numbers = shape_numbers(program);
+  program.digest = Fingerprint::of(ir::print(*graph)).hex();
+  program.graph = std::move(graph);
+  return program;
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/shape/outline.h"
+#include "ir/graph.h"
+#include "runtime/call/thread_dependence.h"
+
+// A program is what a lowered op leaves behind for its calls: host arithmetic, conditions, results, and the accesses of
+// its kernels. It is small, and everything a call needs beside compiled kernels, so a process that finds it on disk
+// runs no parser, no lowering and no plan.
+
+namespace ingot::runtime {
+
+struct Program {
+  struct Check {
+    ir::Condition condition;  ///< without its span,
+    std::string place;        ///< which is kept as text: "--> file:line:column", the line, the caret
+  };
+  struct RequiredView {
+    uint32_t step;  ///< as ir::RequiredView has it
+    std::string place;
+  };
+  struct Result {
+    std::string name;
+    ir::DType dtype;
+    std::vector<ir::HostId> shape;
+    uint32_t layout = 0;  ///< the step that gives its strides
+    /// The parameter that it is written into, as ir::Result has it.
+    std::optional<uint32_t> mutates = {};
+  };
+
+  std::string name;
+  ir::HostPool host;  ///< only what the rest refers to
+  codegen::Outline outline;
+  std::vector<Check> checks;
+  std::vector<Result> results;
+  ir::Returns returns = ir::Returns::Tensor;
+  std::vector<ir::LayoutStep> steps;
+  std::vector<RequiredView> required_views;
+  /// Whether there are other layouts than contiguous ones although all inputs are row-major.
+  bool permutes = false;
+  /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides: another number is another
+  /// bound call, though never another kernel.
+  uint64_t shape_numbers = 0;
+  ThreadDependence thread_dependence;
+  /// Fingerprint of the graph: two programs of one digest have the same kernels.
+  std::string digest;
+  /// The graph that `outline` was made of, in its own pool; absent where the program comes from disk.
+  std::shared_ptr<const ir::Graph> graph;
+};
+
+/// The parameters (bits) that the program mutates.
+uint64_t written_params(const Program& program);
+
+/// `graph` has been simplified and its calls inlined. Errors: Error(Author) for a mutated parameter past the 64th.
+Program make_program(std::shared_ptr<const ir::Graph> graph);
+
+}  // namespace ingot::runtime

@@ -1,0 +1,162 @@
+#include "runtime/records/program_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/api/runtime.h"
+#include "runtime/records/serialize.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+std::string text_of(const Symbol& symbol) {
+  return symbol.is_size ? fmt::format("size {} {}", symbol.param, symbol.dim) : fmt::format("number {}", symbol.param);
+}
+
+bool same_symbol(const Symbol& a, const Symbol& b) {
+  return a.is_size == b.is_size && a.param == b.param && a.dim == b.dim;
+}
+
+Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool touched) {
+  const ir::HostNode& node = pool[id];
+  return {node.op == ir::HostOp::Size, touched, node.a, node.op == ir::HostOp::Size ? node.b : 0};
+}
+
+constexpr const char* kLarge = "large";
+
+/// The value of a symbol as a key has it. A touched size that is not small is just that.
+std::string value_text(const Symbol& symbol, const Facts& facts) {
+  const Actual& actual = facts.actuals[symbol.param];
+  if (!symbol.is_size) return fmt::format("{}:{}", static_cast<int>(actual.number.kind), actual.number.integer);
+  const int64_t size = actual.tensor->size(symbol.dim);
+  return symbol.touched && size > ir::kTouchedSize ? kLarge : std::to_string(size);
+}
+
+/// What is known of the symbols so far, in the order in which it was asked.
+class Statics {
+ public:
+  bool has(const Symbol& wanted) const {
+    return std::ranges::any_of(entries_, [&](const Entry& entry) {
+      return same_symbol(entry.symbol, wanted) && (wanted.touched || entry.value != kLarge);
+    });
+  }
+  void add(const Symbol& symbol, std::string value) { entries_.push_back({symbol, std::move(value)}); }
+  std::string text() const {
+    std::string text;
+    for (const Entry& entry : entries_) text += fmt::format("{} = {}\n", text_of(entry.symbol), entry.value);
+    return text;
+  }
+
+ private:
+  struct Entry {
+    Symbol symbol;
+    std::string value;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+/// A lowered op with what it asked for on the way.
+struct Programs::Lowered {
+  std::shared_ptr<const ir::Graph> graph;
+  std::vector<Symbol> symbols;
+  ThreadDependence thread_dependence;
+};
+
+Programs::Programs(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
+                   std::string_view source_name, Runtime& runtime)
+    : definition_(std::move(definition)), numerics_(numerics), runtime_(runtime) {
+  if (const std::string identity = definition_->identity(); !identity.empty())
+    identity_ = fmt::format("ingot {}\n{} {}\n{}\n", build_identity(), source_name, definition_->name(), identity);
+}
+
+Programs::Lowered Programs::lower(const Facts& facts) {
+  Tally::add(runtime_.tally.lowerings);
+  const frontend::Actuals actuals = actuals_of(facts);
+  const frontend::Signature signature = signature_of(facts, numerics_);
+  const ir::Graph lowered = frontend::lower(*definition_, signature, actuals);
+  ir::verify(lowered);
+
+  Lowered result;
+  for (const ir::Static& known : lowered.statics)
+    result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.touched));
+  for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
+  result.thread_dependence = thread_dependence_of(lowered, signature.device);
+  // Calls go first: what they bound is simplified together with what is around them.
+  result.graph = std::make_shared<const ir::Graph>(ir::simplify(ir::inline_calls(lowered)));
+  ir::verify(*result.graph);
+  return result;
+}
+
+std::shared_ptr<const ir::Graph> Programs::graph(const Facts& facts) { return lower(facts).graph; }
+
+Programs::Found Programs::find(const Facts& facts) {
+  const std::string signature = signature_of(facts, numerics_).text() + "\n";
+  Statics statics;
+  std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
+  Found found;
+  for (;;) {
+    const std::string key = signature + statics.text();
+    const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
+      if (!lowered) lowered = lower(facts);
+      ProgramRecord made;
+      for (const Symbol& symbol : lowered->symbols)
+        if (!statics.has(symbol)) made.asks.push_back(symbol);
+      if (!made.asks.empty()) return made;
+      made.program = make_program(lowered->graph);
+      made.program->thread_dependence = lowered->thread_dependence;
+      return made;
+    });
+    if (record->program) {
+      found.program = {record, &*record->program};
+      found.watched.values |= found.program->shape_numbers;
+      found.watched.written = written_params(*found.program);
+      return found;
+    }
+    const std::string before = statics.text();
+    for (const Symbol& symbol : record->asks) {
+      if (statics.has(symbol)) continue;
+      statics.add(symbol, value_text(symbol, facts));
+      if (!symbol.is_size && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
+    }
+    if (statics.text() == before) throw_internal("a program record asks for what is known", key);
+  }
+}
+
+/// None where the store has nothing that reads as a record: it is made anew then and takes its place.
+std::optional<ProgramRecord> Programs::stored(const std::string& key) const {
+  if (identity_.empty()) return std::nullopt;
+  const std::optional<std::string> bytes = runtime_.store.find("program", identity_ + key);
+  std::optional<ProgramRecord> record = bytes ? from_bytes<ProgramRecord>(*bytes) : std::nullopt;
+  return record && record->asks.empty() == record->program.has_value() ? std::move(record) : std::nullopt;
+}
+
+std::shared_ptr<const ProgramRecord> Programs::record(const std::string& key,
+                                                      const std::function<ProgramRecord()>& make) {
+  const auto find = [&]() -> std::shared_ptr<const ProgramRecord> {
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(key);
+    return found == records_.end() ? nullptr : found->second;
+  };
+  if (auto record = find()) return record;
+  return flights_.run(key, [&] {
+    if (auto record = find()) return record;
+    std::shared_ptr<const ProgramRecord> record;
+    if (std::optional<ProgramRecord> known = stored(key)) {
+      Tally::add(runtime_.tally.disk_hits);
+      record = std::make_shared<const ProgramRecord>(*std::move(known));
+    } else {
+      record = std::make_shared<const ProgramRecord>(make());
+      if (!identity_.empty()) runtime_.store.publish("program", identity_ + key, to_bytes(*record));
+    }
+    const std::lock_guard lock(mutex_);
+    records_.emplace(key, record);
+    return record;
+  });
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/frontend.h"
+#include "runtime/cache/single_flight.h"
+#include "runtime/call/facts.h"
+#include "runtime/records/program.h"
+
+namespace ingot::runtime {
+
+struct Runtime;
+
+/// What a lowering needed to know beyond the signature: a size, or a number.
+struct Symbol {
+  bool is_size = true;
+  bool touched = false;  ///< a size that matters only where it is at most ir::kTouchedSize
+  uint32_t param = 0, dim = 0;
+};
+
+/// What is known under a signature and some statics: the program, or which further values it depends on. A new process
+/// follows such records from the signature to the program without lowering anything.
+struct ProgramRecord {
+  std::vector<Symbol> asks;
+  std::optional<Program> program;  ///< none where something is asked
+};
+
+/// The programs of one op: in memory, behind them the store, behind it lowering. Safe from several threads.
+class Programs {
+ public:
+  Programs(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
+           std::string_view source_name, Runtime& runtime);
+
+  struct Found {
+    std::shared_ptr<const Program> program;
+    Watched watched;  ///< what this program makes a call's key depend on
+  };
+  /// Errors: Error(Author) of lowering.
+  Found find(const Facts& facts);
+
+  /// The op for these facts, ready for codegen: simplified, calls dissolved.
+  std::shared_ptr<const ir::Graph> graph(const Facts& facts);
+
+ private:
+  struct Lowered;
+  Lowered lower(const Facts& facts);
+  /// From memory, else from the store, else what `make` gives.
+  std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
+  std::optional<ProgramRecord> stored(const std::string& key) const;
+
+  std::shared_ptr<const frontend::Definition> definition_;
+  frontend::Numerics numerics_;
+  std::string identity_;  ///< the part of every key that is the op's own; empty for an op without text
+  Runtime& runtime_;
+  SingleFlight<ProgramRecord> flights_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const ProgramRecord>> records_;
+};
+
+}  // namespace ingot::runtime
