@@ -169,10 +169,12 @@ struct ListedCall {
 Stage stage_named(std::string_view name) {
   if (name == "ast") return Stage::Ast;
   if (name == "ir") return Stage::Ir;
-  if (name == "plan") return Stage::Plan;
+  if (name == "schedule") return Stage::Schedule;
+  if (name == "kernel") return Stage::Kernel;
   if (name == "source") return Stage::Source;
   if (name == "ptx") return Stage::Ptx;
-  throw_author({}, "`" + std::string(name) + "` is no stage", "the stages are ast, ir, plan, source and ptx");
+  throw_author({}, "`" + std::string(name) + "` is no stage",
+               "the stages are ast, ir, schedule, kernel, source and ptx");
 }
 
 EmitTarget::Device device_named(const char* name) {

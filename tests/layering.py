@@ -7,7 +7,8 @@ import sys
 
 # What a room may include, beside itself. The longest path that leads to a file names its room.
 FRONTEND = ["frontend/syntax", "frontend/tensor", "frontend/library", "frontend/interpret", "frontend/frontend.h"]
-BELOW = ["base", "ir", "frontend", "frontend/frontend.h", "codegen"]
+CODEGEN = ["codegen", "codegen/target", "codegen/shape", "codegen/schedule", "codegen/kernel", "codegen/print"]
+BELOW = ["base", "ir", "frontend", "frontend/frontend.h", *CODEGEN]
 ROOMS = {
     "base": [],
     "ir": ["base"],
@@ -17,7 +18,12 @@ ROOMS = {
     "frontend/library": ["frontend/frontend.h", "frontend/syntax", "frontend/tensor", "ir", "base"],
     "frontend/interpret": ["frontend/frontend.h", "frontend/syntax", "frontend/library", "frontend/tensor", "ir", "base"],
     "frontend/frontend.h": ["ir", "base"],
-    "codegen": ["ir", "base"],
+    "codegen": [*CODEGEN, "ir", "base"],
+    "codegen/target": ["ir", "base"],
+    "codegen/shape": ["codegen/target", "ir", "base"],
+    "codegen/schedule": ["codegen/shape", "codegen/target", "ir", "base"],
+    "codegen/kernel": ["codegen/schedule", "codegen/shape", "codegen/target", "ir", "base"],
+    "codegen/print": ["codegen/kernel", "codegen/target", "ir", "base"],
     "runtime/cache": ["base"],
     "runtime": [*BELOW, "runtime/cache"],
     "runtime/cuda": [*BELOW, "runtime", "runtime/cache"],

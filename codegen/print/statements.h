@@ -1,15 +1,54 @@
 #pragma once
 
-#include <vector>
+#include <string>
+#include <string_view>
 
-#include "codegen/kernel/accesses.h"
-#include "codegen/kernel/values.h"
+#include "codegen/print/expressions.h"
+#include "codegen/print/print.h"
+#include "codegen/print/usage.h"
+#include "codegen/target/names.h"
 
 namespace ingot::codegen {
 
-/// Fills in plan.before, body and after: which values get a name of their own, where each is computed, and the loads
-/// and stores around them.
-void write_statements(const KernelContext& context, const Accesses& accesses, const Values& values, Names& names,
-                      KernelPlan& plan);
+/// Prints statements in order. A value that nobody has named and that is used once stands where it is used, as long as
+/// the line stays short; every other value is a statement.
+class Statements {
+ public:
+  explicit Statements(const Kernel& kernel);
+
+  void print(const Body& block, int indent);
+  /// Lines that no statement says.
+  void line(std::string_view text, ir::NodeId node = kNoNode);
+  const Expressions& expressions() const { return expressions_; }
+  Printed take() { return std::move(printed_); }
+
+ private:
+  void print_one(const Let& let);
+  void print_one(const Declare& declare);
+  void print_one(const Assign& assign);
+  void print_one(const Advance& advance);
+  void print_one(const StoreVector& store);
+  void print_one(const If& branch);
+  void print_one(const Loop& loop);
+  void print_one(const Return& leave);
+
+  void statement(const std::string& text, ir::NodeId node = kNoNode);
+  void block(const Body& inner);
+  bool needs_name(ValueId id) const;
+  bool is_said_by_its_store(ValueId id) const;
+  void give_name(ValueId id);
+  /// Names parts of the values, widest first, until what is made of them fits on a line behind `prefix` characters.
+  template <typename Make>
+  void fit(std::vector<ValueId> parts, size_t prefix, Make make);
+  std::vector<ValueId> parts(ValueId id) const;
+
+  const Kernel& kernel_;
+  Usage usage_;
+  Names names_;
+  Expressions expressions_;
+  Printed printed_;
+  int indent_ = 0;
+  int unnamed_ = 0;
+};
 
 }  // namespace ingot::codegen

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "codegen/kernel/plan.h"
+#include "codegen/target/target.h"
 
 // The preludes are real files, prelude/cuda.cuh, and prelude/libm.h with prelude/cpu.h; generated source holds the
 // pieces that it uses.

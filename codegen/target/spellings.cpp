@@ -165,6 +165,11 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   return fill(table[index][static_cast<size_t>(column)], work, operands);
 }
 
+bool needs_operands(Target::Kind target, Op op, DType work) {
+  const std::array<Text, 3> marks = {Text{"$"}, Text{"$"}, Text{"$"}};
+  return spell(target, op, work, marks).text.find('$') != std::string::npos;
+}
+
 Text spell_cast(Target::Kind target, DType from, DType to, const Text& value) {
   static const Spelling as_bool("a != 0"), plain("T(a)"), wrapped("T(int64(a))"), wrapped64("to_uint64(a)");
   const std::array operand = {value};

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "codegen/kernel/plan.h"
-#include "codegen/print/body_printer.h"
+#include "codegen/target/spelling.h"
+#include "codegen/target/target.h"
 #include "ir/op.h"
 
 // How each target spells types, primitives and casts: the tables spellings_cuda.def and spellings_cpu.def, read once.
@@ -16,6 +16,9 @@ std::string_view type_name(ir::DType dtype);
 /// The primitive's text with the work done in `work` (of its operands, which have been cast to it); `work` is not one
 /// of the 16-bit floats.
 Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
+
+/// Whether that text says any operand at all: of integers isnan is just false.
+bool needs_operands(Target::Kind target, ir::Op op, ir::DType work);
 
 /// `value` of type `from` in type `to`; neither is one of the 16-bit floats unless the other is float32.
 Text spell_cast(Target::Kind target, ir::DType from, ir::DType to, const Text& value);

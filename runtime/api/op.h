@@ -24,7 +24,7 @@ struct OpOptions {
 };
 
 /// The stages of `ingot emit`, in the order of the data.
-enum class Stage : uint8_t { Ast, Ir, Plan, Source, Ptx };
+enum class Stage : uint8_t { Ast, Ir, Schedule, Kernel, Source, Ptx };
 
 /// For which machine `Op::emit` shows a stage.
 struct EmitTarget {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "codegen/kernel/plan.h"
+#include "codegen/kernel/launch.h"
 #include "codegen/shape/layout.h"
 #include "runtime/call/destinations.h"
 #include "runtime/call/facts.h"

@@ -13,7 +13,7 @@ namespace ingot::runtime {
 
 namespace {
 
-using codegen::Argument;
+using codegen::KernelParameter;
 
 /// Nanoseconds·8, as LaunchInfo::weight counts: what a thread is worth waking for, about 8 µs.
 constexpr int64_t kWeightOfThread = 65536;
@@ -61,14 +61,23 @@ class Packer {
               .offsets = {},
               .pointers = {},
               .numbers = {}};
-    const int64_t per_block = int64_t{info.block_threads} * info.elements_per_thread;
-    bound_.grid = static_cast<uint32_t>((geometry.numel + per_block - 1) / per_block);
+    bound_.grid = blocks_of(info, geometry);
     bound_.grain = std::max<int64_t>(1, kWeightOfThread / std::max<uint32_t>(1, info.weight));
-    for (const Argument& argument : info.arguments) pack(argument, outline, geometry);
+    for (const KernelParameter& parameter : info.parameters) pack(parameter, outline, geometry);
     return std::move(bound_);
   }
 
  private:
+  static uint32_t blocks_of(const codegen::LaunchInfo& info, const codegen::KernelGeometry& geometry) {
+    int64_t blocks = 1;
+    for (const codegen::GridFactor& factor : info.grid) {
+      int64_t elements = 1;
+      for (uint32_t d = 0; d < factor.axes; ++d) elements *= geometry.extents[factor.first + d];
+      blocks *= (elements + factor.step - 1) / factor.step;
+    }
+    return static_cast<uint32_t>(blocks);
+  }
+
   /// Room for a value of that many bytes, aligned to them.
   uint32_t reserve(size_t size) {
     const size_t at = (bound_.bytes.size() + size - 1) / size * size;
@@ -82,29 +91,30 @@ class Packer {
     write_scalar(ir::HostValue::of(value), dtype, &bound_.bytes[at]);
   }
 
-  void pack(const Argument& argument, const codegen::KernelOutline& outline, const codegen::KernelGeometry& geometry) {
-    switch (argument.kind) {
-      case Argument::Kind::Pointer: {
-        const codegen::AccessUse& use = outline.accesses[argument.a];
+  void pack(const KernelParameter& parameter, const codegen::KernelOutline& outline,
+            const codegen::KernelGeometry& geometry) {
+    switch (parameter.kind) {
+      case KernelParameter::Kind::Pointer: {
+        const codegen::AccessUse& use = outline.accesses[parameter.a];
         bound_.pointers.push_back({.at = reserve(sizeof(void*)),
                                    .tensor = use.tensor,
                                    .of_result = use.kind == codegen::AccessUse::Kind::Store,
-                                   .shift = geometry.accesses[argument.a].offset * ir::size_of(use.dtype)});
+                                   .shift = geometry.accesses[parameter.a].offset * ir::size_of(use.dtype)});
         return;
       }
-      case Argument::Kind::Extent:
-        return pack_size(geometry.extents[argument.b], argument.dtype);
-      case Argument::Kind::Numel:
-        return pack_size(geometry.numel, argument.dtype);
-      case Argument::Kind::Stride:
-        return pack_size(geometry.accesses[argument.a].strides[argument.b], argument.dtype);
-      case Argument::Kind::LeadStride:
-        return pack_size(geometry.accesses[argument.a].lead_strides[argument.b], argument.dtype);
-      case Argument::Kind::LeadExtent:
-        return pack_size(geometry.accesses[argument.a].lead_extents[argument.b], argument.dtype);
-      case Argument::Kind::Scalar:
-        return pack_scalar(outline.scalars[argument.a].value, argument.dtype);
-      case Argument::Kind::Status:
+      case KernelParameter::Kind::Extent:
+        return pack_size(geometry.extents[parameter.b], parameter.dtype);
+      case KernelParameter::Kind::Numel:
+        return pack_size(geometry.numel, parameter.dtype);
+      case KernelParameter::Kind::Stride:
+        return pack_size(geometry.accesses[parameter.a].strides[parameter.b], parameter.dtype);
+      case KernelParameter::Kind::LeadStride:
+        return pack_size(geometry.accesses[parameter.a].lead_strides[parameter.b], parameter.dtype);
+      case KernelParameter::Kind::LeadExtent:
+        return pack_size(geometry.accesses[parameter.a].lead_extents[parameter.b], parameter.dtype);
+      case KernelParameter::Kind::Scalar:
+        return pack_scalar(outline.scalars[parameter.a].value, parameter.dtype);
+      case KernelParameter::Kind::Status:
         bound_.status = reserve(sizeof(void*));
         return;
     }

@@ -101,7 +101,7 @@ class Packed {
   InlineBuffer<void*, 64> arguments_;
 };
 
-/// `status`: as Argument::Kind::Status has it.
+/// `status`: as KernelParameter::Kind::Status has it.
 [[noreturn]] void throw_status(const BoundCall& call, const BoundKernel& kernel, int32_t status) {
   const codegen::KernelOutline& outline = call.program->outline.kernels[kernel.outline];
   const size_t site = static_cast<size_t>(status) - 1, gathers = outline.accesses.size();

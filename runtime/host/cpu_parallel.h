@@ -4,7 +4,7 @@
 
 namespace ingot::runtime {
 
-/// A kernel of the host's compiler: elements [begin, end) of its domain (codegen/emit.h).
+/// A kernel of the host's compiler: elements [begin, end) of its domain (codegen/generate.h).
 using CpuKernel = void(const void* const* arguments, int64_t begin, int64_t end);
 
 /// Runs all of [0, numel) on PyTorch's threads, in pieces of at least `grain`.

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "codegen/emit.h"
+#include "codegen/generate.h"
 #include "runtime/cache/single_flight.h"
 #include "runtime/cache/store.h"
 #include "runtime/host/cpu_parallel.h"

@@ -45,7 +45,7 @@ class Executed {
     const bool cuda = target.kind == Target::Kind::Cuda;
     const Options options{true, false};
     text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
-    const KernelPlan kernel = plan(graph, prepared.outline, prepared.layouts, target, options).kernels[0];
+    const Kernel kernel = kernels(graph, prepared.outline, prepared.layouts, target, options)[0];
     const Library library((cuda ? cuda_on_host(target) : "") + without_ptx(text_) + (cuda ? cuda_runner(kernel) : ""),
                           "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
     auto* entry = library.find<Entry>((cuda ? "run_" : "") + kernel.launch.entry);
@@ -56,8 +56,7 @@ class Executed {
                      : use.has_tensor()                 ? operands[use.tensor].data
                                                         : nullptr);
     const Arguments arguments(kernel.launch, prepared.outline.kernels[0], geometry, data, prepared.host, &status_);
-    const int64_t tile = int64_t{kernel.launch.block_threads} * kernel.launch.elements_per_thread;
-    entry(arguments.addresses(), 0, cuda ? (geometry.numel + tile - 1) / tile : geometry.numel);
+    entry(arguments.addresses(), 0, cuda ? blocks_of(kernel.launch, geometry) : geometry.numel);
   }
 
   template <typename T>

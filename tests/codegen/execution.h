@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/print/expressions.h"
 #include "tests/codegen/support.h"
 
 // Runs generated kernels, both targets' on this machine: CUDA C++ is compiled as host code, a thread after the other.
@@ -120,17 +121,35 @@ inline std::string cuda_on_host(const Target& target) {
   return fmt::format("#define __CUDA_ARCH__ {}\n{}", 10 * target.architecture, kCudaOnHost);
 }
 
+inline std::string argument_type(const Symbol& symbol) {
+  const bool read = symbol.parameter->kind == KernelParameter::Kind::Pointer && !symbol.is_written;
+  return (read ? "const " : "") + type_text(symbol.type) + (symbol.type.is_pointer ? "*" : "");
+}
+
+/// How many blocks a launch takes, as the runtime counts them.
+inline int64_t blocks_of(const LaunchInfo& launch, const KernelGeometry& geometry) {
+  int64_t blocks = 1;
+  for (const GridFactor& factor : launch.grid) {
+    int64_t elements = 1;
+    for (uint32_t d = 0; d < factor.axes; ++d) elements *= geometry.extents[factor.first + d];
+    blocks *= (elements + factor.step - 1) / factor.step;
+  }
+  return blocks;
+}
+
 /// Adds `void run_NAME(const void* const* arguments, long long begin, long long end)` for a CUDA kernel, where end is
 /// the number of blocks.
-inline std::string cuda_runner(const KernelPlan& plan) {
+inline std::string cuda_runner(const Kernel& kernel) {
   std::string call;
-  for (size_t a = 0; a < plan.types.size(); ++a)
-    call += (a > 0 ? ", " : "") + ("*(" + plan.types[a] + " const*)arguments[" + std::to_string(a) + "]");
-  return "extern \"C\" void run_" + plan.launch.entry +
+  for (size_t a = 0; a < kernel.parameters.size(); ++a)
+    call += (a > 0 ? ", " : "") +
+            ("*(" + argument_type(kernel[kernel.parameters[a]]) + " const*)arguments[" + std::to_string(a) + "]");
+  return "extern \"C\" void run_" + kernel.launch.entry +
          "(const void* const* arguments, long long begin, long long end) {\n"
          "  for (blockIdx.x = begin; blockIdx.x < end; ++blockIdx.x)\n"
          "    for (threadIdx.x = 0; threadIdx.x < " +
-         std::to_string(plan.launch.block_threads) + "; ++threadIdx.x) " + plan.launch.entry + "(" + call + ");\n}\n";
+         std::to_string(kernel.launch.block_threads) + "; ++threadIdx.x) " + kernel.launch.entry + "(" + call +
+         ");\n}\n";
 }
 
 /// PTX that has no meaning on the host, said in C++ instead.
@@ -154,37 +173,37 @@ class Arguments {
  public:
   Arguments(const LaunchInfo& launch, const KernelOutline& kernel, const KernelGeometry& geometry,
             const std::vector<std::byte*>& data, std::span<const ir::HostValue> host, int* status) {
-    values_.resize(launch.arguments.size());
-    for (size_t k = 0; k < launch.arguments.size(); ++k) {
-      const Argument& argument = launch.arguments[k];
+    values_.resize(launch.parameters.size());
+    for (size_t k = 0; k < launch.parameters.size(); ++k) {
+      const KernelParameter& argument = launch.parameters[k];
       const auto put = [&](auto value) { std::memcpy(&values_[k], &value, sizeof(value)); };
       const auto put_size = [&](int64_t value) {
-        argument.dtype == ir::DType::I32 ? put(static_cast<int32_t>(value)) : put(value);
+        ir::size_of(argument.dtype) == 4 ? put(static_cast<int32_t>(value)) : put(value);
       };
       const AccessGeometry& access = geometry.accesses[argument.a];
       switch (argument.kind) {
-        case Argument::Kind::Pointer:
+        case KernelParameter::Kind::Pointer:
           put(data[argument.a] + access.offset * ir::size_of(kernel.accesses[argument.a].dtype));
           break;
-        case Argument::Kind::Extent:
+        case KernelParameter::Kind::Extent:
           put_size(geometry.extents[argument.b]);
           break;
-        case Argument::Kind::Numel:
+        case KernelParameter::Kind::Numel:
           put_size(geometry.numel);
           break;
-        case Argument::Kind::Stride:
+        case KernelParameter::Kind::Stride:
           put_size(access.strides[argument.b]);
           break;
-        case Argument::Kind::LeadStride:
+        case KernelParameter::Kind::LeadStride:
           put_size(access.lead_strides[argument.b]);
           break;
-        case Argument::Kind::LeadExtent:
+        case KernelParameter::Kind::LeadExtent:
           put_size(access.lead_extents[argument.b]);
           break;
-        case Argument::Kind::Status:
+        case KernelParameter::Kind::Status:
           put(status);
           break;
-        case Argument::Kind::Scalar: {
+        case KernelParameter::Kind::Scalar: {
           const ir::HostValue value = host[kernel.scalars[argument.a].value.index];
           if (argument.dtype == ir::DType::F32)
             put(static_cast<float>(value.as_double()));

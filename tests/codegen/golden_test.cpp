@@ -1,8 +1,8 @@
 // Goldens: the text that is generated for a corpus of ops, signatures and layouts stands beside the ops, so that a
 // change of codegen is read as a change of code. script/rebase-goldens writes them anew; nothing else does.
 //
-// tests/golden/CASE/op.py, and for each layout of the table below LAYOUT.cuda.cu and LAYOUT.cpu.cpp; ir.txt and
-// plan.txt are those of the first layout on CUDA.
+// tests/golden/CASE/op.py, and for each layout of the table below LAYOUT.cuda.cu and LAYOUT.cpu.cpp; ir.txt,
+// schedule.txt and kernel.txt are those of the first layout on CUDA.
 
 #include <gtest/gtest.h>
 
@@ -160,7 +160,8 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
         generate(graph, prepared.outline, prepared.layouts, target, options, definition->text()).text;
     if (!first || !cuda) continue;
     texts[folder / "ir.txt"] = print(graph);
-    texts[folder / "plan.txt"] = plan_text(graph, prepared.outline, prepared.layouts, target, options);
+    texts[folder / "schedule.txt"] = schedule_text(graph, prepared.outline, prepared.layouts, target);
+    texts[folder / "kernel.txt"] = kernel_text(graph, prepared.outline, prepared.layouts, target, options);
   }
   return texts;
 }

@@ -357,7 +357,7 @@ std::string library_text(const std::vector<Case>& cases, const Target& target) {
     const Options options{true, false};
     text += "namespace in_" + one.graph.name + " {\n";
     text += without_ptx(generate(one.graph, prepared.outline, prepared.layouts, target, options, "text").text);
-    if (cuda) text += cuda_runner(plan(one.graph, prepared.outline, prepared.layouts, target, options).kernels[0]);
+    if (cuda) text += cuda_runner(kernels(one.graph, prepared.outline, prepared.layouts, target, options)[0]);
     text += "}\n";
   }
   return text;
@@ -387,8 +387,7 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
     int status = 0;
     const Arguments arguments(launch, kernel, geometry, data, prepared.host, &status);
     if (cuda) {
-      const int64_t tile = int64_t{launch.block_threads} * launch.elements_per_thread;
-      if (geometry.numel > 0) entry(arguments.addresses(), 0, (geometry.numel + tile - 1) / tile);
+      if (geometry.numel > 0) entry(arguments.addresses(), 0, blocks_of(launch, geometry));
     } else {
       for (int64_t begin = 0; begin < geometry.numel;) {
         const int64_t end =

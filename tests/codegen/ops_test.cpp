@@ -94,8 +94,7 @@ std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const T
   const bool cuda = target.kind == Target::Kind::Cuda;
   auto* entry = library.find<Entry>((cuda ? "run_" : "") + launch.entry);
   EXPECT_NE(entry, nullptr) << launch.entry;
-  const int64_t tile = int64_t{launch.block_threads} * launch.elements_per_thread;
-  if (entry != nullptr) entry(arguments.addresses(), 0, cuda ? (count + tile - 1) / tile : count);
+  if (entry != nullptr) entry(arguments.addresses(), 0, cuda ? blocks_of(launch, prepared.geometries[0]) : count);
   auto values = std::make_unique<R[]>(static_cast<size_t>(count));
   std::memcpy(values.get(), out, static_cast<size_t>(count) * sizeof(R));
   return values;
@@ -110,7 +109,7 @@ std::string library_text(const std::vector<const ir::Graph*>& graphs, const Targ
     const Prepared prepared = prepare(*graph, tensors);
     text += "namespace in_" + graph->name + " {\n" +
             without_ptx(generate(*graph, prepared.outline, prepared.layouts, target, {}, "").text);
-    if (cuda) text += cuda_runner(plan(*graph, prepared.outline, prepared.layouts, target, {}).kernels[0]);
+    if (cuda) text += cuda_runner(kernels(*graph, prepared.outline, prepared.layouts, target, {})[0]);
     text += "}\n";
   }
   return text;

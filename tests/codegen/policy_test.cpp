@@ -1,8 +1,10 @@
 // Choices about speed are pure functions; these are the choices that were measured.
 
+#include "codegen/schedule/policy.h"
+
 #include <gtest/gtest.h>
 
-#include "codegen/schedule/plan_policy.h"
+#include "codegen/schedule/cost.h"
 
 namespace ingot::codegen {
 namespace {

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "codegen/kernel/plan.h"
+#include "codegen/target/target.h"
 #include "ir/op.h"
 
 // What each primitive must give, in the C++ and the mathematics that it stands for, and the values to try it on.

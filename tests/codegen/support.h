@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/emit.h"
-#include "codegen/kernel/plan_body.h"
+#include "codegen/generate.h"
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
 #include "ir/graph.h"

@@ -7,11 +7,11 @@
 #include <map>
 #include <random>
 
-#include "codegen/print/body_printer.h"
 #include "codegen/print/header_comment.h"
 #include "codegen/target/literals.h"
 #include "codegen/target/names.h"
 #include "codegen/target/prelude.h"
+#include "codegen/target/spelling.h"
 #include "codegen/target/spellings.h"
 #include "tests/codegen/execution.h"
 
@@ -101,7 +101,7 @@ TEST(Prelude, HoldsWhatIsUsedAndNoMore) {
 
 TEST(Prelude, CompilesAsAWhole) {
   const auto file = [](const char* name) {
-    std::ifstream stream(std::string("codegen/prelude/") + name);
+    std::ifstream stream(std::string("codegen/target/prelude/") + name);
     return std::string(std::istreambuf_iterator<char>(stream), {});
   };
   ASSERT_NE(file("cpu.h").find("float16"), std::string::npos) << "run this in the root of the tree";

@@ -110,7 +110,7 @@ def test_a_range(cli):
 
 def test_emit(cli):
     arguments = ("ops.py:relu_add", "x=f32:64x64", "y=f32:64x64", "bias=0.5")
-    for stage in ("ast", "ir", "plan", "source"):
+    for stage in ("ast", "ir", "schedule", "kernel", "source"):
         assert cli("emit", *arguments, "--stage", stage).stdout.strip()
     source = cli("emit", *arguments, "--device", "cuda", "--arch", "90").stdout
     assert "__global__" in source and "relu_add" in source

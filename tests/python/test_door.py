@@ -347,7 +347,7 @@ def test_stages():
     x = torch.randn(64, 64)
     assert "relu" in relu_add.source(x, x)
     assert "__global__" in relu_add.emit("source", x, x, device="cuda", architecture=80)
-    for stage in ("ast", "ir", "plan"):
+    for stage in ("ast", "ir", "schedule", "kernel"):
         assert relu_add.emit(stage, x, x)
     meta = torch.empty(64, 64, device="meta")
     assert relu_add.emit("source", meta, meta, device="cpu") == relu_add.emit("source", meta, meta, device="cpu")

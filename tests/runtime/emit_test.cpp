@@ -19,7 +19,7 @@ TEST(Emit, EveryStageOfTheCpu) {
   const Op op(kReluAdd);
   EXPECT_NE(emit(op, Stage::Ast).find("relu_add"), std::string::npos);
   EXPECT_NE(emit(op, Stage::Ir).find("relu_add"), std::string::npos);
-  EXPECT_FALSE(emit(op, Stage::Plan).empty());
+  EXPECT_FALSE(emit(op, Stage::Schedule).empty());
   EXPECT_NE(emit(op, Stage::Source).find("extern \"C\""), std::string::npos);
   EXPECT_NE(error_of([&] { emit(op, Stage::Ptx); }).find("the ptx stage is of CUDA"), std::string::npos);
 }
@@ -29,7 +29,7 @@ TEST(Emit, EveryStageOfCudaWithoutAGpu) {
   const std::string source = emit(op, Stage::Source, kCuda);
   EXPECT_NE(source.find("__global__"), std::string::npos) << source;
   EXPECT_NE(source.find("def relu_add(x, y, bias: float)"), std::string::npos) << source;
-  EXPECT_FALSE(emit(op, Stage::Plan, kCuda).empty());
+  EXPECT_FALSE(emit(op, Stage::Kernel, kCuda).empty());
   EXPECT_NE(emit(op, Stage::Ptx, kCuda).find(".target sm_80"), std::string::npos);
 }
 

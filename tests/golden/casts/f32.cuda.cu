@@ -15,22 +15,28 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
-    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
+// Those of the N elements from i on that are among n.
 template <typename T, int N, typename I>
-__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
-    if (i + N <= n) {
-        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-        return;
-    }
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (i + k < n) data[i + k] = values[k];
@@ -67,8 +73,14 @@ extern "C" __global__ void __launch_bounds__(256) quantise(
         const int n) {                    // elements
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
+    const bool whole = i + 4 <= n;
 
-    const auto x4 = load_tile<4>(x, i, n);
+    Vec<float, 4> x4;
+    if (whole) {
+        x4 = load<4>(x, i);
+    } else {
+        x4 = load_until<4>(x, i, n);
+    }
     const float scale_value = scale[0];
     Vec<uint8, 4> q4;
     Vec<float, 4> out1_4;
@@ -79,6 +91,11 @@ extern "C" __global__ void __launch_bounds__(256) quantise(
         q4[k] = q_1;
         out1_4[k] = (float(q_1) - zero) * scale_value;
     }
-    store_tile(q, i, n, q4);
-    store_tile(out1, i, n, out1_4);
+    if (whole) {
+        store(q, i, q4);
+        store(out1, i, out1_4);
+    } else {
+        store_until(q, i, n, q4);
+        store_until(out1, i, n, out1_4);
+    }
 }

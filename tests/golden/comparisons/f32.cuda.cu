@@ -16,22 +16,28 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
-    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
+// Those of the N elements from i on that are among n.
 template <typename T, int N, typename I>
-__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
-    if (i + N <= n) {
-        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-        return;
-    }
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (i + k < n) data[i + k] = values[k];
@@ -46,10 +52,20 @@ extern "C" __global__ void __launch_bounds__(256) hinge(
         const int n) {                    // elements
     const int i = 2 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
+    const bool whole = i + 2 <= n;
 
-    const auto label2 = load_tile<2>(label, i, n);
-    const auto score2 = load_tile<2>(score, i, n);
-    const auto mask2 = load_tile<2>(mask, i, n);
+    Vec<int64, 2> label2;
+    Vec<float, 2> score2;
+    Vec<uint8, 2> mask2;
+    if (whole) {
+        label2 = load<2>(label, i);
+        score2 = load<2>(score, i);
+        mask2 = load<2>(mask, i);
+    } else {
+        label2 = load_until<2>(label, i, n);
+        score2 = load_until<2>(score, i, n);
+        mask2 = load_until<2>(mask, i, n);
+    }
     Vec<float, 2> out0_2;
     Vec<bool, 2> wrong2;
 #pragma unroll
@@ -59,6 +75,11 @@ extern "C" __global__ void __launch_bounds__(256) hinge(
         out0_2[k] = wrong_1 ? margin : 0.0f;
         wrong2[k] = wrong_1;
     }
-    store_tile(out0, i, n, out0_2);
-    store_tile(wrong, i, n, wrong2);
+    if (whole) {
+        store(out0, i, out0_2);
+        store(wrong, i, wrong2);
+    } else {
+        store_until(out0, i, n, out0_2);
+        store_until(wrong, i, n, wrong2);
+    }
 }

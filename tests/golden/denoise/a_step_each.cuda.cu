@@ -4,6 +4,8 @@
 
 using int64 = long long;
 
+using uint32 = unsigned;
+
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Vec {
@@ -64,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const int64* __restrict__ t,        // at i0
         float* __restrict__ out,            // contiguous
         const int n,                        // elements
-        const int n1,                       // of i1
+        const uint32 n1,                    // of i1
         const int table_size,
         const int table_step) {
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);

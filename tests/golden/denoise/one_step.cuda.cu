@@ -13,22 +13,28 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
-    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
+// Those of the N elements from i on that are among n.
 template <typename T, int N, typename I>
-__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
-    if (i + N <= n) {
-        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-        return;
-    }
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (i + k < n) data[i + k] = values[k];
@@ -79,10 +85,18 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const int table_step) {
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
+    const bool whole = i + 4 <= n;
 
-    const auto sample4 = load_tile<4>(sample, i, n);
-    const auto eps4 = load_tile<4>(eps, i, n);
-    const auto noise4 = load_tile<4>(noise, i, n);
+    Vec<float, 4> sample4, eps4, noise4;
+    if (whole) {
+        sample4 = load<4>(sample, i);
+        eps4 = load<4>(eps, i);
+        noise4 = load<4>(noise, i);
+    } else {
+        sample4 = load_until<4>(sample, i, n);
+        eps4 = load_until<4>(eps, i, n);
+        noise4 = load_until<4>(noise, i, n);
+    }
     const int t_wrapped = wrap_index(t[0], table_size);
     const float table_2_value = table_2[t_wrapped * table_step];
     const float table_0_value = table_0[t_wrapped * table_step];
@@ -97,5 +111,9 @@ extern "C" __global__ void __launch_bounds__(256) denoise(
         const float v2 = table_2_value * x0 + table_3_value * sample4[k];
         out4[k] = v2 + table_4_value * noise4[k];
     }
-    store_tile(out, i, n, out4);
+    if (whole) {
+        store(out, i, out4);
+    } else {
+        store_until(out, i, n, out4);
+    }
 }

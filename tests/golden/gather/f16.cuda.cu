@@ -3,6 +3,8 @@
 
 using int64 = long long;
 
+using uint32 = unsigned;
+
 struct float16 {
     unsigned short bits;
 
@@ -49,8 +51,8 @@ extern "C" __global__ void __launch_bounds__(256) embed(
         const float16* __restrict__ position,  // at i1 * position_stride1 + i2
         float16* __restrict__ out,             // contiguous
         const int n,                           // elements
-        const int n1,                          // of i1
-        const int n2,                          // of i2
+        const uint32 n1,                       // of i1
+        const uint32 n2,                       // of i2
         const int token_stride0,
         const int weight_size,
         const int weight_step,

@@ -1,6 +1,8 @@
 // def scaled_silu(x, w):
 //     return silu(x) * w
 
+using uint32 = unsigned;
+
 struct bfloat16 {
     unsigned short bits;
 
@@ -41,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) scaled_silu(
         const bfloat16* __restrict__ w,  // at i1
         bfloat16* __restrict__ out,      // contiguous
         const int n,                     // elements
-        const int n1) {                  // of i1
+        const uint32 n1) {               // of i1
     const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i1 = i % n1;

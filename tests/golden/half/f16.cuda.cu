@@ -1,6 +1,8 @@
 // def scaled_silu(x, w):
 //     return silu(x) * w
 
+using uint32 = unsigned;
+
 struct float16 {
     unsigned short bits;
 
@@ -39,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(256) scaled_silu(
         const float16* __restrict__ w,  // at i1
         float16* __restrict__ out,      // contiguous
         const int n,                    // elements
-        const int n1) {                 // of i1
+        const uint32 n1) {              // of i1
     const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i1 = i % n1;

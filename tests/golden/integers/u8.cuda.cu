@@ -13,22 +13,28 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
-    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
+// Those of the N elements from i on that are among n.
 template <typename T, int N, typename I>
-__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
-    if (i + N <= n) {
-        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-        return;
-    }
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (i + k < n) data[i + k] = values[k];
@@ -76,11 +82,17 @@ extern "C" __global__ void __launch_bounds__(256) mix(
         const int n) {                // elements
     const int i = 16 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
+    const bool whole = i + 16 <= n;
 
-    const auto a16 = load_tile<16>(a, i, n);
-    const auto b16 = load_tile<16>(b, i, n);
-    Vec<uint8, 16> out0_16;
-    Vec<uint8, 16> out1_16;
+    Vec<uint8, 16> a16, b16;
+    if (whole) {
+        a16 = load<16>(a, i);
+        b16 = load<16>(b, i);
+    } else {
+        a16 = load_until<16>(a, i, n);
+        b16 = load_until<16>(b, i, n);
+    }
+    Vec<uint8, 16> out0_16, out1_16;
 #pragma unroll
     for (int k = 0; k < 16; ++k) {
         const uint8 low = uint8(a16[k] & 15);
@@ -89,6 +101,11 @@ extern "C" __global__ void __launch_bounds__(256) mix(
         out0_16[k] = uint8(v1 + integer_floor_divide<uint8>(b16[k], 2));
         out1_16[k] = uint8(shift_left<uint8>(a16[k], 1) ^ b16[k]);
     }
-    store_tile(out0, i, n, out0_16);
-    store_tile(out1, i, n, out1_16);
+    if (whole) {
+        store(out0, i, out0_16);
+        store(out1, i, out1_16);
+    } else {
+        store_until(out0, i, n, out0_16);
+        store_until(out1, i, n, out1_16);
+    }
 }

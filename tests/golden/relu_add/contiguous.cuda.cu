@@ -10,22 +10,28 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
-    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
+// Those of the N elements from i on that are among n.
 template <typename T, int N, typename I>
-__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
-    if (i + N <= n) {
-        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-        return;
-    }
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (i + k < n) data[i + k] = values[k];
@@ -50,13 +56,24 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const int n) {                // elements
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
+    const bool whole = i + 4 <= n;
 
-    const auto x4 = load_tile<4>(x, i, n);
-    const auto y4 = load_tile<4>(y, i, n);
+    Vec<float, 4> x4, y4;
+    if (whole) {
+        x4 = load<4>(x, i);
+        y4 = load<4>(y, i);
+    } else {
+        x4 = load_until<4>(x, i, n);
+        y4 = load_until<4>(y, i, n);
+    }
     Vec<float, 4> out4;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         out4[k] = maximum(0.0f, x4[k]) + y4[k] + bias;
     }
-    store_tile(out, i, n, out4);
+    if (whole) {
+        store(out, i, out4);
+    } else {
+        store_until(out, i, n, out4);
+    }
 }

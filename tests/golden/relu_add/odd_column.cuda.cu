@@ -1,6 +1,8 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
 
+using uint32 = unsigned;
+
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -18,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const float bias,
         float* __restrict__ out,      // contiguous
         const int n,                  // elements
-        const int n1) {               // of i1
+        const uint32 n1) {            // of i1
     const int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= n) return;
     const int i0 = i / n1;

@@ -1,6 +1,8 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
 
+using uint32 = unsigned;
+
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Vec {
@@ -37,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const float bias,
         float* __restrict__ out,      // contiguous
         const int n,                  // elements
-        const int n1) {               // of i1
+        const uint32 n1) {            // of i1
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i1 = i % n1;

@@ -12,12 +12,10 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256) relu_add(
+extern "C" __global__ void __launch_bounds__(1) relu_add(
         const float* __restrict__ x,  // one element
         const float* __restrict__ y,  // one element
         const float bias,
         float* __restrict__ out) {    // one element
-    if (threadIdx.x != 0) return;
-
     out[0] = maximum(0.0f, x[0]) + y[0] + bias;
 }

@@ -15,22 +15,28 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
-    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
+// Those of the N elements from i on that are among n.
 template <typename T, int N, typename I>
-__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
-    if (i + N <= n) {
-        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-        return;
-    }
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (i + k < n) data[i + k] = values[k];
@@ -46,11 +52,20 @@ extern "C" __global__ void __launch_bounds__(256) threadIdx_(
         const int n_1) {                    // elements
     const int i_1 = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i_1 >= n_1) return;
+    const bool whole = i_1 + 4 <= n_1;
 
-    const auto float4_4 = load_tile<4>(float4_, i_1, n_1);
-    const auto i4 = load_tile<4>(i, i_1, n_1);
-    const auto n4 = load_tile<4>(n, i_1, n_1);
-    const auto NULL_4 = load_tile<4>(NULL_, i_1, n_1);
+    Vec<float, 4> float4_4, i4, n4, NULL_4;
+    if (whole) {
+        float4_4 = load<4>(float4_, i_1);
+        i4 = load<4>(i, i_1);
+        n4 = load<4>(n, i_1);
+        NULL_4 = load<4>(NULL_, i_1);
+    } else {
+        float4_4 = load_until<4>(float4_, i_1, n_1);
+        i4 = load_until<4>(i, i_1, n_1);
+        n4 = load_until<4>(n, i_1, n_1);
+        NULL_4 = load_until<4>(NULL_, i_1, n_1);
+    }
     Vec<float, 4> out4;
 #pragma unroll
     for (int k_1 = 0; k_1 < 4; ++k_1) {
@@ -58,5 +73,9 @@ extern "C" __global__ void __launch_bounds__(256) threadIdx_(
         const float lambda = k + i4[k_1];
         out4[k_1] = lambda / (n4[k_1] + fabsf(k)) + NULL_4[k_1];
     }
-    store_tile(out, i_1, n_1, out4);
+    if (whole) {
+        store(out, i_1, out4);
+    } else {
+        store_until(out, i_1, n_1, out4);
+    }
 }

@@ -1,6 +1,8 @@
 // def moved(x):
 //     return x.roll(1, -1)
 
+using uint32 = unsigned;
+
 extern "C" __global__ void __launch_bounds__(256) moved(
         const float* __restrict__ x,  // at i * x_stride
         float* __restrict__ out,      // at i * out_stride
@@ -17,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(256) moved_1(
         const float* __restrict__ x,  // at i0 * x_stride0 + i1
         float* __restrict__ out,      // at i0 * out_stride0 + i1
         const int n,                  // elements
-        const int n1,                 // of i1
+        const uint32 n1,              // of i1
         const int x_stride0,
         const int out_stride0) {
     const int i = blockIdx.x * 256 + threadIdx.x;

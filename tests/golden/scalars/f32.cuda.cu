@@ -11,22 +11,28 @@ struct alignas(sizeof(T) * N) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_tile(const T* data, I i, I n) {
-    if (i + N <= n) return *reinterpret_cast<const Vec<T, N>*>(data + i);
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
     Vec<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
     return values;
 }
 
+// Those of the N elements from i on that are among n.
 template <typename T, int N, typename I>
-__device__ inline void store_tile(T* data, I i, I n, const Vec<T, N>& values) {
-    if (i + N <= n) {
-        *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-        return;
-    }
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (i + k < n) data[i + k] = values[k];
@@ -43,16 +49,27 @@ extern "C" __global__ void __launch_bounds__(256) lerp_noise(
         const int n) {                    // elements
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
+    const bool whole = i + 4 <= n;
 
-    const auto x4 = load_tile<4>(x, i, n);
-    const auto noise4 = load_tile<4>(noise, i, n);
-    Vec<float, 4> out0_4;
-    Vec<float, 4> out1_4;
+    Vec<float, 4> x4, noise4;
+    if (whole) {
+        x4 = load<4>(x, i);
+        noise4 = load<4>(noise, i);
+    } else {
+        x4 = load_until<4>(x, i, n);
+        noise4 = load_until<4>(noise, i, n);
+    }
+    Vec<float, 4> out0_4, out1_4;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         out0_4[k] = s1 * x4[k] + s2 * noise4[k];
         out1_4[k] = x4[k] * s3;
     }
-    store_tile(out0, i, n, out0_4);
-    store_tile(out1, i, n, out1_4);
+    if (whole) {
+        store(out0, i, out0_4);
+        store(out1, i, out1_4);
+    } else {
+        store_until(out0, i, n, out0_4);
+        store_until(out1, i, n, out1_4);
+    }
 }

@@ -3,6 +3,8 @@
 
 using int64 = long long;
 
+using uint32 = unsigned;
+
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Vec {
@@ -26,8 +28,8 @@ extern "C" __global__ void __launch_bounds__(256) causal(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out,      // contiguous
         const int n,                  // elements
-        const int n1,                 // of i1
-        const int n2) {               // of i2
+        const uint32 n1,              // of i1
+        const uint32 n2) {            // of i2
     const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
     const int i2 = i % n2;

@@ -1,12 +1,14 @@
 // def windows(x):
 //     return x.unfold(-1, 3, 2) * 2, x.diagonal() * 2
 
+using uint32 = unsigned;
+
 extern "C" __global__ void __launch_bounds__(256) windows(
         const float* __restrict__ x,  // at i0 * x_stride0 + i1 * x_stride1 + i2
         float* __restrict__ out0,     // contiguous
         const int n,                  // elements
-        const int n1,                 // of i1
-        const int n2,                 // of i2
+        const uint32 n1,              // of i1
+        const uint32 n2,              // of i2
         const int x_stride0,
         const int x_stride1) {
     const int i = blockIdx.x * 256 + threadIdx.x;

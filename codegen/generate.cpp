@@ -1,0 +1,81 @@
+#include "codegen/generate.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "codegen/kernel/build.h"
+#include "codegen/print/header_comment.h"
+#include "codegen/print/print.h"
+#include "codegen/target/prelude.h"
+
+namespace ingot::codegen {
+
+std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
+                                const std::vector<KernelLayout>& layouts, const Target& target) {
+  if (layouts.size() != outline.kernels.size()) throw_internal("a kernel without a layout");
+  std::vector<Schedule> all;
+  for (size_t k = 0; k < layouts.size(); ++k) all.push_back(schedule(graph, outline.kernels[k], layouts[k], target));
+  return all;
+}
+
+std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                            const Target& target, const Options& options) {
+  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target);
+  std::vector<Kernel> all;
+  for (size_t k = 0; k < layouts.size(); ++k)
+    all.push_back(build(graph, outline.kernels[k], layouts[k], decided[k], target, options));
+  return all;
+}
+
+Source generate_functions(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                          const Target& target, const Options& options, std::string_view suffix) {
+  Source source;
+  for (Kernel& kernel : kernels(graph, outline, layouts, target, options)) {
+    kernel.launch.entry += suffix;
+    const Printed printed = print_source(kernel);
+    if (!source.text.empty()) {
+      source.text += "\n";
+      source.lines.push_back(kNoNode);
+    }
+    source.text += printed.text;
+    source.lines.insert(source.lines.end(), printed.lines.begin(), printed.lines.end());
+    source.kernels.push_back(kernel.launch);
+  }
+  return source;
+}
+
+Source generate(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                const Target& target, const Options& options, std::string_view author_text) {
+  Source source = generate_functions(graph, outline, layouts, target, options, "");
+  const std::string header = comment_out(author_text);
+  const std::string before = header + (header.empty() ? "" : "\n") + prelude_for(target.kind, source.text);
+  source.text = before + source.text;
+  source.lines.insert(source.lines.begin(), static_cast<size_t>(std::ranges::count(before, '\n')), kNoNode);
+  return source;
+}
+
+std::string join(Target::Kind target, std::span<const Source> sources) {
+  std::string functions;
+  for (const Source& source : sources) functions += (functions.empty() ? "" : "\n") + source.text;
+  return prelude_for(target, functions) + functions;
+}
+
+std::string schedule_text(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                          const Target& target) {
+  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target);
+  std::string text;
+  for (size_t k = 0; k < decided.size(); ++k)
+    text += (text.empty() ? "" : "\n") + print(decided[k], outline.kernels[k].name) + "  layout: " + layouts[k].text() +
+            "\n";
+  return text;
+}
+
+std::string kernel_text(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
+                        const Target& target, const Options& options) {
+  std::string text;
+  for (const Kernel& kernel : kernels(graph, outline, layouts, target, options))
+    text += (text.empty() ? "" : "\n") + print(kernel);
+  return text;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,243 @@
+#include "codegen/kernel/assembly.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "codegen/kernel/walk.h"
+#include "codegen/target/prelude.h"
+
+namespace ingot::codegen {
+namespace {
+
+using Kind = KernelParameter::Kind;
+
+/// Inputs, numbers, results, then sizes: the order in which a person would list them.
+std::tuple<int, uint32_t, uint32_t, uint32_t> place_of(const KernelContext& context, const KernelParameter& parameter) {
+  const auto [kind, a, b, dtype, name] = parameter;
+  switch (kind) {
+    case Kind::Pointer: {
+      const AccessUse& use = context.outline.accesses[a];
+      return {use.kind == AccessUse::Kind::Store ? 2 : 0, use.tensor, a, 0};
+    }
+    case Kind::Scalar:
+      return {1, a, 0, 0};
+    case Kind::Numel:
+      return {3, 0, 0, 0};
+    case Kind::Extent:
+      return {4, b, 0, 0};
+    case Kind::Stride:
+      return {5, a, 0, b};
+    case Kind::LeadExtent:
+      return {5, a, 1, 2 * b};
+    case Kind::LeadStride:
+      return {5, a, 1, 2 * b + 1};
+    case Kind::Status:
+      return {6, 0, 0, 0};
+  }
+  return {};
+}
+
+/// Drops the statements whose values nobody needs.
+class Pruner {
+ public:
+  explicit Pruner(Kernel& kernel) : kernel_(kernel), needed_(kernel.values.size()), read_(kernel.symbols.size()) {}
+
+  void prune() {
+    for (size_t before = 1, after = 0; before != after;) {  // what a loop's end needs stands before its beginning
+      before = after;
+      for_each_block(kernel_, [&](const Body& block) { mark(block); });
+      after = static_cast<size_t>(std::ranges::count(needed_, true) + std::ranges::count(read_, true));
+    }
+    for_each_block(kernel_, [&](Body& block) { sweep(block); });
+  }
+  bool reads(SymbolId symbol) const { return read_[symbol.index]; }
+
+ private:
+  void need(ValueId id) {
+    if (!id || needed_[id.index]) return;
+    needed_[id.index] = true;
+    const Value& value = kernel_[id];
+    if (value.symbol) read_[value.symbol.index] = true;
+    std::ranges::for_each(value.operands, [&](ValueId operand) { need(operand); });
+  }
+
+  /// What is assigned to: memory, or a variable that somebody reads.
+  bool is_effect(ValueId target) const {
+    const Value& value = kernel_[target];
+    if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Target) return true;
+    return read_[(value.kind == Value::Kind::Lane ? kernel_[value.operands[0]] : value).symbol.index];
+  }
+
+  void need_target(ValueId target) {
+    const Value& value = kernel_[target];
+    if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Target) return need(target);
+    if (value.kind == Value::Kind::Lane) need(value.operands[1]);
+  }
+
+  void mark(const Body& block) {
+    for (const Statement& statement : block) std::visit([&](const auto& node) { mark_one(node); }, statement.node);
+  }
+  void mark_one(const Let& let) {
+    if (kernel_[let.value].kind == Value::Kind::Check) need(let.value);
+  }
+  void mark_one(const Declare& declare) {
+    if (read_[declare.variable.index]) need(declare.value);
+  }
+  void mark_one(const Assign& assign) {
+    if (!is_effect(assign.target)) return;
+    need_target(assign.target);
+    need(assign.value);
+  }
+  void mark_one(const Advance& advance) {
+    if (read_[advance.variable.index]) need(advance.by);
+  }
+  void mark_one(const StoreVector& store) {
+    for (const ValueId id : {store.pointer, store.index, store.vector, store.end}) need(id);
+  }
+  void mark_one(const If& branch) {
+    mark(branch.then);
+    mark(branch.otherwise);
+    if (has_effect(branch.then) || has_effect(branch.otherwise)) need(branch.condition);
+  }
+  void mark_one(const Loop& loop) {
+    mark(loop.body);
+    if (!has_effect(loop.body)) return;
+    need(loop.begin);
+    need(loop.end);
+  }
+  void mark_one(const Return& leave) {
+    need(leave.unless_below);
+    need(leave.end);
+  }
+
+  bool has_effect(const Body& block) const {
+    return std::ranges::any_of(block, [&](const Statement& statement) {
+      return std::visit([&](const auto& node) { return stays(node); }, statement.node);
+    });
+  }
+  bool stays(const Let& let) const { return needed_[let.value.index]; }
+  bool stays(const Declare& declare) const { return read_[declare.variable.index]; }
+  bool stays(const Assign& assign) const { return is_effect(assign.target); }
+  bool stays(const Advance& advance) const { return read_[advance.variable.index]; }
+  bool stays(const StoreVector&) const { return true; }
+  bool stays(const If& branch) const { return has_effect(branch.then) || has_effect(branch.otherwise); }
+  bool stays(const Loop& loop) const { return has_effect(loop.body); }
+  bool stays(const Return&) const { return true; }
+
+  void sweep(Body& block) {
+    std::erase_if(block, [&](const Statement& statement) {
+      return !std::visit([&](const auto& node) { return stays(node); }, statement.node);
+    });
+    for (Statement& statement : block) for_each_block(statement, [&](Body& inner) { sweep(inner); });
+  }
+
+  Kernel& kernel_;
+  std::vector<bool> needed_, read_;
+};
+
+}  // namespace
+
+ir::DType KernelContext::extent_dtype() const {
+  if (!cuda()) return ir::DType::I64;
+  return schedule.index_bits == 32 ? ir::DType::U32 : ir::DType::U64;
+}
+
+Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.target.kind)) {
+  kernel.target = context.target;
+  kernel.restrict_pointers = !context.layout.results_alias;
+  kernel.launch.entry = context.outline.name;
+  kernel.launch.block_threads = context.schedule.threads;
+  kernel.launch.weight = context.schedule.weight;
+  names_.claim(kernel.launch.entry);
+}
+
+SymbolId Assembly::variable(std::string_view wanted, Type type, Level level) {
+  kernel.symbols.push_back({.name = claim(wanted), .type = type, .level = level});
+  return {static_cast<uint32_t>(kernel.symbols.size() - 1)};
+}
+
+SymbolId Assembly::parameter(const KernelParameter& parameter, Type type, std::string_view wanted) {
+  const auto [known, is_new] = parameters_.try_emplace({parameter.kind, parameter.a, parameter.b});
+  if (is_new) {
+    known->second = variable(wanted, type, Level::Kernel);
+    Symbol& symbol = (*this)[known->second];
+    symbol.parameter = parameter;
+    symbol.parameter->dtype =
+        parameter.kind == Kind::Pointer || parameter.kind == Kind::Status ? ir::DType::I64 : type.dtype;
+    symbol.parameter->name = symbol.name;
+  }
+  return known->second;
+}
+
+ValueId Assembly::add(Value value) {
+  for (const ValueId operand : value.operands) value.level = std::max(value.level, (*this)[operand].level);
+  const int64_t number =
+      value.number.kind == ir::HostKind::Float ? std::bit_cast<int64_t>(value.number.real) : value.number.integer;
+  const ValueId next{static_cast<uint32_t>(kernel.values.size())};
+  const auto [known, is_new] =
+      values_.emplace(Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
+                          static_cast<uint8_t>(value.number.kind), number, value.operands},
+                      next);
+  if (!is_new) return known->second;
+  value.node = node_;
+  if (value.naming != Value::Naming::Inline) blocks_[static_cast<size_t>(value.level)]->push_back({Let{next}});
+  kernel.values.push_back(std::move(value));
+  return next;
+}
+
+ValueId Assembly::read(SymbolId symbol) { return read(symbol, (*this)[symbol].level); }
+
+ValueId Assembly::read(SymbolId symbol, Level level) {
+  return add({.kind = Value::Kind::Symbol,
+              .type = (*this)[symbol].type,
+              .level = level,
+              .symbol = symbol,
+              .naming = Value::Naming::Inline});
+}
+
+ValueId Assembly::whole(int64_t number) {
+  return add(
+      {.kind = Value::Kind::Literal, .type = {}, .number = ir::HostValue::of(number), .naming = Value::Naming::Inline});
+}
+
+ValueId Assembly::index(IndexOp op, ValueId a, ValueId b) {
+  const bool compares = op == IndexOp::Less || op == IndexOp::LessEqual || op == IndexOp::Equal;
+  const Type type = compares                                  ? Type{ir::DType::Bool}
+                    : (*this)[a].kind == Value::Kind::Literal ? (*this)[b].type
+                                                              : (*this)[a].type;
+  return add(
+      {.kind = Value::Kind::Index, .type = type, .index = op, .operands = {a, b}, .naming = Value::Naming::Inline});
+}
+
+ValueId Assembly::sum(const std::vector<ValueId>& terms) {
+  if (terms.empty()) return whole(0);
+  ValueId total = terms[0];
+  for (size_t t = 1; t < terms.size(); ++t) total = index(IndexOp::Add, total, terms[t]);
+  return total;
+}
+
+ValueId Assembly::lane(ValueId vector, ValueId number) {
+  Type type = (*this)[vector].type;
+  type.lanes = 1;
+  return add({.kind = Value::Kind::Lane, .type = type, .operands = {vector, number}, .naming = Value::Naming::Inline});
+}
+
+ValueId Assembly::let(Body& block, ValueId id, std::string name) {
+  (*this)[id].naming = Value::Naming::Always;
+  (*this)[id].name = std::move(name);
+  block.push_back({Let{id}});
+  return id;
+}
+
+Kernel Assembly::finish(const KernelContext& context) {
+  Pruner pruner(kernel);
+  pruner.prune();
+  for (const auto& [key, symbol] : parameters_)
+    if (pruner.reads(symbol)) kernel.parameters.push_back(symbol);
+  std::ranges::stable_sort(kernel.parameters, std::less{},
+                           [&](SymbolId symbol) { return place_of(context, *(*this)[symbol].parameter); });
+  for (const SymbolId symbol : kernel.parameters) kernel.launch.parameters.push_back(*(*this)[symbol].parameter);
+  return std::move(kernel);
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,37 @@
+#include "codegen/kernel/build.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "codegen/kernel/targets.h"
+
+namespace ingot::codegen {
+namespace {
+
+constexpr size_t kCudaParameterBytes = 4096;
+
+void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
+  size_t bytes = 0;
+  for (const KernelParameter& parameter : kernel.launch.parameters) {
+    const auto size = static_cast<size_t>(ir::size_of(parameter.dtype));
+    bytes = (bytes + size - 1) / size * size + size;
+  }
+  if (bytes > kCudaParameterBytes)
+    throw_author({},
+                 fmt::format("too many tensors for one kernel: `{}` would take {} arguments", context.graph.name,
+                             kernel.launch.parameters.size()),
+                 "split the op into several");
+}
+
+}  // namespace
+
+Kernel build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout, const Schedule& schedule,
+             const Target& target, const Options& options) {
+  const KernelContext context{graph, outline, layout, schedule, target, options};
+  if (!context.cuda()) return build_cpu(context);
+  Kernel kernel = build_cuda(context);
+  check_parameter_bytes(context, kernel);
+  return kernel;
+}
+
+}  // namespace ingot::codegen

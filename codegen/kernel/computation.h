@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "codegen/kernel/assembly.h"
+#include "codegen/kernel/memory.h"
+
+namespace ingot::codegen {
+
+/// How a target gets at memory and at what it checks.
+class Access {
+ public:
+  virtual ~Access() = default;
+
+  /// An element of a load, of the type in which it lies in memory.
+  virtual ValueId load(uint32_t access) = 0;
+  virtual ValueId gather(uint32_t access, const std::vector<ValueId>& indices) = 0;
+  /// None where it is always 0.
+  virtual std::optional<ValueId> position(uint32_t access) = 0;
+  /// A divisor that must not be zero; `division`: the kernel's number of it.
+  virtual ValueId divisor(ValueId value, uint32_t division) = 0;
+};
+
+/// What the kernel computes, as the target's own operations: the graph's nodes with what their spelling needs made
+/// plain (16-bit floats through float32, numbers that eager treats in a way of their own). Gives a value for each
+/// store, in the order of outline.parts.
+std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access);
+
+}  // namespace ingot::codegen

@@ -1,0 +1,418 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/kernel/computation.h"
+#include "codegen/kernel/memory.h"
+#include "codegen/kernel/targets.h"
+
+// A thread takes some elements, its lanes. It finds where they are, loads what it can at once, then what each lane
+// loads for itself, computes, and stores in the same way.
+
+namespace ingot::codegen {
+namespace {
+
+using How = AccessSchedule::How;
+using Kind = AccessUse::Kind;
+
+class Cuda : public Space, public Access {
+ public:
+  explicit Cuda(const KernelContext& context)
+      : context_(context), schedule_(context.schedule), assembly_(context), memory_(context, assembly_) {
+    memory_.set_space(*this);
+    lane_ = assembly_.variable("k", {}, Level::Element);
+    assembly_.place({Level::Kernel, Level::Row, Level::Thread}, thread_);
+    assembly_.place({Level::Fetch}, fetch_);
+    assembly_.place({Level::Element}, has_lanes() ? element_ : thread_);
+  }
+
+  Kernel build() {
+    find_thread();
+    load_vectors();
+    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
+    store(results);
+    assemble();
+    memory_.describe_pointers();
+    return assembly_.finish(context_);
+  }
+
+  // Space
+
+  ValueId linear(Level level) override { return level <= Level::Thread || !has_lanes() ? first_ : element(level); }
+
+  ValueId coordinate(uint32_t axis, Level level) override {
+    if (context_.rank() <= 1) return linear(level);
+    switch (schedule_.coordinates) {
+      case Coordinates::Carry:
+        return carried(axis, level);
+      case Coordinates::Lane:
+        if (has_lanes() && level > Level::Thread) return divided(axis, element(level), level);
+        break;
+      default:
+        break;
+    }
+    const ValueId first = divided(axis, first_, Level::Thread);
+    const bool is_inner = axis + 1 == context_.rank();
+    if (!is_inner || level <= Level::Thread || !has_lanes()) return first;
+    return assembly_.index(IndexOp::Add, first, lane_offset(level));
+  }
+
+  ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
+  uint32_t first_axis() const override { return 0; }
+  uint32_t first_inner_axis() const override {
+    const bool shares_row = schedule_.coordinates == Coordinates::Thread && context_.rank() > 0;
+    return shares_row ? context_.rank() - 1 : 0;
+  }
+  Level level_of_names() const override {
+    const bool each_lane = schedule_.coordinates == Coordinates::Lane || schedule_.coordinates == Coordinates::Carry;
+    return each_lane && has_lanes() ? Level::Fetch : Level::Thread;
+  }
+  std::string suffix() override {
+    if (has_lanes()) return "_" + assembly_[lane_].name;
+    const uint32_t rank = context_.rank();
+    return "_" + name_of(rank > 1 ? fmt::format("i{}", rank - 1) : "i");
+  }
+
+  // Access
+
+  ValueId load(uint32_t access) override {
+    const AccessSchedule& how = schedule_.accesses[access];
+    if (how.how == How::Vector) return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
+    if (how.how == How::Grouped)
+      if (const auto found = chunk_of(access)) return *found;
+    if (has_lanes() && memory_.moves(access)) return fetched(access);
+    return memory_.load(access, Level::Thread);
+  }
+
+  ValueId gather(uint32_t access, const std::vector<ValueId>& indices) override {
+    std::vector<ValueId> leads;
+    const ValueId place = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
+    for (uint32_t l = 0; l < indices.size(); ++l) leads.push_back(memory_.wrap(access, l, indices[l], place));
+    return memory_.load(access, Level::Element, leads);
+  }
+
+  std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
+
+  ValueId divisor(ValueId value, uint32_t) override { return value; }
+
+ private:
+  bool has_lanes() const { return schedule_.lanes > 1; }
+
+  // Where a thread is
+
+  void find_thread() {
+    if (schedule_.walks.empty()) {
+      first_ = assembly_.whole(0);
+      return;
+    }
+    const Walk& walk = schedule_.walks[0];
+    Body& indices = assembly_.kernel.indices;
+    first_ = assembly_.let(indices, first_of(walk), name_of("i"));
+    numel_ = assembly_.read(memory_.numel());
+    indices.push_back({Return{first_, numel_}});
+    assembly_.kernel.launch.grid = {{walk.first, walk.axes, schedule_.threads * schedule_.lanes}};
+    if (schedule_.coordinates == Coordinates::Carry) start_carrying();
+  }
+
+  /// The index of a thread's first element: the number of its block and its own, each times the steps within it.
+  ValueId first_of(const Walk& walk) {
+    ValueId block =
+        assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
+    if (schedule_.index_bits == 64)
+      block = assembly_.add({.kind = Value::Kind::Cast,
+                             .type = {ir::DType::I64},
+                             .work = ir::DType::U32,
+                             .operands = {block},
+                             .naming = Value::Naming::Inline});
+    const ValueId thread = assembly_.add({.kind = Value::Kind::Thread,
+                                          .type = {ir::DType::U32},
+                                          .level = Level::Thread,
+                                          .naming = Value::Naming::Inline});
+    uint32_t inner = 1, of_block = 1, of_thread = 1;
+    for (auto step = walk.steps.rbegin(); step != walk.steps.rend(); ++step) {
+      if (step->scope == Scope::Grid) of_block = inner;
+      if (step->scope == Scope::Block) of_thread = inner;
+      if (step->scope == Scope::Vector) lane_step_ = inner;
+      inner *= std::max(1u, step->count);
+    }
+    const ValueId blocks = assembly_.index(IndexOp::Mul, block, assembly_.whole(of_block / of_thread));
+    const ValueId sum = assembly_.index(IndexOp::Add, blocks, thread);
+    assembly_[sum].type = {context_.index_dtype()};
+    return of_thread == 1 ? sum : assembly_.index(IndexOp::Mul, assembly_.whole(of_thread), sum);
+  }
+
+  ValueId lane_number(Level level) { return assembly_.read(lane_, level); }
+
+  ValueId lane_offset(Level level) {
+    const ValueId number = lane_number(level);
+    return lane_step_ == 1 ? number : assembly_.index(IndexOp::Mul, number, assembly_.whole(lane_step_));
+  }
+
+  /// The index of a lane's element; of one past the end, the last one's.
+  ValueId element(Level level) {
+    ValueId& known = elements_[level];
+    if (known) return known;
+    const ValueId at = assembly_.index(IndexOp::Add, first_, lane_offset(level));
+    if (!schedule_.ragged) return at;
+    const ValueId last = assembly_.index(IndexOp::Sub, numel_, assembly_.whole(1));
+    known = assembly_.let(block_of(level), assembly_.index(IndexOp::Min, at, last), name_of("e"));
+    return known;
+  }
+
+  Body& block_of(Level level) { return level == Level::Fetch ? fetch_ : has_lanes() ? element_ : thread_; }
+
+  /// A coordinate of the element of this index, by division.
+  ValueId quotient(uint32_t axis, ValueId linear) {
+    ValueId value = linear;
+    for (uint32_t d = context_.rank() - 1; d > axis; --d)
+      value = assembly_.index(IndexOp::Div, value, assembly_.read(memory_.extent(d)));
+    return axis == 0 ? value : assembly_.index(IndexOp::Rem, value, assembly_.read(memory_.extent(axis)));
+  }
+
+  ValueId divided(uint32_t axis, ValueId linear, Level level) {
+    ValueId& known = coordinates_[{axis, level}];
+    if (known) return known;
+    ValueId value = quotient(axis, linear);
+    Body& block = level == Level::Thread ? coordinate_lets_[axis] : block_of(level);
+    known = assembly_.let(block, value, name_of(fmt::format("i{}", axis)));
+    assembly_[known].type = {context_.index_dtype()};
+    return known;
+  }
+
+  /// One name for what both loops call alike.
+  const std::string& name_of(const std::string& wanted) {
+    std::string& name = names_[wanted];
+    if (name.empty()) name = assembly_.claim(wanted);
+    return name;
+  }
+
+  // Coordinates that are counted on from lane to lane
+
+  void start_carrying() {
+    for (uint32_t d = 0; d < context_.rank(); ++d)
+      carried_.push_back(assembly_.variable(name_of(fmt::format("i{}", d)), {context_.index_dtype()}, Level::Fetch));
+    for (uint32_t d = context_.rank(); d-- > 0;)
+      coordinate_lets_[d].push_back({Declare{carried_[d], quotient(d, first_)}});
+  }
+
+  ValueId carried(uint32_t axis, Level level) {
+    const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
+    return level <= Level::Fetch ? now : kept(now, assembly_[carried_[axis]].name);
+  }
+
+  /// What the loop of loads knows of each lane, for the one behind it.
+  ValueId kept(ValueId value, const std::string& name) {
+    SymbolId& vector = kept_[value];
+    if (!vector) {
+      const Type type{assembly_[value].type.dtype, schedule_.lanes};
+      vector = assembly_.variable(fmt::format("{}_{}", name, schedule_.lanes), type, Level::Thread);
+      fetched_vectors_.push_back({Declare{vector}});
+      fetch_.push_back({Assign{assembly_.lane(assembly_.read(vector), lane_number(Level::Fetch)), value}});
+    }
+    return assembly_.lane(assembly_.read(vector), lane_number(Level::Element));
+  }
+
+  /// On to the next element; behind the last, where nothing is stored, comes the first again.
+  Body carry(uint32_t axis) {
+    const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
+    Body wrapped = {{Assign{now, assembly_.whole(0)}}};
+    if (axis > 0) std::ranges::move(carry(axis - 1), std::back_inserter(wrapped));
+    const ValueId is_end = assembly_.index(IndexOp::Equal, now, assembly_.read(memory_.extent(axis)));
+    return {{Advance{carried_[axis], assembly_.whole(1)}}, {If{is_end, std::move(wrapped)}}};
+  }
+
+  // Loads
+
+  void load_vectors() {
+    Body whole, rest;
+    for (uint32_t a = 0; a < schedule_.accesses.size(); ++a) {
+      const AccessSchedule& how = schedule_.accesses[a];
+      if (context_.outline.accesses[a].kind != Kind::Load) continue;
+      if (how.how == How::Grouped && context_.layout.accesses[a].leader == a) load_chunks(a);
+      if (how.how != How::Vector) continue;
+      const SymbolId vector = vector_of(a);
+      if (!schedule_.ragged) {
+        loads_.push_back({Declare{vector, vector_at(a, Value::Kind::Vector)}});
+        continue;
+      }
+      loads_.push_back({Declare{vector}});
+      whole.push_back({Assign{assembly_.read(vector), vector_at(a, Value::Kind::Vector)}});
+      rest.push_back({Assign{assembly_.read(vector), vector_at(a, Value::Kind::VectorEnd)}});
+    }
+    if (!whole.empty()) loads_.push_back({If{is_whole(), std::move(whole), std::move(rest)}});
+  }
+
+  SymbolId vector_of(uint32_t access) {
+    const Type type{memory_.type_in_memory(access), schedule_.lanes};
+    const SymbolId vector = assembly_.variable(memory_.vector_name(access, schedule_.lanes), type, Level::Thread);
+    assembly_[vector].of = assembly_[memory_.pointer(access)].name;
+    vectors_[access] = vector;
+    return vector;
+  }
+
+  ValueId vector_at(uint32_t access, Value::Kind kind) {
+    std::vector<ValueId> operands = {base(access), memory_.index(access, Level::Thread, 0)};
+    if (kind == Value::Kind::VectorEnd) operands.push_back(numel_);
+    return assembly_.add({.kind = kind,
+                          .type = {memory_.type_in_memory(access), schedule_.lanes},
+                          .operands = std::move(operands),
+                          .naming = Value::Naming::Inline});
+  }
+
+  /// Whether all of a thread's lanes are elements.
+  ValueId is_whole() {
+    if (whole_) return whole_;
+    const ValueId behind = assembly_.index(IndexOp::Add, first_, assembly_.whole(schedule_.lanes));
+    whole_ = assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::LessEqual, behind, numel_),
+                           assembly_.claim("whole"));
+    return whole_;
+  }
+
+  void load_chunks(uint32_t leader) {
+    const std::vector<Chunk>& chunks = schedule_.accesses[leader].chunks;
+    for (const Chunk& chunk : chunks) {
+      if (chunk.width == 1) continue;
+      std::string name = memory_.vector_name(leader, chunk.width);
+      if (chunks.size() > 1) {
+        name = assembly_[memory_.pointer(leader)].name + "_";
+        for (uint32_t k = 0; k < chunk.width; ++k) name += std::to_string(chunk.first + k);
+      }
+      const Type type{memory_.type_in_memory(leader), chunk.width};
+      const SymbolId vector = assembly_.variable(name, type, Level::Thread);
+      const ValueId value =
+          assembly_.add({.kind = Value::Kind::Vector,
+                         .type = type,
+                         .operands = {base(leader), memory_.index(leader, Level::Thread, chunk.first)},
+                         .naming = Value::Naming::Inline});
+      loads_.push_back({Declare{vector, value}});
+      chunks_[{leader, chunk.first}] = vector;
+    }
+  }
+
+  std::optional<ValueId> chunk_of(uint32_t access) {
+    const AccessLayout& layout = context_.layout.accesses[access];
+    for (const Chunk& chunk : schedule_.accesses[layout.leader].chunks)
+      if (layout.neighbour >= chunk.first && layout.neighbour < chunk.first + chunk.width && chunk.width > 1)
+        return assembly_.lane(assembly_.read(chunks_.at({layout.leader, chunk.first})),
+                              assembly_.whole(layout.neighbour - chunk.first));
+    return std::nullopt;
+  }
+
+  /// An element that each lane loads for itself, with those of all lanes before anything is computed.
+  ValueId fetched(uint32_t access) {
+    const SymbolId vector = vector_of(access);
+    fetched_vectors_.push_back({Declare{vector}});
+    fetch_.push_back({Assign{assembly_.lane(assembly_.read(vector), lane_number(Level::Fetch)),
+                             memory_.load(access, Level::Fetch)}});
+    return assembly_.lane(assembly_.read(vector), lane_number(Level::Element));
+  }
+
+  // Stores
+
+  void store(const std::vector<ValueId>& results) {
+    const auto first_store = static_cast<uint32_t>(schedule_.accesses.size() - results.size());
+    Body whole, rest;
+    for (uint32_t a = first_store; a < schedule_.accesses.size(); ++a) {
+      switch (schedule_.accesses[a].how) {
+        case How::Grouped:
+          if (context_.layout.accesses[a].leader == a) store_chunks(a, results);
+          break;
+        case How::Vector: {
+          const SymbolId vector = vector_of(a);
+          thread_.push_back({Declare{vector}});
+          element_.push_back(
+              {Assign{assembly_.lane(assembly_.read(vector), lane_number(Level::Element)), results[a - first_store]}});
+          const StoreVector all{base(a), memory_.index(a, Level::Thread, 0), assembly_.read(vector)};
+          (schedule_.ragged ? whole : stores_).push_back({all});
+          if (schedule_.ragged) rest.push_back({StoreVector{all.pointer, all.index, all.vector, numel_}});
+          break;
+        }
+        default:
+          store_one(a, results[a - first_store]);
+      }
+    }
+    if (!whole.empty()) stores_.push_back({If{is_whole(), std::move(whole), std::move(rest)}});
+  }
+
+  void store_one(uint32_t access, ValueId value) {
+    const Assign assign{memory_.target(access, Level::Element), value};
+    if (!has_lanes() || !schedule_.ragged) {
+      block_of(Level::Element).push_back({assign});
+      return;
+    }
+    const ValueId at = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
+    guarded_stores_.push_back({assign});
+    store_guard_ = assembly_.index(IndexOp::Less, at, numel_);
+  }
+
+  void store_chunks(uint32_t leader, const std::vector<ValueId>& results) {
+    const auto first_store = static_cast<uint32_t>(schedule_.accesses.size() - results.size());
+    const auto value_at = [&](uint32_t neighbour) {
+      for (uint32_t a = first_store;; ++a)
+        if (context_.layout.accesses[a].leader == leader && context_.layout.accesses[a].neighbour == neighbour)
+          return results[a - first_store];
+    };
+    for (const Chunk& chunk : schedule_.accesses[leader].chunks) {
+      std::vector<ValueId> members;
+      for (uint32_t k = 0; k < chunk.width; ++k) members.push_back(value_at(chunk.first + k));
+      const ValueId index = memory_.index(leader, Level::Thread, chunk.first);
+      const Type type{memory_.type_in_memory(leader), chunk.width};
+      if (chunk.width == 1) {
+        const ValueId target = assembly_.add({.kind = Value::Kind::Load,
+                                              .type = type,
+                                              .operands = {base(leader), index},
+                                              .naming = Value::Naming::Inline});
+        thread_.push_back({Assign{target, members[0]}});
+        continue;
+      }
+      const ValueId vector = assembly_.add(
+          {.kind = Value::Kind::Pack, .type = type, .operands = members, .naming = Value::Naming::Inline});
+      thread_.push_back({StoreVector{base(leader), index, vector}});
+    }
+  }
+
+  // The whole
+
+  void assemble() {
+    Kernel& kernel = assembly_.kernel;
+    const auto append = [](Body& block, Body& more) { std::ranges::move(more, std::back_inserter(block)); };
+    for (uint32_t d = context_.rank(); d-- > 0;) append(kernel.indices, coordinate_lets_[d]);
+    append(kernel.body, loads_);
+    append(kernel.body, fetched_vectors_);
+    if (!fetch_.empty() && schedule_.coordinates == Coordinates::Carry)
+      std::ranges::move(carry(context_.rank() - 1), std::back_inserter(fetch_));
+    if (!fetch_.empty()) kernel.body.push_back({lanes(std::move(fetch_))});
+    append(kernel.body, thread_);
+    if (!guarded_stores_.empty()) element_.push_back({If{store_guard_, std::move(guarded_stores_)}});
+    if (!element_.empty()) kernel.body.push_back({lanes(std::move(element_))});
+    append(kernel.body, stores_);
+  }
+
+  Loop lanes(Body body) {
+    return {Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(schedule_.lanes), std::move(body)};
+  }
+
+  const KernelContext& context_;
+  const Schedule& schedule_;
+  Assembly assembly_;
+  Memory memory_;
+  SymbolId lane_;
+  ValueId first_, numel_, whole_, store_guard_;
+  uint32_t lane_step_ = 1;
+  std::map<Level, ValueId> elements_;
+  std::map<std::pair<uint32_t, Level>, ValueId> coordinates_;
+  std::map<std::string, std::string> names_;
+  std::map<ValueId, SymbolId> kept_;
+  std::map<uint32_t, SymbolId> vectors_;
+  std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;
+  std::vector<SymbolId> carried_;
+  std::map<uint32_t, Body> coordinate_lets_;
+  Body loads_, fetched_vectors_, fetch_, thread_, element_, guarded_stores_, stores_;
+};
+
+}  // namespace
+
+Kernel build_cuda(const KernelContext& context) { return Cuda(context).build(); }
+
+}  // namespace ingot::codegen

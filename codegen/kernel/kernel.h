@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codegen/kernel/launch.h"
+#include "codegen/target/target.h"
+#include "ir/graph.h"
+
+// A kernel as a tree of statements over typed values: all that its text says, and no text but names. What it computes,
+// where, and how memory is touched is settled; which values get names of their own and where a line ends is the
+// printer's.
+
+namespace ingot::codegen {
+
+struct ValueId {
+  uint32_t index = UINT32_MAX;
+  auto operator<=>(const ValueId&) const = default;
+  explicit operator bool() const { return index != UINT32_MAX; }
+};
+inline constexpr ir::NodeId kNoNode{UINT32_MAX};  ///< of what no node of the graph asked for
+
+struct SymbolId {
+  uint32_t index = UINT32_MAX;
+  auto operator<=>(const SymbolId&) const = default;
+  explicit operator bool() const { return index != UINT32_MAX; }
+};
+
+struct Type {
+  ir::DType dtype = ir::DType::I32;
+  uint32_t lanes = 1;  ///< of a vector
+  bool is_pointer = false;
+  auto operator<=>(const Type&) const = default;
+};
+
+/// How often a value is computed: once a kernel, a row, a thread, or for each element. What is loaded of all elements
+/// before anything is computed of any is at Fetch.
+enum class Level : uint8_t { Kernel, Row, Thread, Fetch, Element };
+
+/// Arithmetic on indices and pointers, which is C++'s own.
+enum class IndexOp : uint8_t { Add, Sub, Mul, Div, Rem, Min, Less, LessEqual, Equal, NotEqual };
+
+struct Value {
+  enum class Kind : uint8_t {
+    Literal,    ///< `number`
+    Symbol,     ///< a parameter or a variable
+    Block,      ///< the number of this block
+    Thread,     ///< the number of this thread in its block
+    Index,      ///< `index` on the operands
+    Load,       ///< the element at operand 1 of pointer 0
+    Target,     ///< what pointer 0 points to
+    Vector,     ///< type.lanes neighbours from element 1 of pointer 0 on
+    VectorEnd,  ///< the same; past element 2, the end, the last one before it stands again
+    Lane,       ///< element 1 of vector 0
+    Pack,       ///< a vector of the operands
+    Wrap,       ///< index 0 made one of the operand 1 many elements
+    Check,      ///< the same; one out of range leaves `number`, its code, in operand 2
+    Primitive,  ///< `op` on operands of type `work`
+    Cast,       ///< from `work`
+    Bitcast,
+  } kind = Kind::Literal;
+  Type type;
+  Level level = Level::Kernel;
+  ir::Op op = ir::Op::Load;
+  ir::DType work = ir::DType::F32;
+  IndexOp index = IndexOp::Add;
+  SymbolId symbol = {};
+  ir::HostValue number = {};
+  std::vector<ValueId> operands = {};
+
+  // Not part of what a value is: how it came to be, and how it is called.
+  enum class Naming : uint8_t {
+    Inline,  ///< never: it stands wherever it is used
+    Auto,    ///< where it is used more than once, or the line would grow too long; by `name` if that is free
+    Author,  ///< by the author's `name`, unless a store says it already
+    Pinned,  ///< always: it must be computed where it stands
+    Always,  ///< always, and by exactly this name
+  } naming = Naming::Auto;
+  std::string name = {};
+  ir::NodeId node = kNoNode;  ///< what it was made for
+};
+
+/// A parameter or a variable.
+struct Symbol {
+  std::string name;
+  Type type;
+  Level level = Level::Kernel;
+  std::optional<KernelParameter> parameter = {};
+  /// Of a pointer, for its comment: the index of an element, as the sum of these products; a factor that is missing is
+  /// 1 on the right, and on the left an index that the kernel computes.
+  struct Term {
+    ValueId index;
+    SymbolId stride;
+  };
+  std::vector<Term> place = {};
+  uint32_t neighbours = 0;  ///< how many elements beyond each are touched as well
+  bool is_contiguous = false, is_bool = false, is_written = false;
+  std::string of = {};  ///< of a number, what it is; of a vector, the name of its pointer
+};
+
+struct Statement;
+using Body = std::vector<Statement>;
+
+/// Here the value is computed.
+struct Let {
+  ValueId value;
+};
+/// A variable, with or without a first value.
+struct Declare {
+  SymbolId variable;
+  ValueId value = {};
+};
+/// target = value; a variable, an element of a vector or of memory
+struct Assign {
+  ValueId target, value;
+};
+/// variable += by
+struct Advance {
+  SymbolId variable;
+  ValueId by;
+};
+/// A vector to memory, from element `index` on; where `end` is given, what lies past it is left alone.
+struct StoreVector {
+  ValueId pointer, index, vector, end = {};
+};
+struct If {
+  ValueId condition;
+  Body then, otherwise = {};
+};
+struct Loop {
+  enum class Kind : uint8_t {
+    Unrolled,
+    Simd,  ///< for vector instructions
+    Rows,  ///< its body advances the variable
+  } kind;
+  SymbolId variable;
+  ValueId begin, end;
+  Body body;
+  SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
+};
+/// This thread has nothing to do where the condition holds.
+struct Return {
+  ValueId unless_below, end;  ///< returns unless `unless_below` < `end`
+};
+
+struct Statement {
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return> node;
+};
+
+struct Kernel {
+  Target target;
+  LaunchInfo launch;
+  std::vector<Value> values;
+  std::vector<Symbol> symbols;
+  std::vector<SymbolId> parameters;  ///< one for each of launch.parameters
+  SymbolId begin, end, arguments;    ///< CPU: the range of elements to compute, and where the arguments are
+  bool restrict_pointers = true;
+  Body before;   ///< once a kernel (CPU)
+  Body indices;  ///< where a thread is
+  Body body;
+  Body after;  ///< once a kernel (CPU)
+
+  const Value& operator[](ValueId id) const { return values[id.index]; }
+  const Symbol& operator[](SymbolId id) const { return symbols[id.index]; }
+};
+
+/// For a person: every value a line, its type, how often it is computed, and the statements.
+std::string print(const Kernel& kernel);
+
+}  // namespace ingot::codegen

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/types/dtype.h"
+
+// How to launch what was compiled: all that the runtime keeps of a kernel beside its binary.
+
+namespace ingot::codegen {
+
+/// One parameter of a kernel, in the order in which it takes them; the runtime packs arguments by this list.
+struct KernelParameter {
+  enum class Kind : uint8_t {
+    Pointer,     ///< to the access's tensor, moved by the access's offset
+    Extent,      ///< of axis `b`
+    Numel,       ///< the number of elements of the domain
+    Stride,      ///< of access `a` along axis `b`, in elements
+    LeadStride,  ///< of access `a`, gathered coordinate `b`, in elements
+    LeadExtent,
+    Scalar,  ///< kernel.scalars[a]
+    /// int32_t*: set to 1 + a, where an index that access `a` gathers by is out of range; to 1 + accesses + d, where
+    /// the divisor of kernel.divisions[d] is zero (CPU)
+    Status,
+  } kind;
+  uint32_t a = 0, b = 0;
+  ir::DType dtype = ir::DType::I32;  ///< the type in which it is passed: of a Scalar; of a size
+  std::string name;                  ///< in the generated source
+  bool operator==(const KernelParameter&) const = default;
+};
+
+/// A factor of the number of blocks: as many as cover the product of `axes` extents from `first` on, `step` elements
+/// each.
+struct GridFactor {
+  uint32_t first = 0, axes = 0, step = 1;
+  bool operator==(const GridFactor&) const = default;
+};
+
+struct LaunchInfo {
+  std::string entry;  ///< extern "C" name
+  std::vector<KernelParameter> parameters;
+  uint32_t block_threads = 1;    ///< CUDA
+  std::vector<GridFactor> grid;  ///< CUDA
+  uint32_t weight = 1;           ///< CPU: the cost of an element in rough nanoseconds·8, for the grain of parallel_for
+  bool operator==(const LaunchInfo&) const = default;
+};
+
+}  // namespace ingot::codegen

@@ -1,0 +1,276 @@
+#include "codegen/kernel/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ingot::codegen {
+namespace {
+
+using Kind = AccessUse::Kind;
+using ParameterKind = KernelParameter::Kind;
+
+/// Tells several pointers into one tensor apart: by the constant coordinate that they differ in (table[0, t] and
+/// table[1, t] are table_0 and table_1), else by counting.
+std::vector<int64_t> numbers_of(const KernelContext& context, const std::vector<uint32_t>& accesses) {
+  const ir::HostPool& host = context.graph.host;
+  const auto offset = [&](uint32_t a, size_t d) { return context.outline.accesses[a].access.offsets[d]; };
+  std::vector<int64_t> numbers;
+  for (size_t d = 0; d < context.outline.accesses[accesses[0]].access.offsets.size(); ++d) {
+    const auto same = [&](uint32_t a) { return offset(a, d) == offset(accesses[0], d); };
+    if (std::ranges::all_of(accesses, same)) continue;
+    const auto constant = [&](uint32_t a) {
+      return host.is_constant(offset(a, d)) && host.value(offset(a, d)).as_int() >= 0;
+    };
+    if (!numbers.empty() || !std::ranges::all_of(accesses, constant)) {
+      numbers.clear();
+      break;
+    }
+    for (const uint32_t a : accesses) numbers.push_back(host.value(offset(a, d)).as_int());
+  }
+  if (numbers.empty())
+    for (size_t count = 0; count < accesses.size(); ++count) numbers.push_back(static_cast<int64_t>(count));
+  return numbers;
+}
+
+std::string numbered(const std::string& name, uint32_t number, size_t count) {
+  return count == 1 ? name : name + std::to_string(number);
+}
+
+}  // namespace
+
+Memory::Memory(const KernelContext& context, Assembly& assembly) : context_(context), assembly_(assembly) {
+  name_tensors();
+  name_scalars();
+  claim_author_names();
+}
+
+// Names
+
+/// The name of the pointer from which a value is loaded.
+const std::string& Memory::pointer_name(ValueId load) const {
+  ValueId base = assembly_[load].operands[0];
+  while (!assembly_[base].symbol) base = assembly_[base].operands[0];  // a pointer to a row
+  return assembly_[assembly_[base].symbol].name;
+}
+
+const std::string& Memory::tensor_name(uint32_t access) const {
+  const uint32_t tensor = use(access).tensor;
+  return use(access).kind == Kind::Store ? context_.graph.results[tensor].name : context_.graph.params[tensor].name;
+}
+
+void Memory::name_tensors() {
+  const size_t count = context_.outline.accesses.size();
+  pointers_.resize(count);
+  for (uint32_t a = 0; a < count; ++a) {
+    if (!use(a).has_tensor() || layout(a).leader != a || pointers_[a]) continue;
+    std::vector<uint32_t> leaders;
+    for (uint32_t b = a; b < count; ++b) {
+      const bool same = use(b).has_tensor() && use(b).tensor == use(a).tensor &&
+                        (use(b).kind == Kind::Store) == (use(a).kind == Kind::Store);
+      if (same && layout(b).leader == b) leaders.push_back(b);
+    }
+    const std::vector<int64_t> numbers = numbers_of(context_, leaders);
+    for (size_t l = 0; l < leaders.size(); ++l) {
+      const std::string& name = tensor_name(a);
+      pointers_[leaders[l]] = assembly_.parameter({ParameterKind::Pointer, leaders[l], 0, ir::DType::I64, {}},
+                                                  {.dtype = type_in_memory(leaders[l]), .is_pointer = true},
+                                                  leaders.size() == 1 ? name : fmt::format("{}_{}", name, numbers[l]));
+    }
+  }
+}
+
+/// A parameter's value is called as it is; what is computed from several, as the author called it, or s1, s2, …
+void Memory::name_scalars() {
+  const ir::Graph& graph = context_.graph;
+  std::vector<std::string> params;
+  for (const ir::Param& param : graph.params) params.push_back(param.name);
+  for (uint32_t s = 0; s < context_.outline.scalars.size(); ++s) {
+    const ScalarUse& use = context_.outline.scalars[s];
+    std::string name;
+    for (const ir::NodeId id : nodes_of(graph, context_.outline))
+      if (graph[id].op == ir::Op::Scalar && graph.host_of(id) == use.value && !graph.names(id).empty() && name.empty())
+        name = graph.names(id)[0];
+    const ir::HostNode& host = graph.host[use.value];
+    if (host.op == ir::HostOp::Scalar) name = graph.params[host.a].name;
+    const SymbolId symbol = assembly_.parameter({ParameterKind::Scalar, s, 0, use.dtype, {}}, {use.dtype},
+                                                name.empty() ? fmt::format("s{}", s + 1) : name);
+    const std::string formula = graph.host.print(use.value, params);
+    if (formula != assembly_[symbol].name) assembly_[symbol].of = formula;
+    scalars_.push_back(symbol);
+  }
+}
+
+/// Those of values; a parameter's belongs to its pointer already.
+void Memory::claim_author_names() {
+  const ir::Graph& graph = context_.graph;
+  for (const ir::NodeId id : nodes_of(graph, context_.outline)) {
+    if (graph.names(id).empty() || graph[id].op == ir::Op::Scalar) continue;
+    const std::string& name = graph.names(id)[0];
+    const bool is_param = graph[id].op == ir::Op::Load && graph.params[graph.access(id).source.index].name == name;
+    if (!is_param) author_names_[id] = assembly_.claim(name);
+  }
+}
+
+std::string Memory::author_name(ir::NodeId node) const {
+  const auto found = author_names_.find(node);
+  return found == author_names_.end() ? "" : found->second;
+}
+
+std::string Memory::vector_name(uint32_t access, uint32_t width) const {
+  const std::string& name = assembly_[pointer(access)].name;
+  const bool ends_in_digit = name.back() >= '0' && name.back() <= '9';
+  return fmt::format("{}{}{}", name, ends_in_digit ? "_" : "", width);
+}
+
+// Parameters
+
+uint32_t Memory::stride_owner(uint32_t access) const {
+  const uint32_t leader = layout(access).leader;
+  if (leader < access) return stride_owner(leader);
+  for (uint32_t b = 0; b < access; ++b) {
+    const AccessUse &a_use = use(access), &b_use = use(b);
+    if (b_use.kind == a_use.kind && b_use.tensor == a_use.tensor && b_use.access.dims == a_use.access.dims &&
+        b_use.access.leads == a_use.access.leads && layout(b).axes == layout(access).axes &&
+        layout(b).linear == layout(access).linear)
+      return b;
+  }
+  return access;
+}
+
+SymbolId Memory::size(ParameterKind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
+                      const std::string& of) {
+  const SymbolId symbol = assembly_.parameter({kind, a, b, dtype, {}}, {dtype}, name);
+  assembly_[symbol].of = of;
+  return symbol;
+}
+
+SymbolId Memory::stride(uint32_t access, uint32_t axis) {
+  const uint32_t owner = stride_owner(access);
+  return size(ParameterKind::Stride, owner, axis, context_.index_dtype(),
+              numbered(tensor_name(owner) + "_stride", axis, context_.rank()));
+}
+
+SymbolId Memory::lead_stride(uint32_t access, uint32_t lead) {
+  const uint32_t owner = stride_owner(access);
+  return size(ParameterKind::LeadStride, owner, lead, context_.index_dtype(),
+              numbered(tensor_name(owner) + "_step", lead, use(owner).access.leads.size()));
+}
+
+SymbolId Memory::lead_extent(uint32_t access, uint32_t lead) {
+  const uint32_t owner = stride_owner(access);
+  return size(ParameterKind::LeadExtent, owner, lead, context_.index_dtype(),
+              numbered(tensor_name(owner) + "_size", lead, use(owner).access.leads.size()));
+}
+
+SymbolId Memory::extent(uint32_t axis) {
+  return size(ParameterKind::Extent, 0, axis, context_.extent_dtype(), fmt::format("n{}", axis),
+              fmt::format("of i{}", axis));
+}
+
+SymbolId Memory::numel() { return size(ParameterKind::Numel, 0, 0, context_.index_dtype(), "n", "elements"); }
+
+SymbolId Memory::status() {
+  const SymbolId symbol = assembly_.parameter({ParameterKind::Status, 0, 0, ir::DType::I64, {}},
+                                              {.dtype = ir::DType::I32, .is_pointer = true}, "status");
+  assembly_[symbol].of = "what went wrong";
+  return symbol;
+}
+
+// Elements
+
+bool Memory::moves(uint32_t access) const {
+  const std::vector<StrideClass>& axes = layout(access).axes;
+  return std::any_of(axes.begin() + space_->first_inner_axis(), axes.end(),
+                     [](StrideClass stride) { return stride != StrideClass::Zero; });
+}
+
+ir::DType Memory::type_in_memory(uint32_t access) const {
+  const bool as_byte = use(access).dtype == ir::DType::Bool && use(access).kind != Kind::Store;
+  return as_byte ? ir::DType::U8 : use(access).dtype;
+}
+
+std::vector<ValueId> Memory::terms(uint32_t access, Level level) {
+  const bool is_linear = context_.rank() > 1 && layout(access).linear;
+  if (is_linear) return {space_->linear(level)};
+  std::vector<ValueId> terms;
+  for (uint32_t d = space_->first_axis(); d < context_.rank(); ++d) {
+    const StrideClass stride_class = layout(access).axes[d];
+    if (stride_class == StrideClass::Zero) continue;
+    const ValueId at = space_->coordinate(d, level);
+    terms.push_back(
+        stride_class == StrideClass::One ? at : assembly_.index(IndexOp::Mul, at, assembly_.read(stride(access, d))));
+  }
+  return terms;
+}
+
+ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads) {
+  std::vector<ValueId> all = terms(access, level);
+  if (neighbour != 0) all.push_back(assembly_.whole(neighbour));
+  for (uint32_t l = 0; l < leads.size(); ++l)
+    all.push_back(assembly_.index(IndexOp::Mul, leads[l], assembly_.read(lead_stride(access, l))));
+  return assembly_.sum(all);
+}
+
+ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads) {
+  // A load must not slip behind a store that may change what it reads.
+  const bool early = context_.layout.results_alias && context_.outline.parts.size() > 1;
+  return assembly_.add({.kind = Value::Kind::Load,
+                        .type = {type_in_memory(access)},
+                        .operands = {space_->base(access), index(access, level, layout(access).neighbour, leads)},
+                        .naming = early ? Value::Naming::Pinned : Value::Naming::Auto,
+                        .name = assembly_[pointer(access)].name + (moves(access) ? space_->suffix() : "_value")});
+}
+
+ValueId Memory::target(uint32_t access, Level level) {
+  return assembly_.add({.kind = Value::Kind::Load,
+                        .type = {type_in_memory(access)},
+                        .operands = {space_->base(access), index(access, level, layout(access).neighbour)},
+                        .naming = Value::Naming::Inline});
+}
+
+ValueId Memory::wrap(uint32_t access, uint32_t lead, ValueId index, ValueId place) {
+  const Value& from = assembly_[index];
+  const bool is_authors = from.naming == Value::Naming::Author || from.naming == Value::Naming::Always;
+  const bool is_element = from.kind == Value::Kind::Load && !is_authors;
+  const std::string name = is_element ? pointer_name(index) : is_authors ? from.name : "index";
+  Value value{.kind = place ? Value::Kind::Check : Value::Kind::Wrap,
+              .type = {context_.index_dtype()},
+              .operands = {index, assembly_.read(lead_extent(access, lead))},
+              .naming = place ? Value::Naming::Pinned : Value::Naming::Auto,  // an arm of a `where` checks as well
+              .name = name + "_wrapped"};
+  if (place) {
+    value.operands.push_back(place);
+    value.number = ir::HostValue::of(int64_t{stride_owner(access)} + 1);
+  }
+  return assembly_.add(std::move(value));
+}
+
+std::optional<ValueId> Memory::position(uint32_t access, Level level) {
+  const std::vector<StrideClass>& axes = layout(access).axes;
+  const auto axis = std::ranges::find(axes, StrideClass::One);
+  if (axis == axes.end()) return std::nullopt;
+  return space_->coordinate(static_cast<uint32_t>(axis - axes.begin()), level);
+}
+
+void Memory::describe_pointers() {
+  for (uint32_t a = 0; a < pointers_.size(); ++a) {
+    if (!pointers_[a]) continue;
+    const std::vector<StrideClass>& axes = layout(a).axes;
+    std::vector<Symbol::Term> place;
+    for (uint32_t d = 0; d < axes.size(); ++d)
+      if (axes[d] != StrideClass::Zero)
+        place.push_back(
+            {space_->coordinate(d, space_->level_of_names()), axes[d] == StrideClass::One ? SymbolId{} : stride(a, d)});
+    for (uint32_t l = 0; l < use(a).access.leads.size(); ++l) place.push_back({{}, lead_stride(a, l)});
+    Symbol& symbol = assembly_[pointers_[a]];
+    symbol.is_contiguous = layout(a).linear && use(a).kind != Kind::Gather;
+    symbol.is_bool = use(a).dtype == ir::DType::Bool;
+    symbol.is_written = use(a).kind == Kind::Store;
+    symbol.place = std::move(place);
+    for (const AccessLayout& member : context_.layout.accesses)
+      if (member.leader == a) symbol.neighbours = std::max(symbol.neighbours, member.neighbour);
+  }
+}
+
+}  // namespace ingot::codegen

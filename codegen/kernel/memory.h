@@ -1,0 +1,97 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/kernel/assembly.h"
+
+// Where in memory each access goes: pointers, strides and the index of an element, over coordinates that the target
+// knows how to find.
+
+namespace ingot::codegen {
+
+/// Where the elements are that a thread works on.
+class Space {
+ public:
+  virtual ~Space() = default;
+
+  /// The index of an element among those of the domain, and its coordinate along an axis. At Level::Thread and above
+  /// those of a thread's first element, further in those of each lane.
+  virtual ValueId linear(Level level) = 0;
+  virtual ValueId coordinate(uint32_t axis, Level level) = 0;
+  /// The pointer from which an access counts, and the axes along which it counts from there.
+  virtual ValueId base(uint32_t access) = 0;
+  virtual uint32_t first_axis() const = 0;
+  /// From this axis on, elements that are computed together differ.
+  virtual uint32_t first_inner_axis() const = 0;
+  /// Where coordinates have the names that comments call them by.
+  virtual Level level_of_names() const = 0;
+  /// What stands behind a pointer's name in that of one of its elements: "_k".
+  virtual std::string suffix() = 0;
+};
+
+class Memory {
+ public:
+  /// Claims the names of tensors, of scalars, and then the author's other names.
+  Memory(const KernelContext& context, Assembly& assembly);
+
+  void set_space(Space& space) { space_ = &space; }
+
+  /// The pointer of the access's group.
+  SymbolId pointer(uint32_t access) const { return pointers_[layout(access).leader]; }
+  SymbolId scalar(uint32_t number) const { return scalars_[number]; }
+  SymbolId stride(uint32_t access, uint32_t axis);
+  SymbolId lead_stride(uint32_t access, uint32_t lead);
+  SymbolId lead_extent(uint32_t access, uint32_t lead);
+  SymbolId extent(uint32_t axis);
+  SymbolId numel();
+  SymbolId status();
+  /// The first access that has the same strides by construction, and so shares its parameters.
+  uint32_t stride_owner(uint32_t access) const;
+
+  /// The index from `Space::base` of the element that lies `neighbour` behind the leader's; `leads`: gathered
+  /// coordinates.
+  ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads = {});
+  /// An element of memory, of the type in which it lies there: to be loaded, or to be assigned to.
+  ValueId load(uint32_t access, Level level, const std::vector<ValueId>& leads = {});
+  ValueId target(uint32_t access, Level level);
+  /// An index made one of the tensor's; `place`: where the code of one that is out of range is left, if it is.
+  ValueId wrap(uint32_t access, uint32_t lead, ValueId index, ValueId place);
+  /// The coordinate that an Index access stands for; none where the kernel has no such axis, so that it is always 0.
+  std::optional<ValueId> position(uint32_t access, Level level);
+
+  /// Whether elements that are computed together differ in what the access touches.
+  bool moves(uint32_t access) const;
+  /// The type of elements in memory. A bool is read as a byte, since views of other bytes as bool exist.
+  ir::DType type_in_memory(uint32_t access) const;
+  const std::string& tensor_name(uint32_t access) const;
+  /// What a vector of `width` elements is called: "x4", but "x1_4".
+  std::string vector_name(uint32_t access, uint32_t width) const;
+  /// The author's name of a node's value, claimed; empty where there is none.
+  std::string author_name(ir::NodeId node) const;
+
+  /// Says beside each pointer which elements are touched.
+  void describe_pointers();
+
+ private:
+  const AccessUse& use(uint32_t access) const { return context_.outline.accesses[access]; }
+  const AccessLayout& layout(uint32_t access) const { return context_.layout.accesses[access]; }
+  void name_tensors();
+  void name_scalars();
+  void claim_author_names();
+  std::vector<ValueId> terms(uint32_t access, Level level);
+  const std::string& pointer_name(ValueId load) const;
+  SymbolId size(KernelParameter::Kind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
+                const std::string& of = {});
+
+  const KernelContext& context_;
+  Assembly& assembly_;
+  Space* space_ = nullptr;
+  std::vector<SymbolId> pointers_;  ///< of leaders
+  std::vector<SymbolId> scalars_;
+  std::map<ir::NodeId, std::string> author_names_;
+};
+
+}  // namespace ingot::codegen

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codegen/kernel/kernel.h"
+#include "codegen/kernel/walk.h"
+#include "codegen/target/literals.h"
+#include "codegen/target/spellings.h"
+
+// A kernel for a person to read: a value a line, whether or not it will have a name in the source.
+
+namespace ingot::codegen {
+namespace {
+
+std::string_view name_of(Level level) {
+  static constexpr std::string_view kNames[] = {"kernel", "row", "thread", "fetch", "element"};
+  return kNames[static_cast<size_t>(level)];
+}
+
+std::string_view name_of(IndexOp op) {
+  static constexpr std::string_view kNames[] = {"+", "-", "*", "/", "%", "min", "<", "<=", "==", "!="};
+  return kNames[static_cast<size_t>(op)];
+}
+
+std::string name_of(const Type& type) {
+  std::string text(type_name(type.dtype));
+  if (type.lanes > 1) text += fmt::format(" x {}", type.lanes);
+  return type.is_pointer ? text + "*" : text;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::string print() {
+    text_ = kernel_.launch.entry + (kernel_.target.cuda()
+                                        ? fmt::format(": blocks of {} threads", kernel_.launch.block_threads)
+                                        : fmt::format(": weight {}", kernel_.launch.weight));
+    for (const GridFactor& factor : kernel_.launch.grid)
+      text_ += fmt::format(", a block for {} elements of axes {} to {}", factor.step, factor.first,
+                           factor.first + factor.axes - 1);
+    text_ += "\n";
+    for (const SymbolId id : kernel_.parameters)
+      text_ += fmt::format("  parameter {}: {}\n", kernel_[id].name, name_of(kernel_[id].type));
+    for_each_block(kernel_, [&](const Body& block) { print(block, 1); });
+    return std::move(text_);
+  }
+
+ private:
+  /// What stands inline is written out; what is computed by a Let is %n.
+  std::string of(ValueId id) {
+    const Value& value = kernel_[id];
+    return value.naming == Value::Naming::Inline ? formula(id) : fmt::format("%{}", id.index);
+  }
+
+  std::string formula(ValueId id) {
+    const Value& value = kernel_[id];
+    std::vector<std::string> operands;
+    for (const ValueId operand : value.operands) operands.push_back(of(operand));
+    const std::string all = fmt::format("{}", fmt::join(operands, ", "));
+    switch (value.kind) {
+      case Value::Kind::Literal:
+        return literal(value.number, value.type.dtype);
+      case Value::Kind::Symbol:
+        return kernel_[value.symbol].name;
+      case Value::Kind::Block:
+        return "block";
+      case Value::Kind::Thread:
+        return "thread";
+      case Value::Kind::Index:
+        return fmt::format("({} {} {})", operands[0], name_of(value.index), operands[1]);
+      case Value::Kind::Load:
+      case Value::Kind::Lane:
+        return fmt::format("{}[{}]", operands[0], operands[1]);
+      case Value::Kind::Target:
+        return fmt::format("*{}", operands[0]);
+      case Value::Kind::Vector:
+        return fmt::format("load {}({})", value.type.lanes, all);
+      case Value::Kind::VectorEnd:
+        return fmt::format("load up to {}({})", value.type.lanes, all);
+      case Value::Kind::Pack:
+        return fmt::format("{{{}}}", all);
+      case Value::Kind::Wrap:
+        return fmt::format("wrap({})", all);
+      case Value::Kind::Check:
+        return fmt::format("check({})", all);
+      case Value::Kind::Primitive:
+        return fmt::format("{}({})", ir::id_of(value.op), all);
+      case Value::Kind::Cast:
+      case Value::Kind::Bitcast:
+        return fmt::format("{}({})", value.kind == Value::Kind::Cast ? "cast" : "bitcast", all);
+    }
+    return {};
+  }
+
+  void line(int depth, const std::string& text) {
+    text_ += std::string(static_cast<size_t>(2 * depth), ' ') + text + "\n";
+  }
+
+  void print(const Body& block, int depth) {
+    for (const Statement& statement : block) {
+      std::visit([&](const auto& node) { line(depth, head(node)); }, statement.node);
+      if (const If* branch = std::get_if<If>(&statement.node)) {
+        print(branch->then, depth + 1);
+        if (!branch->otherwise.empty()) line(depth, "else");
+        print(branch->otherwise, depth + 1);
+      } else {
+        for_each_block(statement, [&](const Body& inner) { print(inner, depth + 1); });
+      }
+    }
+  }
+
+  std::string head(const Let& let) {
+    const Value& value = kernel_[let.value];
+    return fmt::format("%{}: {}, {} = {}{}", let.value.index, name_of(value.type), name_of(value.level),
+                       formula(let.value), value.name.empty() ? "" : "  ; " + value.name);
+  }
+  std::string head(const Declare& declare) {
+    const Symbol& variable = kernel_[declare.variable];
+    return fmt::format("variable {}: {}{}", variable.name, name_of(variable.type),
+                       declare.value ? " = " + of(declare.value) : "");
+  }
+  std::string head(const Assign& assign) { return fmt::format("{} = {}", formula(assign.target), of(assign.value)); }
+  std::string head(const Advance& advance) {
+    return fmt::format("{} += {}", kernel_[advance.variable].name, of(advance.by));
+  }
+  std::string head(const StoreVector& store) {
+    return fmt::format("store {} at {}[{}]{}", of(store.vector), of(store.pointer), of(store.index),
+                       store.end ? " up to " + of(store.end) : "");
+  }
+  std::string head(const If& branch) { return "if " + of(branch.condition); }
+  std::string head(const Loop& loop) {
+    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "rows"};
+    return fmt::format("{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)], kernel_[loop.variable].name,
+                       of(loop.begin), of(loop.end));
+  }
+  std::string head(const Return& leave) {
+    return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));
+  }
+
+  const Kernel& kernel_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const Kernel& kernel) { return Printer(kernel).print(); }
+
+}  // namespace ingot::codegen

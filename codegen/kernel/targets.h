@@ -1,0 +1,10 @@
+#pragma once
+
+#include "codegen/kernel/assembly.h"
+
+namespace ingot::codegen {
+
+Kernel build_cuda(const KernelContext& context);
+Kernel build_cpu(const KernelContext& context);
+
+}  // namespace ingot::codegen

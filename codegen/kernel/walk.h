@@ -1,0 +1,37 @@
+#pragma once
+
+#include "codegen/kernel/kernel.h"
+
+namespace ingot::codegen {
+
+template <typename... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+/// The blocks within a statement.
+template <typename StatementOrConst, typename F>
+void for_each_block(StatementOrConst& statement, F&& f)
+  requires requires { statement.node; }
+{
+  std::visit(Overloaded{
+      [&](auto& node)
+        requires requires { node.body; }
+                 { f(node.body); },
+                 [&](auto& node)
+                   requires requires { node.then; }
+      { f(node.then), f(node.otherwise); },
+      [](auto&) {},
+  },
+             statement.node);
+}
+
+/// The outermost blocks of a kernel, in the order of its text.
+template <typename KernelOrConst, typename F>
+void for_each_block(KernelOrConst& kernel, F&& f)
+  requires requires { kernel.indices; }
+{
+  f(kernel.before), f(kernel.indices), f(kernel.body), f(kernel.after);
+}
+
+}  // namespace ingot::codegen

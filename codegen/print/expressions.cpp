@@ -1,0 +1,86 @@
+#include "codegen/print/expressions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "codegen/target/literals.h"
+#include "codegen/target/spellings.h"
+
+namespace ingot::codegen {
+namespace {
+
+Text literal_text(const Value& value) {
+  const ir::DType dtype = value.type.dtype;
+  std::string text = literal(value.number, dtype);
+  if (ir::is_narrow_float(dtype)) text = fmt::format("{}({})", type_name(dtype), text);
+  const Precedence precedence = text[0] == '-' ? Precedence::Unary : Precedence::Primary;
+  return {std::move(text), precedence};
+}
+
+const Spelling& spelling_of(IndexOp op, bool cuda) {
+  static const std::array<Spelling, 10> kSpellings = {
+      Spelling("a + b"),     Spelling("a - b"), Spelling("a * b"),  Spelling("a / b"),  Spelling("a % b"),
+      Spelling("min(a, b)"), Spelling("a < b"), Spelling("a <= b"), Spelling("a == b"), Spelling("a != b")};
+  static const Spelling kHostMin("smaller_of(a, b)");
+  return op == IndexOp::Min && !cuda ? kHostMin : kSpellings[static_cast<size_t>(op)];
+}
+
+}  // namespace
+
+std::string type_text(const Type& type) {
+  const std::string name(type_name(type.dtype));
+  return type.lanes > 1 ? fmt::format("Vec<{}, {}>", name, type.lanes) : name;
+}
+
+Text Expressions::text(ValueId id) const { return has_name(id) ? Text{known_[id.index]} : formula(id); }
+
+Text Expressions::formula(ValueId id) const {
+  static const Spelling element("a[b]");
+  const Value& value = kernel_[id];
+  std::vector<Text> operands;
+  for (const ValueId operand : value.operands) operands.push_back(text(operand));
+  const Target::Kind target = kernel_.target.kind;
+  switch (value.kind) {
+    case Value::Kind::Literal:
+      return literal_text(value);
+    case Value::Kind::Symbol:
+      return {kernel_[value.symbol].name};
+    case Value::Kind::Block:
+      return {"blockIdx.x"};
+    case Value::Kind::Thread:
+      return {"threadIdx.x"};
+    case Value::Kind::Index:
+      return spelling_of(value.index, kernel_.target.cuda()).fill(operands);
+    case Value::Kind::Load:
+    case Value::Kind::Lane:
+      return {fmt::format("{}[{}]", operands[0].text, operands[1].text)};
+    case Value::Kind::Target:
+      return {"*" + operands[0].text, Precedence::Unary};
+    case Value::Kind::Vector:
+      return {fmt::format("load<{}>({}, {})", value.type.lanes, operands[0].text, operands[1].text)};
+    case Value::Kind::VectorEnd:
+      return {fmt::format("load_until<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
+                          operands[2].text)};
+    case Value::Kind::Pack: {
+      std::vector<std::string> items;
+      for (const Text& operand : operands) items.push_back(operand.text);
+      return {fmt::format("{}{{{}}}", type_text(value.type), fmt::join(items, ", "))};
+    }
+    case Value::Kind::Wrap:
+      return {fmt::format("wrap_index({}, {})", operands[0].text, operands[1].text)};
+    case Value::Kind::Check:
+      return {fmt::format("check_index({}, {}, {}, {})", operands[0].text, operands[1].text, operands[2].text,
+                          value.number.as_int())};
+    case Value::Kind::Primitive:
+      return spell(target, value.op, value.work, operands);
+    case Value::Kind::Cast:
+      return spell_cast(target, value.work, value.type.dtype, operands[0]);
+    case Value::Kind::Bitcast:
+      return {fmt::format("bit_cast<{}>({})", type_name(value.type.dtype), operands[0].text)};
+  }
+  return {};
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,101 @@
+#include "codegen/print/print.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "codegen/print/statements.h"
+
+namespace ingot::codegen {
+namespace {
+
+std::string pointer_comment(const Kernel& kernel, const Symbol& symbol, const Expressions& expressions) {
+  const std::string dtype = symbol.is_bool ? "bool, " : "";
+  if (symbol.is_contiguous) return dtype + "contiguous";
+  std::vector<std::string> terms;
+  for (const Symbol::Term& term : symbol.place) {
+    const std::string index = term.index ? expressions.text(term.index).text : "index";
+    terms.push_back(term.stride ? fmt::format("{} * {}", index, kernel[term.stride].name) : index);
+  }
+  if (symbol.neighbours > 0) terms.push_back(fmt::format("0..{}", symbol.neighbours));
+  return dtype + (terms.empty() ? "one element" : fmt::format("at {}", fmt::join(terms, " + ")));
+}
+
+std::string comment_of(const Kernel& kernel, SymbolId id, const Expressions& expressions) {
+  const Symbol& symbol = kernel[id];
+  return symbol.parameter->kind == KernelParameter::Kind::Pointer ? pointer_comment(kernel, symbol, expressions)
+                                                                  : symbol.of;
+}
+
+bool is_tensor(const Symbol& symbol) { return symbol.parameter->kind == KernelParameter::Kind::Pointer; }
+
+/// "const float*": a result's pointer is to what is written.
+std::string parameter_type(const Symbol& symbol) {
+  const std::string type = type_text(symbol.type);
+  if (!symbol.type.is_pointer) return type;
+  const bool written = !is_tensor(symbol) || symbol.is_written;
+  return (written ? "" : "const ") + type + "*";
+}
+
+/// The lines, with the comments (which may be empty) in a column beside them.
+void print_beside(Statements& out, const std::vector<std::string>& lines, const std::vector<std::string>& comments) {
+  size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, line.size());
+  for (size_t l = 0; l < lines.size(); ++l)
+    out.line(comments[l].empty() ? lines[l] : fmt::format("{:{}}  // {}", lines[l], width, comments[l]));
+}
+
+std::vector<std::string> comments_of(const Kernel& kernel, const Statements& out) {
+  std::vector<std::string> comments;
+  for (const SymbolId id : kernel.parameters) comments.push_back(comment_of(kernel, id, out.expressions()));
+  return comments;
+}
+
+Printed print_cuda(const Kernel& kernel) {
+  Statements out(kernel);
+  out.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", kernel.launch.block_threads,
+                       kernel.launch.entry));
+  std::vector<std::string> lines;
+  for (const SymbolId id : kernel.parameters) {
+    const Symbol& symbol = kernel[id];
+    const bool restricted = is_tensor(symbol) && kernel.restrict_pointers;
+    lines.push_back(fmt::format("        {}{}{} {}{}", symbol.type.is_pointer ? "" : "const ", parameter_type(symbol),
+                                restricted ? " __restrict__" : "", symbol.name,
+                                id == kernel.parameters.back() ? ") {" : ","));
+  }
+  print_beside(out, lines, comments_of(kernel, out));
+  out.print(kernel.indices, 4);
+  if (!kernel.indices.empty()) out.line("");
+  out.print(kernel.body, 4);
+  out.line("}");
+  return out.take();
+}
+
+Printed print_cpu(const Kernel& kernel) {
+  Statements out(kernel);
+  const std::string arguments = kernel[kernel.arguments].name;
+  out.line(fmt::format("extern \"C\" void {}(const void* const* {}, int64 {}, int64 {}) {{", kernel.launch.entry,
+                       arguments, kernel[kernel.begin].name, kernel[kernel.end].name));
+  std::vector<std::string> lines;
+  for (size_t p = 0; p < kernel.parameters.size(); ++p) {
+    const Symbol& symbol = kernel[kernel.parameters[p]];
+    const std::string type = parameter_type(symbol);
+    const bool restricted = is_tensor(symbol) && kernel.restrict_pointers;
+    lines.push_back(fmt::format("    {}{}{} {} = argument<{}>({}[{}]);", symbol.type.is_pointer ? "" : "const ", type,
+                                restricted ? " __restrict" : "", symbol.name, type, arguments, p));
+  }
+  print_beside(out, lines, comments_of(kernel, out));
+  out.line("");
+  out.print(kernel.before, 4);
+  out.print(kernel.body, 4);
+  out.print(kernel.after, 4);
+  out.line("}");
+  return out.take();
+}
+
+}  // namespace
+
+Printed print_source(const Kernel& kernel) { return kernel.target.cuda() ? print_cuda(kernel) : print_cpu(kernel); }
+
+}  // namespace ingot::codegen

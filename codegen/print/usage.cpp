@@ -1,0 +1,92 @@
+#include "codegen/print/usage.h"
+
+#include "codegen/kernel/walk.h"
+
+namespace ingot::codegen {
+namespace {
+
+class Counter {
+ public:
+  Counter(const Kernel& kernel, Usage& usage) : kernel_(kernel), usage_(usage), block_of_(kernel.values.size()) {}
+
+  void count() {
+    for_each_block(kernel_, [&](const Body& block) { find(block); });
+    for_each_block(kernel_, [&](const Body& block) { visit(block); });
+  }
+
+ private:
+  void find(const Body& block) {
+    for (const Statement& statement : block) {
+      if (const Let* let = std::get_if<Let>(&statement.node)) {
+        usage_.computed[let->value.index] = true;
+        block_of_[let->value.index] = &block;
+      }
+      for_each_block(statement, [&](const Body& inner) { find(inner); });
+    }
+  }
+
+  void visit(const Body& block) {
+    for (const Statement& statement : block) {
+      block_ = &block;
+      std::visit([&](const auto& node) { visit_one(node); }, statement.node);
+      for_each_block(statement, [&](const Body& inner) { visit(inner); });
+    }
+  }
+
+  void use(ValueId id) {
+    if (!id) return;
+    if (!usage_.computed[id.index]) return use_operands(id);
+    Usage::Of& of = usage_.values[id.index];
+    ++of.count;
+    of.elsewhere |= block_of_[id.index] != block_;
+  }
+  void use_operands(ValueId id) {
+    for (const ValueId operand : kernel_[id].operands) use(operand);
+  }
+
+  void visit_one(const Let& let) { use_operands(let.value); }
+  void visit_one(const Declare& declare) { use(declare.value); }
+  void visit_one(const Assign& assign) {
+    use_operands(assign.target);
+    use(assign.value);
+    usage_.values[assign.value.index].stored = pointer_of(assign.target);
+  }
+  void visit_one(const Advance& advance) { use(advance.by); }
+  void visit_one(const StoreVector& store) {
+    for (const ValueId id : {store.pointer, store.index, store.vector, store.end}) use(id);
+  }
+  void visit_one(const If& branch) { use(branch.condition); }
+  void visit_one(const Loop& loop) { use(loop.begin), use(loop.end); }
+  void visit_one(const Return& leave) { use(leave.unless_below), use(leave.end); }
+
+  /// Of an element of memory, or of a vector that goes there.
+  std::string pointer_of(ValueId target) const {
+    while (!kernel_[target].operands.empty()) target = kernel_[target].operands[0];
+    const Symbol& symbol = kernel_[kernel_[target].symbol];
+    return symbol.type.lanes > 1 ? symbol.of : symbol.name;
+  }
+
+  const Kernel& kernel_;
+  Usage& usage_;
+  std::vector<const Body*> block_of_;
+  const Body* block_ = nullptr;
+};
+
+}  // namespace
+
+Usage::Usage(const Kernel& kernel) : values(kernel.values.size()), computed(kernel.values.size()) {
+  Counter(kernel, *this).count();
+}
+
+std::vector<ValueId> parts_of(const Kernel& kernel, const Usage& usage, ValueId id) {
+  std::vector<ValueId> parts;
+  for (const ValueId operand : kernel[id].operands) {
+    if (usage.computed[operand.index])
+      parts.push_back(operand);
+    else
+      for (const ValueId part : parts_of(kernel, usage, operand)) parts.push_back(part);
+  }
+  return parts;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codegen/schedule/schedule.h"
+
+namespace ingot::codegen {
+namespace {
+
+std::string_view name_of(Scope scope) {
+  static constexpr std::string_view kNames[] = {"grid", "block", "warp", "lane", "vector", "serial"};
+  return kNames[static_cast<size_t>(scope)];
+}
+
+std::string text_of(const Walk& walk) {
+  std::vector<std::string> steps;
+  for (const Step& step : walk.steps)
+    steps.push_back(step.count == 0 ? std::string(name_of(step.scope))
+                                    : fmt::format("{} {}", step.count, name_of(step.scope)));
+  const std::string axes = walk.axes == 1 ? fmt::format("axis {}", walk.first)
+                                          : fmt::format("axes {} to {}", walk.first, walk.first + walk.axes - 1);
+  return fmt::format("{}: {}", axes, fmt::join(steps, " · "));
+}
+
+std::string_view text_of(Coordinates coordinates) {
+  switch (coordinates) {
+    case Coordinates::None:
+      return "none";
+    case Coordinates::Thread:
+      return "divided, once a thread";
+    case Coordinates::Lane:
+      return "divided, for each lane";
+    case Coordinates::Carry:
+      return "divided once a thread, carried from lane to lane";
+  }
+  return {};
+}
+
+std::string text_of(const AccessSchedule& access) {
+  using How = AccessSchedule::How;
+  switch (access.how) {
+    case How::Fixed:
+      return "one for all lanes";
+    case How::Single:
+      return "each lane for itself";
+    case How::Vector:
+      return fmt::format("vector of {}", access.width);
+    case How::Grouped: {
+      std::vector<std::string> chunks;
+      for (const Chunk& chunk : access.chunks) chunks.push_back(fmt::format("{}+{}", chunk.first, chunk.width));
+      return chunks.empty() ? "in its group" : fmt::format("group: {}", fmt::join(chunks, " "));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string print(const Schedule& schedule, const std::string& name) {
+  std::string text = fmt::format("{}: {} thread{} of {} lane{}{}, {}-bit indices\n", name, schedule.threads,
+                                 schedule.threads == 1 ? "" : "s", schedule.lanes, schedule.lanes == 1 ? "" : "s",
+                                 schedule.ragged ? ", ragged" : "", schedule.index_bits);
+  for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
+  text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
+  for (size_t a = 0; a < schedule.accesses.size(); ++a)
+    text += fmt::format("  access {}: {}\n", a, text_of(schedule.accesses[a]));
+  return text;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/shape/layout.h"
+#include "codegen/target/target.h"
+#include "ir/graph.h"
+
+// Every decision about speed, as data: which steps of which axis are taken by whom, and how each access is made. It is
+// made by pure functions (policy.h) of a kernel's outline, its layout, what its ops cost and the target. The rooms
+// behind it decide nothing. Any schedule that a layout allows gives the same bits.
+
+namespace ingot::codegen {
+
+/// Who takes the steps of a part of an axis.
+enum class Scope : uint8_t {
+  Grid,    ///< blocks; on the CPU the pieces that the pool's threads are given
+  Block,   ///< the threads of a block
+  Warp,    ///< the warps of a block
+  Lane,    ///< the threads of a warp
+  Vector,  ///< one thread, unrolled; on the CPU a loop for vector instructions
+  Serial,  ///< one thread, a loop
+};
+
+/// One part of a walk: `count` steps, each as long as all parts within it together. 0: as many as there are.
+struct Step {
+  Scope scope;
+  uint32_t count = 0;
+  bool operator==(const Step&) const = default;
+};
+
+/// How `axes` neighbouring axes from `first` on, taken as one, are walked: outermost part first. With
+///   grid · 256 block · 4 vector      a thread takes four neighbours;
+///   grid · 4 vector · 256 block      it takes four elements that lie 256 apart: its lanes are interleaved.
+struct Walk {
+  uint32_t first = 0, axes = 1;
+  std::vector<Step> steps;
+  bool operator==(const Walk&) const = default;
+};
+
+/// How a thread finds the coordinates of its elements along axes that are walked as one.
+enum class Coordinates : uint8_t {
+  None,    ///< nothing asks for them
+  Thread,  ///< by division, of its first element; its other lanes follow along the innermost axis, whose end they share
+  Lane,    ///< by division, for each lane
+  Carry,   ///< by division, of its first element; from lane to lane they are counted on
+};
+
+/// Neighbours of one access group that are read or written at once.
+struct Chunk {
+  uint32_t first, width;  ///< in elements from the group's leader
+  bool operator==(const Chunk&) const = default;
+};
+
+/// How one access is made.
+struct AccessSchedule {
+  enum class How : uint8_t {
+    Fixed,    ///< the same element for all lanes of a thread, and of a row on the CPU
+    Single,   ///< each lane for itself
+    Vector,   ///< a thread's lanes at once, `width` at a time
+    Grouped,  ///< with the neighbours of its group, in the leader's chunks
+  } how = How::Single;
+  uint32_t width = 1;
+  std::vector<Chunk> chunks = {};  ///< of a leader
+  bool operator==(const AccessSchedule&) const = default;
+};
+
+struct Schedule {
+  std::vector<Walk> walks;  ///< of all axes, outermost first; none for a single element
+  Coordinates coordinates = Coordinates::None;
+  bool ragged = false;      ///< a thread's lanes may reach past the end of the domain
+  uint8_t index_bits = 32;  ///< of index arithmetic
+  uint32_t threads = 1;     ///< of a block
+  uint32_t lanes = 1;       ///< elements a thread takes
+  uint32_t weight = 1;      ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
+  std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
+  bool operator==(const Schedule&) const = default;
+
+  /// Whether a thread's lanes lie a block apart.
+  bool interleaved() const;
+};
+
+/// The schedule of a kernel. `graph` must be the one that the outline was made of.
+Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                  const Target& target);
+
+/// For a person: `name` is the kernel's.
+std::string print(const Schedule& schedule, const std::string& name);
+
+}  // namespace ingot::codegen

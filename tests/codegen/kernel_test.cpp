@@ -1,0 +1,159 @@
+// What a kernel is besides fast: its parameters, names, where a value is computed, what may alias.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tests/codegen/support.h"
+
+namespace ingot::codegen {
+namespace {
+
+using ir::DType;
+using ir::NodeId;
+using ir::Op;
+
+Kernel kernel_of(const ir::Graph& graph, const Tensors& tensors, const Target& target, bool results_alias = false) {
+  const Prepared prepared = prepare(graph, tensors, results_alias);
+  return kernels(graph, prepared.outline, prepared.layouts, target, {}).at(0);
+}
+
+std::string body_of(const ir::Graph& graph, const Tensors& tensors, const Target& target, bool results_alias = false) {
+  const std::string text = generate_for(graph, tensors, target, "", {}, results_alias).text;
+  return text.substr(text.find(") {", text.find(target.kind == Target::Kind::Cuda ? "__global__" : "void* const*")));
+}
+
+Tensors vectors(size_t count) { return {std::vector<ir::Extents>(count, contiguous({64})), {}, {}, {}}; }
+
+TEST(Kernel, ArgumentsAreInputsScalarsResultsSizes) {
+  Sketch sketch("f");
+  const NodeId x = sketch.tensor("x", DType::F32, 1), s = sketch.number("s", ir::HostKind::Float, DType::F32);
+  sketch.result("out", DType::F32, sketch.graph.add(Op::Mul, DType::F32, {x, s}), {sketch.graph.host.size(0, 0)});
+  const Tensors tensors{{{{64}, {3}}, {}}, {}, {}, {}};
+  const Kernel kernel = kernel_of(sketch.graph, tensors, kCuda);
+  using Kind = KernelParameter::Kind;
+  const std::vector<KernelParameter> expected = {{Kind::Pointer, 0, 0, DType::I64, "x"},
+                                                 {Kind::Scalar, 0, 0, DType::F32, "s"},
+                                                 {Kind::Pointer, 1, 0, DType::I64, "out"},
+                                                 {Kind::Numel, 0, 0, DType::I32, "n"},
+                                                 {Kind::Stride, 0, 0, DType::I32, "x_stride"}};
+  EXPECT_EQ(kernel.launch.parameters, expected);
+  EXPECT_EQ(kernel.launch.entry, "f");
+  const auto text = [&](int64_t size, int64_t stride) {
+    return print(kernel_of(sketch.graph, {{{{size}, {stride}}, {}}, {}, {}, {}}, kCuda));
+  };
+  EXPECT_EQ(print(kernel), text(99, 5)) << "a new size and stride";
+  EXPECT_NE(print(kernel), text(64, 1));
+}
+
+TEST(Kernel, WhatIsNotNeededIsNotThere) {
+  Sketch sketch("f");
+  const NodeId x = sketch.tensor("x", DType::I32, 1);
+  sketch.tensor("unused", DType::F32, 1);
+  const NodeId isnan = sketch.graph.add(Op::Isnan, DType::Bool, {x});
+  sketch.result("out", DType::Bool, isnan, {sketch.graph.host.size(0, 0)});
+  const ir::Graph graph = ir::simplify(sketch.graph);
+  for (const Target& target : {kCuda, kCpu}) {
+    const std::string text = generate_for(graph, vectors(2), target).text;
+    EXPECT_NE(text.find("= false;"), std::string::npos) << text;
+    for (const KernelParameter& parameter : kernel_of(graph, vectors(2), target).launch.parameters) {
+      EXPECT_NE(parameter.name, "x");
+      EXPECT_NE(parameter.name, "unused");
+    }
+  }
+}
+
+TEST(Kernel, ResultsThatMayBeInputs) {
+  Sketch sketch("f");
+  const NodeId x = sketch.tensor("x", DType::F32, 1), y = sketch.tensor("y", DType::F32, 1);
+  const ir::HostId n = sketch.graph.host.size(0, 0);
+  sketch.result("a", DType::F32, sketch.graph.add(Op::Neg, DType::F32, {x}), {n});
+  sketch.result("b", DType::F32, sketch.graph.add(Op::Neg, DType::F32, {y}), {n});
+  EXPECT_NE(generate_for(sketch.graph, vectors(2), kCpu).text.find("__restrict"), std::string::npos);
+  for (const Target& target : {kCuda, kCpu}) {
+    EXPECT_EQ(generate_for(sketch.graph, vectors(2), target, "", {}, true).text.find("__restrict"), std::string::npos);
+    // Nothing is read once something has been written.
+    const std::string body = body_of(sketch.graph, vectors(2), target, true);
+    const size_t first_store = body.find(target.kind == Target::Kind::Cuda ? "a4[k] = " : "a[i] = ");
+    const size_t last_load = body.find(target.kind == Target::Kind::Cuda ? "y4 = load_until<4>" : "= y[i]");
+    ASSERT_NE(first_store, std::string::npos) << body;
+    ASSERT_NE(last_load, std::string::npos) << body;
+    EXPECT_LT(last_load, first_store);
+  }
+}
+
+TEST(Kernel, WhatRowsShareIsComputedOnceARow) {
+  Sketch sketch("f");
+  const NodeId x = sketch.tensor("x", DType::F32, 2), scale = sketch.tensor("scale", DType::F32, 2);
+  const NodeId factor = sketch.graph.add(Op::Exp, DType::F32, {scale});
+  sketch.result("out", DType::F32, sketch.graph.add(Op::Mul, DType::F32, {x, factor}),
+                {sketch.graph.host.size(0, 0), sketch.graph.host.size(0, 1)});
+  const Tensors tensors{{contiguous({8, 64}), contiguous({8, 1})}, {}, {}, {}};
+  for (const Target& target : {kCuda, kCpu}) {
+    const std::string body = body_of(sketch.graph, tensors, target);
+    EXPECT_LT(body.find("expf"), body.find("#pragma")) << body;
+  }
+}
+
+TEST(Kernel, LongExpressionsAreCutAndShortOnesAreNot) {
+  Sketch sketch("f");
+  NodeId sum = sketch.tensor("x", DType::F32, 1);
+  for (int k = 0; k < 60; ++k)
+    sum = sketch.graph.add(Op::Add, DType::F32, {sum, sketch.constant(DType::F32, 1.0 / (k + 3))});
+  sketch.result("out", DType::F32, sum, {sketch.graph.host.size(0, 0)});
+  const std::string body = body_of(sketch.graph, vectors(1), kCpu);
+  size_t lines = 0;
+  for (size_t begin = 0, end; (end = body.find('\n', begin)) != std::string::npos; begin = end + 1, ++lines)
+    EXPECT_LE(end - begin, 100u) << body.substr(begin, end - begin);
+  EXPECT_LT(lines, 40u) << body;
+}
+
+TEST(Kernel, NamesAreTheAuthorsFirst) {
+  Sketch sketch("f");
+  const NodeId i = sketch.tensor("i", DType::F32, 1), n = sketch.tensor("n", DType::F32, 1);
+  const NodeId k = sketch.graph.add(Op::Add, DType::F32, {i, n});
+  sketch.graph.name_node(k, "k");
+  sketch.result("maximum", DType::F32, sketch.graph.add(Op::Maximum, DType::F32, {k, i}),
+                {sketch.graph.host.size(0, 0)});
+  const std::string body = body_of(sketch.graph, vectors(2), kCuda);
+  EXPECT_NE(body.find("i4 = load<4>(i, i_1);"), std::string::npos) << body;
+  EXPECT_NE(body.find("const float k = i4[k_1] + n4[k_1];"), std::string::npos) << body;
+  EXPECT_NE(body.find("maximum_1_4[k_1] = maximum(k, i4[k_1]);"), std::string::npos) << body;
+}
+
+TEST(Kernel, TooManyTensorsAreTheAuthorsError) {
+  Sketch sketch("f");
+  NodeId sum = sketch.tensor("x", DType::F32, 1);
+  for (int k = 0; k < 600; ++k)
+    sum = sketch.graph.add(Op::Add, DType::F32, {sum, sketch.tensor("x" + std::to_string(k), DType::F32, 1)});
+  sketch.result("out", DType::F32, sum, {sketch.graph.host.size(0, 0)});
+  EXPECT_NO_THROW(kernel_of(sketch.graph, vectors(601), kCpu));
+  try {
+    kernel_of(sketch.graph, vectors(601), kCuda);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::Author);
+    EXPECT_NE(std::string(error.what()).find("too many tensors for one kernel"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Kernel, CheckedIndicesOfCudaAreAskedFor) {
+  Sketch sketch("f");
+  const NodeId index = sketch.tensor("index", DType::I64, 1);
+  const uint32_t table = sketch.add_param("table", DType::F32, 1);
+  ir::HostPool& host = sketch.graph.host;
+  const ir::Access access{
+      {ir::SourceRef::Kind::Param, table}, {host.integer(0)}, {}, {{host.size(table, 0), {{0, host.integer(1)}}}}};
+  sketch.result("out", DType::F32, sketch.graph.gather(DType::F32, access, {index}), {host.size(0, 0)});
+  const auto status_of = [&](const Target& target, bool check) {
+    const LaunchInfo launch = generate_for(sketch.graph, vectors(2), target, "", {check, false}).kernels[0];
+    return std::ranges::count(launch.parameters, KernelParameter::Kind::Status, &KernelParameter::kind);
+  };
+  EXPECT_EQ(status_of(kCuda, false), 0);
+  EXPECT_EQ(status_of(kCuda, true), 1);
+  EXPECT_EQ(status_of(kCpu, false), 1);
+}
+
+}  // namespace
+}  // namespace ingot::codegen
