@@ -201,7 +201,7 @@ ValueId Assembly::whole(int64_t number) {
 }
 
 ValueId Assembly::index(IndexOp op, ValueId a, ValueId b) {
-  const bool compares = op == IndexOp::Less || op == IndexOp::LessEqual || op == IndexOp::Equal;
+  const bool compares = op >= IndexOp::Less;
   const Type type = compares                                  ? Type{ir::DType::Bool}
                     : (*this)[a].kind == Value::Kind::Literal ? (*this)[b].type
                                                               : (*this)[a].type;

@@ -77,11 +77,18 @@ class Cuda : public Space, public Access {
   // Access
 
   ValueId load(uint32_t access) override {
-    const AccessSchedule& how = schedule_.accesses[access];
-    if (how.how == How::Vector) return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
-    if (how.how == How::Grouped)
-      if (const auto found = chunk_of(access)) return *found;
-    if (has_lanes() && memory_.moves(access)) return fetched(access);
+    switch (schedule_.accesses[access].how) {
+      case How::Vector:
+      case How::Shifted:
+        return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
+      case How::Grouped:
+        if (const auto chunk = chunk_of(access)) return *chunk;
+        return memory_.load(access, Level::Thread);
+      case How::Single:
+        return has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
+      case How::Fixed:
+        break;
+    }
     return memory_.load(access, Level::Thread);
   }
 
@@ -190,8 +197,11 @@ class Cuda : public Space, public Access {
   // Coordinates that are counted on from lane to lane
 
   void start_carrying() {
-    for (uint32_t d = 0; d < context_.rank(); ++d)
-      carried_.push_back(assembly_.variable(name_of(fmt::format("i{}", d)), {context_.index_dtype()}, Level::Fetch));
+    for (uint32_t d = 0; d < context_.rank(); ++d) {
+      const std::string wanted = fmt::format("i{}", d);
+      carried_.push_back(assembly_.variable(wanted, {context_.index_dtype()}, Level::Fetch));
+      names_[wanted] = assembly_[carried_[d]].name;
+    }
     for (uint32_t d = context_.rank(); d-- > 0;)
       coordinate_lets_[d].push_back({Declare{carried_[d], quotient(d, first_)}});
   }
@@ -225,23 +235,28 @@ class Cuda : public Space, public Access {
   // Loads
 
   void load_vectors() {
-    Body whole, rest;
+    Body inside, rest;
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a) {
-      const AccessSchedule& how = schedule_.accesses[a];
+      const How how = schedule_.accesses[a].how;
       if (context_.outline.accesses[a].kind != Kind::Load) continue;
-      if (how.how == How::Grouped && context_.layout.accesses[a].leader == a) load_chunks(a);
-      if (how.how != How::Vector) continue;
+      if (how == How::Grouped && context_.layout.accesses[a].leader == a) load_chunks(a);
+      if (how != How::Vector && how != How::Shifted) continue;
       const SymbolId vector = vector_of(a);
-      if (!schedule_.ragged) {
-        loads_.push_back({Declare{vector, vector_at(a, Value::Kind::Vector)}});
+      const ValueId value = vector_at(a, how == How::Vector ? Value::Kind::Vector : Value::Kind::Shifted);
+      if (!is_guarded()) {
+        loads_.push_back({Declare{vector, value}});
         continue;
       }
       loads_.push_back({Declare{vector}});
-      whole.push_back({Assign{assembly_.read(vector), vector_at(a, Value::Kind::Vector)}});
+      inside.push_back({Assign{assembly_.read(vector), value}});
       rest.push_back({Assign{assembly_.read(vector), vector_at(a, Value::Kind::VectorEnd)}});
     }
-    if (!whole.empty()) loads_.push_back({If{is_whole(), std::move(whole), std::move(rest)}});
+    if (!inside.empty())
+      loads_.push_back({If{has_shifted() ? is_inside() : is_whole(), std::move(inside), std::move(rest)}});
   }
+
+  bool has_shifted() const { return std::ranges::count(schedule_.accesses, How::Shifted, &AccessSchedule::how) > 0; }
+  bool is_guarded() const { return schedule_.ragged || has_shifted(); }
 
   SymbolId vector_of(uint32_t access) {
     const Type type{memory_.type_in_memory(access), schedule_.lanes};
@@ -267,6 +282,14 @@ class Cuda : public Space, public Access {
     whole_ = assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::LessEqual, behind, numel_),
                            assembly_.claim("whole"));
     return whole_;
+  }
+
+  /// Whether the aligned vectors around all of a thread's lanes are of the tensor.
+  ValueId is_inside() {
+    const ValueId behind = assembly_.index(IndexOp::Add, first_, assembly_.whole(2 * schedule_.lanes));
+    const ValueId ends = assembly_.index(IndexOp::LessEqual, behind, numel_);
+    const ValueId begins = assembly_.index(IndexOp::Less, assembly_.whole(0), first_);
+    return assembly_.index(IndexOp::And, begins, ends);
   }
 
   void load_chunks(uint32_t leader) {

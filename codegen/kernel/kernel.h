@@ -41,7 +41,7 @@ struct Type {
 enum class Level : uint8_t { Kernel, Row, Thread, Fetch, Element };
 
 /// Arithmetic on indices and pointers, which is C++'s own.
-enum class IndexOp : uint8_t { Add, Sub, Mul, Div, Rem, Min, Less, LessEqual, Equal, NotEqual };
+enum class IndexOp : uint8_t { Add, Sub, Mul, Div, Rem, Min, Less, LessEqual, Equal, NotEqual, And };
 
 struct Value {
   enum class Kind : uint8_t {
@@ -53,6 +53,7 @@ struct Value {
     Load,       ///< the element at operand 1 of pointer 0
     Target,     ///< what pointer 0 points to
     Vector,     ///< type.lanes neighbours from element 1 of pointer 0 on
+    Shifted,    ///< the same, of a pointer that is not aligned: out of the aligned vectors around them
     VectorEnd,  ///< the same; past element 2, the end, the last one before it stands again
     Lane,       ///< element 1 of vector 0
     Pack,       ///< a vector of the operands

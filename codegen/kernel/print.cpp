@@ -17,7 +17,7 @@ std::string_view name_of(Level level) {
 }
 
 std::string_view name_of(IndexOp op) {
-  static constexpr std::string_view kNames[] = {"+", "-", "*", "/", "%", "min", "<", "<=", "==", "!="};
+  static constexpr std::string_view kNames[] = {"+", "-", "*", "/", "%", "min", "<", "<=", "==", "!=", "and"};
   return kNames[static_cast<size_t>(op)];
 }
 
@@ -75,6 +75,8 @@ class Printer {
         return fmt::format("*{}", operands[0]);
       case Value::Kind::Vector:
         return fmt::format("load {}({})", value.type.lanes, all);
+      case Value::Kind::Shifted:
+        return fmt::format("load shifted {}({})", value.type.lanes, all);
       case Value::Kind::VectorEnd:
         return fmt::format("load up to {}({})", value.type.lanes, all);
       case Value::Kind::Pack:

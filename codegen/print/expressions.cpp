@@ -20,9 +20,10 @@ Text literal_text(const Value& value) {
 }
 
 const Spelling& spelling_of(IndexOp op, bool cuda) {
-  static const std::array<Spelling, 10> kSpellings = {
-      Spelling("a + b"),     Spelling("a - b"), Spelling("a * b"),  Spelling("a / b"),  Spelling("a % b"),
-      Spelling("min(a, b)"), Spelling("a < b"), Spelling("a <= b"), Spelling("a == b"), Spelling("a != b")};
+  static const std::array<Spelling, 11> kSpellings = {Spelling("a + b"),  Spelling("a - b"),  Spelling("a * b"),
+                                                      Spelling("a / b"),  Spelling("a % b"),  Spelling("min(a, b)"),
+                                                      Spelling("a < b"),  Spelling("a <= b"), Spelling("a == b"),
+                                                      Spelling("a != b"), Spelling("a && b")};
   static const Spelling kHostMin("smaller_of(a, b)");
   return op == IndexOp::Min && !cuda ? kHostMin : kSpellings[static_cast<size_t>(op)];
 }
@@ -60,6 +61,8 @@ Text Expressions::formula(ValueId id) const {
       return {"*" + operands[0].text, Precedence::Unary};
     case Value::Kind::Vector:
       return {fmt::format("load<{}>({}, {})", value.type.lanes, operands[0].text, operands[1].text)};
+    case Value::Kind::Shifted:
+      return {fmt::format("load_shifted<{}>({}, {})", value.type.lanes, operands[0].text, operands[1].text)};
     case Value::Kind::VectorEnd:
       return {fmt::format("load_until<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
                           operands[2].text)};

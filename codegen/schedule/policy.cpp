@@ -1,14 +1,30 @@
 #include "codegen/schedule/policy.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "codegen/schedule/cost.h"
 
 namespace ingot::codegen {
 namespace {
 
+using How = AccessSchedule::How;
+using Kind = AccessUse::Kind;
+
 constexpr uint32_t kVectorBytes = 16;  // the widest load or store of a thread
+constexpr uint32_t kWordBytes = 4;     // the narrowest whose bytes are shifted
+
+bool is_element_wise(const AccessFacts& access) { return access.kind == Kind::Load || access.kind == Kind::Store; }
+
+/// Whether neighbours along the innermost axis are neighbours in memory and no two lanes' vectors overlap.
+bool is_aligned(const AccessFacts& access, uint32_t lanes) {
+  return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
+}
+
+/// Whether `lanes` neighbours of the domain are as many neighbours in memory, wherever a row ends.
+bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset preset) {
+  if (access.inner != StrideClass::One || !is_element_wise(access)) return false;
+  return access.linear || facts.rank == 1 || preset == Preset::Flat;
+}
 
 }  // namespace
 
@@ -17,28 +33,73 @@ constexpr uint32_t kVectorBytes = 16;  // the widest load or store of a thread
 // %.
 uint32_t block_threads() { return 256; }
 
-uint32_t lanes_for(const LaneFacts& facts) {
+// 16 bytes of the widest element: bfloat16 swiglu reaches 1.03 of a copy with 8 lanes and 0.94 with 4; uint8 times
+// float32 1.01 with 4 and 0.71 with 16.
+//
+// A body that keeps the processor busy takes twice as many: more of its slow paths are in flight. mish reaches 0.74,
+// 0.86 and 0.94 of a copy with 2, 4 and 8 lanes of float32, where tanh and gelu, a third as heavy, have 1.00 and 0.97
+// with 4. Every lane is a copy of the body to compile (mish: 29, 34, 52 ms), so past a limit there are fewer; and a
+// second vector is not worth leaving a row for.
+uint32_t lanes_for(const KernelFacts& facts) {
+  constexpr uint32_t kUnrolled = 48 * kTranscendental;  // what may be compiled, in units of cost
   if (facts.rank == 0) return 1;
-  uint32_t widest = 1, narrowest_alignment_lanes = kVectorBytes;
-  bool any = false;
-  for (const LaneFacts::Access& access : facts.accesses) {
-    // The neighbours of a group are a thread's vector already.
-    if (access.grouped) return 1;
-    // Each lane of a gather reads for itself; its index decides.
-    if (access.gathered || access.inner == StrideClass::Zero) continue;
-    // Strided rows are right, not fast, for now.
-    if (access.inner != StrideClass::One) return 1;
-    any = true;
-    widest = std::max(widest, access.bytes);
-    narrowest_alignment_lanes = std::min(narrowest_alignment_lanes, access.alignment / access.bytes);
+  uint32_t widest = 0;
+  for (const AccessFacts& access : facts.accesses) {
+    if (access.grouped) return 1;  // the neighbours of a group are a thread's vector already
+    if (is_element_wise(access) && access.inner != StrideClass::Zero) widest = std::max(widest, access.bytes);
   }
-  if (!any) return 1;
+  if (widest == 0) return 1;
   uint32_t lanes = kVectorBytes / widest;
-  // A body that the processor, not the memory, is busy with gains nothing from more lanes: each is another copy of its
-  // slow paths, to compile and to keep in registers.
-  if (facts.cost >= kHeavy) lanes = std::max(lanes / 2, 1u);
-  // Every vector must be aligned and lie within a row.
-  return std::max(1u, std::min({lanes, narrowest_alignment_lanes, facts.inner_multiple}));
+  if (facts.cost >= kHeavy && lanes < 8) lanes *= 2;
+  while (lanes > 2 && lanes * facts.cost > kUnrolled) lanes /= 2;
+  const bool leaves_row = facts.rank > 1 && facts.inner_multiple < lanes;
+  return leaves_row && facts.inner_multiple * widest >= kVectorBytes ? facts.inner_multiple : lanes;
+}
+
+bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
+  switch (preset) {
+    case Preset::Single:
+      return true;
+    case Preset::Flat:
+      return lanes > 1 && (facts.rank == 1 || facts.inner_multiple >= lanes);
+    case Preset::Carried:
+      return lanes > 1 && facts.rank > 1;
+    case Preset::Interleaved:
+      return lanes > 1;
+  }
+  return false;
+}
+
+// Flat where every access is a vector, or is shifted out of two. Where rows end within a thread's lanes, the accesses
+// that know no rows are vectors all the same and coordinates are counted on: `gelu(x + b) + r` with rows of 1023
+// reaches 1.03 of a copy, `tanh(x - b)` over planes of 513 x 513 0.99, interleaved 0.94. What each lane loads for
+// itself may only be small then, since 4 neighbours of a thread are 4 requests for the same sectors. Else lanes lie a
+// block apart, so that neighbouring threads load neighbours: 1.02 where one scalar a thread gives 0.80.
+Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
+  if (lanes == 1) return Preset::Single;
+  const auto suits = [&](Preset preset) {
+    return allows(preset, facts, lanes) && std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+             const How how = how_for(access, facts, preset, lanes);
+             const bool is_small = access.kind == Kind::Load && access.broadcasts && preset == Preset::Carried;
+             return how != How::Single || is_small || !is_element_wise(access);
+           });
+  };
+  for (const Preset preset : {Preset::Flat, Preset::Carried})
+    if (suits(preset)) return preset;
+  return Preset::Interleaved;
+}
+
+// A load that is not aligned is put together from the two aligned vectors around it, of which the second is another
+// thread's first and lies in the cache: 1.03 (float32), 0.96 (bfloat16) and 1.00 (uint8) of a copy, where interleaved
+// scalars reach 1.02, 0.91 and 0.78.
+How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes) {
+  if (access.grouped) return How::Grouped;
+  const bool shares_row = preset == Preset::Single || preset == Preset::Flat;
+  if (access.still || (shares_row && access.inner == StrideClass::Zero)) return How::Fixed;
+  if (lanes == 1 || preset == Preset::Interleaved || !runs_along(access, facts, preset)) return How::Single;
+  if (is_aligned(access, lanes)) return How::Vector;
+  const bool shifts = access.kind == Kind::Load && access.linear && lanes * access.bytes >= kWordBytes;
+  return shifts ? How::Shifted : How::Single;
 }
 
 std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment,
@@ -64,6 +125,25 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
     at = static_cast<size_t>(end_of(chunk.first + chunk.width));
   }
   return chunks;
+}
+
+KernelFacts facts_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost) {
+  KernelFacts facts{{}, layout.rank, layout.inner_multiple, cost};
+  for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
+    const AccessUse& use = outline.accesses[a];
+    const AccessLayout& access = layout.accesses[a];
+    AccessFacts& of = facts.accesses.emplace_back();
+    of.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
+    of.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
+    of.linear = access.linear;
+    const auto zeros = static_cast<size_t>(std::ranges::count(access.axes, StrideClass::Zero));
+    of.broadcasts = zeros > 0;
+    of.still = zeros == access.axes.size();
+    of.alignment = access.alignment;
+    of.kind = use.kind == Kind::Index ? Kind::Gather : use.kind;
+    of.grouped = std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
+  }
+  return facts;
 }
 
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses) {

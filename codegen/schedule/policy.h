@@ -10,26 +10,48 @@
 
 namespace ingot::codegen {
 
-/// Threads of a CUDA block.
-uint32_t block_threads();
+/// What the rules know of an access.
+struct AccessFacts {
+  uint32_t bytes = 4;  ///< of an element
+  StrideClass inner = StrideClass::One;
+  bool linear = true;       ///< element i of the domain is i elements from the first
+  bool broadcasts = false;  ///< it stands still along an axis, and so is smaller than the domain
+  bool still = false;       ///< it stands still along all
+  uint32_t alignment = 16;  ///< in bytes
+  AccessUse::Kind kind = AccessUse::Kind::Load;
+  bool grouped = false;  ///< one of several neighbours that are read or written as a vector
+};
 
-/// What decides how many neighbouring elements a thread takes.
-struct LaneFacts {
-  struct Access {
-    uint32_t bytes;      ///< of an element
-    StrideClass inner;   ///< along the innermost axis
-    uint32_t alignment;  ///< in bytes
-    bool gathered;
-    bool grouped;  ///< one of several neighbours that are read or written as a vector
-  };
-  std::vector<Access> accesses;  ///< loads, gathers and stores
+/// What the rules know of a kernel.
+struct KernelFacts {
+  std::vector<AccessFacts> accesses;  ///< one for each of the outline's; an Index counts as a gather
   uint32_t rank = 1;
   uint32_t inner_multiple = 16;
   uint32_t cost = 0;  ///< of an element, as cost.h counts
 };
 
-/// Elements a thread takes on CUDA, a power of two.
-uint32_t lanes_for(const LaneFacts& facts);
+KernelFacts facts_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost);
+
+/// Names of maps from elements to threads.
+enum class Preset : uint8_t {
+  Single,       ///< an element a thread
+  Flat,         ///< neighbours along the domain, within one row where there are rows
+  Carried,      ///< neighbours along the domain, whatever row they lie in
+  Interleaved,  ///< elements a block apart
+};
+
+/// Threads of a CUDA block.
+uint32_t block_threads();
+
+/// Elements a thread takes where it can, a power of two.
+uint32_t lanes_for(const KernelFacts& facts);
+
+/// Whether a preset could be of use at all, and which one is chosen.
+bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes);
+Preset preset_for(const KernelFacts& facts, uint32_t lanes);
+
+/// How a thread of that many lanes makes an access.
+AccessSchedule::How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes);
 
 /// How a group is cut into vectors; a width of 1 is an access by itself. `used`: the distances from the leader,
 /// ascending and without repeats. A store may write only what is used; a load may read what lies between.

@@ -43,7 +43,9 @@ std::string text_of(const AccessSchedule& access) {
     case How::Single:
       return "each lane for itself";
     case How::Vector:
-      return fmt::format("vector of {}", access.width);
+      return "vector";
+    case How::Shifted:
+      return "shifted out of two aligned vectors";
     case How::Grouped: {
       std::vector<std::string> chunks;
       for (const Chunk& chunk : access.chunks) chunks.push_back(fmt::format("{}+{}", chunk.first, chunk.width));

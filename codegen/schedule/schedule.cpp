@@ -11,14 +11,6 @@ namespace {
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
-bool is_grouped(const KernelLayout& layout, uint32_t access) {
-  return std::ranges::count(layout.accesses, layout.accesses[access].leader, &AccessLayout::leader) > 1;
-}
-
-StrideClass inner_class(const KernelLayout& layout, uint32_t access) {
-  return layout.rank == 0 ? StrideClass::Zero : layout.accesses[access].axes.back();
-}
-
 std::vector<Chunk> chunks_of_group(const KernelOutline& outline, const KernelLayout& layout, uint32_t leader) {
   std::vector<uint32_t> used;
   for (const AccessLayout& access : layout.accesses)
@@ -31,56 +23,49 @@ std::vector<Chunk> chunks_of_group(const KernelOutline& outline, const KernelLay
                    use.kind == Kind::Store);
 }
 
-uint32_t lanes_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost) {
-  LaneFacts facts{{}, layout.rank, layout.inner_multiple, cost};
-  for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
-    const AccessUse& use = outline.accesses[a];
-    if (!use.has_tensor()) continue;
-    facts.accesses.push_back({static_cast<uint32_t>(ir::size_of(use.dtype)), inner_class(layout, a),
-                              layout.accesses[a].alignment, use.kind == Kind::Gather, is_grouped(layout, a)});
-  }
-  return lanes_for(facts);
+/// All axes as one: a block takes neighbours, and so does a thread, unless its lanes are interleaved.
+Walk walk_of(Preset preset, uint32_t rank, uint32_t threads, uint32_t lanes) {
+  Walk walk{0, rank, {{Scope::Grid}, {Scope::Block, threads}}};
+  if (lanes == 1) return walk;
+  const auto place = preset == Preset::Interleaved ? walk.steps.end() - 1 : walk.steps.end();
+  walk.steps.insert(place, {Scope::Vector, lanes});
+  return walk;
 }
 
-AccessSchedule access_schedule(const KernelOutline& outline, const KernelLayout& layout, uint32_t access,
-                               uint32_t lanes) {
-  const Kind kind = outline.accesses[access].kind;
-  const bool moves = inner_class(layout, access) != StrideClass::Zero;
-  if (kind != Kind::Load && kind != Kind::Store) return {moves ? How::Single : How::Fixed};
-  if (is_grouped(layout, access)) {
-    AccessSchedule grouped{How::Grouped};
-    if (layout.accesses[access].leader == access) grouped.chunks = chunks_of_group(outline, layout, access);
-    return grouped;
-  }
-  if (!moves) return {How::Fixed};
-  return lanes > 1 ? AccessSchedule{How::Vector, lanes} : AccessSchedule{How::Single};
+Coordinates coordinates_of(Preset preset, uint32_t rank) {
+  if (rank <= 1) return Coordinates::None;
+  return preset == Preset::Carried       ? Coordinates::Carry
+         : preset == Preset::Interleaved ? Coordinates::Lane
+                                         : Coordinates::Thread;
 }
 
-Schedule cuda_schedule(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost) {
+Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts, Preset preset,
+                 uint32_t lanes) {
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
-  schedule.threads = layout.rank == 0 ? 1 : block_threads();
-  schedule.lanes = lanes_of(outline, layout, cost);
-  for (uint32_t a = 0; a < outline.accesses.size(); ++a)
-    schedule.accesses.push_back(access_schedule(outline, layout, a, schedule.lanes));
+  schedule.lanes = preset == Preset::Single ? 1 : lanes;
+  for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
+    AccessSchedule access{how_for(facts.accesses[a], facts, preset, schedule.lanes)};
+    if (access.how == How::Grouped && layout.accesses[a].leader == a)
+      access.chunks = chunks_of_group(outline, layout, a);
+    schedule.accesses.push_back(std::move(access));
+  }
   if (layout.rank == 0) return schedule;
-  Walk walk{0, layout.rank, {{Scope::Grid}, {Scope::Block, schedule.threads}}};
-  if (schedule.lanes > 1) walk.steps.push_back({Scope::Vector, schedule.lanes});
-  schedule.walks.push_back(std::move(walk));
-  schedule.ragged = schedule.lanes > 1 && layout.rank == 1;
-  if (layout.rank > 1) schedule.coordinates = Coordinates::Thread;
+  schedule.threads = block_threads();
+  schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes));
+  schedule.coordinates = coordinates_of(preset, layout.rank);
+  schedule.ragged = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
   return schedule;
 }
 
-Schedule cpu_schedule(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost) {
+Schedule on_cpu(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
-  schedule.weight = cpu_weight(cost, static_cast<uint32_t>(outline.accesses.size()));
-  for (uint32_t a = 0; a < outline.accesses.size(); ++a)
-    schedule.accesses.push_back({inner_class(layout, a) == StrideClass::Zero ? How::Fixed : How::Single});
+  schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
+  for (const AccessFacts& access : facts.accesses)
+    schedule.accesses.push_back({access.inner == StrideClass::Zero ? How::Fixed : How::Single});
   if (layout.rank > 1) schedule.walks.push_back({0, layout.rank - 1, {{Scope::Grid}, {Scope::Serial}}});
-  const uint32_t inner = std::max(layout.rank, 1u) - 1;
-  schedule.walks.push_back({inner, 1, {{Scope::Grid}, {Scope::Vector}}});
+  schedule.walks.push_back({std::max(layout.rank, 1u) - 1, 1, {{Scope::Grid}, {Scope::Vector}}});
   return schedule;
 }
 
@@ -88,12 +73,22 @@ Schedule cpu_schedule(const KernelOutline& outline, const KernelLayout& layout, 
 
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                   const Target& target) {
-  const uint32_t cost = cost_of(graph, outline);
-  return target.cuda() ? cuda_schedule(outline, layout, cost) : cpu_schedule(outline, layout, cost);
+  const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
+  if (!target.cuda()) return on_cpu(outline, layout, facts);
+  const uint32_t lanes = lanes_for(facts);
+  return on_cuda(outline, layout, facts, preset_for(facts, lanes), lanes);
 }
 
-bool Schedule::interleaved() const {
-  return !walks.empty() && !walks.back().steps.empty() && lanes > 1 && walks.back().steps.back().scope == Scope::Block;
+std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
+                                        const KernelLayout& layout, const Target& target) {
+  const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
+  if (!target.cuda()) return {on_cpu(outline, layout, facts)};
+  std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
+  if (lanes_for(facts) == 1) return all;
+  for (const Preset preset : {Preset::Flat, Preset::Carried, Preset::Interleaved})
+    for (const uint32_t lanes : {2u, 4u, 8u, 16u})
+      if (allows(preset, facts, lanes)) all.push_back(on_cuda(outline, layout, facts, preset, lanes));
+  return all;
 }
 
 }  // namespace ingot::codegen

@@ -59,10 +59,10 @@ struct AccessSchedule {
   enum class How : uint8_t {
     Fixed,    ///< the same element for all lanes of a thread, and of a row on the CPU
     Single,   ///< each lane for itself
-    Vector,   ///< a thread's lanes at once, `width` at a time
+    Vector,   ///< a thread's lanes at once
+    Shifted,  ///< the same, out of the two aligned vectors around them
     Grouped,  ///< with the neighbours of its group, in the leader's chunks
   } how = How::Single;
-  uint32_t width = 1;
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool operator==(const AccessSchedule&) const = default;
 };
@@ -77,14 +77,14 @@ struct Schedule {
   uint32_t weight = 1;      ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
   bool operator==(const Schedule&) const = default;
-
-  /// Whether a thread's lanes lie a block apart.
-  bool interleaved() const;
 };
 
 /// The schedule of a kernel. `graph` must be the one that the outline was made of.
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                   const Target& target);
+/// All that the layout allows, for tests: they mean the same.
+std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
+                                        const KernelLayout& layout, const Target& target);
 
 /// For a person: `name` is the kernel's.
 std::string print(const Schedule& schedule, const std::string& name);

@@ -19,17 +19,16 @@ StrideClass class_of(int64_t stride) {
 /// The largest power of two, at most 16, that divides the value.
 uint8_t power_of_two_in(uint64_t value) { return static_cast<uint8_t>(1 << std::countr_zero(value | kVectorBytes)); }
 
-/// Whether all indices, and all offsets in bytes from each access's pointer, fit in a signed 32-bit integer. The
+/// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
 /// element count leaves room for the last block, whose threads count past the end.
-bool fits_32_bits(const KernelOutline& kernel, const KernelGeometry& geometry) {
+bool fits_32_bits(const KernelGeometry& geometry) {
   constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
   if (geometry.numel > kLimit - (1 << 16)) return false;
   for (size_t a = 0; a < geometry.accesses.size(); ++a) {
     const AccessGeometry& access = geometry.accesses[a];
-    const __int128 bytes = ir::size_of(kernel.accesses[a].dtype);
-    __int128 below = 0, above = bytes;
+    __int128 below = 0, above = 1;
     const auto reach = [&](int64_t stride, int64_t extent) {
-      const __int128 distance = extent < 1 ? 0 : __int128{stride} * (extent - 1) * bytes;
+      const __int128 distance = extent < 1 ? 0 : __int128{stride} * (extent - 1);
       (distance < 0 ? below : above) += distance;
     };
     for (size_t d = 0; d < access.strides.size(); ++d) reach(access.strides[d], geometry.extents[d]);
@@ -113,7 +112,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
                       bool results_alias) {
   KernelLayout layout;
   layout.rank = static_cast<uint32_t>(geometry.extents.size());
-  layout.index_bits = fits_32_bits(kernel, geometry) ? 32 : 64;
+  layout.index_bits = fits_32_bits(geometry) ? 32 : 64;
   layout.results_alias = results_alias;
   layout.accesses.resize(kernel.accesses.size());
   group_neighbours(kernel, geometry, layout.accesses);
@@ -136,7 +135,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   }
   if (layout.rank > 1)
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
-                                     static_cast<uint8_t>(kVectorBytes / smallest_element));
+                                     static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
   return layout;
 }
 

@@ -53,10 +53,10 @@ struct AccessLayout {
 /// What a kernel is compiled for.
 struct KernelLayout {
   uint32_t rank = 1;        ///< number of axes
-  uint8_t index_bits = 32;  ///< 64 where an element count or a byte offset needs it
-  /// The largest power of two, at most 16 bytes' worth of the smallest elements, that divides the innermost extent.
-  /// With one axis or none it is 16 whatever the extent: a row's end is then the domain's end, which every kernel
-  /// handles.
+  uint8_t index_bits = 32;  ///< 64 where an element count or an offset in elements needs it
+  /// The largest power of two, at most 8 or 16 bytes' worth of the smallest elements, that divides the innermost
+  /// extent. With one axis or none it is 16 whatever the extent: a row's end is then the domain's end, which every
+  /// kernel handles.
   uint8_t inner_multiple = 16;
   bool results_alias = false;  ///< a result overlaps an input or another result: no __restrict__
   std::vector<AccessLayout> accesses;

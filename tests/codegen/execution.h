@@ -65,14 +65,14 @@ class Library {
     char name[] = "/tmp/ingot_codegen_XXXXXX";
     folder_ = mkdtemp(name);
     std::ofstream(folder_ / "kernels.cpp") << text;
-    const std::string command =
-        "cd " + folder_.string() + " && c++ -std=c++20 -march=native -fopenmp-simd " +
-        "-ffp-contract=off -fno-math-errno -Wall -Werror -Wno-unused-function -Wno-unknown-pragmas -shared -fPIC " +
-        flags + " kernels.cpp -o kernels.so -lmvec -lm > log 2>&1";
+    const std::string command = "cd " + folder_.string() + " && c++ -std=c++20 -march=native -fopenmp-simd " +
+                                "-ffp-contract=off -fno-math-errno -Wall -Werror -Wno-unused-function "
+                                "-Wno-unknown-pragmas -Wno-sign-compare -shared -fPIC " +
+                                flags + " kernels.cpp -o kernels.so -lmvec -lm > log 2>&1";
     if (std::system(command.c_str()) == 0) handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
     if (handle_ != nullptr) return;
     std::ifstream log(folder_ / "log");
-    ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 3000) << text.substr(0, 3000);
+    ADD_FAILURE() << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 3000) << text.substr(0, 30000);
   }
   ~Library() {
     if (handle_ != nullptr) dlclose(handle_);
@@ -106,6 +106,9 @@ struct Index { unsigned x; };
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigned, value); }
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
+  return unsigned(((unsigned long long)high << 32 | low) >> (bits & 31));
+}
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 inline double erfinv(double y) {

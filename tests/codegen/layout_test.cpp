@@ -202,9 +202,8 @@ TEST(Layout, IndexWidth) {
   const auto bits = [](int64_t n, ir::Sizes strides, DType dtype = DType::F32) {
     return int{Loads({n}, {{1}, strides}, dtype).layout().index_bits};
   };
-  EXPECT_EQ(bits(1 << 28, {1}), 32);
-  EXPECT_EQ(bits(1 << 29, {1}), 64) << "2 GiB of floats";
-  EXPECT_EQ(bits(1 << 29, {1}, DType::U8), 32);
+  EXPECT_EQ(bits(1 << 30, {1}), 32) << "4 GiB of floats, whose elements are counted";
+  EXPECT_EQ(bits(1 << 30, {1}, DType::F64), 32);
   EXPECT_EQ(bits((int64_t{1} << 31) - 10, {1}, DType::U8), 64) << "the last block counts past the end";
   EXPECT_EQ(bits(1 << 20, {1 << 12}), 64) << "few elements, far apart";
   EXPECT_EQ(bits(1 << 20, {-(1 << 12)}), 64);

@@ -9,37 +9,93 @@
 namespace ingot::codegen {
 namespace {
 
-using Access = LaneFacts::Access;
+using How = AccessSchedule::How;
+using Kind = AccessUse::Kind;
 
-Access along(uint32_t bytes, uint32_t alignment = 16) { return {bytes, StrideClass::One, alignment, false, false}; }
-Access still(uint32_t bytes) { return {bytes, StrideClass::Zero, bytes, false, false}; }
+AccessFacts along(uint32_t bytes, uint32_t alignment = 16) { return {.bytes = bytes, .alignment = alignment}; }
+AccessFacts stored(uint32_t bytes, uint32_t alignment = 16) {
+  return {.bytes = bytes, .alignment = alignment, .kind = Kind::Store};
+}
+AccessFacts in_rows(uint32_t bytes) { return {.bytes = bytes, .linear = false}; }
+AccessFacts row_bias(uint32_t bytes) { return {.bytes = bytes, .linear = false, .broadcasts = true}; }
+AccessFacts column_bias(uint32_t bytes) {
+  return {.bytes = bytes, .inner = StrideClass::Zero, .linear = false, .broadcasts = true};
+}
+AccessFacts strided(uint32_t bytes) { return {.bytes = bytes, .inner = StrideClass::Other, .linear = false}; }
+AccessFacts gathered(uint32_t bytes) {
+  return {.bytes = bytes, .inner = StrideClass::Other, .linear = false, .kind = Kind::Gather};
+}
+
+uint32_t lanes(std::vector<AccessFacts> accesses, uint32_t cost = 0, uint32_t rank = 1, uint32_t inner_multiple = 16) {
+  return lanes_for({std::move(accesses), rank, inner_multiple, cost});
+}
+Preset preset(std::vector<AccessFacts> accesses, uint32_t rank = 1, uint32_t inner_multiple = 16) {
+  const KernelFacts facts{std::move(accesses), rank, inner_multiple, 0};
+  return preset_for(facts, lanes_for(facts));
+}
 
 TEST(Lanes, SixteenBytesOfTheWidestElement) {
-  EXPECT_EQ(lanes_for({{along(4), along(4), along(4)}}), 4u);
-  EXPECT_EQ(lanes_for({{along(1), along(4)}}), 4u);
-  EXPECT_EQ(lanes_for({{along(1), along(1)}}), 16u);
-  EXPECT_EQ(lanes_for({{along(8), along(2)}}), 2u);
-  EXPECT_EQ(lanes_for({{along(2), still(8)}}), 8u) << "what does not move is no vector";
+  EXPECT_EQ(lanes({along(4), along(4), along(4)}), 4u);
+  EXPECT_EQ(lanes({along(1), along(4)}), 4u);
+  EXPECT_EQ(lanes({along(1), along(1)}), 16u);
+  EXPECT_EQ(lanes({along(8), along(2)}), 2u);
+  EXPECT_EQ(lanes({along(2), column_bias(8)}), 8u) << "what does not move is no vector";
+  EXPECT_EQ(lanes({along(4), gathered(8)}), 4u) << "a gather has no say";
 }
 
-TEST(Lanes, HeavyBodiesTakeHalf) {
-  EXPECT_EQ(lanes_for({{along(4), along(4)}, 1, 16, 40}), 4u);
-  EXPECT_EQ(lanes_for({{along(4), along(4)}, 1, 16, 100}), 2u);
+TEST(Lanes, HeavyBodiesTakeTwiceAsManyWithinWhatMayBeCompiled) {
+  EXPECT_EQ(lanes({along(4), along(4)}, 40), 4u);
+  EXPECT_EQ(lanes({along(4), along(4)}, 50), 8u);
+  EXPECT_EQ(lanes({along(2), along(2)}, 50), 8u);
+  EXPECT_EQ(lanes({along(4), along(4)}, 160), 4u);
+  EXPECT_EQ(lanes({along(4), along(4)}, 5000), 2u);
+  EXPECT_EQ(lanes({along(4), along(4)}, 50, 2, 4), 4u) << "a second vector is not worth leaving a row for";
+  EXPECT_EQ(lanes({along(4), along(4)}, 50, 2, 8), 8u);
 }
 
-TEST(Lanes, VectorsAreAlignedAndWithinRows) {
-  EXPECT_EQ(lanes_for({{along(4, 8), along(4)}}), 2u);
-  EXPECT_EQ(lanes_for({{along(4, 4), along(4)}}), 1u);
-  EXPECT_EQ(lanes_for({{along(4), along(4)}, 2, 2}), 2u);
-  EXPECT_EQ(lanes_for({{along(4), along(4)}, 2, 1}), 1u);
+TEST(Lanes, OneWhereNothingMovesOrAGroupIsAVector) {
+  EXPECT_EQ(lanes({column_bias(4)}), 1u);
+  EXPECT_EQ(lanes({along(4)}, 0, 0), 1u);
+  AccessFacts group = strided(4);
+  group.grouped = true;
+  EXPECT_EQ(lanes({group, along(4)}), 1u);
 }
 
-TEST(Lanes, OneWhereRowsAreStridedOrNothingMoves) {
-  EXPECT_EQ(lanes_for({{along(4), {4, StrideClass::Other, 16, false, false}}}), 1u);
-  EXPECT_EQ(lanes_for({{still(4)}}), 1u);
-  EXPECT_EQ(lanes_for({{along(4)}, 0}), 1u);
-  EXPECT_EQ(lanes_for({{{4, StrideClass::Other, 16, false, true}, along(4)}}), 1u) << "a group is a vector already";
-  EXPECT_EQ(lanes_for({{{4, StrideClass::Other, 4, true, false}, along(4)}}), 4u) << "a gather has no say";
+TEST(Presets, FlatWhereEveryAccessIsAVectorOrShifted) {
+  EXPECT_EQ(preset({along(4), stored(4)}), Preset::Flat);
+  EXPECT_EQ(preset({along(4, 4), stored(4)}), Preset::Flat);
+  EXPECT_EQ(preset({along(4), stored(4, 4)}), Preset::Interleaved) << "a store is not shifted";
+  EXPECT_EQ(preset({along(4), row_bias(4), stored(4)}, 2, 4), Preset::Flat);
+  EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 4), Preset::Flat);
+}
+
+TEST(Presets, CarriedWhereRowsEndWithinALaneButWhatIsLargeKnowsNone) {
+  EXPECT_EQ(preset({along(4), row_bias(4), stored(4)}, 2, 1), Preset::Carried);
+  EXPECT_EQ(preset({along(4), column_bias(4), stored(4)}, 2, 1), Preset::Carried);
+  EXPECT_EQ(preset({along(4, 4), row_bias(4), stored(4)}, 2, 1), Preset::Carried);
+  EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 1), Preset::Interleaved) << "as large as the result, and not along it";
+}
+
+TEST(Presets, InterleavedWhereLanesLoadForThemselves) {
+  EXPECT_EQ(preset({strided(4), stored(4)}), Preset::Interleaved);
+  EXPECT_EQ(preset({strided(4), along(4), stored(4)}, 2, 4), Preset::Interleaved);
+}
+
+TEST(Accesses, AreMadeAsTheirMemoryAllows) {
+  const auto how = [](const AccessFacts& access, Preset preset, uint32_t lanes = 4) {
+    return how_for(access, {{access}, 2, 4, 0}, preset, lanes);
+  };
+  EXPECT_EQ(how(along(4), Preset::Flat), How::Vector);
+  EXPECT_EQ(how(along(4, 8), Preset::Flat), How::Shifted);
+  EXPECT_EQ(how(along(4, 8), Preset::Flat, 2), How::Vector);
+  EXPECT_EQ(how(along(4), Preset::Flat, 8), How::Vector) << "two of 16 bytes";
+  EXPECT_EQ(how(along(1, 1), Preset::Flat, 2), How::Single) << "less than a word";
+  EXPECT_EQ(how(in_rows(4), Preset::Flat), How::Vector);
+  EXPECT_EQ(how(in_rows(4), Preset::Carried), How::Single);
+  EXPECT_EQ(how(column_bias(4), Preset::Flat), How::Fixed);
+  EXPECT_EQ(how(column_bias(4), Preset::Carried), How::Single) << "another row, another element";
+  EXPECT_EQ(how(along(4), Preset::Interleaved), How::Single);
+  EXPECT_EQ(how(stored(4, 4), Preset::Flat), How::Single);
 }
 
 TEST(Chunks, CornersAreOneVector) {

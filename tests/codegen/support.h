@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "codegen/generate.h"
+#include "codegen/print/print.h"
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
+#include "codegen/target/prelude.h"
 #include "ir/graph.h"
 
 // Graphs written by hand, and tensors that are sizes and strides alone, for the tests of code generation.
@@ -116,6 +118,12 @@ inline Source generate_for(const ir::Graph& graph, const Tensors& tensors, Targe
                            Options options = {}, bool results_alias = false) {
   const Prepared prepared = prepare(graph, tensors, results_alias);
   return generate(graph, prepared.outline, prepared.layouts, target, options, text);
+}
+
+/// A kernel with its prelude, as generate makes those of its own choice.
+inline std::string text_of(const Kernel& kernel) {
+  const std::string function = print_source(kernel).text;
+  return prelude_for(kernel.target.kind, function) + function;
 }
 
 constexpr Target kCuda{Target::Kind::Cuda, 90};

@@ -74,7 +74,7 @@ __device__ inline To bit_cast(From from) {
 // ingot: Vec
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
-struct alignas(sizeof(T) * N) Vec {
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
 
     __device__ T& operator[](int k) { return elements[k]; }
@@ -91,6 +91,32 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
 template <typename T, int N, typename I>
 __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// ingot: load_shifted
+// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
+// them.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_shifted(const T* data, I i) {
+    constexpr int words = sizeof(T) * N / 4;
+    const unsigned off = (unsigned long long)data % (4 * words);
+    const char* const at = reinterpret_cast<const char*>(data + i) - off;
+    Vec<unsigned, words> low, high;
+    low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
+    high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
+    Vec<unsigned, words> shifted;
+#pragma unroll
+    for (int skip = 0; skip < words; ++skip) {
+        if (off / 4 != skip) continue;
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+            const unsigned a = w + skip < words ? low[w + skip] : high[w + skip - words];
+            const unsigned b =
+                w + skip + 1 < words ? low[w + skip + 1] : high[w + skip + 1 - words];
+            shifted[w] = __funnelshift_r(a, b, off % 4 * 8);
+        }
+    }
+    return bit_cast<Vec<T, N>>(shifted);
 }
 
 // ingot: load_until

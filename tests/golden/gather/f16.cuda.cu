@@ -21,7 +21,7 @@ struct float16 {
 
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
-struct alignas(sizeof(T) * N) Vec {
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     T elements[N];
 
     __device__ T& operator[](int k) { return elements[k]; }

@@ -3,6 +3,15 @@
 
 using uint32 = unsigned;
 
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
 extern "C" __global__ void __launch_bounds__(256) shifted(
         const float* __restrict__ x_1,  // at i0 * x_stride0 + i1
         const float* __restrict__ x_0,  // at i0 * x_stride0 + i1
@@ -10,12 +19,26 @@ extern "C" __global__ void __launch_bounds__(256) shifted(
         const int n,                    // elements
         const uint32 n1,                // of i1
         const int x_stride0) {
-    const int i = blockIdx.x * 256 + threadIdx.x;
+    const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
-    const int i1 = i % n1;
-    const int i0 = i / n1;
 
-    out0[i] = x_1[i0 * x_stride0 + i1] - x_0[i0 * x_stride0 + i1];
+    Vec<float, 4> x_1_4, x_0_4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        const int i0 = e / n1;
+        const int i1 = e % n1;
+        x_1_4[k] = x_1[i0 * x_stride0 + i1];
+        x_0_4[k] = x_0[i0 * x_stride0 + i1];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const float v1 = x_1_4[k] - x_0_4[k];
+        const int e = min(i + k * 256, n - 1);
+        if (i + k * 256 < n) {
+            out0[e] = v1;
+        }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(256) shifted_1(
@@ -25,10 +48,22 @@ extern "C" __global__ void __launch_bounds__(256) shifted_1(
         const uint32 n1,              // of i1
         const int x_stride0,
         const int x_stride1) {
-    const int i = blockIdx.x * 256 + threadIdx.x;
+    const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
-    const int i1 = i % n1;
-    const int i0 = i / n1;
 
-    out1[i] = x[i0 * x_stride0 + i1 * x_stride1];
+    Vec<float, 4> x4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        const int i0 = e / n1;
+        const int i1 = e % n1;
+        x4[k] = x[i0 * x_stride0 + i1 * x_stride1];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        if (i + k * 256 < n) {
+            out1[e] = x4[k];
+        }
+    }
 }

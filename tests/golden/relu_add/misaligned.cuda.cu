@@ -1,6 +1,75 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
 
+template <typename To, typename From>
+__device__ inline To bit_cast(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    memcpy(&to, &from, sizeof(to));
+    return to;
+}
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
+// them.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_shifted(const T* data, I i) {
+    constexpr int words = sizeof(T) * N / 4;
+    const unsigned off = (unsigned long long)data % (4 * words);
+    const char* const at = reinterpret_cast<const char*>(data + i) - off;
+    Vec<unsigned, words> low, high;
+    low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
+    high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
+    Vec<unsigned, words> shifted;
+#pragma unroll
+    for (int skip = 0; skip < words; ++skip) {
+        if (off / 4 != skip) continue;
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+            const unsigned a = w + skip < words ? low[w + skip] : high[w + skip - words];
+            const unsigned b =
+                w + skip + 1 < words ? low[w + skip + 1] : high[w + skip + 1 - words];
+            shifted[w] = __funnelshift_r(a, b, off % 4 * 8);
+        }
+    }
+    return bit_cast<Vec<T, N>>(shifted);
+}
+
+// The N elements from i on; past the last of n, the last stands again.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
+    Vec<T, N> values;
+#pragma unroll
+    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
+    return values;
+}
+
+// Those of the N elements from i on that are among n.
+template <typename T, int N, typename I>
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -18,8 +87,26 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const float bias,
         float* __restrict__ out,      // contiguous
         const int n) {                // elements
-    const int i = blockIdx.x * 256 + threadIdx.x;
+    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
+    const bool whole = i + 4 <= n;
 
-    out[i] = maximum(0.0f, x[i]) + y[i] + bias;
+    Vec<float, 4> x4, y4;
+    if (0 < i && i + 8 <= n) {
+        x4 = load_shifted<4>(x, i);
+        y4 = load<4>(y, i);
+    } else {
+        x4 = load_until<4>(x, i, n);
+        y4 = load_until<4>(y, i, n);
+    }
+    Vec<float, 4> out4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        out4[k] = maximum(0.0f, x4[k]) + y4[k] + bias;
+    }
+    if (whole) {
+        store(out, i, out4);
+    } else {
+        store_until(out, i, n, out4);
+    }
 }

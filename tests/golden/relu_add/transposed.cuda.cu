@@ -3,6 +3,15 @@
 
 using uint32 = unsigned;
 
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -22,10 +31,24 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const int n,                  // elements
         const uint32 n1,              // of i1
         const int x_stride1) {
-    const int i = blockIdx.x * 256 + threadIdx.x;
+    const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
-    const int i1 = i % n1;
-    const int i0 = i / n1;
 
-    out[i] = maximum(0.0f, x[i0 + i1 * x_stride1]) + y[i] + bias;
+    Vec<float, 4> x4, y4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        const int i0 = e / n1;
+        const int i1 = e % n1;
+        x4[k] = x[i0 + i1 * x_stride1];
+        y4[k] = y[e];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const float v1 = maximum(0.0f, x4[k]) + y4[k] + bias;
+        const int e = min(i + k * 256, n - 1);
+        if (i + k * 256 < n) {
+            out[e] = v1;
+        }
+    }
 }

@@ -3,16 +3,37 @@
 
 using uint32 = unsigned;
 
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
 extern "C" __global__ void __launch_bounds__(256) moved(
         const float* __restrict__ x,  // at i * x_stride
         float* __restrict__ out,      // at i * out_stride
         const int n,                  // elements
         const int x_stride,
         const int out_stride) {
-    const int i = blockIdx.x * 256 + threadIdx.x;
+    const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
 
-    out[i * out_stride] = x[i * x_stride];
+    Vec<float, 4> x4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        x4[k] = x[e * x_stride];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        if (i + k * 256 < n) {
+            out[e * out_stride] = x4[k];
+        }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(256) moved_1(
@@ -22,10 +43,24 @@ extern "C" __global__ void __launch_bounds__(256) moved_1(
         const uint32 n1,              // of i1
         const int x_stride0,
         const int out_stride0) {
-    const int i = blockIdx.x * 256 + threadIdx.x;
+    const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
-    const int i1 = i % n1;
-    const int i0 = i / n1;
 
-    out[i0 * out_stride0 + i1] = x[i0 * x_stride0 + i1];
+    Vec<float, 4> x4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        const int i0 = e / n1;
+        const int i1 = e % n1;
+        x4[k] = x[i0 * x_stride0 + i1];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const int e = min(i + k * 256, n - 1);
+        const int i0 = e / n1;
+        const int i1 = e % n1;
+        if (i + k * 256 < n) {
+            out[i0 * out_stride0 + i1] = x4[k];
+        }
+    }
 }
