@@ -1,0 +1,11 @@
+// ROUNDS times five cheap ops.
+#include "vector.cuh"
+
+extern "C" __global__ void cheap_chain(const float* x, const float* y, float* out, long long n) {
+  const auto f = [](float x, float y) {
+#pragma unroll
+    for (int k = 0; k < ROUNDS; ++k) x = fmaxf(fabsf(x * 0.75f + y) - 0.5f, y);
+    return x;
+  };
+  map<4>(f, n, out, x, y);
+}

@@ -1,0 +1,6 @@
+// ~x of bytes.
+#include "vector.cuh"
+
+extern "C" __global__ void invert(const unsigned char* x, unsigned char* out, long long n) {
+  map<16>([](unsigned char x) { return (unsigned char)~x; }, n, out, x);
+}

@@ -1,0 +1,6 @@
+// ~x of bytes, wherever x begins.
+#include "shifted.cuh"
+
+extern "C" __global__ void invert_shifted(const unsigned char* x, unsigned char* out, long long n) {
+  map_shifted<16>([](unsigned char x) { return (unsigned char)~x; }, n, out, x);
+}

@@ -1,0 +1,33 @@
+// gelu(x + b + c) + r in float32 along whole rows of any width: one division finds the first lane's row, the others
+// count. b is a row (with BY_ROW), c a column (with BY_COLUMN). The rows of x and r are `stride` apart: just as wide,
+// or, of a multiple of four columns, any multiple of four.
+#include "functions.cuh"
+#include "vector.cuh"
+
+extern "C" __global__ void rows(const float* x, const float* b, const float* c, const float* r, float* out, int columns,
+                                int stride, long long n) {
+  constexpr int N = 4;
+  const long long i = N * thread_index();
+  if (i >= n) return;
+  int row = unsigned(i) / columns, column = unsigned(i) - row * columns;
+  const long long at = stride == columns ? i : (long long)row * stride + column;
+  Vec<float, N> bias;
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    bias.lane[k] = 0.0f;
+    if (i + k >= n) break;
+#ifdef BY_ROW
+    bias.lane[k] += b[column];
+#endif
+#ifdef BY_COLUMN
+    bias.lane[k] += c[row];
+#endif
+    if (++column == columns) column = 0, ++row;
+  }
+  const auto f = [](float x, float bias, float r) { return tanh_gelu(x + bias) + r; };
+  if (i + N <= n) {
+    store(out + i, each<float, N>(f, load<N>(x + at), bias, load<N>(r + at)));
+  } else {
+    for (int k = 0; i + k < n; ++k) out[i + k] = f(x[at + k], bias.lane[k], r[at + k]);
+  }
+}
