@@ -1,4 +1,7 @@
-"""The hand-written kernels of examples/handwritten, compiled and launched the way their authors would."""
+"""The hand-written kernels, compiled and launched the way their authors would.
+
+Those of examples/handwritten are as one usually writes them; those of benchmarks/kernels reach what the memory gives.
+"""
 
 import ctypes
 import pathlib
@@ -6,14 +9,19 @@ import re
 
 import torch
 
-FOLDER = pathlib.Path(__file__).parent.parent / "examples" / "handwritten"
+HERE = pathlib.Path(__file__).parent
+FOLDERS = (HERE / "kernels", HERE.parent / "examples" / "handwritten")
 THREADS = 256
 _TYPES = {"int": ctypes.c_int, "long long": ctypes.c_longlong, "float": ctypes.c_float, "double": ctypes.c_double}
 
 
+def kernel_source(name: str) -> str:
+    return next(path for folder in FOLDERS if (path := folder / f"{name}.cu").exists()).read_text()
+
+
 def parameter_types(source: str, name: str) -> list:
     """What each parameter of a kernel is passed as: a launch reads as many bytes as the kernel says."""
-    parameters = re.search(rf"__global__\s+void\s+{name}\s*\(([^)]*)\)", source).group(1)
+    parameters = re.search(rf"__global__\s+void\s[^{{]*?\b{name}\s*\(([^)]*)\)\s*\{{", source).group(1)
     types = []
     for parameter in parameters.split(","):
         words = parameter.split()
@@ -29,18 +37,26 @@ def packed(types: list, args: tuple) -> list:
 
 
 class Handwritten:
-    def __init__(self, name: str):
-        source = (FOLDER / f"{name}.cu").read_text()
-        self._kernel = torch.cuda._compile_kernel(source, name)
+    """A kernel, called with its blocks along x, y and z and its arguments. The compiler's options may give it a
+    function or a constant (`-DLANES=8`)."""
+
+    def __init__(self, name: str, options: tuple[str, ...] = ()):
+        source = kernel_source(name)
+        self._kernel = torch.cuda._compile_kernel(
+            source, name, cuda_include_dirs=[str(FOLDERS[0])], nvcc_options=list(options))
         self._types = parameter_types(source, name)
         self._driver = torch.cuda._utils._get_gpu_runtime_library()
 
-    def __call__(self, count: int, *args):
+    def __call__(self, blocks: tuple[int, int, int], *args):
         # Not by calling the compiled kernel: that passes every Python float as a double and every int as an int.
         values = packed(self._types, args)
         pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
         stream = torch.cuda.current_stream()._as_parameter_
-        grid, block = (-(-count // THREADS), 1, 1), (THREADS, 1, 1)
-        error = self._driver.cuLaunchKernel(self._kernel.func, *grid, *block, 0, stream, pointers, None)
+        error = self._driver.cuLaunchKernel(self._kernel.func, *blocks, THREADS, 1, 1, 0, stream, pointers, None)
         if error:
             raise RuntimeError(f"the launch of a hand-written kernel failed with {error}")
+
+
+def blocks_of(elements: int, lanes: int = 1) -> tuple[int, int, int]:
+    """Of a grid in which each thread computes `lanes` elements."""
+    return -(-elements // (lanes * THREADS)), 1, 1

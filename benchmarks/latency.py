@@ -11,43 +11,31 @@ import tempfile
 import torch
 
 import ingot
-from timing import cpu_seconds
+from cases.elementwise import FOUR_EXAMPLES
+from timing import median, on_the_host
 
-# A process of its own: the context is made first, then the clock runs from `op` to the launch's return.
-COLD = """
-import json, sys, time
-import torch, ingot
-device = sys.argv[1]
-x, y = torch.randn(1 << 20, device=device), torch.randn(1 << 20, device=device)
-(x + y).relu_()
-if device == "cuda": torch.cuda.synchronize()
-begin = time.perf_counter()
-f = ingot.op("def relu_add(x, y, bias: float): return relu(x) + y + bias")
-f(x, y, 0.5)
-seconds = time.perf_counter() - begin
-counters = ingot.counters()
-print(json.dumps({"seconds": seconds, "compiles": counters.compiles, "lowerings": counters.lowerings,
-                  "opened_nvrtc_or_compiler": counters.compiles > 0}))
-"""
+FIRST_CALL = pathlib.Path(__file__).parent / "first_call.py"
 
 
-def first_call(device: str, runs: int = 7) -> dict:
-    """Milliseconds of the first call in a new process, with an empty cache folder and with a filled one (medians)."""
+def first_call(device: str, runs: int = 5) -> dict:
+    """Milliseconds of each example's first call in a new process, with an empty cache folder and then with a filled one
+    (medians)."""
 
-    def run(folder: str) -> dict:
+    def run(name: str, folder: str) -> dict:
         env = {**os.environ, "INGOT_CACHE_DIR": folder}
-        return json.loads(subprocess.run([sys.executable, "-c", COLD, device], env=env, check=True,
-                                         capture_output=True, text=True).stdout)
+        command = [sys.executable, str(FIRST_CALL), device, name]
+        return json.loads(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout)
 
-    cold, warm = [], []
-    for _ in range(runs):
-        with tempfile.TemporaryDirectory() as folder:
-            folder = str(pathlib.Path(folder) / "cache")
-            cold.append(run(folder))
-            warm.append(run(folder))
-    assert all(r["compiles"] > 0 for r in cold) and all(r["compiles"] == 0 and r["lowerings"] == 0 for r in warm)
-    return {"device": device, "cold_ms": 1e3 * statistics.median(r["seconds"] for r in cold),
-            "warm_disk_ms": 1e3 * statistics.median(r["seconds"] for r in warm)}
+    cold, from_disk = {}, {}
+    for name in (case.name for case in FOUR_EXAMPLES):
+        found = []
+        for _ in range(runs):
+            with tempfile.TemporaryDirectory() as folder:
+                cache = str(pathlib.Path(folder) / "cache")
+                found.append((run(name, cache), run(name, cache)))
+        assert all(a["compiles"] > 0 and b["compiles"] == b["lowerings"] == 0 for a, b in found)
+        cold[name], from_disk[name] = (1e3 * statistics.median(r["seconds"] for r in runs) for runs in zip(*found))
+    return {"device": device, "cold_ms": cold, "warm_disk_ms": from_disk}
 
 
 def warm_call(device: str, n: int = 1024) -> dict:
@@ -63,7 +51,8 @@ def warm_call(device: str, n: int = 1024) -> dict:
         calls["jiterator"] = lambda: jiterated(x, y)
     compiled = torch.compile(lambda x, y, b: torch.relu(x) + y + b)
     calls["torch_compile"] = lambda: compiled(x, y, 0.5)
-    return {"device": device, "microseconds": {who: s * 1e6 for who, s in cpu_seconds(calls).items()}}
+    seconds = on_the_host(calls)
+    return {"device": device, "microseconds": {who: median(s) * 1e6 for who, s in seconds.items()}}
 
 
 def cpp_call(build: pathlib.Path, device: str) -> dict | None:
@@ -72,3 +61,16 @@ def cpp_call(build: pathlib.Path, device: str) -> dict | None:
     if not program.exists():
         return None
     return json.loads(subprocess.run([program, device], check=True, capture_output=True, text=True).stdout)
+
+
+def costs(warm: list[dict], cpp: list[dict], first: list[dict]) -> dict[str, float]:
+    """What is limited of them: the costs on the GPU, by the thresholds' names."""
+    found = {}
+    for kind, rows in (("Python, microseconds", warm), ("C++, microseconds", cpp)):
+        found |= {kind: r["microseconds"]["ingot"] for r in rows if r["device"] == "cuda"}
+    for r in first:
+        if r["device"] == "cuda":
+            found["first call from disk, milliseconds"] = r["warm_disk_ms"]["relu_add"]
+            found["cold call, milliseconds, median of the examples"] = statistics.median(r["cold_ms"].values())
+            found["cold call, milliseconds, slowest example"] = max(r["cold_ms"].values())
+    return found

@@ -1,30 +1,38 @@
-"""All benchmarks in one run; prints tables and keeps the numbers.
+"""The benchmarks: prints tables beside what must be reached (thresholds.toml), and fails where something is missed.
 
-    python benchmarks/run.py                       everything that this machine can run
-    python benchmarks/run.py --save results.json   and keep it
+    python benchmarks/run.py                            everything that this machine can run
+    python benchmarks/run.py gpu                        large and small tensors on the GPU; also: calls, cpu
+    python benchmarks/run.py gpu --only 'one off*'      some cases
+    python benchmarks/run.py gpu --quick                beside the device copy alone
+    python benchmarks/run.py --save results.json        and keep the numbers
 
 Needs `ingot` importable. What is compared is measured in the same run, in turns.
 """
 
 import argparse
 import datetime
+import fnmatch
 import json
 import pathlib
 import platform
 import sys
+import time
+from typing import Callable, Iterator
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import torch
 
-import torch  # noqa: E402
-
-import ingot  # noqa: E402
-import latency  # noqa: E402
-import throughput  # noqa: E402
+import ingot
+import latency
+import throughput
+from cases import ON_THE_CPU, ON_THE_GPU, SMALL
+from cases.case import Case
+from peers import PEERS
+from report import at_most, judged, table
 
 
 def machine() -> dict:
     facts = {"date": datetime.date.today().isoformat(), "torch": torch.__version__, "ingot": ingot.__version__,
-             "cpu": cpu_model(), "python": platform.python_version()}
+             "cpu": cpu_model(), "threads": torch.get_num_threads(), "python": platform.python_version()}
     if torch.cuda.is_available():
         facts |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
     return facts
@@ -36,48 +44,88 @@ def cpu_model() -> str:
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def table(title: str, header: list[str], rows: list[list]) -> None:
-    cells = [header] + [[f"{c:.3g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
-    widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
-    print(f"\n{title}")
-    for row in cells:
-        print("  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))))
+def gpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    if not torch.cuda.is_available():
+        print("\nno GPU: the tables of large and small tensors there are left out")
+        return {}, []
+    large, wrong = measured(options, "large", "large tensors on the GPU, share of a device copy's speed",
+                            "share_of_copy", PEERS, ON_THE_GPU, throughput.large)
+    small, also_wrong = measured(options, "small", "calls with small tensors on the GPU, microseconds", "microseconds",
+                                 ("eager", "compile", "jiterator"), SMALL, throughput.small)
+    return {"large": large, "small": small}, wrong + also_wrong
+
+
+def cpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    rows, wrong = measured(options, "cpu", "2^20 elements on the CPU, microseconds", "microseconds",
+                           ("eager", "compile"), ON_THE_CPU, throughput.on_the_cpu)
+    return {"cpu": rows}, wrong
+
+
+def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+    warm = [latency.warm_call(device) for device in devices]
+    cpp = [r for device in devices if (r := latency.cpp_call(options.build, device))]
+    for found, door in ((warm, "Python"), (cpp, "C++")):
+        for r in found:
+            table(f"a warm call from {door} on {r['device']}, microseconds", list(r["microseconds"]),
+                  [list(r["microseconds"].values())])
+    first = [latency.first_call(device) for device in devices]
+    for r in first:
+        table(f"first call in a new process on {r['device']}, milliseconds", ["", *r["cold_ms"]],
+              [["cold", *r["cold_ms"].values()], ["warm disk", *r["warm_disk_ms"].values()]])
+    costs = latency.costs(warm, cpp, first)
+    return {"first_call": first, "warm_call": warm, "cpp_call": cpp}, at_most(costs) if costs else []
+
+
+def measured(options: argparse.Namespace, part: str, title: str, kind: str, peers: tuple[str, ...], cases: list[Case],
+             timed: Callable) -> tuple[list[dict], list[str]]:
+    """The rows of the chosen cases beside the chosen ones of the peers, and what is wrong with them."""
+    rows: list[dict] = []
+    chosen = [case for case in cases if fnmatch.fnmatch(case.name, options.only)]
+    asked = tuple(peer for peer in peers if peer in options.peers)
+    if not chosen:
+        return [], []
+
+    def in_time() -> Iterator[dict]:
+        for row in timed(chosen, asked):
+            rows.append(row)
+            yield row
+            if time.monotonic() > options.end:
+                yield {"case": "all others", "group": "", "errors": {"ingot": "no time was left"}}
+                return
+
+    return rows, judged(title, part, kind, ["ingot", *asked], in_time())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="FILE", help="write all numbers as JSON")
+    parts = {"gpu": gpu, "calls": calls, "cpu": cpu}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
+    parser.add_argument("--only", metavar="PATTERN", default="*", help="cases whose names match as files' would")
+    parser.add_argument("--peers", type=lambda names: tuple(names.split(",")), default=PEERS,
+                        help="what is timed beside ingot and the device copy; of " + ",".join(PEERS))
+    parser.add_argument("--quick", action="store_const", const=(), dest="peers", help="nothing beside the device copy")
+    parser.add_argument("--within", metavar="SECONDS", type=float, default=1e6,
+                        help="begins no further case after that, and fails")
+    parser.add_argument("--save", metavar="FILE", type=pathlib.Path, help="writes all numbers as JSON")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent / "build")
     options = parser.parse_args()
+    if unknown := {*options.parts} - {*parts} | {*options.peers} - {"ingot", "copy", *PEERS}:
+        parser.error(f"no such part or peer: {', '.join(sorted(unknown))}")
+    options.end = time.monotonic() + options.within
+
     results: dict = {"machine": machine()}
     print("  ".join(f"{k}: {v}" for k, v in results["machine"].items()))
-
-    devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
-    results["first_call"] = [latency.first_call(device) for device in devices]
-    table("first call of relu_add in a new process, milliseconds", ["device", "cold", "warm disk"],
-          [[r["device"], r["cold_ms"], r["warm_disk_ms"]] for r in results["first_call"]])
-
-    results["warm_call"] = [latency.warm_call(device) for device in devices]
-    results["cpp_call"] = [r for device in devices if (r := latency.cpp_call(options.build, device))]
-    for kind, door in (("warm_call", "Python"), ("cpp_call", "C++")):
-        for r in results[kind]:
-            table(f"a warm call from {door} on {r['device']}, microseconds", list(r["microseconds"]),
-                  [list(r["microseconds"].values())])
-
-    if torch.cuda.is_available():
-        results["gpu"] = throughput.gpu()
-        table("large tensors on the GPU, share of a device copy's speed",
-              ["op", *results["gpu"][0]["share_of_copy"]],
-              [[r["op"], *r["share_of_copy"].values()] for r in results["gpu"]])
-
-    results["cpu"] = throughput.cpu()
-    table("one CPU thread, 2^20 elements, nanoseconds an element",
-          ["op", "ingot", "eager", "torch.compile", "times eager", "times torch.compile"],
-          [[r["op"], *r["nanoseconds_per_element"].values(), r["times_eager"], r["times_torch_compile"]]
-           for r in results["cpu"]])
-
+    wrong = []
+    for part in options.parts:
+        found, wrong_there = parts[part](options)
+        results |= found
+        wrong += wrong_there
     if options.save:
-        pathlib.Path(options.save).write_text(json.dumps(results, indent=2) + "\n")
+        options.save.write_text(json.dumps(results | {"wrong": wrong}, indent=2) + "\n")
+    if wrong:
+        print("\nnot as it must be:", *wrong, sep="\n  ")
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":

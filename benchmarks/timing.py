@@ -1,7 +1,8 @@
-"""How the benchmarks measure: everything that is compared is timed in one run, in turns, and the median is kept.
+"""How the benchmarks measure: what is compared is timed in the same rounds, in turns, and what is kept of two of them
+is the median over the rounds of their ratio, so that a machine that slows down slows both.
 
-On the GPU a sample is ten launches between two events, over input sets that together exceed the L2 cache: a single
-launch between events measures the launch too, which costs a 150 µs kernel a sixth of its speed.
+On the GPU a sample is ten launches between two events: a single launch between events measures the launch too, which
+costs a 150 µs kernel a sixth of its speed.
 """
 
 import statistics
@@ -10,41 +11,57 @@ from typing import Callable
 
 import torch
 
-LAUNCHES = 10
+LAUNCHES, LONGEST_SAMPLE = 10, 0.03
+Seconds = dict[str, list[float]]  # of one call, a number a round
 
 
-def gpu_seconds(calls: dict[str, Callable[[int], object]], samples: int = 15) -> dict[str, float]:
-    """Median seconds of one call of each, in turns; a call gets a counter to choose its input set by."""
-    for call in calls.values():
-        for k in range(3):
-            call(k)
-    torch.cuda.synchronize()
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(samples):
-        for name, call in calls.items():
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            for k in range(LAUNCHES):
-                call(k)
-            end.record()
-            end.synchronize()
-            times[name].append(begin.elapsed_time(end) / LAUNCHES / 1e3)
-    return {name: statistics.median(t) for name, t in times.items()}
+def on_the_device(calls: dict[str, Callable[[], object]], rounds: int = 5) -> Seconds:
+    """What the GPU spends. What takes long is launched less often than ten times a sample."""
+    return _rounds(calls, rounds, _device_seconds,
+                   lambda seconds: max(1, min(LAUNCHES, int(LONGEST_SAMPLE / seconds))))
 
 
-def cpu_seconds(calls: dict[str, Callable[[], object]], samples: int = 25, at_least: float = 2e-3) -> dict[str, float]:
-    """Median seconds of one call of each, in turns; a sample repeats the call until it lasts `at_least` seconds."""
+def on_the_host(calls: dict[str, Callable[[], object]], rounds: int = 25, at_least: float = 2e-3) -> Seconds:
+    """What the caller waits for. A sample repeats the call for `at_least` seconds and waits for the GPU once."""
+    return _rounds(calls, rounds, _host_seconds, lambda seconds: max(1, int(at_least / seconds)))
+
+
+def median(seconds: list[float]) -> float:
+    return statistics.median(seconds)
+
+
+def times_as_fast(own: list[float], peers: list[float]) -> float:
+    """How many times as fast as the peer, by the median over the rounds."""
+    return statistics.median(peer / mine for mine, peer in zip(own, peers))
+
+
+def _rounds(calls, rounds, sample, repeats_of) -> Seconds:
     repeats = {}
     for name, call in calls.items():
-        call()
-        begin = time.perf_counter()
-        call()
-        repeats[name] = max(1, int(at_least / max(time.perf_counter() - begin, 1e-9)))
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(samples):
+        sample(call, 2)
+        repeats[name] = repeats_of(max(sample(call, 1), 1e-9))
+    times: Seconds = {name: [] for name in calls}
+    for _ in range(rounds):
         for name, call in calls.items():
-            begin = time.perf_counter()
-            for _ in range(repeats[name]):
-                call()
-            times[name].append((time.perf_counter() - begin) / repeats[name])
-    return {name: statistics.median(t) for name, t in times.items()}
+            times[name].append(sample(call, repeats[name]))
+    return times
+
+
+def _device_seconds(call, repeats: int) -> float:
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(200_000)  # clocks, a tenth of a millisecond: the host gets ahead
+    begin.record()
+    for _ in range(repeats):
+        call()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / repeats / 1e3
+
+
+def _host_seconds(call, repeats: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / repeats

@@ -1,7 +1,9 @@
-"""What the benchmarks hand to the kernels and ops that they time, where no GPU is needed to know."""
+"""What the benchmarks time and what they ask for, where no GPU is needed to know."""
 
 import ctypes
+import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -12,12 +14,16 @@ import ingot
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from handwritten import packed, parameter_types  # noqa: E402
-from throughput import check_peers  # noqa: E402
+import peers  # noqa: E402
+import thresholds  # noqa: E402
+import throughput  # noqa: E402
+from cases import ON_THE_CPU, ON_THE_GPU, SMALL  # noqa: E402
+from cases.case import Case  # noqa: E402
+from handwritten import FOLDERS, kernel_source, packed, parameter_types  # noqa: E402
 
 
 def kernels():
-    return sorted((ROOT / "examples" / "handwritten").glob("*.cu"))
+    return sorted(path for folder in FOLDERS for path in folder.glob("*.cu"))
 
 
 def test_arguments_are_passed_in_the_kernels_own_types():
@@ -34,14 +40,70 @@ def test_arguments_are_passed_in_the_kernels_own_types():
 @pytest.mark.parametrize("path", kernels(), ids=lambda path: path.stem)
 def test_every_hand_written_kernel_is_read(path):
     types = parameter_types(path.read_text(), path.stem)
-    assert ctypes.c_void_p in types and ctypes.c_longlong in types
+    assert ctypes.c_void_p in types and types[-1] in (ctypes.c_longlong, ctypes.c_int)
+
+
+def test_the_hand_written_kernels_of_the_cases_compile():
+    if torch.version.cuda is None:
+        pytest.skip("explained: this PyTorch has no NVRTC")
+    for name, options in sorted({(c.by_hand.name, c.by_hand.options) for c in ON_THE_GPU if c.by_hand}):
+        binary, _ = torch.cuda._utils._nvrtc_compile(
+            kernel_source(name), name, "90", cuda_include_dirs=[str(FOLDERS[0])], nvcc_options=list(options))
+        assert binary
 
 
 def test_a_peer_that_computes_something_else_is_not_timed():
     x = torch.randn(8)
-    check_peers({"itself": lambda: x + 0.5}, x + 0.5)
-    with pytest.raises(AssertionError, match="another"):
-        check_peers({"itself": lambda: x + 0.5, "another": lambda: x}, x + 0.5)
+    peers.check(x + 0.5, (x + 0.5,))
+    with pytest.raises(AssertionError, match="not close"):
+        peers.check(x, (x + 0.5,))
+    with pytest.raises(AssertionError, match="2 results instead of 1"):
+        peers.check((x, x), (x,))
+
+
+def test_torch_compile_is_given_functions_that_it_takes_for_different_ones():
+    from torch._dynamo.testing import CompileCounter
+
+    for k in range(torch._dynamo.config.recompile_limit + 1):
+        function = peers.eager_function(Case("a case", f"x + {k}", lambda make: (make.normal(4),)))
+        counter = CompileCounter()
+        answer = torch.compile(function, backend=counter, fullgraph=True)(torch.zeros(4))
+        assert torch.equal(answer, torch.full((4,), float(k)))
+        assert counter.frame_count == 1
+
+
+def test_every_case_has_a_threshold_and_every_threshold_a_case():
+    for part, cases in (("large", ON_THE_GPU), ("small", SMALL)):
+        assert {case.group for case in cases} == set(thresholds.TABLE[part]["each"])
+        assert set(thresholds.averages(part)) <= {case.group for case in cases}
+    for cases in (ON_THE_GPU, SMALL, ON_THE_CPU):
+        assert len({case.name for case in cases}) == len(cases)
+
+
+def test_a_threshold_is_missed_beyond_the_tolerance():
+    found = thresholds.ratios({"times_as_fast_as": {"copy": 0.985, "compile": 0.97}})
+    assert thresholds.missed({"copy": 1.0}, found) == []
+    assert thresholds.missed({"copy": 1.0, "compile": 1.0, "best": 1.0}, found) == ["compile", "best"]
+    assert thresholds.missed({"eager": 1.0}, found) == []
+
+
+def test_a_case_that_fails_says_so_and_another_is_timed():
+    cases = [Case("refused", "x.nonzero()", lambda make: (make.normal(4),)),
+             Case("right", "x + 1", lambda make: (make.normal(4),))]
+    refused, right = list(throughput.on_the_cpu(cases, ("eager",)))[:2]
+    assert "nonzero" in refused["errors"]["ingot"] and "microseconds" not in refused
+    assert set(right["microseconds"]) == {"ingot", "eager"} and not right["errors"]
+
+
+def test_the_benchmarks_run(tmp_path):
+    saved = tmp_path / "results.json"
+    command = [sys.executable, ROOT / "benchmarks" / "run.py", "cpu", "--quick", "--only", "*off*", "--save", saved]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads(saved.read_text())["cpu"]
+    assert [row["case"] for row in rows if "f32" in row["case"]] == [
+        f"{threads}: one off f32: x and y" for threads in ("one thread", "all threads")]
+    assert all(set(row["microseconds"]) == {"ingot"} for row in rows)
 
 
 def test_eager_is_timed_as_its_author_calls_it():

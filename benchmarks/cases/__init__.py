@@ -1,0 +1,7 @@
+"""What is measured, a file a theme: each has a list CASES of rows of a table."""
+
+from . import activations, chains, cpu, elementwise, kernelbench, layouts, sizes
+
+ON_THE_GPU = [*elementwise.CASES, *layouts.CASES, *activations.CASES, *chains.CASES, *kernelbench.CASES]
+SMALL = sizes.CASES
+ON_THE_CPU = [*cpu.CASES, *(case for case in ON_THE_GPU if case.on_cpu)]

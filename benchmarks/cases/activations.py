@@ -1,0 +1,21 @@
+"""Activations of one tensor: the heavier they are, the farther from what the memory gives."""
+
+from .case import ByHand, Case
+
+
+def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> Case:
+    """`formula` is the jiterator's, of a number x."""
+    text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
+    by_hand = ByHand("activation", lanes, (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
+    return Case(name, text, lambda make: (make.normal(make.n),), autotune=autotune, by_hand=by_hand,
+                jiterator=f"template <typename T> T f(T x) {{ return {formula}; }}")
+
+
+CASES = [
+    activation("mish", 8, "x * ::tanh(::log1p(::exp(x)))", autotune=True),
+    activation("softplus", 4, "x > T(20) ? x : ::log1p(::exp(x))"),
+    activation("elu", 4, "x > T(0) ? x : ::expm1(x)"),
+    activation("selu", 4, "T(1.0507009873554805) * (x > T(0) ? x : T(1.6732632423543773) * ::expm1(x))"),
+    activation("gelu", 4, "T(0.5) * x * (T(1) + ::erf(x * T(0.70710678118654752)))", autotune=True),
+    activation("tanh", 4, "::tanh(x)"),
+]

@@ -1,0 +1,130 @@
+"""Whatever computes the op of a case, as a call without arguments, and the check that it does.
+
+autotune is torch.compile's max-autotune without its CUDA graphs, which would copy the arguments. jiterator is PyTorch's
+own fused kernel of one formula (torch.cuda.jiterator).
+"""
+
+import inspect
+import linecache
+import math
+import sys
+import types
+from typing import Callable
+
+import torch
+
+import ingot
+from cases.case import Case, Tensors
+from handwritten import Handwritten, blocks_of
+
+PEERS = ("eager", "compile", "autotune", "jiterator", "handwritten")
+Call = Callable[[], object]
+
+
+def makers(case: Case, args: tuple) -> dict[str, Callable[[], Call]]:
+    """Ingot and the peers that can express the case; each is made when it is asked for."""
+    eager = eager_function(case)
+
+    def bound(function) -> Call:
+        if case.first:
+            function(*case.first(Tensors(args[0].device.type)))
+        return lambda: function(*args)
+
+    made = {"ingot": lambda: bound(ingot_op(case)), "eager": lambda: bound(eager),
+            "compile": lambda: bound(compiled(case))}
+    if args[0].is_cuda:
+        if case.autotune:
+            made["autotune"] = lambda: bound(compiled(case, "max-autotune-no-cudagraphs"))
+        if case.jiterator:
+            made["jiterator"] = lambda: bound(jiterated(case.jiterator))
+        if case.by_hand:
+            made["handwritten"] = lambda: by_hand(case, args, results_of(eager(*args)))
+    return made
+
+
+def ingot_op(case: Case) -> "ingot.Op":
+    accepted = inspect.signature(ingot.op).parameters
+    return ingot.op(case.text, **{name: value for name, value in case.options.items() if name in accepted})
+
+
+def compiled(case: Case, mode: str | None = None):
+    """A function that torch.compile has not seen: one that it saw with other shapes it compiles for shapes in general.
+    With `fullgraph`, what it would leave to eager fails."""
+    return torch.compile(eager_function(case), mode=mode, fullgraph=True)
+
+
+def eager_function(case: Case):
+    """The same text in a module and, as far as `inspect` can tell, a file of its own: torch.compile asks for both, and
+    what has none it compiles as one function with all others."""
+    op = ingot.op(case.text)
+    is_expression = "def " not in case.text
+    text = f"def {op.name}({', '.join(op.signature.parameters)}): return {case.text}" if is_expression else case.text
+    module = types.ModuleType(f"eager_{len(sys.modules)}_{op.name}")
+    module.__dict__.update(torch=torch, F=torch.nn.functional, math=math, relu=torch.relu, clamp=torch.clamp)
+    sys.modules[module.__name__] = module
+    file = f"{module.__name__}.py"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), module.__dict__)
+    return getattr(module, op.name)
+
+
+def jiterated(text: str):
+    """Of the tensors alone: numbers stand in the text."""
+    results = text.count("T&")
+    function = (torch.cuda.jiterator._create_multi_output_jit_fn(text, results) if results else
+                torch.cuda.jiterator._create_jit_fn(text))
+    return lambda *args: function(*(a for a in args if isinstance(a, torch.Tensor)))
+
+
+def by_hand(case: Case, args: tuple, like: tuple) -> Call:
+    """The kernel writes into results that are there already."""
+    kernel = Handwritten(case.by_hand.name, case.by_hand.options)
+    results = tuple(torch.empty_like(t) for t in like)
+    passed = case.by_hand.arguments(args, results)
+    blocks = (case.by_hand.blocks(args) if case.by_hand.blocks else blocks_of(results[0].numel(), case.by_hand.lanes))
+
+    def call():
+        kernel(blocks, *passed)
+        return results
+
+    return call
+
+
+def checked(case: Case, args: tuple, asked: tuple[str, ...], errors: dict[str, str]) -> dict[str, Call]:
+    """Ingot and those peers that were asked for, each once it has given what eager PyTorch does. What went wrong with
+    the others is put among the errors."""
+    wanted, calls = expected(case, args), {}
+    for who, make in makers(case, args).items():
+        if who not in ("ingot", *asked):
+            continue
+        try:
+            call = make()
+            if who != "eager":
+                check(call(), wanted)
+            calls[who] = call
+        except Exception as error:
+            errors[who] = first_line(error)
+    return calls
+
+
+def first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def results_of(answer) -> tuple:
+    return tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
+
+
+def expected(case: Case, args: tuple) -> tuple:
+    """Eager's results. Of 16-bit tensors those that it computes in float32: it alone rounds after each op."""
+    is_short = lambda a: isinstance(a, torch.Tensor) and a.dtype in (torch.float16, torch.bfloat16)
+    return results_of(eager_function(case)(*(a.float() if is_short(a) else a for a in args)))
+
+
+def check(answer, wanted: tuple) -> None:
+    """A kernel that does something else is no peer. Contraction and other spellings may cost it some ulps."""
+    answer = results_of(answer)
+    assert len(answer) == len(wanted), f"{len(answer)} results instead of {len(wanted)}"
+    for got, want in zip(answer, wanted):
+        rtol, atol = (1e-2, 1e-3) if got.dtype in (torch.float16, torch.bfloat16) else (1e-4, 1e-5)
+        torch.testing.assert_close(got.to(want.dtype), want, rtol=rtol, atol=atol)

@@ -1,0 +1,65 @@
+"""Tables of what was measured, beside what must be reached."""
+
+import statistics
+from typing import Iterable
+
+import thresholds
+
+WIDTH = 56  # of a case's name
+
+def table(title: str, header: list[str], rows: list[list]) -> None:
+    cells = [header] + [[f"{c:.3g}" if isinstance(c, float) else str(c) for c in row] for row in rows]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
+    print(f"\n{title}")
+    for row in cells:
+        print("  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))))
+
+
+def judged(title: str, part: str, kind: str, who: list[str], rows: Iterable[dict]) -> list[str]:
+    """Prints `kind` of each of `who` as the rows come, beside what they must reach. Returns what is wrong with them."""
+    print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in who) + "   at least", flush=True)
+    wrong, groups = [], {}
+    for row in rows:
+        limits, ratios = thresholds.each(part, row["group"]), thresholds.ratios(row)
+        groups.setdefault(row["group"], []).append(ratios)
+        missed = thresholds.missed(limits, ratios)
+        cells = [f"{row[kind][name]:.3f}" if name in row.get(kind, {}) else "failed" if name in row["errors"] else "-"
+                 for name in who]
+        print(f"  {row['case']:{WIDTH}}" + "".join(f"{cell:>13}" for cell in cells) +
+              f"   {described(limits, ratios)}{'  MISSED' * bool(missed)}", flush=True)
+        wrong += [f"{row['case']}: {ratios[peer]:.3f} of {peer}'s speed" for peer in missed]
+        wrong += [f"{row['case']}: {peer} failed: {error}" for peer, error in row["errors"].items()]
+    for group, limits in thresholds.averages(part).items():
+        wrong += averaged(group, limits, groups.get(group, []))
+    return wrong
+
+
+def described(limits: dict[str, float], ratios: dict[str, float]) -> str:
+    """A share of the copy stands in the table; how many times as fast as a peer ingot is stands here."""
+    def one(peer: str, limit: float) -> str:
+        if peer == "copy":
+            return f"{limit:.2f}"
+        return f"{limit:.2f} of {peer}" + (f" ({ratios[peer]:.3f})" if peer in ratios else "")
+
+    return ", ".join(one(peer, limit) for peer, limit in limits.items())
+
+
+def averaged(group: str, limits: dict[str, float], ratios: list[dict[str, float]]) -> list[str]:
+    wrong = []
+    for peer, limit in limits.items():
+        if of_peer := [r[peer] for r in ratios if peer in r]:
+            mean = statistics.geometric_mean(of_peer)
+            missed = thresholds.missed({peer: limit}, {peer: mean})
+            found = f"{group}, on average: {mean:.3f} of {peer}'s speed"
+            print(f"  {found}, at least {limit:.2f}{'  MISSED' * bool(missed)}")
+            wrong += [found] * bool(missed)
+    return wrong
+
+
+def at_most(values: dict[str, float]) -> list[str]:
+    """Costs of calls beside their limits."""
+    limits = thresholds.TABLE["calls"]["at_most"]
+    over = [name for name, value in values.items() if value > limits[name] * (1 + thresholds.TOLERANCE)]
+    table("calls", ["", "measured", "at most", ""],
+          [[name, value, limits[name], "MISSED" * (name in over)] for name, value in values.items()])
+    return [f"{name}: {values[name]:.3g}, at most {limits[name]:.3g}" for name in over]

@@ -1,0 +1,28 @@
+"""What must be reached (thresholds.toml), and what was missed of it."""
+
+import pathlib
+import tomllib
+
+TABLE = tomllib.loads((pathlib.Path(__file__).parent / "thresholds.toml").read_text())
+TOLERANCE = TABLE["tolerance"]
+
+
+def each(part: str, group: str) -> dict[str, float]:
+    """How many times as fast as which peer every case of a group must be."""
+    return TABLE[part]["each"].get(group, {})
+
+
+def averages(part: str) -> dict[str, dict[str, float]]:
+    """The same of the geometric means of whole groups."""
+    return TABLE[part].get("average", {})
+
+
+def ratios(row: dict) -> dict[str, float]:
+    """How many times as fast as each peer a case was, and as the best of them."""
+    found = row.get("times_as_fast_as", {})
+    return found | ({"best": min(found.values())} if found else {})
+
+
+def missed(limits: dict[str, float], found: dict[str, float]) -> list[str]:
+    """The peers beside which too little was reached. One that was not timed says nothing."""
+    return [peer for peer, limit in limits.items() if peer in found and found[peer] < limit * (1 - TOLERANCE)]
