@@ -359,14 +359,15 @@ class Cuda : public Space, public Access {
   }
 
   void store_one(uint32_t access, ValueId value) {
-    const Assign assign{memory_.target(access, Level::Element), value};
     if (!has_lanes() || !schedule_.ragged) {
-      block_of(Level::Element).push_back({assign});
+      block_of(Level::Element).push_back({Assign{memory_.target(access, Level::Element), value}});
       return;
     }
-    const ValueId at = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
-    guarded_stores_.push_back({assign});
-    store_guard_ = assembly_.index(IndexOp::Less, at, numel_);
+    ValueId& at = elements_[Level::Element];
+    const ValueId own = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
+    if (!at) at = assembly_.let(element_, own, name_of("e"));  // within the guard no lane is past the end
+    store_guard_ = assembly_.index(IndexOp::Less, own, numel_);
+    guarded_stores_.push_back({Assign{memory_.target(access, Level::Element), value}});
   }
 
   void store_chunks(uint32_t leader, const std::vector<ValueId>& results) {

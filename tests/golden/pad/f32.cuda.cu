@@ -21,8 +21,8 @@ extern "C" __global__ void __launch_bounds__(256) padded(
 
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        const int e = min(i + k * 256, n - 1);
-        if (i + k * 256 < n) {
+        const int e = i + k * 256;
+        if (e < n) {
             out[e * out_stride] = 0.5f;
         }
     }
@@ -45,10 +45,10 @@ extern "C" __global__ void __launch_bounds__(256) padded_1(
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        const int e = min(i + k * 256, n - 1);
+        const int e = i + k * 256;
         const int i0 = e / n1;
         const int i1 = e % n1;
-        if (i + k * 256 < n) {
+        if (e < n) {
             out[i0 * out_stride0 + i1] = x4[k];
         }
     }
@@ -64,10 +64,10 @@ extern "C" __global__ void __launch_bounds__(256) padded_2(
 
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        const int e = min(i + k * 256, n - 1);
+        const int e = i + k * 256;
         const int i0 = e / n1;
         const int i1 = e % n1;
-        if (i + k * 256 < n) {
+        if (e < n) {
             out[i0 * out_stride0 + i1] = 0.5f;
         }
     }

@@ -34,8 +34,8 @@ extern "C" __global__ void __launch_bounds__(256) shifted(
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         const float v1 = x_1_4[k] - x_0_4[k];
-        const int e = min(i + k * 256, n - 1);
-        if (i + k * 256 < n) {
+        const int e = i + k * 256;
+        if (e < n) {
             out0[e] = v1;
         }
     }
@@ -61,8 +61,8 @@ extern "C" __global__ void __launch_bounds__(256) shifted_1(
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        const int e = min(i + k * 256, n - 1);
-        if (i + k * 256 < n) {
+        const int e = i + k * 256;
+        if (e < n) {
             out1[e] = x4[k];
         }
     }

@@ -46,8 +46,8 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         const float v1 = maximum(0.0f, x4[k]) + y4[k] + bias;
-        const int e = min(i + k * 256, n - 1);
-        if (i + k * 256 < n) {
+        const int e = i + k * 256;
+        if (e < n) {
             out[e] = v1;
         }
     }

@@ -29,8 +29,8 @@ extern "C" __global__ void __launch_bounds__(256) moved(
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        const int e = min(i + k * 256, n - 1);
-        if (i + k * 256 < n) {
+        const int e = i + k * 256;
+        if (e < n) {
             out[e * out_stride] = x4[k];
         }
     }
@@ -56,10 +56,10 @@ extern "C" __global__ void __launch_bounds__(256) moved_1(
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-        const int e = min(i + k * 256, n - 1);
+        const int e = i + k * 256;
         const int i0 = e / n1;
         const int i1 = e % n1;
-        if (i + k * 256 < n) {
+        if (e < n) {
             out[i0 * out_stride0 + i1] = x4[k];
         }
     }

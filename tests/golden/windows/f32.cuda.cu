@@ -35,8 +35,8 @@ extern "C" __global__ void __launch_bounds__(256) windows(
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         const float v1 = x4[k] * 2.0f;
-        const int e = min(i + k * 256, n - 1);
-        if (i + k * 256 < n) {
+        const int e = i + k * 256;
+        if (e < n) {
             out0[e] = v1;
         }
     }
@@ -59,8 +59,8 @@ extern "C" __global__ void __launch_bounds__(256) windows_1(
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         const float v1 = x4[k] * 2.0f;
-        const int e = min(i + k * 256, n - 1);
-        if (i + k * 256 < n) {
+        const int e = i + k * 256;
+        if (e < n) {
             out1[e] = v1;
         }
     }
