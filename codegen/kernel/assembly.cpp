@@ -65,13 +65,21 @@ class Pruner {
   bool is_effect(ValueId target) const {
     const Value& value = kernel_[target];
     if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Target) return true;
-    return read_[(value.kind == Value::Kind::Lane ? kernel_[value.operands[0]] : value).symbol.index];
+    return read_[root_of(target).symbol.index];
+  }
+
+  /// Of an element of a vector or an array, the variable.
+  const Value& root_of(ValueId target) const {
+    while (kernel_[target].kind == Value::Kind::Lane) target = kernel_[target].operands[0];
+    return kernel_[target];
   }
 
   void need_target(ValueId target) {
     const Value& value = kernel_[target];
     if (value.kind == Value::Kind::Load || value.kind == Value::Kind::Target) return need(target);
-    if (value.kind == Value::Kind::Lane) need(value.operands[1]);
+    if (value.kind != Value::Kind::Lane) return;
+    need_target(value.operands[0]);
+    need(value.operands[1]);
   }
 
   void mark(const Body& block) {
@@ -110,6 +118,8 @@ class Pruner {
     need(leave.end);
   }
 
+  void mark_one(const Barrier&) {}
+
   bool has_effect(const Body& block) const {
     return std::ranges::any_of(block, [&](const Statement& statement) {
       return std::visit([&](const auto& node) { return stays(node); }, statement.node);
@@ -123,6 +133,8 @@ class Pruner {
   bool stays(const If& branch) const { return has_effect(branch.then) || has_effect(branch.otherwise); }
   bool stays(const Loop& loop) const { return has_effect(loop.body); }
   bool stays(const Return&) const { return true; }
+
+  bool stays(const Barrier&) const { return true; }
 
   void sweep(Body& block) {
     std::erase_if(block, [&](const Statement& statement) {
@@ -139,6 +151,7 @@ class Pruner {
 
 ir::DType KernelContext::extent_dtype() const {
   if (!cuda()) return ir::DType::I64;
+  if (schedule.is_tile()) return index_dtype();
   return schedule.index_bits == 32 ? ir::DType::U32 : ir::DType::U64;
 }
 
@@ -153,6 +166,11 @@ Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.
 
 SymbolId Assembly::variable(std::string_view wanted, Type type, Level level) {
   kernel.symbols.push_back({.name = claim(wanted), .type = type, .level = level});
+  return {static_cast<uint32_t>(kernel.symbols.size() - 1)};
+}
+
+SymbolId Assembly::loop_variable(const std::string& name, Level level) {
+  kernel.symbols.push_back({.name = name, .type = {}, .level = level});
   return {static_cast<uint32_t>(kernel.symbols.size() - 1)};
 }
 
@@ -214,6 +232,13 @@ ValueId Assembly::sum(const std::vector<ValueId>& terms) {
   ValueId total = terms[0];
   for (size_t t = 1; t < terms.size(); ++t) total = index(IndexOp::Add, total, terms[t]);
   return total;
+}
+
+ValueId Assembly::item(ValueId array, ValueId number) {
+  return add({.kind = Value::Kind::Lane,
+              .type = (*this)[array].type,
+              .operands = {array, number},
+              .naming = Value::Naming::Inline});
 }
 
 ValueId Assembly::lane(ValueId vector, ValueId number) {

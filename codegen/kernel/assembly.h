@@ -45,6 +45,8 @@ class Assembly {
 
   /// A variable of a free name.
   SymbolId variable(std::string_view wanted, Type type, Level level);
+  /// The variable of a loop that is called as those of other loops are.
+  SymbolId loop_variable(const std::string& name, Level level);
   /// A parameter of a free name; the same one where it is asked for again.
   SymbolId parameter(const KernelParameter& parameter, Type type, std::string_view wanted);
 
@@ -66,6 +68,8 @@ class Assembly {
   /// The sum of some indices; 0 of none.
   ValueId sum(const std::vector<ValueId>& terms);
   ValueId lane(ValueId vector, ValueId number);
+  /// Of an array of elements or vectors.
+  ValueId item(ValueId array, ValueId number);
   /// An inline value under a name of its own, computed at the end of this block.
   ValueId let(Body& block, ValueId value, std::string name);
 

@@ -29,7 +29,7 @@ Kernel build(const ir::Graph& graph, const KernelOutline& outline, const KernelL
              const Target& target, const Options& options) {
   const KernelContext context{graph, outline, layout, schedule, target, options};
   if (!context.cuda()) return build_cpu(context);
-  Kernel kernel = build_cuda(context);
+  Kernel kernel = schedule.is_tile() ? build_cuda_tile(context) : build_cuda(context);
   check_parameter_bytes(context, kernel);
   return kernel;
 }

@@ -87,6 +87,7 @@ class Cuda : public Space, public Access {
       case How::Single:
         return has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
       case How::Fixed:
+      case How::Staged:
         break;
     }
     return memory_.load(access, Level::Thread);

@@ -55,7 +55,7 @@ struct Value {
     Vector,     ///< type.lanes neighbours from element 1 of pointer 0 on
     Shifted,    ///< the same, of a pointer that is not aligned: out of the aligned vectors around them
     VectorEnd,  ///< the same; past element 2, the end, the last one before it stands again
-    Lane,       ///< element 1 of vector 0
+    Lane,       ///< element 1 of vector or array 0
     Pack,       ///< a vector of the operands
     Wrap,       ///< index 0 made one of the operand 1 many elements
     Check,      ///< the same; one out of range leaves `number`, its code, in operand 2
@@ -99,7 +99,9 @@ struct Symbol {
   std::vector<Term> place = {};
   uint32_t neighbours = 0;  ///< how many elements beyond each are touched as well
   bool is_contiguous = false, is_bool = false, is_written = false;
-  std::string of = {};  ///< of a number, what it is; of a vector, the name of its pointer
+  std::string of = {};                 ///< of a number, what it is; of a vector, the name of its pointer
+  std::vector<uint32_t> extents = {};  ///< of an array
+  bool is_shared = false;              ///< by the threads of a block
 };
 
 struct Statement;
@@ -147,8 +149,11 @@ struct Return {
   ValueId unless_below, end;  ///< returns unless `unless_below` < `end`
 };
 
+/// All threads of a block meet.
+struct Barrier {};
+
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return> node;
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier> node;
 };
 
 struct Kernel {

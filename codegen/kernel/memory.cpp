@@ -192,7 +192,7 @@ ir::DType Memory::type_in_memory(uint32_t access) const {
 
 std::vector<ValueId> Memory::terms(uint32_t access, Level level) {
   const bool is_linear = context_.rank() > 1 && layout(access).linear;
-  if (is_linear) return {space_->linear(level)};
+  if (is_linear && space_->has_linear()) return {space_->linear(level)};
   std::vector<ValueId> terms;
   for (uint32_t d = space_->first_axis(); d < context_.rank(); ++d) {
     const StrideClass stride_class = layout(access).axes[d];

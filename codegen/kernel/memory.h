@@ -20,6 +20,8 @@ class Space {
   /// The index of an element among those of the domain, and its coordinate along an axis. At Level::Thread and above
   /// those of a thread's first element, further in those of each lane.
   virtual ValueId linear(Level level) = 0;
+  /// Whether elements are counted along the domain at all.
+  virtual bool has_linear() const { return true; }
   virtual ValueId coordinate(uint32_t axis, Level level) = 0;
   /// The pointer from which an access counts, and the axes along which it counts from there.
   virtual ValueId base(uint32_t access) = 0;

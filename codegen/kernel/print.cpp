@@ -135,6 +135,7 @@ class Printer {
     return fmt::format("{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)], kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));
   }
+  std::string head(const Barrier&) { return "barrier"; }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));
   }

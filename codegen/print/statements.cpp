@@ -14,6 +14,17 @@ using Naming = Value::Naming;
 constexpr size_t kColumns = 100;
 constexpr size_t kIndent = 12;  // of the innermost statements
 
+std::string variable_type(const Symbol& variable) {
+  return (variable.is_shared ? "__shared__ " : "") + type_text(variable.type);
+}
+
+/// "x4", or "x4[4]" of an array.
+std::string declarator(const Symbol& variable) {
+  std::string text = variable.name;
+  for (const uint32_t extent : variable.extents) text += fmt::format("[{}]", extent);
+  return text;
+}
+
 }  // namespace
 
 Statements::Statements(const Kernel& kernel)
@@ -46,12 +57,12 @@ void Statements::print(const Body& statements, int indent) {
       continue;
     }
     // Variables of one type share a line.
-    const std::string type = type_text(kernel_[declare->variable].type);
-    std::string text = type + " " + kernel_[declare->variable].name;
+    const std::string type = variable_type(kernel_[declare->variable]);
+    std::string text = type + " " + declarator(kernel_[declare->variable]);
     for (; s + 1 < statements.size(); ++s) {
       const auto* next = std::get_if<Declare>(&statements[s + 1].node);
-      if (next == nullptr || next->value || type_text(kernel_[next->variable].type) != type) break;
-      text += ", " + kernel_[next->variable].name;
+      if (next == nullptr || next->value || variable_type(kernel_[next->variable]) != type) break;
+      text += ", " + declarator(kernel_[next->variable]);
     }
     statement(text + ";");
   }
@@ -164,6 +175,8 @@ void Statements::print_one(const Loop& loop) {
   block(loop.body);
   statement("}");
 }
+
+void Statements::print_one(const Barrier&) { statement("__syncthreads();"); }
 
 void Statements::print_one(const Return& leave) {
   statement(fmt::format("if ({} >= {}) return;", expressions_.text(leave.unless_below).text,

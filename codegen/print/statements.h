@@ -31,6 +31,7 @@ class Statements {
   void print_one(const If& branch);
   void print_one(const Loop& loop);
   void print_one(const Return& leave);
+  void print_one(const Barrier& barrier);
 
   void statement(const std::string& text, ir::NodeId node = kNoNode);
   void block(const Body& inner);

@@ -10,10 +10,13 @@
 
 namespace ingot::codegen {
 
+inline constexpr uint32_t kNoAxis = UINT32_MAX;
+
 /// What the rules know of an access.
 struct AccessFacts {
   uint32_t bytes = 4;  ///< of an element
   StrideClass inner = StrideClass::One;
+  uint32_t unit_axis = 0;   ///< the innermost axis of stride 1; kNoAxis where there is none
   bool linear = true;       ///< element i of the domain is i elements from the first
   bool broadcasts = false;  ///< it stands still along an axis, and so is smaller than the domain
   bool still = false;       ///< it stands still along all
@@ -24,10 +27,11 @@ struct AccessFacts {
 
 /// What the rules know of a kernel.
 struct KernelFacts {
-  std::vector<AccessFacts> accesses;  ///< one for each of the outline's; an Index counts as a gather
+  std::vector<AccessFacts> accesses;  ///< one for each of the outline's
   uint32_t rank = 1;
   uint32_t inner_multiple = 16;
-  uint32_t cost = 0;  ///< of an element, as cost.h counts
+  uint32_t cost = 0;       ///< of an element, as cost.h counts
+  uint64_t long_axes = 0;  ///< as the layout has them
 };
 
 KernelFacts facts_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost);
@@ -37,6 +41,7 @@ enum class Preset : uint8_t {
   Single,       ///< an element a thread
   Flat,         ///< neighbours along the domain, within one row where there are rows
   Carried,      ///< neighbours along the domain, whatever row they lie in
+  Tile,         ///< neighbours in some rows of a square of the domain
   Interleaved,  ///< elements a block apart
 };
 
@@ -49,6 +54,14 @@ uint32_t lanes_for(const KernelFacts& facts);
 /// Whether a preset could be of use at all, and which one is chosen.
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes);
 Preset preset_for(const KernelFacts& facts, uint32_t lanes);
+
+/// The axis that spans a tile beside the innermost one; kNoAxis where a tile is of no use.
+uint32_t axis_across(const KernelFacts& facts);
+/// Rows and columns of a tile, and the lanes of its threads.
+struct TileSize {
+  uint32_t side, lanes;
+};
+TileSize tile_size_for(const KernelFacts& facts);
 
 /// How a thread of that many lanes makes an access.
 AccessSchedule::How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes);

@@ -46,6 +46,8 @@ std::string text_of(const AccessSchedule& access) {
       return "vector";
     case How::Shifted:
       return "shifted out of two aligned vectors";
+    case How::Staged:
+      return "turned in shared memory";
     case How::Grouped: {
       std::vector<std::string> chunks;
       for (const Chunk& chunk : access.chunks) chunks.push_back(fmt::format("{}+{}", chunk.first, chunk.width));

@@ -39,6 +39,18 @@ Coordinates coordinates_of(Preset preset, uint32_t rank) {
                                          : Coordinates::Thread;
 }
 
+/// A thread takes `lanes` neighbours along the innermost axis, in as many rows as the block's threads leave it.
+Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t side) {
+  schedule.across = across;
+  for (uint32_t d = 0; d + 1 < rank; ++d)
+    if (d != across) schedule.walks.push_back({d, 1, {{Scope::Grid}}});
+  const uint32_t columns = side / schedule.lanes, rows = schedule.threads / columns;
+  schedule.walks.push_back({across, 1, {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}}});
+  schedule.walks.push_back({rank - 1, 1, {{Scope::Grid}, {Scope::Block, columns}, {Scope::Vector, schedule.lanes}}});
+  schedule.coordinates = Coordinates::None;
+  return schedule;
+}
+
 Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts, Preset preset,
                  uint32_t lanes) {
   Schedule schedule;
@@ -52,6 +64,8 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   }
   if (layout.rank == 0) return schedule;
   schedule.threads = block_threads();
+  if (preset == Preset::Tile)
+    return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
   schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes));
   schedule.coordinates = coordinates_of(preset, layout.rank);
   schedule.ragged = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
@@ -76,7 +90,8 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
   const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
   if (!target.cuda()) return on_cpu(outline, layout, facts);
   const uint32_t lanes = lanes_for(facts);
-  return on_cuda(outline, layout, facts, preset_for(facts, lanes), lanes);
+  const Preset preset = preset_for(facts, lanes);
+  return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
 }
 
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
@@ -88,6 +103,9 @@ std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutl
   for (const Preset preset : {Preset::Flat, Preset::Carried, Preset::Interleaved})
     for (const uint32_t lanes : {2u, 4u, 8u, 16u})
       if (allows(preset, facts, lanes)) all.push_back(on_cuda(outline, layout, facts, preset, lanes));
+  if (allows(Preset::Tile, facts, 1))
+    for (const uint32_t lanes : {1u, tile_size_for(facts).lanes})
+      all.push_back(on_cuda(outline, layout, facts, Preset::Tile, lanes));
   return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -62,21 +63,28 @@ struct AccessSchedule {
     Vector,   ///< a thread's lanes at once
     Shifted,  ///< the same, out of the two aligned vectors around them
     Grouped,  ///< with the neighbours of its group, in the leader's chunks
+    Staged,   ///< with the two innermost walks exchanged, and turned in shared memory
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool operator==(const AccessSchedule&) const = default;
 };
 
 struct Schedule {
-  std::vector<Walk> walks;  ///< of all axes, outermost first; none for a single element
+  /// Of all axes, outermost first, but that a tile's two come last; none for a single element. The threads of a block
+  /// are counted along the walks as digits are, the last one's first.
+  std::vector<Walk> walks;
   Coordinates coordinates = Coordinates::None;
   bool ragged = false;      ///< a thread's lanes may reach past the end of the domain
   uint8_t index_bits = 32;  ///< of index arithmetic
+  uint32_t across = 0;      ///< of a tile, the axis that spans it beside the innermost one
   uint32_t threads = 1;     ///< of a block
   uint32_t lanes = 1;       ///< elements a thread takes
   uint32_t weight = 1;      ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
   bool operator==(const Schedule&) const = default;
+
+  /// Whether a block takes a square of the domain, not neighbours along it.
+  bool is_tile() const { return std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0; }
 };
 
 /// The schedule of a kernel. `graph` must be the one that the outline was made of.

@@ -81,13 +81,20 @@ bool is_linear(const AccessGeometry& access, const std::vector<int64_t>& extents
   return true;
 }
 
+/// Along which vectors lie: the innermost axis of stride 1; none past the last.
+size_t unit_axis(const std::vector<int64_t>& strides) {
+  for (size_t d = strides.size(); d-- > 0;)
+    if (strides[d] == 1) return d;
+  return strides.size();
+}
+
 uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, uintptr_t address) {
   uint8_t alignment = power_of_two_in(address + static_cast<uint64_t>(access.offset * bytes));
   if (linear) return alignment;
+  const size_t along = unit_axis(access.strides);
   for (size_t d = 0; d < access.strides.size(); ++d) {
     // A row's own elements are a vector's; from row to row every step counts.
-    const bool along_the_row = d + 1 == access.strides.size() && access.strides[d] == 1;
-    if (access.strides[d] != 0 && !along_the_row)
+    if (access.strides[d] != 0 && d != along)
       alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(access.strides[d] * bytes)));
   }
   return alignment;
@@ -97,6 +104,7 @@ uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, u
 
 std::string KernelLayout::text() const {
   std::string text = fmt::format("{} axes, {}-bit, rows of {}k", rank, index_bits, inner_multiple);
+  if (long_axes != 0) text += fmt::format(", long {:b}", long_axes);
   if (results_alias) text += ", aliased";
   for (size_t a = 0; a < accesses.size(); ++a) {
     const AccessLayout& access = accesses[a];
@@ -127,12 +135,14 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     access.linear = layout.rank > 0 && is_linear(geometry.accesses[a], geometry.extents);
     const AccessUse& use = kernel.accesses[a];
     const int bytes = ir::size_of(use.dtype);
-    const bool in_a_row = !access.axes.empty() && access.axes.back() == StrideClass::One &&
+    const bool in_a_row = std::ranges::count(access.axes, StrideClass::One) > 0 &&
                           (use.kind == AccessUse::Kind::Load || use.kind == AccessUse::Kind::Store);
-    if (in_a_row) smallest_element = std::min(smallest_element, bytes);
+    if (in_a_row && access.axes.back() == StrideClass::One) smallest_element = std::min(smallest_element, bytes);
     access.alignment = in_a_row || grouped[a] ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])
                                               : static_cast<uint8_t>(bytes);
   }
+  for (size_t d = 0; d < geometry.extents.size() && layout.rank > 1; ++d)
+    if (d < 64 && geometry.extents[d] >= kLongAxis) layout.long_axes |= uint64_t{1} << d;
   if (layout.rank > 1)
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));

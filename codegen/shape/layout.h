@@ -34,6 +34,8 @@ struct KernelGeometry {
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host,
                         std::span<const ir::Extents> params, std::span<const ir::Extents> results);
 
+inline constexpr int64_t kLongAxis = 32;
+
 enum class StrideClass : uint8_t { Zero, One, Other };
 
 struct AccessLayout {
@@ -41,7 +43,7 @@ struct AccessLayout {
   bool linear = false;  ///< element i of the domain is i elements from the first: contiguous over all axes
   /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes: of the base
   /// pointer plus offset and, unless it is linear, of all strides that are not 0, but for a 1 along the innermost axis.
-  /// The element's own size where no vector could use more.
+  /// The element's own size where no vector could use more. A vector lies along the innermost axis of stride 1.
   uint8_t alignment = 1;
   /// Accesses of one tensor with equal strides whose offsets differ by less than their smallest stride are a group of
   /// neighbours (the four corners of a box): `leader` is the one of smallest offset, `neighbour` the distance from it.
@@ -58,6 +60,7 @@ struct KernelLayout {
   /// extent. With one axis or none it is 16 whatever the extent: a row's end is then the domain's end, which every
   /// kernel handles.
   uint8_t inner_multiple = 16;
+  uint64_t long_axes = 0;      ///< bit d: axis d has at least kLongAxis steps, so that half a tile is filled
   bool results_alias = false;  ///< a result overlaps an input or another result: no __restrict__
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;

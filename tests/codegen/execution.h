@@ -92,7 +92,8 @@ class Library {
   void* handle_ = nullptr;
 };
 
-/// What makes CUDA C++ host code: one thread at a time, whose indices are globals.
+/// What makes CUDA C++ host code: one thread at a time, whose indices are globals. Threads that meet at barriers are
+/// coroutines, which take turns.
 inline constexpr std::string_view kCudaOnHost = R"(
 #include <math.h>
 #include <cstring>
@@ -103,6 +104,40 @@ struct Index { unsigned x; };
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
+#define __shared__ static
+#include <ucontext.h>
+#include <vector>
+static ucontext_t between_threads;
+static std::vector<ucontext_t> waiting;
+[[maybe_unused]] static void __syncthreads() {
+  const Index self = threadIdx;
+  swapcontext(&waiting[self.x], &between_threads);
+  threadIdx = self;
+}
+[[maybe_unused]] static void run_block(unsigned threads, void (*thread)(), bool meet) {
+  if (!meet) {
+    for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) thread();
+    return;
+  }
+  constexpr std::size_t kStack = 32768;
+  static std::vector<char> stacks;
+  stacks.resize(kStack * threads);
+  waiting.resize(threads);
+  for (unsigned t = 0; t < threads; ++t) {
+    getcontext(&waiting[t]);
+    waiting[t].uc_stack.ss_sp = &stacks[kStack * t];
+    waiting[t].uc_stack.ss_size = kStack;
+    waiting[t].uc_link = &between_threads;
+    makecontext(&waiting[t], thread, 0);
+  }
+  // Every thread passes as many barriers as the others.
+  static int turns;
+  for (turns = 0; turns < 2; ++turns)
+    for (unsigned t = 0; t < threads; ++t) {
+      threadIdx.x = t;
+      swapcontext(&between_threads, &waiting[t]);
+    }
+}
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigned, value); }
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
@@ -147,12 +182,20 @@ inline std::string cuda_runner(const Kernel& kernel) {
   for (size_t a = 0; a < kernel.parameters.size(); ++a)
     call += (a > 0 ? ", " : "") +
             ("*(" + argument_type(kernel[kernel.parameters[a]]) + " const*)arguments[" + std::to_string(a) + "]");
-  return "extern \"C\" void run_" + kernel.launch.entry +
-         "(const void* const* arguments, long long begin, long long end) {\n"
-         "  for (blockIdx.x = begin; blockIdx.x < end; ++blockIdx.x)\n"
-         "    for (threadIdx.x = 0; threadIdx.x < " +
-         std::to_string(kernel.launch.block_threads) + "; ++threadIdx.x) " + kernel.launch.entry + "(" + call +
-         ");\n}\n";
+  const std::string& entry = kernel.launch.entry;
+  const bool meet = print_source(kernel).text.find("__syncthreads") != std::string::npos;
+  return fmt::format(R"(
+static const void* const* arguments_of_{0};
+static void thread_of_{0}() {{
+  const void* const* arguments = arguments_of_{0};
+  {0}({1});
+}}
+extern "C" void run_{0}(const void* const* arguments, long long begin, long long end) {{
+  arguments_of_{0} = arguments;
+  for (blockIdx.x = begin; blockIdx.x < end; ++blockIdx.x) run_block({2}, thread_of_{0}, {3});
+}}
+)",
+                     entry, call, kernel.launch.block_threads, meet);
 }
 
 /// PTX that has no meaning on the host, said in C++ instead.

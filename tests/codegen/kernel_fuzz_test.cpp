@@ -50,6 +50,11 @@ class Maker {
     case_.domain.resize(pick(5));
     for (int64_t& size : case_.domain) size = pick(8) == 0 ? 1 : pick(40) == 0 ? 0 : 1 + pick(pick(3) == 0 ? 40 : 9);
     if (pick(3) == 0 && !case_.domain.empty()) case_.domain.back() = 4 * (1 + pick(8));
+    if (pick(6) == 0 && case_.domain.size() > 1) {  // long enough for tiles, whole and cut ones
+      case_.domain.resize(std::min<size_t>(case_.domain.size(), 3));
+      case_.domain.front() = 32 + pick(40);
+      case_.domain.back() = pick(2) == 0 ? 64 : 32 + pick(100);
+    }
     floats_.clear();
     const int loads = 1 + pick(4);
     for (int l = 0; l < loads; ++l) add_load();
@@ -432,9 +437,12 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
   const Library library(library_text(cases, target), "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
   ASSERT_TRUE(library.loaded());
   Maker random(seed);
+  int tiles = 0;
   for (const Case& one : cases) {
     const Prepared prepared = prepare(one.graph, one.tensors);
     const std::vector<Kernel> kernels = variants(one, prepared, target);
+    tiles += static_cast<int>(
+        std::ranges::count_if(kernels, [](const Kernel& kernel) { return kernel.launch.grid.size() > 1; }));
     for (size_t v = 0; v < kernels.size(); ++v) {
       auto* entry = library.find<Entry>((target.cuda() ? "run_" : "") + name_of(kernels[v], v));
       ASSERT_NE(entry, nullptr);
@@ -444,6 +452,9 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
                          text_of(kernels[v]));
       if (testing::Test::HasFatalFailure()) return;
     }
+  }
+  if (target.cuda()) {
+    EXPECT_GT(tiles, 5);
   }
 }
 

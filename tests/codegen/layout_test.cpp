@@ -133,8 +133,8 @@ TEST(Layout, NewSizesShareALayout) {
   EXPECT_EQ(text(1000), text(1001));
   EXPECT_EQ(text(7), text(1 << 20));
   const auto rows = [](int64_t n, int64_t m) { return Loads({n, m}, {{m, 1}, {0, 1}, {m, 1}}).layout(); };
-  EXPECT_EQ(rows(10, 64), rows(99, 1024));
-  EXPECT_FALSE(rows(10, 64) == rows(10, 63));
+  EXPECT_EQ(rows(40, 64), rows(99, 1024));
+  EXPECT_FALSE(rows(40, 64) == rows(10, 63));
 }
 
 TEST(Layout, Strides) {
@@ -157,7 +157,8 @@ TEST(Layout, Alignment) {
   EXPECT_EQ(alignment({68, 1}, 0x1008), 8);
   EXPECT_EQ(alignment({0, 1}, 0x1000), 16);
   EXPECT_EQ(alignment({1, 1}, 0x1000), 4) << "windows that overlap";
-  EXPECT_EQ(alignment({1, 8}, 0x1000), 4) << "no vector could use more";
+  EXPECT_EQ(alignment({1, 8}, 0x1000), 16) << "along the other axis";
+  EXPECT_EQ(alignment({2, 8}, 0x1000), 4) << "no vector could use more";
 }
 
 /// Whatever vector a plan may make of a layout: aligned, and within its row.

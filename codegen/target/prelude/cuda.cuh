@@ -95,27 +95,28 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
 
 // ingot: load_shifted
 // The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
-// them.
+// them: by whole words first, half as far each time, then by bytes.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
     constexpr int words = sizeof(T) * N / 4;
     const unsigned off = (unsigned long long)data % (4 * words);
     const char* const at = reinterpret_cast<const char*>(data + i) - off;
-    Vec<unsigned, words> low, high;
-    low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
-    high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
-    Vec<unsigned, words> shifted;
+    const auto low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
+    const auto high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
+    unsigned both[2 * words];
 #pragma unroll
-    for (int skip = 0; skip < words; ++skip) {
-        if (off / 4 != skip) continue;
+    for (int w = 0; w < words; ++w) both[w] = low[w], both[words + w] = high[w];
 #pragma unroll
-        for (int w = 0; w < words; ++w) {
-            const unsigned a = w + skip < words ? low[w + skip] : high[w + skip - words];
-            const unsigned b =
-                w + skip + 1 < words ? low[w + skip + 1] : high[w + skip + 1 - words];
-            shifted[w] = __funnelshift_r(a, b, off % 4 * 8);
+    for (int step = words / 2; step > 0; step /= 2) {
+#pragma unroll
+        for (int w = 0; w + step < 2 * words; ++w) {
+            const unsigned near = both[w], far = both[w + step];
+            both[w] = off & 4 * step ? far : near;
         }
     }
+    Vec<unsigned, words> shifted;
+#pragma unroll
+    for (int w = 0; w < words; ++w) shifted[w] = __funnelshift_r(both[w], both[w + 1], off % 4 * 8);
     return bit_cast<Vec<T, N>>(shifted);
 }
 

@@ -1,8 +1,6 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
 
-using uint32 = unsigned;
-
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
@@ -11,6 +9,16 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     __device__ T& operator[](int k) { return elements[k]; }
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
 
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
@@ -28,27 +36,78 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const float* __restrict__ y,  // contiguous
         const float bias,
         float* __restrict__ out,      // contiguous
-        const int n,                  // elements
-        const uint32 n1,              // of i1
-        const int x_stride1) {
-    const int i = blockIdx.x * 1024 + threadIdx.x;
-    if (i >= n) return;
+        const int n0,                 // of i0
+        const int n1,                 // of i1
+        const int x_stride1,
+        const int y_stride0,
+        const int out_stride0) {
+    const int tiles1 = (n1 + 63) / 64;
+    const int t1 = blockIdx.x % tiles1 * 64;
+    const int t0 = blockIdx.x / tiles1 * 64;
+    const int r = threadIdx.x / 16;
+    const int c = threadIdx.x % 16 * 4;
+    const bool whole = t0 + 64 <= n0 && t1 + 64 <= n1;
 
-    Vec<float, 4> x4, y4;
+    __shared__ float x_tile[64][65];
+    Vec<float, 4> x4[4], y4[4];
+    if (whole) {
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const int e = min(i + k * 256, n - 1);
-        const int i0 = e / n1;
-        const int i1 = e % n1;
-        x4[k] = x[i0 + i1 * x_stride1];
-        y4[k] = y[e];
+        for (int s = 0; s < 4; ++s) {
+            const int i0 = t0 + r + s * 16;
+            y4[s] = load<4>(y, i0 * y_stride0 + (t1 + c));
+        }
+#pragma unroll
+        for (int s = 0; s < 4; ++s) {
+            const int i1 = t1 + r + s * 16;
+            x4[s] = load<4>(x, t0 + c + i1 * x_stride1);
+        }
+    } else {
+#pragma unroll
+        for (int s = 0; s < 4; ++s) {
+            const int i0 = min(t0 + r + s * 16, n0 - 1);
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const int i1 = min(t1 + c + k, n1 - 1);
+                y4[s][k] = y[i0 * y_stride0 + i1];
+            }
+        }
+#pragma unroll
+        for (int s = 0; s < 4; ++s) {
+            const int i1 = min(t1 + r + s * 16, n1 - 1);
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const int i0 = min(t0 + c + k, n0 - 1);
+                x4[s][k] = x[i0 + i1 * x_stride1];
+            }
+        }
     }
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const float v1 = maximum(0.0f, x4[k]) + y4[k] + bias;
-        const int e = i + k * 256;
-        if (e < n) {
-            out[e] = v1;
+    for (int s = 0; s < 4; ++s) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            x_tile[c + k][r + s * 16] = x4[s][k];
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int s = 0; s < 4; ++s) {
+        Vec<float, 4> out4;
+        const int i0 = t0 + r + s * 16;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            out4[k] = maximum(0.0f, x_tile[r + s * 16][c + k]) + y4[s][k] + bias;
+        }
+        if (whole) {
+            store(out, i0 * out_stride0 + (t1 + c), out4);
+        } else {
+            const int i0 = t0 + r + s * 16;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const int i1 = t1 + c + k;
+                if (i0 < n0 && i1 < n1) {
+                    out[i0 * out_stride0 + i1] = out4[k];
+                }
+            }
         }
     }
 }

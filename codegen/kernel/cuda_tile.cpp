@@ -1,0 +1,336 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "codegen/kernel/computation.h"
+#include "codegen/kernel/memory.h"
+#include "codegen/kernel/targets.h"
+
+// A block takes a square of the domain, spanned by the innermost axis and by another one along which some accesses run.
+// A thread takes some neighbours in some rows of it. What runs along the other axis is loaded with rows and columns
+// exchanged, so that there, too, neighbouring threads load neighbours, and is turned in shared memory.
+
+namespace ingot::codegen {
+namespace {
+
+using How = AccessSchedule::How;
+using Kind = AccessUse::Kind;
+
+class Tile : public Space, public Access {
+ public:
+  explicit Tile(const KernelContext& context)
+      : context_(context), schedule_(context.schedule), assembly_(context), memory_(context, assembly_) {
+    memory_.set_space(*this);
+    rows_ = schedule_.across;
+    columns_ = context.rank() - 1;
+    lanes_ = schedule_.lanes;
+    const Walk& across = schedule_.walks[schedule_.walks.size() - 2];
+    passes_ = across.steps[1].count;
+    rows_a_pass_ = across.steps[2].count;
+    size_ = passes_ * rows_a_pass_;
+    for (Pass* pass : {&whole_[0], &whole_[1], &clamped_[0], &clamped_[1], &fill_, &compute_, &write_})
+      *pass = {assembly_.loop_variable(name_of("s"), Level::Fetch),
+               assembly_.loop_variable(name_of("k"), Level::Fetch)};
+    for (const SymbolId symbol : {compute_.row, compute_.lane, write_.row, write_.lane})
+      assembly_[symbol].level = Level::Element;
+    assembly_.place({Level::Kernel, Level::Row, Level::Thread}, thread_);
+    assembly_.place({Level::Element}, compute_.lanes);
+  }
+
+  Kernel build() {
+    find_tile();
+    for (uint32_t a = 0; a < schedule_.accesses.size(); ++a)
+      if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
+    pass_ = &compute_;
+    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
+    store(results);
+    memory_.describe_pointers();
+    assemble();
+    return assembly_.finish(context_);
+  }
+
+  // Space
+
+  bool has_linear() const override { return false; }
+  ValueId linear(Level) override { return assembly_.whole(0); }
+  ValueId coordinate(uint32_t axis, Level level) override {
+    if (axis != rows_ && axis != columns_) return corner_.at(axis);
+    const bool is_row = (axis == rows_) != exchanged_;
+    if (!is_row && level <= Level::Thread) return assembly_.index(IndexOp::Add, corner_.at(axis), column_);
+    const std::string name = name_of(fmt::format("i{}", axis));
+    ValueId& known = pass_->coordinates[{axis, exchanged_, clamps_}];
+    if (known) return known;
+    std::vector<ValueId> terms = is_row ? row() : column();
+    terms.insert(terms.begin(), corner_.at(axis));
+    ValueId at = assembly_.sum(terms);
+    if (clamps_)
+      at = assembly_.index(IndexOp::Min, at,
+                           assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(axis)), assembly_.whole(1)));
+    return known = assembly_.let(is_row || lanes_ == 1 ? pass_->rows : pass_->lanes, at, name);
+  }
+  ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
+  uint32_t first_axis() const override { return 0; }
+  uint32_t first_inner_axis() const override { return 0; }
+  Level level_of_names() const override { return Level::Element; }
+  std::string suffix() override { return "_" + name_of("k"); }
+
+  // Access
+
+  ValueId load(uint32_t access) override {
+    const How how = schedule_.accesses[access].how;
+    if (how == How::Fixed) return memory_.load(access, Level::Thread);
+    if (how == How::Staged)
+      return assembly_.lane(assembly_.item(assembly_.read(tiles_.at(access)), assembly_.sum(row())),
+                            assembly_.sum(column()));
+    return lane(access);
+  }
+  ValueId gather(uint32_t access, const std::vector<ValueId>&) override { return load(access); }
+  std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
+  ValueId divisor(ValueId value, uint32_t) override { return value; }
+
+ private:
+  /// A loop over a thread's rows, and within it one over its lanes.
+  struct Pass {
+    SymbolId row, lane;
+    Body rows = {};    ///< once a row
+    Body lanes = {};   ///< for each lane
+    Body behind = {};  ///< once a row, when its lanes are done
+    std::map<std::tuple<uint32_t, bool, bool>, ValueId> coordinates = {};
+  };
+
+  const std::string& name_of(const std::string& wanted) {
+    std::string& name = names_[wanted];
+    if (name.empty()) name = assembly_.claim(wanted);
+    return name;
+  }
+
+  // Where a block and a thread are
+
+  /// Blocks are counted along the columns first, then along the rows, then along what is left.
+  void find_tile() {
+    Body& indices = assembly_.kernel.indices;
+    ValueId block =
+        assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
+    std::vector<uint32_t> axes = {columns_, rows_};
+    for (uint32_t d = context_.rank(); d-- > 0;)
+      if (d != columns_ && d != rows_) axes.push_back(d);
+    for (size_t a = 0; a < axes.size(); ++a) {
+      const uint32_t axis = axes[a], step = a < 2 ? size_ : 1;
+      const bool is_last = a + 1 == axes.size();
+      ValueId count;
+      if (!is_last) count = step == 1 ? assembly_.read(memory_.extent(axis)) : tiles_along(axis);
+      ValueId at = is_last ? block : assembly_.index(IndexOp::Rem, block, count);
+      if (step > 1) at = assembly_.index(IndexOp::Mul, at, assembly_.whole(step));
+      corner_[axis] = assembly_.let(indices, at, assembly_.claim(fmt::format("{}{}", step > 1 ? "t" : "i", axis)));
+      assembly_[corner_[axis]].type = {context_.index_dtype()};
+      if (!is_last) block = assembly_.index(IndexOp::Div, block, count);
+      assembly_.kernel.launch.grid.push_back({axis, 1, step});
+    }
+    const ValueId thread = assembly_.add({.kind = Value::Kind::Thread,
+                                          .type = {ir::DType::U32},
+                                          .level = Level::Thread,
+                                          .naming = Value::Naming::Inline});
+    const ValueId across = assembly_.whole(size_ / lanes_);
+    row_ = assembly_.let(indices, assembly_.index(IndexOp::Div, thread, across), assembly_.claim("r"));
+    ValueId column = assembly_.index(IndexOp::Rem, thread, across);
+    if (lanes_ > 1) column = assembly_.index(IndexOp::Mul, column, assembly_.whole(lanes_));
+    column_ = assembly_.let(indices, column, assembly_.claim("c"));
+    for (const ValueId id : {row_, column_}) assembly_[id].type = {};
+    is_whole_ = assembly_.let(indices, assembly_.index(IndexOp::And, ends_within(rows_), ends_within(columns_)),
+                              assembly_.claim("whole"));
+  }
+
+  ValueId tiles_along(uint32_t axis) {
+    const ValueId rounded =
+        assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.whole(size_ - 1));
+    return assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::Div, rounded, assembly_.whole(size_)),
+                         assembly_.claim(fmt::format("tiles{}", axis)));
+  }
+
+  ValueId ends_within(uint32_t axis) {
+    const ValueId end = assembly_.index(IndexOp::Add, corner_.at(axis), assembly_.whole(size_));
+    return assembly_.index(IndexOp::LessEqual, end, assembly_.read(memory_.extent(axis)));
+  }
+
+  /// A thread's row and column within the tile, in the pass that is being written.
+  std::vector<ValueId> row() {
+    if (passes_ == 1) return {row_};
+    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.whole(rows_a_pass_))};
+  }
+  std::vector<ValueId> column() {
+    if (lanes_ == 1) return {column_};
+    return {column_, assembly_.read(pass_->lane)};
+  }
+
+  // Loads
+
+  /// What a thread has of an access: a vector for each of its rows.
+  void prepare(uint32_t access) {
+    const AccessSchedule& how = schedule_.accesses[access];
+    const Type type{memory_.type_in_memory(access), lanes_};
+    const std::string name = memory_.vector_name(access, lanes_ == 1 ? passes_ : lanes_);
+    const SymbolId held = assembly_.variable(name, type, Level::Thread);
+    if (passes_ > 1 || lanes_ == 1) assembly_[held].extents = {passes_};
+    assembly_[held].of = assembly_[memory_.pointer(access)].name;
+    held_[access] = held;
+    declared_.push_back({Declare{held}});
+
+    exchanged_ = how.how == How::Staged;
+    pass_ = &whole_[exchanged_];
+    if (lanes_ > 1 && how.how != How::Single) {
+      const ValueId vector = assembly_.add({.kind = Value::Kind::Vector,
+                                            .type = type,
+                                            .operands = {base(access), memory_.index(access, Level::Thread, 0)},
+                                            .naming = Value::Naming::Inline});
+      pass_->rows.push_back({Assign{vector_of(access), vector}});
+    } else {
+      load_lane(access);
+    }
+    pass_ = &clamped_[exchanged_];
+    clamps_ = true;
+    load_lane(access);
+    clamps_ = false;
+    if (exchanged_) stage(access);
+    exchanged_ = false;
+  }
+
+  void load_lane(uint32_t access) {
+    assembly_.place({Level::Fetch}, pass_->lanes);
+    pass_->lanes.push_back({Assign{lane(access), memory_.load(access, Level::Fetch)}});
+  }
+
+  ValueId vector_of(uint32_t access) {
+    const SymbolId held = held_.at(access);
+    const ValueId all = assembly_.read(held);
+    if (assembly_[held].extents.empty()) return all;
+    return assembly_.item(all, passes_ == 1 ? assembly_.whole(0) : assembly_.read(pass_->row));
+  }
+  ValueId lane(uint32_t access) {
+    const ValueId vector = vector_of(access);
+    return lanes_ == 1 ? vector : assembly_.lane(vector, assembly_.read(pass_->lane));
+  }
+
+  /// Into shared memory, with one column more than the tile has, so that a column lies in as many banks as a row.
+  void stage(uint32_t access) {
+    const SymbolId tile = assembly_.variable(assembly_[memory_.pointer(access)].name + "_tile",
+                                             {memory_.type_in_memory(access)}, Level::Thread);
+    assembly_[tile].extents = {size_, size_ + 1};
+    assembly_[tile].is_shared = true;
+    tiles_[access] = tile;
+    shared_.push_back({Declare{tile}});
+    pass_ = &fill_;
+    const ValueId target =
+        assembly_.lane(assembly_.item(assembly_.read(tile), assembly_.sum(column())), assembly_.sum(row()));
+    fill_.lanes.push_back({Assign{target, lane(access)}});
+  }
+
+  // Stores
+
+  void store(const std::vector<ValueId>& results) {
+    const auto first_store = static_cast<uint32_t>(schedule_.accesses.size() - results.size());
+    for (uint32_t r = 0; r < results.size(); ++r) {
+      const uint32_t access = first_store + r;
+      const Type type{memory_.type_in_memory(access), lanes_};
+      pass_ = &compute_;
+      const auto target = [&] { return memory_.target(access, Level::Element); };
+      if (lanes_ == 1 || schedule_.accesses[access].how != How::Vector) {
+        guarded_.push_back({Assign{target(), results[r]}});
+        continue;
+      }
+      const SymbolId vector = assembly_.variable(memory_.vector_name(access, lanes_), type, Level::Fetch);
+      assembly_[vector].of = assembly_[memory_.pointer(access)].name;
+      vectors_.push_back({Declare{vector}});
+      compute_.lanes.push_back(
+          {Assign{assembly_.lane(assembly_.read(vector), assembly_.read(compute_.lane)), results[r]}});
+      whole_stores_.push_back(
+          {StoreVector{base(access), memory_.index(access, Level::Thread, 0), assembly_.read(vector)}});
+      pass_ = &write_;
+      guarded_writes_.push_back(
+          {Assign{target(), assembly_.lane(assembly_.read(vector), assembly_.read(write_.lane))}});
+    }
+    pass_ = &compute_;
+    if (!guarded_.empty()) {
+      const ValueId within = is_within();  // which may add coordinates to the body
+      compute_.lanes.push_back({If{within, std::move(guarded_)}});
+    }
+  }
+
+  ValueId is_within() {
+    ValueId all;
+    for (const uint32_t axis : {rows_, columns_}) {
+      const ValueId one =
+          assembly_.index(IndexOp::Less, coordinate(axis, Level::Element), assembly_.read(memory_.extent(axis)));
+      all = all ? assembly_.index(IndexOp::And, all, one) : one;
+    }
+    return all;
+  }
+
+  // The whole
+
+  void assemble() {
+    Kernel& kernel = assembly_.kernel;
+    const auto append = [](Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); };
+    append(kernel.body, shared_);
+    append(kernel.body, declared_);
+    kernel.body.push_back({If{is_whole_, loops(whole_), loops(clamped_)}});
+    append(kernel.body, loops(fill_));
+    kernel.body.push_back({Barrier{}});
+    append(kernel.body, thread_);
+    if (!whole_stores_.empty()) {
+      pass_ = &write_;
+      const ValueId within = is_within();
+      write_.lanes.push_back({If{within, std::move(guarded_writes_)}});
+      Body one_by_one = std::move(write_.rows);
+      one_by_one.push_back({lane_loop(write_, std::move(write_.lanes))});
+      compute_.behind.push_back({If{is_whole_, std::move(whole_stores_), std::move(one_by_one)}});
+    }
+    std::ranges::move(vectors_, std::inserter(compute_.rows, compute_.rows.begin()));
+    append(kernel.body, loops(compute_));
+  }
+
+  Loop lane_loop(const Pass& pass, Body body) {
+    return {Loop::Kind::Unrolled, pass.lane, assembly_.whole(0), assembly_.whole(lanes_), std::move(body)};
+  }
+
+  Body loops(std::array<Pass, 2>& both) {
+    Body body = loops(both[0]);
+    std::ranges::move(loops(both[1]), std::back_inserter(body));
+    return body;
+  }
+
+  Body loops(Pass& pass) {
+    Body body = std::move(pass.rows);
+    if (lanes_ == 1)
+      std::ranges::move(pass.lanes, std::back_inserter(body));
+    else if (!pass.lanes.empty())
+      body.push_back({lane_loop(pass, std::move(pass.lanes))});
+    std::ranges::move(pass.behind, std::back_inserter(body));
+    if (passes_ == 1 || body.empty()) return body;
+    return {{Loop{Loop::Kind::Unrolled, pass.row, assembly_.whole(0), assembly_.whole(passes_), std::move(body)}}};
+  }
+
+  const KernelContext& context_;
+  const Schedule& schedule_;
+  Assembly assembly_;
+  Memory memory_;
+  uint32_t rows_ = 0, columns_ = 0;  ///< the axes of the tile
+  uint32_t lanes_ = 1, passes_ = 1, rows_a_pass_ = 1, size_ = 1;
+  std::array<Pass, 2> whole_, clamped_;  ///< loads, straight and with rows and columns exchanged
+  Pass fill_, compute_, write_;
+  Pass* pass_ = nullptr;    ///< that is being written,
+  bool exchanged_ = false;  ///< with rows and columns exchanged,
+  bool clamps_ = false;     ///< and coordinates that stay within the domain
+  ValueId row_, column_, is_whole_;
+  std::map<uint32_t, ValueId> corner_;  ///< where the block begins along each axis
+  std::map<std::string, std::string> names_;
+  std::map<uint32_t, SymbolId> held_, tiles_;
+  Body shared_, declared_, thread_, guarded_, guarded_writes_, vectors_, whole_stores_;
+};
+
+}  // namespace
+
+Kernel build_cuda_tile(const KernelContext& context) { return Tile(context).build(); }
+
+}  // namespace ingot::codegen
