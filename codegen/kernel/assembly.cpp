@@ -192,10 +192,10 @@ ValueId Assembly::add(Value value) {
   const int64_t number =
       value.number.kind == ir::HostKind::Float ? std::bit_cast<int64_t>(value.number.real) : value.number.integer;
   const ValueId next{static_cast<uint32_t>(kernel.values.size())};
-  const auto [known, is_new] =
-      values_.emplace(Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
-                          static_cast<uint8_t>(value.number.kind), number, value.operands},
-                      next);
+  const auto [known, is_new] = values_.emplace(
+      Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
+          static_cast<uint8_t>(value.number.kind), number, value.operands.empty() ? 0 : scope_, value.operands},
+      next);
   if (!is_new) return known->second;
   value.node = node_;
   if (value.naming != Value::Naming::Inline) blocks_[static_cast<size_t>(value.level)]->push_back({Let{next}});

@@ -57,6 +57,8 @@ class Assembly {
   void place(std::initializer_list<Level> levels, Body& block) {
     for (const Level level : levels) blocks_[static_cast<size_t>(level)] = &block;
   }
+  /// What is made from here on is told apart from the same made in another scope: each has a name where it is declared.
+  void enter(uint32_t scope) { scope_ = scope; }
   /// The node for which values are made from here on.
   void making(ir::NodeId node) { node_ = node; }
 
@@ -77,13 +79,14 @@ class Assembly {
   Kernel finish(const KernelContext& context);
 
  private:
-  using Key = std::tuple<Value::Kind, Type, Level, ir::Op, ir::DType, IndexOp, SymbolId, uint8_t, int64_t,
+  using Key = std::tuple<Value::Kind, Type, Level, ir::Op, ir::DType, IndexOp, SymbolId, uint8_t, int64_t, uint32_t,
                          std::vector<ValueId>>;
   using ParameterKey = std::tuple<KernelParameter::Kind, uint32_t, uint32_t>;
 
   Names names_;
   std::array<Body*, 5> blocks_{};
   ir::NodeId node_ = kNoNode;
+  uint32_t scope_ = 0;
   std::map<Key, ValueId> values_;
   std::map<ParameterKey, SymbolId> parameters_;
 };

@@ -30,20 +30,22 @@ class Tile : public Space, public Access {
     passes_ = across.steps[1].count;
     rows_a_pass_ = across.steps[2].count;
     size_ = passes_ * rows_a_pass_;
+    uint32_t scope = 0;
     for (Pass* pass : {&whole_[0], &whole_[1], &clamped_[0], &clamped_[1], &fill_, &compute_, &write_})
-      *pass = {assembly_.loop_variable(name_of("s"), Level::Fetch),
-               assembly_.loop_variable(name_of("k"), Level::Fetch)};
+      *pass = {assembly_.loop_variable(name_of("s"), Level::Fetch), assembly_.loop_variable(name_of("k"), Level::Fetch),
+               ++scope};
     for (const SymbolId symbol : {compute_.row, compute_.lane, write_.row, write_.lane})
       assembly_[symbol].level = Level::Element;
-    assembly_.place({Level::Kernel, Level::Row, Level::Thread}, thread_);
-    assembly_.place({Level::Element}, compute_.lanes);
   }
 
   Kernel build() {
     find_tile();
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a)
       if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
-    pass_ = &compute_;
+    enter(compute_);
+    // Where there is one row, a thread's own is the row's.
+    assembly_.place({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
+    assembly_.place({Level::Fetch, Level::Element}, compute_.lanes);
     const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
     store(results);
     memory_.describe_pointers();
@@ -94,11 +96,17 @@ class Tile : public Space, public Access {
   /// A loop over a thread's rows, and within it one over its lanes.
   struct Pass {
     SymbolId row, lane;
+    uint32_t scope;
     Body rows = {};    ///< once a row
     Body lanes = {};   ///< for each lane
     Body behind = {};  ///< once a row, when its lanes are done
     std::map<std::tuple<uint32_t, bool, bool>, ValueId> coordinates = {};
   };
+
+  void enter(Pass& pass) {
+    pass_ = &pass;
+    assembly_.enter(pass.scope);
+  }
 
   const std::string& name_of(const std::string& wanted) {
     std::string& name = names_[wanted];
@@ -178,7 +186,7 @@ class Tile : public Space, public Access {
     declared_.push_back({Declare{held}});
 
     exchanged_ = how.how == How::Staged;
-    pass_ = &whole_[exchanged_];
+    enter(whole_[exchanged_]);
     if (lanes_ > 1 && how.how != How::Single) {
       const ValueId vector = assembly_.add({.kind = Value::Kind::Vector,
                                             .type = type,
@@ -188,7 +196,7 @@ class Tile : public Space, public Access {
     } else {
       load_lane(access);
     }
-    pass_ = &clamped_[exchanged_];
+    enter(clamped_[exchanged_]);
     clamps_ = true;
     load_lane(access);
     clamps_ = false;
@@ -197,7 +205,7 @@ class Tile : public Space, public Access {
   }
 
   void load_lane(uint32_t access) {
-    assembly_.place({Level::Fetch}, pass_->lanes);
+    assembly_.place({Level::Kernel, Level::Row, Level::Thread, Level::Fetch}, pass_->lanes);
     pass_->lanes.push_back({Assign{lane(access), memory_.load(access, Level::Fetch)}});
   }
 
@@ -220,7 +228,7 @@ class Tile : public Space, public Access {
     assembly_[tile].is_shared = true;
     tiles_[access] = tile;
     shared_.push_back({Declare{tile}});
-    pass_ = &fill_;
+    enter(fill_);
     const ValueId target =
         assembly_.lane(assembly_.item(assembly_.read(tile), assembly_.sum(column())), assembly_.sum(row()));
     fill_.lanes.push_back({Assign{target, lane(access)}});
@@ -233,7 +241,7 @@ class Tile : public Space, public Access {
     for (uint32_t r = 0; r < results.size(); ++r) {
       const uint32_t access = first_store + r;
       const Type type{memory_.type_in_memory(access), lanes_};
-      pass_ = &compute_;
+      enter(compute_);
       const auto target = [&] { return memory_.target(access, Level::Element); };
       if (lanes_ == 1 || schedule_.accesses[access].how != How::Vector) {
         guarded_.push_back({Assign{target(), results[r]}});
@@ -246,11 +254,11 @@ class Tile : public Space, public Access {
           {Assign{assembly_.lane(assembly_.read(vector), assembly_.read(compute_.lane)), results[r]}});
       whole_stores_.push_back(
           {StoreVector{base(access), memory_.index(access, Level::Thread, 0), assembly_.read(vector)}});
-      pass_ = &write_;
+      enter(write_);
       guarded_writes_.push_back(
           {Assign{target(), assembly_.lane(assembly_.read(vector), assembly_.read(write_.lane))}});
     }
-    pass_ = &compute_;
+    enter(compute_);
     if (!guarded_.empty()) {
       const ValueId within = is_within();  // which may add coordinates to the body
       compute_.lanes.push_back({If{within, std::move(guarded_)}});
@@ -279,7 +287,7 @@ class Tile : public Space, public Access {
     kernel.body.push_back({Barrier{}});
     append(kernel.body, thread_);
     if (!whole_stores_.empty()) {
-      pass_ = &write_;
+      enter(write_);
       const ValueId within = is_within();
       write_.lanes.push_back({If{within, std::move(guarded_writes_)}});
       Body one_by_one = std::move(write_.rows);
