@@ -375,6 +375,24 @@ TEST(HalvesOnTheHost, EveryPrimitiveCompiles) {
   EXPECT_TRUE(Library(library_text(pointers, kCpu), "-O3").loaded());
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC says so in a file.
+TEST(HalvesOnTheHost, LoopsAreVectorised) {
+  for (const DType half : {DType::F16, DType::BF16}) {
+    Sketch sketch("twice");
+    const ir::NodeId x = sketch.graph.add(Op::Cast, DType::F32, {sketch.tensor("x", half, 1)});
+    const ir::NodeId sum = sketch.graph.add(Op::Add, DType::F32, {x, x});
+    sketch.result("out", half, sketch.graph.add(Op::Cast, half, {sum}), {sketch.graph.host.size(0, 0)});
+    const std::string notes = testing::TempDir() + "ingot_vectorised_" + std::to_string(getpid());
+    ASSERT_TRUE(Library(library_text({&sketch.graph}, kCpu), "-O3 -fopt-info-vec-optimized=" + notes).loaded());
+    std::ifstream stream(notes);
+    const std::string said(std::istreambuf_iterator<char>(stream), {});
+    EXPECT_NE(said.find("loop vectorized"), std::string::npos) << ir::short_name(half);
+    std::filesystem::remove(notes);
+  }
+}
+#endif
+
 // Those that are constants, `simplify` takes.
 TEST(Exponents, TakeEagersShortCutsAtRunTime) {
   Sketch sketch("run_time");

@@ -19,9 +19,12 @@ inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
+// Not by __builtin_bit_cast, which takes only what is copied as a whole.
 template <typename To, typename From>
 inline To bit_cast(From from) {
-    return __builtin_bit_cast(To, from);
+    To to;
+    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
+    return to;
 }
 
 // In integers, which every compiler vectorises. The product moves the exponent and takes denormals
@@ -47,11 +50,17 @@ inline unsigned short half_from_float(float value) {
     return (unsigned short)(result | top_bit);
 }
 
+// The copies are written out: GCC does not vectorise a loop that copies a struct as a whole.
 struct float16 {
     unsigned short bits;
 
     float16() = default;
+    float16(const float16& other) : bits(other.bits) {}
     explicit float16(float value) : bits(half_from_float(value)) {}
+    float16& operator=(const float16& other) {
+        bits = other.bits;
+        return *this;
+    }
     operator float() const { return half_to_float(bits); }
 };
 

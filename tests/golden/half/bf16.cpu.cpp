@@ -20,20 +20,28 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
+// Not by __builtin_bit_cast, which takes only what is copied as a whole.
 template <typename To, typename From>
 inline To bit_cast(From from) {
-    return __builtin_bit_cast(To, from);
+    To to;
+    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
+    return to;
 }
 
-// Rounds to even; NaN stays NaN.
+// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
 struct bfloat16 {
     unsigned short bits;
 
     bfloat16() = default;
+    bfloat16(const bfloat16& other) : bits(other.bits) {}
     explicit bfloat16(float value) {
         const unsigned wide = bit_cast<unsigned>(value);
         const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
         bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
+    }
+    bfloat16& operator=(const bfloat16& other) {
+        bits = other.bits;
+        return *this;
     }
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
