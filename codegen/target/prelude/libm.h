@@ -59,7 +59,38 @@ extern "C" INGOT_VECTOR float coshf(float) noexcept;
 extern "C" INGOT_VECTOR double cosh(double) noexcept;
 
 // ingot: erff
+// Within 1.7 ulp, where the library's vector form is within 4 and takes half as long again. Fitted
+// to erf(a) / a up to 1, and to erfc(a) from there to where erf(a) is 1.
+#if defined(__FMA__) || defined(__aarch64__)
+inline float erff(float a) {
+    const float size = __builtin_fabsf(a), s = a * a;
+    float near = -0.000565410592f;
+    near = __builtin_fmaf(near, s, 0.00492327753f);
+    near = __builtin_fmaf(near, s, -0.026716385f);
+    near = __builtin_fmaf(near, s, 0.112803645f);
+    near = __builtin_fmaf(near, s, -0.376123488f);
+    near = __builtin_fmaf(near, s, 0.128379121f);
+    near = __builtin_fmaf(near, a, a);
+    const float d = (size > 3.94f ? 3.94f : size) - 2.5f;
+    float far = 8.70944041e-06f;
+    far = __builtin_fmaf(far, d, -2.14060092e-05f);
+    far = __builtin_fmaf(far, d, -5.9413811e-05f);
+    far = __builtin_fmaf(far, d, 0.000280871929f);
+    far = __builtin_fmaf(far, d, -0.000291999429f);
+    far = __builtin_fmaf(far, d, -0.000574202684f);
+    far = __builtin_fmaf(far, d, 0.00282375421f);
+    far = __builtin_fmaf(far, d, -0.00610002549f);
+    far = __builtin_fmaf(far, d, 0.0086127799f);
+    far = __builtin_fmaf(far, d, -0.00835432485f);
+    far = __builtin_fmaf(far, d, 0.00544707011f);
+    far = __builtin_fmaf(far, d, -0.00217797933f);
+    far = __builtin_fmaf(far, d, 0.000406920648f);
+    far = __builtin_copysignf(1.0f - far, a);
+    return size > 1.0f ? far : near;
+}
+#else
 extern "C" INGOT_VECTOR float erff(float) noexcept;
+#endif
 
 // ingot: erf
 extern "C" INGOT_VECTOR double erf(double) noexcept;
