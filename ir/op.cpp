@@ -10,8 +10,8 @@ namespace {
 using namespace accepted;
 
 constexpr OpInfo kPrimitives[] = {
-#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) \
-  {Op::id, #id, name, arity, Rule::rule, accepts, Accuracy::accuracy, Numbers::numbers, summary},
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) \
+  {Op::id, #id, name, arity, Rule::rule, accepts, Accuracy::accuracy, cost, Numbers::numbers, summary},
 #include "ir/ops.def"
 #undef INGOT_OP
 };

@@ -20,7 +20,7 @@ enum class Op : uint8_t {
   Bitcast,  ///< the same bits as another dtype of the same width
   Call,     ///< args[0], computed by the library function attr names, of operands args[1..]; a boundary for rounding
             ///< and differentiation, dissolved by inline_calls
-#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) id,
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) id,
 #include "ir/ops.def"
 #undef INGOT_OP
 };
@@ -69,6 +69,7 @@ struct OpInfo {
   Rule rule;
   Accepts accepts;
   Accuracy accuracy;
+  uint32_t cost;
   Numbers numbers;
   std::string_view summary;  ///< one line of what it gives
 };

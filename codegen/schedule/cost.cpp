@@ -4,23 +4,9 @@ namespace ingot::codegen {
 
 uint32_t cost_of(ir::Op op, ir::DType work) {
   if (!ir::is_primitive(op)) return 0;
-  using enum ir::Op;
+  const uint32_t cost = ir::info(op).cost;
   const bool wide = work == ir::DType::F64 || work == ir::DType::I64;
-  switch (op) {
-    case Div:
-    case TruncDivide:
-    case Reciprocal:
-    case Sqrt:
-      return wide ? 8 : 4;
-    case FloorDivide:
-    case Remainder:
-    case Fmod:
-      return kTranscendental;
-    case Copysign:
-      return 1;
-    default:
-      return ir::info(op).accuracy == ir::Accuracy::Ulp ? (wide ? 2 : 1) * kTranscendental : 1;
-  }
+  return wide && cost > 1 ? 2 * cost : cost;
 }
 
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel) {

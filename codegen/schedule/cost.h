@@ -4,10 +4,7 @@
 
 namespace ingot::codegen {
 
-/// A transcendental function, and a body from which on the processor is busy rather than the memory.
-inline constexpr uint32_t kTranscendental = 16, kHeavy = 3 * kTranscendental;
-
-/// What an op costs, in units of a cheap one (an addition).
+/// What an op costs, as ops.def counts; twice as much in 64 bits.
 uint32_t cost_of(ir::Op op, ir::DType work);
 
 /// What an element of a kernel costs.

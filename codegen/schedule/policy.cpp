@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "codegen/schedule/cost.h"
-
 namespace ingot::codegen {
 namespace {
 
@@ -41,12 +39,13 @@ uint32_t block_threads() { return 256; }
 // 16 bytes of the widest element: bfloat16 swiglu reaches 1.03 of a copy with 8 lanes and 0.94 with 4; uint8 times
 // float32 1.01 with 4 and 0.71 with 16.
 //
-// A body that keeps the processor busy takes twice as many: more of its slow paths are in flight. mish reaches 0.74,
-// 0.86 and 0.94 of a copy with 2, 4 and 8 lanes of float32, where tanh and gelu, a third as heavy, have 1.00 and 0.97
-// with 4. Every lane is a copy of the body to compile (mish: 29, 34, 52 ms), so past a limit there are fewer; and a
-// second vector is not worth leaving a row for.
+// A body that keeps the processor busy takes twice as many: more of its slow paths are in flight. With 4 and 8 lanes of
+// float32 tanh (17) reaches 1.01 and 0.94 of a copy, gelu (34) 0.98 and 0.96, elu (39) 0.94 and 0.97, softplus (46)
+// 0.94 and 0.97, mish (66) 0.88 and 0.96; 16 lanes lose everywhere. Every lane is a copy of the body to compile (mish:
+// 34 and 52 ms), so past a limit there are fewer; and a second vector is not worth leaving a row for.
 uint32_t lanes_for(const KernelFacts& facts) {
-  constexpr uint32_t kUnrolled = 48 * kTranscendental;  // what may be compiled, in units of cost
+  constexpr uint32_t kHeavy = 36;
+  constexpr uint32_t kUnrolled = 1200;  // what may be compiled, in units of cost
   if (facts.rank == 0) return 1;
   uint32_t widest = 0;
   for (const AccessFacts& access : facts.accesses) {

@@ -20,7 +20,7 @@ struct Row {
 
 constexpr int kFirst = static_cast<int>(Op::Call) + 1;
 constexpr int kPrimitives = 0
-#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) +1
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) +1
 #include "ir/ops.def"
 #undef INGOT_OP
     ;
@@ -50,7 +50,7 @@ constexpr bool complete(const Table& table) {
     ir::Accepts accepts;
   };
   constexpr Need needs[] = {
-#define INGOT_OP(id, name, arity, rule, accepts, accuracy, numbers, summary) {Op::id, ir::Rule::rule, accepts},
+#define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) {Op::id, ir::Rule::rule, accepts},
 #include "ir/ops.def"
 #undef INGOT_OP
   };

@@ -52,7 +52,7 @@ ir::Graph OpState::graph(std::span<const Argument> arguments) const {
   if (const auto op = structured(arguments, leaves)) return op->graph(leaves);
   const runtime::HoldForks held;
   Facts facts;
-  runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
+  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
   return *programs_.graph(facts);
 }
 
@@ -62,7 +62,7 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->emit(stage, leaves, emit_target);
   Facts facts;
-  runtime::gather(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
+  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
   const bool cuda = wants_cuda(facts, emit_target.device);
   move_to(facts, cuda);
   const std::shared_ptr<const runtime::Program> program = programs_.find(facts).program;

@@ -63,7 +63,7 @@ void prepare(std::span<const PlannedCall> calls) {
     }
   };
   const runtime::HoldForks held;
-  runtime::LaunchBatch batch(runtime::default_runtime().launches);
+  runtime::KernelBatch batch(runtime::default_runtime().kernels);
   for (const PlannedCall& call : calls) attempt([&] { call.op.state().prepare(call.arguments, batch); });
   attempt([&] { batch.compile(); });
   // What else a first call does; kernels of a GPU are still to be compiled, too.

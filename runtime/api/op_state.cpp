@@ -55,7 +55,7 @@ void OpState::watch(const runtime::Watched& more) const {
 OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                              Facts& facts) const {
   const runtime::Watched known = watched();
-  runtime::gather(*definition_, arguments, outs, known, Purpose::Call, facts);
+  runtime::read_facts(*definition_, arguments, outs, known, Purpose::Call, facts);
   if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
 
   const runtime::HoldForks held;
@@ -67,12 +67,12 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
 std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argument> arguments,
                                                          std::span<const at::Tensor> outs,
                                                          const runtime::Watched& known, Facts& facts) const {
-  const runtime::Programs::Found found = programs_.find(facts);
+  const runtime::ProgramCache::Found found = programs_.find(facts);
   if (!known.covers(found.watched)) {
     // The facts as they were written lack something on which this call depends.
     watch(found.watched);
     facts = {};
-    runtime::gather(*definition_, arguments, outs, watched(), Purpose::Call, facts);
+    runtime::read_facts(*definition_, arguments, outs, watched(), Purpose::Call, facts);
   }
   check_thread(*found.program, facts);
   return found.program;
@@ -87,7 +87,7 @@ std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<co
                                                         const Facts& facts) const {
   const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
   std::shared_ptr<const runtime::Launch> launch;
-  if (launches_anything(resolved)) launch = runtime_.launches.get(request(program, resolved, facts));
+  if (launches_anything(resolved)) launch = runtime_.kernels.get(request(program, resolved, facts));
   return std::make_shared<const runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
 }
 
@@ -150,13 +150,13 @@ void OpState::prepare(std::span<const Argument> arguments) const {
   find(arguments, {}, facts);
 }
 
-void OpState::prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const {
+void OpState::prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->prepare(leaves, batch);
   const runtime::HoldForks held;
   Facts facts;
   const runtime::Watched known = watched();
-  runtime::gather(*definition_, arguments, {}, known, Purpose::Call, facts);
+  runtime::read_facts(*definition_, arguments, {}, known, Purpose::Call, facts);
   const std::shared_ptr<const runtime::Program> found = program(arguments, {}, known, facts);
   const runtime::Resolved resolved = runtime::resolve(*found, facts, codegen_options(facts.device.is_cuda()));
   if (launches_anything(resolved)) batch.add(request(found, resolved, facts));

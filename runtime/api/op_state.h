@@ -40,7 +40,7 @@ class OpState {
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const;
   void prepare(std::span<const Argument> arguments) const;
   /// Adds the kernels of such a call to the batch.
-  void prepare(std::span<const Argument> arguments, runtime::LaunchBatch& batch) const;
+  void prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const;
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
 
   /// The graph that kernels for these arguments are made of (simplified, calls dissolved).
@@ -77,7 +77,7 @@ class OpState {
   std::shared_ptr<const frontend::Definition> definition_;
   OpOptions options_;
   runtime::Runtime& runtime_;
-  mutable runtime::Programs programs_;
+  mutable runtime::ProgramCache programs_;
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.
   mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;

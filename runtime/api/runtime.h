@@ -23,7 +23,7 @@ struct Runtime {
 
   Store store;
   Tally tally;
-  Launches launches{store, tally};
+  KernelCache kernels{store, tally};
 };
 
 /// The one that the public doors use. It is never destroyed: kernels may run until the process ends.

@@ -234,8 +234,8 @@ ir::HostValue value_of(const at::Tensor& tensor) {
   }
 }
 
-void gather(const frontend::Definition& definition, std::span<const Argument> arguments,
-            std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts) {
+void read_facts(const frontend::Definition& definition, std::span<const Argument> arguments,
+                std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts) {
   if (purpose == Purpose::Call && !thread_is_plain(facts.default_device)) refuse_thread(definition);
   facts.definition = &definition;
   facts.outs = outs;

@@ -55,8 +55,8 @@ enum class Purpose : uint8_t {
 
 /// Checks the arguments and writes down the facts. Errors: Error(Author) for wrong number or kind of arguments and for
 /// everything beyond the narrow test.
-void gather(const frontend::Definition& definition, std::span<const Argument> arguments,
-            std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts);
+void read_facts(const frontend::Definition& definition, std::span<const Argument> arguments,
+                std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts);
 
 /// A parameter, an `out`, as messages call them: "`x`", "`out[1]`".
 std::string parameter_name(const Facts& facts, size_t index);

@@ -2,10 +2,12 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "codegen/generate.h"
@@ -54,10 +56,10 @@ struct LaunchRequest {
 
 /// The kernels of the process: in memory, behind them the store, behind it the compilers. Safe from several threads;
 /// those that ask for one launch at once compile it once.
-class Launches {
+class KernelCache {
  public:
   /// `cuda` gives the GPU, and is asked only for CUDA launches.
-  Launches(Store& store, Tally& tally, CudaBackend& (*cuda)() = cuda_backend)
+  KernelCache(Store& store, Tally& tally, CudaBackend& (*cuda)() = cuda_backend)
       : store_(store), tally_(tally), cuda_(cuda) {}
 
   /// The kernels, ready to run on the request's device: a launch there loads nothing more. Errors: Error(Environment)
@@ -65,7 +67,7 @@ class Launches {
   std::shared_ptr<const Launch> get(const LaunchRequest& request);
 
  private:
-  friend class LaunchBatch;
+  friend class KernelBatch;
 
   std::shared_ptr<const Launch> find(const std::string& key);
   std::shared_ptr<const Launch> keep(const std::string& key, std::shared_ptr<const Launch> launch);
@@ -74,6 +76,10 @@ class Launches {
   std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> load(const LaunchRequest& request, const LaunchRecord& record);
   void load_on_device(const LaunchRequest& request, const Launch& launch);
+  /// What a source was compiled to for another layout than the key's, in memory or in the store; null where it was not.
+  std::shared_ptr<const Launch> of_source(const std::string& source, const std::string& key,
+                                          const LaunchRequest& request);
+  std::optional<LaunchRecord> record_of(const std::string& source) const;
   /// A library that holds the kernels of several records. Errors: Error(Environment) where neither the process nor the
   /// store has one that loads.
   std::shared_ptr<const SharedObject> shared_library(const std::string& key);
@@ -86,15 +92,17 @@ class Launches {
   /// Each under the key of its record, and for each GPU that it was loaded on under that key and the device.
   std::unordered_map<std::string, std::shared_ptr<const Launch>> launches_;
   std::unordered_map<std::string, std::weak_ptr<const SharedObject>> libraries_;  ///< those of several records
+  /// By fingerprint: layouts whose kernels read alike share a binary.
+  std::unordered_map<std::string, std::weak_ptr<const Launch>> sources_;
 };
 
 /// Kernels of the CPU that are compiled together: most of what one costs alone is the compiler's start and the prelude.
-/// To be used by one thread; who asks `Launches` for one of them meanwhile compiles it by itself.
-class LaunchBatch {
+/// To be used by one thread; who asks `KernelCache` for one of them meanwhile compiles it by itself.
+class KernelBatch {
  public:
-  explicit LaunchBatch(Launches& launches) : launches_(launches) {}
+  explicit KernelBatch(KernelCache& kernels) : kernels_(kernels) {}
 
-  /// Generates what is neither in memory nor in the store. Kernels of a GPU are left to `Launches::get`.
+  /// Generates what is neither in memory nor in the store. Kernels of a GPU are left to `KernelCache::get`.
   void add(const LaunchRequest& request);
   /// Compiles what was added, some dozens of kernels to a file and a file to a processor at a time.
   /// Errors: Error(Environment), once all that compiles is loaded and kept.
@@ -102,15 +110,18 @@ class LaunchBatch {
 
  private:
   struct Member {
-    std::string key, name;
+    /// All layouts whose kernels read so: their keys, and how each is launched.
+    std::vector<std::pair<std::string, std::vector<codegen::LaunchInfo>>> layouts;
+    std::string name;
     bool fast_math;
     codegen::Source functions;
   };
   void compile(std::span<const Member> members);
 
-  Launches& launches_;
+  KernelCache& kernels_;
   std::vector<Member> members_;
   std::unordered_set<std::string> keys_;
+  std::unordered_map<std::string, size_t> by_source_;  ///< where the member of a source is
 };
 
 /// The source of a request, for `get` and for `emit` alike.

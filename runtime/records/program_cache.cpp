@@ -61,20 +61,20 @@ class Statics {
 }  // namespace
 
 /// A lowered op with what it asked for on the way.
-struct Programs::Lowered {
+struct ProgramCache::Lowered {
   std::shared_ptr<const ir::Graph> graph;
   std::vector<Symbol> symbols;
   ThreadDependence thread_dependence;
 };
 
-Programs::Programs(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
-                   std::string_view source_name, Runtime& runtime)
+ProgramCache::ProgramCache(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
+                           std::string_view source_name, Runtime& runtime)
     : definition_(std::move(definition)), numerics_(numerics), runtime_(runtime) {
   if (const std::string identity = definition_->identity(); !identity.empty())
     identity_ = fmt::format("ingot {}\n{} {}\n{}\n", build_identity(), source_name, definition_->name(), identity);
 }
 
-Programs::Lowered Programs::lower(const Facts& facts) {
+ProgramCache::Lowered ProgramCache::lower(const Facts& facts) {
   Tally::add(runtime_.tally.lowerings);
   const frontend::Actuals actuals = actuals_of(facts);
   const frontend::Signature signature = signature_of(facts, numerics_);
@@ -92,9 +92,9 @@ Programs::Lowered Programs::lower(const Facts& facts) {
   return result;
 }
 
-std::shared_ptr<const ir::Graph> Programs::graph(const Facts& facts) { return lower(facts).graph; }
+std::shared_ptr<const ir::Graph> ProgramCache::graph(const Facts& facts) { return lower(facts).graph; }
 
-Programs::Found Programs::find(const Facts& facts) {
+ProgramCache::Found ProgramCache::find(const Facts& facts) {
   const std::string signature = signature_of(facts, numerics_).text() + "\n";
   Statics statics;
   std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
@@ -128,15 +128,15 @@ Programs::Found Programs::find(const Facts& facts) {
 }
 
 /// None where the store has nothing that reads as a record: it is made anew then and takes its place.
-std::optional<ProgramRecord> Programs::stored(const std::string& key) const {
+std::optional<ProgramRecord> ProgramCache::stored(const std::string& key) const {
   if (identity_.empty()) return std::nullopt;
   const std::optional<std::string> bytes = runtime_.store.find("program", identity_ + key);
   std::optional<ProgramRecord> record = bytes ? from_bytes<ProgramRecord>(*bytes) : std::nullopt;
   return record && record->asks.empty() == record->program.has_value() ? std::move(record) : std::nullopt;
 }
 
-std::shared_ptr<const ProgramRecord> Programs::record(const std::string& key,
-                                                      const std::function<ProgramRecord()>& make) {
+std::shared_ptr<const ProgramRecord> ProgramCache::record(const std::string& key,
+                                                          const std::function<ProgramRecord()>& make) {
   const auto find = [&]() -> std::shared_ptr<const ProgramRecord> {
     const std::lock_guard lock(mutex_);
     const auto found = records_.find(key);

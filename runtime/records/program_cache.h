@@ -32,10 +32,10 @@ struct ProgramRecord {
 };
 
 /// The programs of one op: in memory, behind them the store, behind it lowering. Safe from several threads.
-class Programs {
+class ProgramCache {
  public:
-  Programs(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
-           std::string_view source_name, Runtime& runtime);
+  ProgramCache(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
+               std::string_view source_name, Runtime& runtime);
 
   struct Found {
     std::shared_ptr<const Program> program;

@@ -51,7 +51,7 @@ struct BatchTest : testing::Test {
 TEST_F(BatchTest, CompilesAFileOfEachNumericsAndLeavesNothingToTheCalls) {
   runtime::Runtime runtime{runtime::Store(scratch.path())};
   const Ops ops(runtime);
-  runtime::LaunchBatch batch(runtime.launches);
+  runtime::KernelBatch batch(runtime.kernels);
   for (int twice = 0; twice < 2; ++twice)
     for (const auto& op : ops.states)
       for (const std::vector<Argument>& call : calls) op->prepare(call, batch);
@@ -65,7 +65,7 @@ TEST_F(BatchTest, IsFoundOnDiskAndMadeAnewWhereItsLibraryIsGone) {
   {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
     const Ops ops(runtime);
-    runtime::LaunchBatch batch(runtime.launches);
+    runtime::KernelBatch batch(runtime.kernels);
     for (const auto& op : ops.states)
       for (const std::vector<Argument>& call : calls) op->prepare(call, batch);
     batch.compile();
@@ -73,7 +73,7 @@ TEST_F(BatchTest, IsFoundOnDiskAndMadeAnewWhereItsLibraryIsGone) {
   {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
     const Ops ops(runtime);
-    runtime::LaunchBatch batch(runtime.launches);
+    runtime::KernelBatch batch(runtime.kernels);
     ops.states[0]->prepare(calls[0], batch);
     batch.compile();
     expect_right(ops, runtime, 0);

@@ -42,7 +42,7 @@ class LaunchesOfCuda : public testing::Test {
  protected:
   LaunchesOfCuda() {
     gpu = &gpu_;
-    gather(*definition_, arguments_, {}, {}, Purpose::Show, facts_);
+    read_facts(*definition_, arguments_, {}, {}, Purpose::Show, facts_);
     facts_.device = c10::Device(c10::kCUDA, 0);
     graph_ = std::make_shared<const ir::Graph>(
         frontend::lower(*definition_, signature_of(facts_, Numerics::Default), actuals_of(facts_)));
@@ -50,7 +50,7 @@ class LaunchesOfCuda : public testing::Test {
     resolved_ = resolve(program_, facts_, {});
   }
 
-  std::shared_ptr<const Launch> get(Launches& launches, c10::DeviceIndex device) {
+  std::shared_ptr<const Launch> get(KernelCache& launches, c10::DeviceIndex device) {
     return launches.get({.program = program_,
                          .layouts = resolved_.layouts,
                          .target = {codegen::Target::Kind::Cuda, 90},
@@ -74,7 +74,7 @@ class LaunchesOfCuda : public testing::Test {
 
 TEST_F(LaunchesOfCuda, AreLoadedOnEveryDeviceThatAsks) {
   Store store = Store::off("test");
-  Launches launches(store, tally_, the_gpu);
+  KernelCache launches(store, tally_, the_gpu);
   const auto first = get(launches, 0), second = get(launches, 1);
   EXPECT_EQ(first, second);
   EXPECT_EQ(tally_.compiles, 1u);
@@ -88,16 +88,16 @@ TEST_F(LaunchesOfCuda, AreLoadedOnEveryDeviceThatAsks) {
 TEST_F(LaunchesOfCuda, ARecordThatDoesNotLoadIsMadeAnew) {
   Store store(scratch_.path());
   {
-    Launches launches(store, tally_, the_gpu);
+    KernelCache launches(store, tally_, the_gpu);
     get(launches, 0);
   }
   gpu_.refuse = 1;
   {
-    Launches launches(store, tally_, the_gpu);
+    KernelCache launches(store, tally_, the_gpu);
     EXPECT_NE(get(launches, 0), nullptr);
   }
   EXPECT_EQ(tally_.compiles, 2u);
-  Launches launches(store, tally_, the_gpu);
+  KernelCache launches(store, tally_, the_gpu);
   get(launches, 0);
   EXPECT_EQ(tally_.compiles, 2u);
   EXPECT_EQ(tally_.disk_hits, 1u);

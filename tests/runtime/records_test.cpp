@@ -100,7 +100,7 @@ TEST(Records, OfAnOp) {
   const at::Tensor table = at::rand({4, 5}), i = at::tensor({1, 2, 0}).view({1, 3});
   const std::vector<Argument> arguments{table, i, 0.5};
   Facts facts;
-  gather(*definition, arguments, {}, {}, Purpose::Show, facts);
+  read_facts(*definition, arguments, {}, {}, Purpose::Show, facts);
   const ir::Graph graph = frontend::lower(*definition, signature_of(facts, Numerics::Default), actuals_of(facts));
   const Program program = make_program(std::make_shared<const ir::Graph>(ir::simplify(ir::inline_calls(graph))));
   std::optional<Program> back = from_bytes<Program>(to_bytes(program));

@@ -41,28 +41,28 @@ extern "C" __global__ void __launch_bounds__(256) expression(
         const float* __restrict__ y,  // contiguous
         float* __restrict__ out,      // contiguous
         const int n) {                // elements
-    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
-    const bool whole = i + 4 <= n;
+    const bool whole = i + 8 <= n;
 
-    Vec<float, 4> x4, y4;
+    Vec<float, 8> x8, y8;
     if (whole) {
-        x4 = load<4>(x, i);
-        y4 = load<4>(y, i);
+        x8 = load<8>(x, i);
+        y8 = load<8>(y, i);
     } else {
-        x4 = load_until<4>(x, i, n);
-        y4 = load_until<4>(y, i, n);
+        x8 = load_until<8>(x, i, n);
+        y8 = load_until<8>(y, i, n);
     }
-    Vec<float, 4> out4;
+    Vec<float, 8> out8;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const float v1 = x4[k] + y4[k];
+    for (int k = 0; k < 8; ++k) {
+        const float v1 = x8[k] + y8[k];
         const float v2 = v1 * 0.5f * (1.0f + erff(v1 * 0.70710677f));
-        out4[k] = v2 * (1.0f / (1.0f + expf(-y4[k]))) + x4[k];
+        out8[k] = v2 * (1.0f / (1.0f + expf(-y8[k]))) + x8[k];
     }
     if (whole) {
-        store(out, i, out4);
+        store(out, i, out8);
     } else {
-        store_until(out, i, n, out4);
+        store_until(out, i, n, out8);
     }
 }

@@ -83,32 +83,32 @@ extern "C" __global__ void __launch_bounds__(256) mix(
         int* __restrict__ out0,     // contiguous
         int* __restrict__ out1,     // contiguous
         const int n) {              // elements
-    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
-    const bool whole = i + 4 <= n;
+    const bool whole = i + 8 <= n;
 
-    Vec<int, 4> a4, b4;
+    Vec<int, 8> a8, b8;
     if (whole) {
-        a4 = load<4>(a, i);
-        b4 = load<4>(b, i);
+        a8 = load<8>(a, i);
+        b8 = load<8>(b, i);
     } else {
-        a4 = load_until<4>(a, i, n);
-        b4 = load_until<4>(b, i, n);
+        a8 = load_until<8>(a, i, n);
+        b8 = load_until<8>(b, i, n);
     }
-    Vec<int, 4> out0_4, out1_4;
+    Vec<int, 8> out0_8, out1_8;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const int low = a4[k] & 15;
-        const int high = shift_right(a4[k], 4);
+    for (int k = 0; k < 8; ++k) {
+        const int low = a8[k] & 15;
+        const int high = shift_right(a8[k], 4);
         const int v1 = integer_remainder(add(multiply(low, 3), high), 7);
-        out0_4[k] = add(v1, integer_floor_divide(b4[k], 2));
-        out1_4[k] = shift_left(a4[k], 1) ^ b4[k];
+        out0_8[k] = add(v1, integer_floor_divide(b8[k], 2));
+        out1_8[k] = shift_left(a8[k], 1) ^ b8[k];
     }
     if (whole) {
-        store(out0, i, out0_4);
-        store(out1, i, out1_4);
+        store(out0, i, out0_8);
+        store(out1, i, out1_8);
     } else {
-        store_until(out0, i, n, out0_4);
-        store_until(out1, i, n, out1_4);
+        store_until(out0, i, n, out0_8);
+        store_until(out1, i, n, out1_8);
     }
 }

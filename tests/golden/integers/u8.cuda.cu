@@ -80,32 +80,32 @@ extern "C" __global__ void __launch_bounds__(256) mix(
         uint8* __restrict__ out0,     // contiguous
         uint8* __restrict__ out1,     // contiguous
         const int n) {                // elements
-    const int i = 16 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
     if (i >= n) return;
-    const bool whole = i + 16 <= n;
+    const bool whole = i + 8 <= n;
 
-    Vec<uint8, 16> a16, b16;
+    Vec<uint8, 8> a8, b8;
     if (whole) {
-        a16 = load<16>(a, i);
-        b16 = load<16>(b, i);
+        a8 = load<8>(a, i);
+        b8 = load<8>(b, i);
     } else {
-        a16 = load_until<16>(a, i, n);
-        b16 = load_until<16>(b, i, n);
+        a8 = load_until<8>(a, i, n);
+        b8 = load_until<8>(b, i, n);
     }
-    Vec<uint8, 16> out0_16, out1_16;
+    Vec<uint8, 8> out0_8, out1_8;
 #pragma unroll
-    for (int k = 0; k < 16; ++k) {
-        const uint8 low = uint8(a16[k] & 15);
-        const uint8 high = shift_right<uint8>(a16[k], 4);
+    for (int k = 0; k < 8; ++k) {
+        const uint8 low = uint8(a8[k] & 15);
+        const uint8 high = shift_right<uint8>(a8[k], 4);
         const uint8 v1 = integer_remainder<uint8>(uint8(uint8(low * 3) + high), 7);
-        out0_16[k] = uint8(v1 + integer_floor_divide<uint8>(b16[k], 2));
-        out1_16[k] = uint8(shift_left<uint8>(a16[k], 1) ^ b16[k]);
+        out0_8[k] = uint8(v1 + integer_floor_divide<uint8>(b8[k], 2));
+        out1_8[k] = uint8(shift_left<uint8>(a8[k], 1) ^ b8[k]);
     }
     if (whole) {
-        store(out0, i, out0_16);
-        store(out1, i, out1_16);
+        store(out0, i, out0_8);
+        store(out1, i, out1_8);
     } else {
-        store_until(out0, i, n, out0_16);
-        store_until(out1, i, n, out1_16);
+        store_until(out0, i, n, out0_8);
+        store_until(out1, i, n, out1_8);
     }
 }
