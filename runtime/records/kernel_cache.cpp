@@ -59,11 +59,16 @@ std::string compile(const LaunchRequest& request, const codegen::Source& source)
                           : HostCompiler::compile(source.text, name + ".cpp", fast);
 }
 
-std::shared_ptr<const Launch> load_cpu(const std::vector<codegen::LaunchInfo>& kernels,
-                                       std::shared_ptr<const SharedObject> library) {
+/// Errors: Error(Environment) where the library lacks a function.
+std::shared_ptr<const Launch> launch_of(const std::vector<codegen::LaunchInfo>& kernels,
+                                        std::shared_ptr<const Library> library) {
   auto launch = std::make_shared<Launch>();
-  for (const codegen::LaunchInfo& info : kernels)
-    launch->kernels.push_back({.info = info, .cpu = library->function<CpuKernel>(info.entry), .cuda = nullptr});
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    Kernel& kernel = launch->kernels.emplace_back();
+    kernel.info = kernels[k];
+    if (library->cpu) kernel.cpu = library->cpu->function<CpuKernel>(kernels[k].entry);
+    if (library->cuda) kernel.cuda = library->functions.at(k);
+  }
   launch->library = std::move(library);
   return launch;
 }
@@ -103,33 +108,57 @@ std::shared_ptr<const Launch> KernelCache::get(const LaunchRequest& request) {
   });
 }
 
-std::shared_ptr<const Launch> KernelCache::load(const LaunchRequest& request, const LaunchRecord& record) {
-  if (!on_cuda(request))
-    return load_cpu(record.kernels, record.library.empty()
-                                        ? std::make_shared<const SharedObject>(record.binary, request.program.name)
-                                        : shared_library(record.library));
-  auto launch = std::make_shared<Launch>();
-  std::vector<std::string> entries;
-  for (const codegen::LaunchInfo& info : record.kernels) entries.push_back(info.entry);
-  std::vector<const void*> loaded(entries.size());
-  launch->library = cuda_().load(record.binary, entries, request.device, loaded);
-  for (size_t i = 0; i < entries.size(); ++i)
-    launch->kernels.push_back({.info = record.kernels[i], .cpu = nullptr, .cuda = loaded[i]});
-  load_on_device(request, *launch);
-  return launch;
-}
-
 /// A cubin's library serves all devices of its architecture, each of which loads a kernel at its first use.
 void KernelCache::load_on_device(const LaunchRequest& request, const Launch& launch) {
   for (const Kernel& kernel : launch.kernels) cuda_().load_on(kernel.cuda, request.device);
+}
+
+std::shared_ptr<const Library> KernelCache::load(const std::string& key, const std::string& binary,
+                                                 const LaunchRequest& request,
+                                                 const std::vector<codegen::LaunchInfo>& kernels) {
+  auto library = std::make_shared<Library>();
+  if (on_cuda(request)) {
+    std::vector<std::string> entries;
+    for (const codegen::LaunchInfo& info : kernels) entries.push_back(info.entry);
+    library->functions.resize(entries.size());
+    library->cuda = cuda_().load(binary, entries, request.device, library->functions);
+  } else {
+    library->cpu = std::make_shared<const SharedObject>(binary, request.program.name);
+  }
+  Tally::add(tally_.loads);
+  return remember(key, std::move(library));
+}
+
+std::shared_ptr<const Library> KernelCache::remember(const std::string& key, std::shared_ptr<const Library> library) {
+  const std::lock_guard lock(mutex_);
+  libraries_[key] = library;
+  return library;
+}
+
+std::shared_ptr<const Library> KernelCache::library(const std::string& key, const LaunchRequest& request,
+                                                    const std::vector<codegen::LaunchInfo>& kernels) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = libraries_.find(key); known != libraries_.end())
+      if (auto library = known->second.lock()) return library;
+  }
+  const std::optional<std::string> binary = store_.find("library", key);
+  if (!binary) return nullptr;
+  try {
+    return load(key, *binary, request, kernels);
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 std::shared_ptr<const Launch> KernelCache::stored(const std::string& key, const LaunchRequest& request) {
   const std::optional<std::string> bytes = store_.find("kernel", key);
   const std::optional<LaunchRecord> record = bytes ? from_bytes<LaunchRecord>(*bytes) : std::nullopt;
   if (!record || record->kernels.size() != request.layouts.size()) return nullptr;
+  auto loaded = library(record->library, request, record->kernels);
+  if (!loaded) return nullptr;
   try {
-    auto launch = load(request, *record);
+    auto launch = launch_of(record->kernels, std::move(loaded));
     Tally::add(tally_.disk_hits);
     return launch;
   } catch (const Error&) {
@@ -137,61 +166,22 @@ std::shared_ptr<const Launch> KernelCache::stored(const std::string& key, const 
   }
 }
 
-std::shared_ptr<const SharedObject> KernelCache::shared_library(const std::string& key) {
-  const std::lock_guard lock(mutex_);
-  std::weak_ptr<const SharedObject>& known = libraries_[key];
-  if (auto library = known.lock()) return library;
-  const auto bytes = store_.find("library", key);
-  if (!bytes) throw_environment("the library of a kernel's record is gone");
-  auto library = std::make_shared<const SharedObject>(*bytes, "kernels");
-  known = library;
-  return library;
-}
-
 std::shared_ptr<const Launch> KernelCache::make(const std::string& key, const LaunchRequest& request) {
-  Tally::add(tally_.loads);
   if (auto launch = stored(key, request)) return launch;
   const codegen::Source source = generate_source(request);
   Tally::add(tally_.plans);
   const std::string of = Fingerprint::of(compiler_of(request) + source.text).hex();
-  bool is_new = false;
-  const auto launch = flights_.run(of, [&] {
-    if (auto known = of_source(of, key, request)) return known;
-    is_new = true;
-    const LaunchRecord record{source.kernels, compile(request, source), {}};
+  auto loaded = library_flights_.run(of, [&] {
+    if (auto known = library(of, request, source.kernels)) return known;
+    const std::string binary = compile(request, source);
     Tally::add(tally_.compiles);
-    auto made = load(request, record);
-    store_.publish("kernel", key, to_bytes(record));  // after loading: what does not load is not worth keeping
-    store_.publish("source", of, key);
-    const std::lock_guard lock(mutex_);
-    sources_[of] = made;
+    auto made = load(of, binary, request, source.kernels);
+    store_.publish("library", of, binary);  // after loading: what does not load is not worth keeping
     return made;
   });
-  if (is_new) return launch;
-  if (std::optional<LaunchRecord> record = record_of(of)) {
-    record->kernels = source.kernels;
-    store_.publish("kernel", key, to_bytes(*record));
-  }
-  auto alike = std::make_shared<Launch>(*launch);
-  for (size_t k = 0; k < source.kernels.size(); ++k) alike->kernels[k].info = source.kernels[k];
-  return alike;
-}
-
-std::optional<LaunchRecord> KernelCache::record_of(const std::string& source) const {
-  const std::optional<std::string> key = store_.find("source", source);
-  const std::optional<std::string> bytes = key ? store_.find("kernel", *key) : std::nullopt;
-  return bytes ? from_bytes<LaunchRecord>(*bytes) : std::nullopt;
-}
-
-std::shared_ptr<const Launch> KernelCache::of_source(const std::string& source, const std::string& key,
-                                                     const LaunchRequest& request) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = sources_.find(source);
-    if (auto launch = known == sources_.end() ? nullptr : known->second.lock()) return launch;
-  }
-  const std::optional<std::string> other = store_.find("source", source);
-  return other && *other != key ? stored(*other, request) : nullptr;
+  auto launch = launch_of(source.kernels, std::move(loaded));
+  store_.publish("kernel", key, to_bytes(LaunchRecord{source.kernels, of}));
+  return launch;
 }
 
 void KernelBatch::add(const LaunchRequest& request) {
@@ -199,7 +189,6 @@ void KernelBatch::add(const LaunchRequest& request) {
   std::string key = key_of(request);
   if (!keys_.insert(key).second || kernels_.find(key)) return;
   if (auto launch = kernels_.stored(key, request)) {
-    Tally::add(kernels_.tally_.loads);
     kernels_.keep(key, std::move(launch));
     return;
   }
@@ -255,20 +244,17 @@ void KernelBatch::compile(std::span<const Member> members) {
   const std::string binary = HostCompiler::compile(text, "kernels.cpp", members[0].fast_math);
   Tally::add(kernels_.tally_.compiles);
 
-  const auto library = std::make_shared<const SharedObject>(binary, "kernels");
-  const std::string library_key = Fingerprint::of(binary).hex();
-  {
-    const std::lock_guard lock(kernels_.mutex_);
-    kernels_.libraries_[library_key] = library;
-  }
-  kernels_.store_.publish("library", library_key, binary);
-  for (const Member& member : members) {
-    Tally::add(kernels_.tally_.loads);
-    for (const auto& [key, kernels] : member.layouts) {
-      kernels_.keep(key, load_cpu(kernels, library));
-      kernels_.store_.publish("kernel", key, to_bytes(LaunchRecord{kernels, {}, library_key}));
+  const std::string key = Fingerprint::of(binary).hex();
+  auto loaded = std::make_shared<Library>();
+  loaded->cpu = std::make_shared<const SharedObject>(binary, "kernels");
+  Tally::add(kernels_.tally_.loads);
+  const std::shared_ptr<const Library> library = kernels_.remember(key, std::move(loaded));
+  kernels_.store_.publish("library", key, binary);
+  for (const Member& member : members)
+    for (const auto& [layout, infos] : member.layouts) {
+      kernels_.keep(layout, launch_of(infos, library));
+      kernels_.store_.publish("kernel", layout, to_bytes(LaunchRecord{infos, key}));
     }
-  }
 }
 
 }  // namespace ingot::runtime

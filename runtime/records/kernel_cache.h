@@ -25,8 +25,14 @@ class SharedObject;
 /// What the store keeps of a Launch.
 struct LaunchRecord {
   std::vector<codegen::LaunchInfo> kernels;
-  std::string binary;   ///< empty where they were compiled with others,
-  std::string library;  ///< whose record has this key
+  std::string library;  ///< under which key the store has the binary
+};
+
+/// A binary, loaded. Layouts whose kernels read alike share one, and so do kernels that are compiled together.
+struct Library {
+  std::shared_ptr<const SharedObject> cpu;
+  std::shared_ptr<const void> cuda;
+  std::vector<const void*> functions;  ///< CUDA: one for each kernel
 };
 
 /// A compiled kernel, loaded: how to pack its arguments and where to find it.
@@ -39,7 +45,7 @@ struct Kernel {
 /// The kernels of one program for one layout, target and options.
 struct Launch {
   std::vector<Kernel> kernels;  ///< one for each of the outline's
-  std::shared_ptr<const void> library;
+  std::shared_ptr<const Library> library;
 };
 
 /// Which kernels are wanted.
@@ -74,26 +80,24 @@ class KernelCache {
   /// From the store; null where it has none that loads, which is then made anew and takes its place.
   std::shared_ptr<const Launch> stored(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
-  std::shared_ptr<const Launch> load(const LaunchRequest& request, const LaunchRecord& record);
   void load_on_device(const LaunchRequest& request, const Launch& launch);
-  /// What a source was compiled to for another layout than the key's, in memory or in the store; null where it was not.
-  std::shared_ptr<const Launch> of_source(const std::string& source, const std::string& key,
-                                          const LaunchRequest& request);
-  std::optional<LaunchRecord> record_of(const std::string& source) const;
-  /// A library that holds the kernels of several records. Errors: Error(Environment) where neither the process nor the
-  /// store has one that loads.
-  std::shared_ptr<const SharedObject> shared_library(const std::string& key);
+  /// Of this key, in memory or in the store; null where there is none that loads.
+  std::shared_ptr<const Library> library(const std::string& key, const LaunchRequest& request,
+                                         const std::vector<codegen::LaunchInfo>& kernels);
+  /// Errors: Error(Environment) where it does not load.
+  std::shared_ptr<const Library> load(const std::string& key, const std::string& binary, const LaunchRequest& request,
+                                      const std::vector<codegen::LaunchInfo>& kernels);
+  std::shared_ptr<const Library> remember(const std::string& key, std::shared_ptr<const Library> library);
 
   Store& store_;
   Tally& tally_;
   CudaBackend& (*cuda_)();
   SingleFlight<Launch> flights_;
+  SingleFlight<Library> library_flights_;
   std::mutex mutex_;
   /// Each under the key of its record, and for each GPU that it was loaded on under that key and the device.
   std::unordered_map<std::string, std::shared_ptr<const Launch>> launches_;
-  std::unordered_map<std::string, std::weak_ptr<const SharedObject>> libraries_;  ///< those of several records
-  /// By fingerprint: layouts whose kernels read alike share a binary.
-  std::unordered_map<std::string, std::weak_ptr<const Launch>> sources_;
+  std::unordered_map<std::string, std::weak_ptr<const Library>> libraries_;
 };
 
 /// Kernels of the CPU that are compiled together: most of what one costs alone is the compiler's start and the prelude.

@@ -138,11 +138,6 @@ TEST(Disk, RecordsThatDoNotLoadAreMadeAnew) {
   };
   call();
   const auto other_bytes = [](const std::string&) { return std::string("no CBOR"); };
-  const auto no_library = [](const std::string& payload) {
-    runtime::LaunchRecord record = runtime::from_bytes<runtime::LaunchRecord>(payload).value();
-    record.binary = "no library";
-    return runtime::to_bytes(record);
-  };
   const auto no_function = [](const std::string& payload) {
     runtime::LaunchRecord record = runtime::from_bytes<runtime::LaunchRecord>(payload).value();
     record.kernels[0].entry = "another";
@@ -151,9 +146,9 @@ TEST(Disk, RecordsThatDoNotLoadAreMadeAnew) {
   expect_one_recovery("program", "lowerings", other_bytes);
   expect_one_recovery("program", "lowerings",
                       [](const std::string&) { return runtime::to_bytes(runtime::ProgramRecord{}); });
-  expect_one_recovery("kernel", "compiles", other_bytes);
-  expect_one_recovery("kernel", "compiles", no_library);
-  expect_one_recovery("kernel", "compiles", no_function);
+  expect_one_recovery("kernel", "plans", other_bytes);
+  expect_one_recovery("kernel", "plans", no_function);
+  expect_one_recovery("library", "compiles", other_bytes);
 }
 
 // Two processes. The child is this program: where the variable is set it makes one call, reports, and ends.

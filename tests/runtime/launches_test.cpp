@@ -91,7 +91,7 @@ TEST_F(LaunchesOfCuda, ARecordThatDoesNotLoadIsMadeAnew) {
     KernelCache launches(store, tally_, the_gpu);
     get(launches, 0);
   }
-  gpu_.refuse = 1;
+  gpu_.refuse = 2;  // the record of the layout, and that of the source
   {
     KernelCache launches(store, tally_, the_gpu);
     EXPECT_NE(get(launches, 0), nullptr);
