@@ -244,7 +244,7 @@ class Cuda : public Space, public Access {
       if (how != How::Vector && how != How::Shifted) continue;
       const SymbolId vector = vector_of(a);
       const ValueId value = vector_at(a, how == How::Vector ? Value::Kind::Vector : Value::Kind::Shifted);
-      if (!is_guarded()) {
+      if (!schedule_.ragged && how == How::Vector) {
         loads_.push_back({Declare{vector, value}});
         continue;
       }
@@ -257,7 +257,6 @@ class Cuda : public Space, public Access {
   }
 
   bool has_shifted() const { return std::ranges::count(schedule_.accesses, How::Shifted, &AccessSchedule::how) > 0; }
-  bool is_guarded() const { return schedule_.ragged || has_shifted(); }
 
   SymbolId vector_of(uint32_t access) {
     const Type type{memory_.type_in_memory(access), schedule_.lanes};

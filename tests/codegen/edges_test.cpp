@@ -138,6 +138,33 @@ TEST_P(Edges, IndicesAreCheckedForElementsAlone) {
   }
 }
 
+// Rows with room behind them beside a tensor that begins off an aligned address: one is read by vectors within its
+// rows, the other out of two aligned vectors wherever a row ends, and neither by the other's bounds.
+TEST_P(Edges, PaddedRowsBesideAMisalignedTensor) {
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{34, 32}, {5, 8}, {1, 4}, {300, 4}}) {
+    Sketch sketch("rows");
+    const NodeId x = sketch.tensor("x", DType::F32, 2), y = sketch.tensor("y", DType::F32, 2);
+    ir::HostPool& host = sketch.graph.host;
+    sketch.result("out", DType::F32, sketch.graph.add(Op::Sub, DType::F32, {x, y}), {host.size(0, 0), host.size(0, 1)});
+    const int64_t pitch = columns + 4;
+    const Guarded padded(static_cast<size_t>((rows - 1) * pitch + columns) * 4, false);
+    const Guarded shifted(static_cast<size_t>(rows * columns + 1) * 4, false);
+    const auto put = [](std::byte* at, float value) { std::memcpy(at, &value, sizeof(value)); };
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) {
+        put(padded.data() + (r * pitch + c) * 4, static_cast<float>(3 * (r * columns + c)));
+        put(shifted.data() + (r * columns + c + 1) * 4, static_cast<float>(r * columns + c));
+      }
+    const Operand in_rows{{{rows, columns}, {pitch, 1}}, padded.data()};
+    const Operand off{contiguous({rows, columns}), shifted.data() + 4};
+    for (const bool swapped : {false, true}) {
+      const Executed run(sketch.graph, GetParam(), swapped ? std::vector{off, in_rows} : std::vector{in_rows, off});
+      for (int64_t k = 0; k < rows * columns; ++k)
+        ASSERT_EQ(run.result<float>()[k], static_cast<float>(swapped ? -2 * k : 2 * k)) << k << "\n" << run.text();
+    }
+  }
+}
+
 /// out = x of two dims whose elements lie as far apart as the strides say.
 TEST_P(Edges, SixtyFourBitIndices) {
   Sketch sketch("far");
