@@ -89,8 +89,8 @@ class Op(_ingot.Op):
     def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
         """The text of a stage for these arguments, whose values are never read: meta tensors will do.
 
-        stage: ast, ir, schedule, kernel, source or ptx.  device: cpu or cuda; that of the arguments where none is given, and no GPU
-        is needed for cuda.  architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
+        stage: ast, ir, schedule, kernel, source or ptx.  device: cpu or cuda; that of the arguments where none is given,
+        and no GPU is needed for cuda.  architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
         """
         return self._emit(stage, device, architecture, *args, **kwargs)
 
