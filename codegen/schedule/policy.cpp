@@ -18,6 +18,11 @@ bool is_aligned(const AccessFacts& access, uint32_t lanes) {
   return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
 }
 
+/// The same of vectors that begin with each row: of what knows no rows, only the first is known to be aligned.
+bool is_aligned_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
+  return is_aligned(access, lanes) && (!access.linear || facts.inner_multiple >= lanes);
+}
+
 /// Whether it moves along the innermost axis in steps of more than an element, and along another one by one.
 bool is_turned(const AccessFacts& access) {
   return access.kind == Kind::Load && access.inner == StrideClass::Other && access.unit_axis != kNoAxis;
@@ -126,7 +131,7 @@ TileSize tile_size_for(const KernelFacts& facts) {
     const bool is_large = is_element_wise(access) && !access.broadcasts;
     if (!is_large || (!is_staged && access.inner != StrideClass::One)) continue;
     widest = std::max(widest, access.bytes);
-    aligned &= access.alignment >= kVectorBytes;
+    aligned &= is_aligned_in_rows(access, facts, kVectorBytes / access.bytes);
   }
   const uint32_t side = staged * 64 * 65 <= kSharedBytes ? 64 : 32;
   const uint32_t lanes = aligned ? kVectorBytes / widest : 1;
@@ -142,7 +147,8 @@ How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, 
   if (access.still || (shares_row && access.inner == StrideClass::Zero)) return How::Fixed;
   if (preset == Preset::Tile) {
     if (is_turned(access) && access.unit_axis == axis_across(facts)) return How::Staged;
-    return lanes > 1 && access.inner == StrideClass::One && is_aligned(access, lanes) ? How::Vector : How::Single;
+    const bool is_vector = lanes > 1 && access.inner == StrideClass::One && is_aligned_in_rows(access, facts, lanes);
+    return is_vector ? How::Vector : How::Single;
   }
   if (lanes == 1 || preset == Preset::Interleaved || !runs_along(access, facts, preset)) return How::Single;
   if (is_aligned(access, lanes)) return How::Vector;

@@ -98,6 +98,18 @@ TEST(Accesses, AreMadeAsTheirMemoryAllows) {
   EXPECT_EQ(how(stored(4, 4), Preset::Flat), How::Single);
 }
 
+TEST(Tiles, TakeVectorsWhereEveryRowIsAligned) {
+  AccessFacts turned = strided(4);
+  turned.unit_axis = 0;
+  const auto facts = [&](uint32_t inner_multiple) {
+    return KernelFacts{.accesses = {turned, stored(4)}, .rank = 2, .inner_multiple = inner_multiple, .long_axes = 3};
+  };
+  EXPECT_EQ(tile_size_for(facts(4)).lanes, 4u);
+  EXPECT_EQ(tile_size_for(facts(2)).lanes, 1u) << "the second row begins between vectors";
+  EXPECT_EQ(how_for(stored(4), facts(4), Preset::Tile, 4), How::Vector);
+  EXPECT_EQ(how_for(stored(4), facts(2), Preset::Tile, 4), How::Single);
+}
+
 TEST(Chunks, CornersAreOneVector) {
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}}));
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 8, 16, false), (std::vector<Chunk>{{0, 2}, {2, 2}}));
