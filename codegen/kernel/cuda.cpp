@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 
 #include "codegen/kernel/computation.h"
 #include "codegen/kernel/memory.h"

@@ -16,13 +16,13 @@
 
 namespace ingot::codegen {
 
+inline constexpr ir::NodeId kNoNode{UINT32_MAX};  ///< of what no node of the graph asked for
+
 struct ValueId {
   uint32_t index = UINT32_MAX;
   auto operator<=>(const ValueId&) const = default;
   explicit operator bool() const { return index != UINT32_MAX; }
 };
-inline constexpr ir::NodeId kNoNode{UINT32_MAX};  ///< of what no node of the graph asked for
-
 struct SymbolId {
   uint32_t index = UINT32_MAX;
   auto operator<=>(const SymbolId&) const = default;
@@ -144,9 +144,9 @@ struct Loop {
   Body body;
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
 };
-/// This thread has nothing to do where the condition holds.
+/// A thread has nothing to do unless `unless_below` is less than `end`.
 struct Return {
-  ValueId unless_below, end;  ///< returns unless `unless_below` < `end`
+  ValueId unless_below, end;
 };
 
 /// All threads of a block meet.

@@ -83,9 +83,9 @@ bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
 
 // Flat where every access is a vector, or is shifted out of two. Where rows end within a thread's lanes, the accesses
 // that know no rows are vectors all the same and coordinates are counted on: `gelu(x + b) + r` with rows of 1023
-// reaches 1.03 of a copy, `tanh(x - b)` over planes of 513 x 513 0.99, interleaved 0.94. What each lane loads for
-// itself may only be small then, since 4 neighbours of a thread are 4 requests for the same sectors. Else lanes lie a
-// block apart, so that neighbouring threads load neighbours: 1.02 where one scalar a thread gives 0.80.
+// reaches 1.03 of a copy, `tanh(x - b)` over planes of 513 x 513 0.97 (by hand 0.99, interleaved 0.94). What each lane
+// loads for itself may only be small then, since 4 neighbours of a thread are 4 requests for the same sectors. Else
+// lanes lie a block apart, so that neighbouring threads load neighbours: 1.02 where one scalar a thread gives 0.80.
 Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
   if (lanes == 1) return Preset::Single;
   const auto suits = [&](Preset preset) {

@@ -122,6 +122,8 @@ std::shared_ptr<const Library> KernelCache::load(const std::string& key, const s
     for (const codegen::LaunchInfo& info : kernels) entries.push_back(info.entry);
     library->functions.resize(entries.size());
     library->cuda = cuda_().load(binary, entries, request.device, library->functions);
+    // In full, so that what does not load is made anew instead of failing its first launch.
+    for (const void* function : library->functions) cuda_().load_on(function, request.device);
   } else {
     library->cpu = std::make_shared<const SharedObject>(binary, request.program.name);
   }

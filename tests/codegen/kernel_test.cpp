@@ -122,6 +122,28 @@ TEST(Kernel, NamesAreTheAuthorsFirst) {
   EXPECT_NE(body.find("maximum_1_4[k_1] = maximum(k, i4[k_1]);"), std::string::npos) << body;
 }
 
+TEST(Kernel, EveryLineKnowsTheNodeThatItComputes) {
+  Sketch sketch("f");
+  const NodeId x = sketch.tensor("x", DType::F32, 1);
+  const NodeId sine = sketch.graph.add(Op::Sin, DType::F32, {x});
+  sketch.graph.name_node(sine, "sine");
+  const NodeId product = sketch.graph.add(Op::Mul, DType::F32, {sine, sine});
+  sketch.result("out", DType::F32, product, {sketch.graph.host.size(0, 0)});
+  for (const Target& target : {kCuda, kCpu}) {
+    const Source source = generate_for(sketch.graph, vectors(1), target, "the author's\ntext");
+    ASSERT_EQ(static_cast<size_t>(std::ranges::count(source.text, '\n')), source.lines.size());
+    const auto node_of = [&](std::string_view words) {
+      const size_t at = source.text.find(words);
+      EXPECT_NE(at, std::string::npos) << words << " in\n" << source.text;
+      return source.lines.at(static_cast<size_t>(
+          std::count(source.text.begin(), source.text.begin() + static_cast<std::ptrdiff_t>(at), '\n')));
+    };
+    EXPECT_EQ(node_of("const float sine = "), sine);
+    EXPECT_EQ(node_of("= sine * sine;"), product);
+    EXPECT_EQ(node_of("// text"), kNoNode);
+  }
+}
+
 TEST(Kernel, TooManyTensorsAreTheAuthorsError) {
   Sketch sketch("f");
   NodeId sum = sketch.tensor("x", DType::F32, 1);
