@@ -65,8 +65,8 @@ std::string schedule_text(const ir::Graph& graph, const Outline& outline, const 
   const std::vector<Schedule> decided = schedules(graph, outline, layouts, target);
   std::string text;
   for (size_t k = 0; k < decided.size(); ++k)
-    text += (text.empty() ? "" : "\n") + print(decided[k], outline.kernels[k].name) + "  layout: " + layouts[k].text() +
-            "\n";
+    text += (text.empty() ? "" : "\n") + print(decided[k], outline.kernels[k].name) +
+            "  layout: " + read_by(target, layouts[k]).text() + "\n";
   return text;
 }
 

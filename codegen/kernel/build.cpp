@@ -27,7 +27,8 @@ void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
 
 Kernel build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout, const Schedule& schedule,
              const Target& target, const Options& options) {
-  const KernelContext context{graph, outline, layout, schedule, target, options};
+  const KernelLayout read = read_by(target, layout);
+  const KernelContext context{graph, outline, read, schedule, target, options};
   if (!context.cuda()) return build_cpu(context);
   Kernel kernel = schedule.is_tile() ? build_cuda_tile(context) : build_cuda(context);
   check_parameter_bytes(context, kernel);

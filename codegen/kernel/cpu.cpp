@@ -122,8 +122,7 @@ ValueId Cpu::base(uint32_t access) {
     for (uint32_t d = 0; d < inner_axis_; ++d) {
       if (layout.axes[d] == StrideClass::Zero) continue;
       ValueId step = row_coordinate(d);
-      if (layout.axes[d] != StrideClass::One)
-        step = assembly_.index(IndexOp::Mul, step, assembly_.read(memory_.stride(leader, d)));
+      if (layout.axes[d] != StrideClass::One) step = assembly_.index(IndexOp::Mul, step, memory_.stride(leader, d));
       value = assembly_.index(IndexOp::Add, value, step);
     }
   }

@@ -94,7 +94,7 @@ struct Symbol {
   /// 1 on the right, and on the left an index that the kernel computes.
   struct Term {
     ValueId index;
-    SymbolId stride;
+    ValueId stride;
   };
   std::vector<Term> place = {};
   uint32_t neighbours = 0;  ///< how many elements beyond each are touched as well

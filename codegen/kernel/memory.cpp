@@ -145,10 +145,12 @@ SymbolId Memory::size(ParameterKind kind, uint32_t a, uint32_t b, ir::DType dtyp
   return symbol;
 }
 
-SymbolId Memory::stride(uint32_t access, uint32_t axis) {
+ValueId Memory::stride(uint32_t access, uint32_t axis) {
+  if (const uint8_t step = layout(access).inner_step; step != 0 && axis + 1 == context_.rank())
+    return assembly_.whole(step);
   const uint32_t owner = stride_owner(access);
-  return size(ParameterKind::Stride, owner, axis, context_.index_dtype(),
-              numbered(tensor_name(owner) + "_stride", axis, context_.rank()));
+  return assembly_.read(size(ParameterKind::Stride, owner, axis, context_.index_dtype(),
+                             numbered(tensor_name(owner) + "_stride", axis, context_.rank())));
 }
 
 SymbolId Memory::lead_stride(uint32_t access, uint32_t lead) {
@@ -198,8 +200,7 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level) {
     const StrideClass stride_class = layout(access).axes[d];
     if (stride_class == StrideClass::Zero) continue;
     const ValueId at = space_->coordinate(d, level);
-    terms.push_back(
-        stride_class == StrideClass::One ? at : assembly_.index(IndexOp::Mul, at, assembly_.read(stride(access, d))));
+    terms.push_back(stride_class == StrideClass::One ? at : assembly_.index(IndexOp::Mul, at, stride(access, d)));
   }
   return terms;
 }
@@ -261,8 +262,8 @@ void Memory::describe_pointers() {
     for (uint32_t d = 0; d < axes.size(); ++d)
       if (axes[d] != StrideClass::Zero)
         place.push_back(
-            {space_->coordinate(d, space_->level_of_names()), axes[d] == StrideClass::One ? SymbolId{} : stride(a, d)});
-    for (uint32_t l = 0; l < use(a).access.leads.size(); ++l) place.push_back({{}, lead_stride(a, l)});
+            {space_->coordinate(d, space_->level_of_names()), axes[d] == StrideClass::One ? ValueId{} : stride(a, d)});
+    for (uint32_t l = 0; l < use(a).access.leads.size(); ++l) place.push_back({{}, assembly_.read(lead_stride(a, l))});
     Symbol& symbol = assembly_[pointers_[a]];
     symbol.is_contiguous = layout(a).linear && use(a).kind != Kind::Gather;
     symbol.is_bool = use(a).dtype == ir::DType::Bool;

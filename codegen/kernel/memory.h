@@ -44,7 +44,8 @@ class Memory {
   /// The pointer of the access's group.
   SymbolId pointer(uint32_t access) const { return pointers_[layout(access).leader]; }
   SymbolId scalar(uint32_t number) const { return scalars_[number]; }
-  SymbolId stride(uint32_t access, uint32_t axis);
+  /// Along an axis; a number where the layout knows it.
+  ValueId stride(uint32_t access, uint32_t axis);
   SymbolId lead_stride(uint32_t access, uint32_t lead);
   SymbolId lead_extent(uint32_t access, uint32_t lead);
   SymbolId extent(uint32_t axis);

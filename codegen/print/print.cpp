@@ -10,13 +10,13 @@
 namespace ingot::codegen {
 namespace {
 
-std::string pointer_comment(const Kernel& kernel, const Symbol& symbol, const Expressions& expressions) {
+std::string pointer_comment(const Symbol& symbol, const Expressions& expressions) {
   const std::string dtype = symbol.is_bool ? "bool, " : "";
   if (symbol.is_contiguous) return dtype + "contiguous";
   std::vector<std::string> terms;
   for (const Symbol::Term& term : symbol.place) {
     const std::string index = term.index ? expressions.text(term.index).text : "index";
-    terms.push_back(term.stride ? fmt::format("{} * {}", index, kernel[term.stride].name) : index);
+    terms.push_back(term.stride ? fmt::format("{} * {}", index, expressions.text(term.stride).text) : index);
   }
   if (symbol.neighbours > 0) terms.push_back(fmt::format("0..{}", symbol.neighbours));
   return dtype + (terms.empty() ? "one element" : fmt::format("at {}", fmt::join(terms, " + ")));
@@ -24,8 +24,7 @@ std::string pointer_comment(const Kernel& kernel, const Symbol& symbol, const Ex
 
 std::string comment_of(const Kernel& kernel, SymbolId id, const Expressions& expressions) {
   const Symbol& symbol = kernel[id];
-  return symbol.parameter->kind == KernelParameter::Kind::Pointer ? pointer_comment(kernel, symbol, expressions)
-                                                                  : symbol.of;
+  return symbol.parameter->kind == KernelParameter::Kind::Pointer ? pointer_comment(symbol, expressions) : symbol.of;
 }
 
 bool is_tensor(const Symbol& symbol) { return symbol.parameter->kind == KernelParameter::Kind::Pointer; }

@@ -85,8 +85,9 @@ Schedule on_cpu(const KernelOutline& outline, const KernelLayout& layout, const 
 
 }  // namespace
 
-Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& known,
                   const Target& target) {
+  const KernelLayout layout = read_by(target, known);
   const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
   if (!target.cuda()) return on_cpu(outline, layout, facts);
   const uint32_t lanes = lanes_for(facts);
@@ -94,8 +95,9 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
   return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
 }
 
-std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
-                                        const KernelLayout& layout, const Target& target) {
+std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& known,
+                                        const Target& target) {
+  const KernelLayout layout = read_by(target, known);
   const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
   if (!target.cuda()) return {on_cpu(outline, layout, facts)};
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};

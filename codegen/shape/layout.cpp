@@ -16,6 +16,10 @@ StrideClass class_of(int64_t stride) {
   return stride == 0 ? StrideClass::Zero : stride == 1 ? StrideClass::One : StrideClass::Other;
 }
 
+uint8_t small_step(int64_t stride) {
+  return stride >= 2 && stride <= kSmallStep ? static_cast<uint8_t>(stride) : uint8_t{0};
+}
+
 /// The largest power of two, at most 16, that divides the value.
 uint8_t power_of_two_in(uint64_t value) { return static_cast<uint8_t>(1 << std::countr_zero(value | kVectorBytes)); }
 
@@ -110,6 +114,7 @@ std::string KernelLayout::text() const {
     const AccessLayout& access = accesses[a];
     text += " | ";
     for (const StrideClass stride : access.axes) text += "01s"[static_cast<int>(stride)];
+    if (access.inner_step != 0) text.back() = static_cast<char>('0' + access.inner_step);
     text += fmt::format("{}@{}", access.linear ? "=" : "", access.alignment);
     if (access.leader != a) text += fmt::format(" {}+{}", access.leader, access.neighbour);
   }
@@ -137,6 +142,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     const int bytes = ir::size_of(use.dtype);
     const bool in_a_row = std::ranges::count(access.axes, StrideClass::One) > 0 &&
                           (use.kind == AccessUse::Kind::Load || use.kind == AccessUse::Kind::Store);
+    if (use.has_tensor() && layout.rank > 0) access.inner_step = small_step(geometry.accesses[a].strides.back());
     if (in_a_row && access.axes.back() == StrideClass::One) smallest_element = std::min(smallest_element, bytes);
     access.alignment = in_a_row || grouped[a] ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])
                                               : static_cast<uint8_t>(bytes);
@@ -146,6 +152,18 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   if (layout.rank > 1)
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
+  return layout;
+}
+
+KernelLayout read_by(const Target& target, KernelLayout layout) {
+  if (target.cuda()) {
+    for (AccessLayout& access : layout.accesses) access.inner_step = 0;
+    return layout;
+  }
+  layout.index_bits = 64;
+  layout.inner_multiple = kVectorBytes;
+  layout.long_axes = 0;
+  for (AccessLayout& access : layout.accesses) access.alignment = 1;
   return layout;
 }
 

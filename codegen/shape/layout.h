@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/shape/outline.h"
+#include "codegen/target/target.h"
 #include "ir/eager_layout.h"
 
 // From the sizes and strides of real tensors to the numbers of a launch (Geometry) and to what a kernel is compiled for
@@ -36,11 +37,15 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
 
 inline constexpr int64_t kLongAxis = 32;
 
+/// The longest step from element to element that a kernel may know.
+inline constexpr int64_t kSmallStep = 4;
+
 enum class StrideClass : uint8_t { Zero, One, Other };
 
 struct AccessLayout {
   std::vector<StrideClass> axes;
-  bool linear = false;  ///< element i of the domain is i elements from the first: contiguous over all axes
+  uint8_t inner_step = 0;  ///< the stride along the innermost axis, where it is from 2 to kSmallStep; else 0
+  bool linear = false;     ///< element i of the domain is i elements from the first: contiguous over all axes
   /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes: of the base
   /// pointer plus offset and, unless it is linear, of all strides that are not 0, but for a 1 along the innermost axis.
   /// The element's own size where no vector could use more. A vector lies along the innermost axis of stride 1.
@@ -73,5 +78,8 @@ struct KernelLayout {
 /// number for an Index).
 KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometry, std::span<const uintptr_t> addresses,
                       bool results_alias);
+
+/// What a target's kernels ask of a layout: the rest of it as if it were not known, so that it makes no kernels.
+KernelLayout read_by(const Target& target, KernelLayout layout);
 
 }  // namespace ingot::codegen

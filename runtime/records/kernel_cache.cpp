@@ -48,7 +48,8 @@ std::string key_of(const LaunchRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
   if (request.options.check_indices) key += "checked\n";
   key += fmt::format("{} {}\n", request.program.name, request.program.digest);
-  for (const codegen::KernelLayout& layout : request.layouts) key += layout.text() + "\n";
+  for (const codegen::KernelLayout& layout : request.layouts)
+    key += codegen::read_by(request.target, layout).text() + "\n";
   return key;
 }
 

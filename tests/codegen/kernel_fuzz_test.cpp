@@ -440,12 +440,13 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
   const Library library(library_text(cases, target), "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
   ASSERT_TRUE(library.loaded());
   Maker random(seed);
-  int tiles = 0;
+  int tiles = 0, steps = 0;
   for (const Case& one : cases) {
     const Prepared prepared = prepare(one.graph, one.tensors);
     const std::vector<Kernel> kernels = variants(one, prepared, target);
     tiles += static_cast<int>(
         std::ranges::count_if(kernels, [](const Kernel& kernel) { return kernel.launch.grid.size() > 1; }));
+    steps += std::ranges::any_of(prepared.layouts[0].accesses, [](const AccessLayout& a) { return a.inner_step != 0; });
     for (size_t v = 0; v < kernels.size(); ++v) {
       auto* entry = library.find<Entry>((target.cuda() ? "run_" : "") + name_of(kernels[v], v));
       ASSERT_NE(entry, nullptr);
@@ -458,6 +459,8 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
   }
   if (target.cuda()) {
     EXPECT_GT(tiles, 2);
+  } else {
+    EXPECT_GT(steps, 20);
   }
 }
 

@@ -147,6 +147,34 @@ TEST(Layout, Strides) {
   EXPECT_TRUE(layout.accesses[3].linear);
 }
 
+TEST(Layout, SmallStepsOfTheInnermostAxisAreKnown) {
+  const auto step = [](ir::Sizes strides) {
+    return int{Loads({8, 64}, {{64, 1}, strides}).layout().accesses[0].inner_step};
+  };
+  EXPECT_EQ(step({256, 2}), 2);
+  EXPECT_EQ(step({256, 4}), 4);
+  EXPECT_EQ(step({512, 5}), 0);
+  EXPECT_EQ(step({64, 1}), 0);
+  EXPECT_EQ(step({256, -2}), 0);
+  EXPECT_EQ(step({2, 100}), 0) << "of another axis";
+}
+
+/// Two layouts that differ in what only one target reads are two kernels of that one.
+TEST(Layout, ATargetReadsWhatItsKernelsDependOn) {
+  const auto differ = [](const Target& target, ir::Sizes a, ir::Sizes b, int64_t rows = 8) {
+    const auto text = [&](const ir::Sizes& strides, int64_t n) {
+      return read_by(target, Loads({n, 64}, {{64, 1}, strides}).layout()).text();
+    };
+    return text(a, 8) != text(b, rows);
+  };
+  EXPECT_TRUE(differ(kCpu, {256, 2}, {256, 3}));
+  EXPECT_FALSE(differ(kCuda, {256, 2}, {256, 3}));
+  EXPECT_FALSE(differ(kCpu, {80, 1}, {81, 1})) << "alignment";
+  EXPECT_TRUE(differ(kCuda, {80, 1}, {81, 1}));
+  EXPECT_FALSE(differ(kCpu, {80, 1}, {80, 1}, 40)) << "long axes";
+  EXPECT_TRUE(differ(kCuda, {80, 1}, {80, 1}, 40));
+}
+
 TEST(Layout, Alignment) {
   const auto alignment = [](ir::Sizes strides, uintptr_t address) {
     return int{Loads({8, 64}, {{64, 1}, strides}).layout({address}).accesses[0].alignment};

@@ -11,22 +11,20 @@ inline T argument(const void* address) {
 }
 
 extern "C" void corners(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict boxes = argument<const float*>(arguments[0]);  // at i * boxes_stride + 0..3
-    float* __restrict out = argument<float*>(arguments[1]);                // at i * out_stride + 0..3
-    const int64 boxes_stride = argument<int64>(arguments[2]);
-    const int64 out_stride = argument<int64>(arguments[3]);
+    const float* __restrict boxes = argument<const float*>(arguments[0]);  // at i * 4 + 0..3
+    float* __restrict out = argument<float*>(arguments[1]);                // at i * 4 + 0..3
 
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
-        const float cx = boxes[i * boxes_stride];
-        const float w = boxes[i * boxes_stride + 2];
+        const float cx = boxes[i * 4];
+        const float w = boxes[i * 4 + 2];
         const float v1 = 0.5f * w;
-        const float cy = boxes[i * boxes_stride + 1];
-        const float h = boxes[i * boxes_stride + 3];
+        const float cy = boxes[i * 4 + 1];
+        const float h = boxes[i * 4 + 3];
         const float v2 = 0.5f * h;
-        out[i * out_stride] = cx - v1;
-        out[i * out_stride + 1] = cy - v2;
-        out[i * out_stride + 2] = cx + v1;
-        out[i * out_stride + 3] = cy + v2;
+        out[i * 4] = cx - v1;
+        out[i * 4 + 1] = cy - v2;
+        out[i * 4 + 2] = cx + v1;
+        out[i * 4 + 3] = cy + v2;
     }
 }

@@ -11,22 +11,20 @@ inline T argument(const void* address) {
 }
 
 extern "C" void corners(const void* const* arguments, int64 begin, int64 end) {
-    const double* __restrict boxes = argument<const double*>(arguments[0]);  // at i * boxes_stride + 0..3
-    double* __restrict out = argument<double*>(arguments[1]);                // at i * out_stride + 0..3
-    const int64 boxes_stride = argument<int64>(arguments[2]);
-    const int64 out_stride = argument<int64>(arguments[3]);
+    const double* __restrict boxes = argument<const double*>(arguments[0]);  // at i * 4 + 0..3
+    double* __restrict out = argument<double*>(arguments[1]);                // at i * 4 + 0..3
 
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
-        const double cx = boxes[i * boxes_stride];
-        const double w = boxes[i * boxes_stride + 2];
+        const double cx = boxes[i * 4];
+        const double w = boxes[i * 4 + 2];
         const double v1 = 0.5 * w;
-        const double cy = boxes[i * boxes_stride + 1];
-        const double h = boxes[i * boxes_stride + 3];
+        const double cy = boxes[i * 4 + 1];
+        const double h = boxes[i * 4 + 3];
         const double v2 = 0.5 * h;
-        out[i * out_stride] = cx - v1;
-        out[i * out_stride + 1] = cy - v2;
-        out[i * out_stride + 2] = cx + v1;
-        out[i * out_stride + 3] = cy + v2;
+        out[i * 4] = cx - v1;
+        out[i * 4 + 1] = cy - v2;
+        out[i * 4 + 2] = cx + v1;
+        out[i * 4 + 3] = cy + v2;
     }
 }

@@ -76,26 +76,24 @@ inline T minimum(T a, T b) {
 }
 
 extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
-    const float16* __restrict pred = argument<const float16*>(arguments[0]);    // at i * pred_stride + 0..3
-    const float16* __restrict target = argument<const float16*>(arguments[1]);  // at i * target_stride + 0..3
+    const float16* __restrict pred = argument<const float16*>(arguments[0]);    // at i * 4 + 0..3
+    const float16* __restrict target = argument<const float16*>(arguments[1]);  // at i * 4 + 0..3
     float16* __restrict out = argument<float16*>(arguments[2]);                 // contiguous
-    const int64 pred_stride = argument<int64>(arguments[3]);
-    const int64 target_stride = argument<int64>(arguments[4]);
 
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
-        const float v1 = float(pred[i * pred_stride + 2]);
-        const float v2 = float(target[i * target_stride + 2]);
+        const float v1 = float(pred[i * 4 + 2]);
+        const float v2 = float(target[i * 4 + 2]);
         const float rb = minimum(v1, v2);
-        const float v3 = float(pred[i * pred_stride]);
-        const float v4 = float(target[i * target_stride]);
+        const float v3 = float(pred[i * 4]);
+        const float v4 = float(target[i * 4]);
         const float lt = maximum(v3, v4);
         const float w = maximum(0.0f, rb - lt);
-        const float v5 = float(pred[i * pred_stride + 3]);
-        const float v6 = float(target[i * target_stride + 3]);
+        const float v5 = float(pred[i * 4 + 3]);
+        const float v6 = float(target[i * 4 + 3]);
         const float rb_1 = minimum(v5, v6);
-        const float v7 = float(pred[i * pred_stride + 1]);
-        const float v8 = float(target[i * target_stride + 1]);
+        const float v7 = float(pred[i * 4 + 1]);
+        const float v8 = float(target[i * 4 + 1]);
         const float lt_1 = maximum(v7, v8);
         const float h = maximum(0.0f, rb_1 - lt_1);
         const float overlap = w * h;

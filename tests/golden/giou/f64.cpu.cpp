@@ -31,26 +31,24 @@ inline T minimum(T a, T b) {
 }
 
 extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
-    const double* __restrict pred = argument<const double*>(arguments[0]);    // at i * pred_stride + 0..3
-    const double* __restrict target = argument<const double*>(arguments[1]);  // at i * target_stride + 0..3
+    const double* __restrict pred = argument<const double*>(arguments[0]);    // at i * 4 + 0..3
+    const double* __restrict target = argument<const double*>(arguments[1]);  // at i * 4 + 0..3
     double* __restrict out = argument<double*>(arguments[2]);                 // contiguous
-    const int64 pred_stride = argument<int64>(arguments[3]);
-    const int64 target_stride = argument<int64>(arguments[4]);
 
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
-        const double pred_i = pred[i * pred_stride + 2];
-        const double target_i = target[i * target_stride + 2];
+        const double pred_i = pred[i * 4 + 2];
+        const double target_i = target[i * 4 + 2];
         const double rb = minimum(pred_i, target_i);
-        const double pred_i_1 = pred[i * pred_stride];
-        const double target_i_1 = target[i * target_stride];
+        const double pred_i_1 = pred[i * 4];
+        const double target_i_1 = target[i * 4];
         const double lt = maximum(pred_i_1, target_i_1);
         const double w = maximum(0.0, rb - lt);
-        const double pred_i_2 = pred[i * pred_stride + 3];
-        const double target_i_2 = target[i * target_stride + 3];
+        const double pred_i_2 = pred[i * 4 + 3];
+        const double target_i_2 = target[i * 4 + 3];
         const double rb_1 = minimum(pred_i_2, target_i_2);
-        const double pred_i_3 = pred[i * pred_stride + 1];
-        const double target_i_3 = target[i * target_stride + 1];
+        const double pred_i_3 = pred[i * 4 + 1];
+        const double target_i_3 = target[i * 4 + 1];
         const double lt_1 = maximum(pred_i_3, target_i_3);
         const double h = maximum(0.0, rb_1 - lt_1);
         const double overlap = w * h;

@@ -35,24 +35,23 @@ extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict pred_0 = argument<const float*>(arguments[1]);  // contiguous
     const float* __restrict pred_3 = argument<const float*>(arguments[2]);  // contiguous
     const float* __restrict pred_1 = argument<const float*>(arguments[3]);  // contiguous
-    const float* __restrict target = argument<const float*>(arguments[4]);  // at i * target_stride + 0..3
+    const float* __restrict target = argument<const float*>(arguments[4]);  // at i * 4 + 0..3
     float* __restrict out = argument<float*>(arguments[5]);                 // contiguous
-    const int64 target_stride = argument<int64>(arguments[6]);
 
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
         const float pred_2_i = pred_2[i];
-        const float target_i = target[i * target_stride + 2];
+        const float target_i = target[i * 4 + 2];
         const float rb = minimum(pred_2_i, target_i);
         const float pred_0_i = pred_0[i];
-        const float target_i_1 = target[i * target_stride];
+        const float target_i_1 = target[i * 4];
         const float lt = maximum(pred_0_i, target_i_1);
         const float w = maximum(0.0f, rb - lt);
         const float pred_3_i = pred_3[i];
-        const float target_i_2 = target[i * target_stride + 3];
+        const float target_i_2 = target[i * 4 + 3];
         const float rb_1 = minimum(pred_3_i, target_i_2);
         const float pred_1_i = pred_1[i];
-        const float target_i_3 = target[i * target_stride + 1];
+        const float target_i_3 = target[i * 4 + 1];
         const float lt_1 = maximum(pred_1_i, target_i_3);
         const float h = maximum(0.0f, rb_1 - lt_1);
         const float overlap = w * h;
