@@ -16,8 +16,9 @@ namespace ingot::codegen {
 /// Generated source: one translation unit with one function a kernel.
 ///
 /// CUDA: `extern "C" __global__ void entry(arguments…)`, no includes, NVRTC-ready.
-/// CPU: `extern "C" void entry(const void* const* arguments, int64_t begin, int64_t end)` over the linear range
-/// [begin, end) of the domain; arguments[k] points at the k-th argument's value, as in cuLaunchKernel.
+/// CPU: `extern "C" void entry(const void* const* arguments, int64_t begin, int64_t end)` over a range of
+/// the units that LaunchInfo::grid counts, elements or tiles of the domain; arguments[k] points at the k-th argument's
+/// value, as in cuLaunchKernel.
 struct Source {
   std::string text;
   std::vector<LaunchInfo> kernels;  ///< one for each kernel of the outline, in its order

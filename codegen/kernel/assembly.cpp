@@ -119,6 +119,9 @@ class Pruner {
   }
 
   void mark_one(const Barrier&) {}
+  void mark_one(const Call& call) {
+    if (stays(call)) std::ranges::for_each(call.operands, [&](ValueId operand) { need(operand); });
+  }
 
   bool has_effect(const Body& block) const {
     return std::ranges::any_of(block, [&](const Statement& statement) {
@@ -135,6 +138,7 @@ class Pruner {
   bool stays(const Return&) const { return true; }
 
   bool stays(const Barrier&) const { return true; }
+  bool stays(const Call& call) const { return read_[call.filled.index]; }
 
   void sweep(Body& block) {
     std::erase_if(block, [&](const Statement& statement) {

@@ -29,7 +29,7 @@ Kernel build(const ir::Graph& graph, const KernelOutline& outline, const KernelL
              const Target& target, const Options& options) {
   const KernelLayout read = read_by(target, layout);
   const KernelContext context{graph, outline, read, schedule, target, options};
-  if (!context.cuda()) return build_cpu(context);
+  if (!context.cuda()) return schedule.is_tile() ? build_cpu_tile(context) : build_cpu(context);
   Kernel kernel = schedule.is_tile() ? build_cuda_tile(context) : build_cuda(context);
   check_parameter_bytes(context, kernel);
   return kernel;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -137,6 +138,7 @@ struct Loop {
   enum class Kind : uint8_t {
     Unrolled,
     Simd,  ///< for vector instructions
+    Serial,
     Rows,  ///< its body advances the variable
   } kind;
   SymbolId variable;
@@ -152,8 +154,17 @@ struct Return {
 /// All threads of a block meet.
 struct Barrier {};
 
+/// A function of the prelude that moves many elements.
+struct Call {
+  enum class Function : uint8_t {
+    Transpose,  ///< from, its stride, to, its pitch, rows and columns of what is written
+  } function;
+  std::vector<ValueId> operands;
+  SymbolId filled = {};  ///< the array that it writes
+};
+
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier> node;
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call> node;
 };
 
 struct Kernel {
@@ -162,7 +173,7 @@ struct Kernel {
   std::vector<Value> values;
   std::vector<Symbol> symbols;
   std::vector<SymbolId> parameters;  ///< one for each of launch.parameters
-  SymbolId begin, end, arguments;    ///< CPU: the range of elements to compute, and where the arguments are
+  SymbolId begin, end, arguments;    ///< CPU: the range of units to compute, and where the arguments are
   bool restrict_pointers = true;
   Body before;   ///< once a kernel (CPU)
   Body indices;  ///< where a thread is
@@ -172,6 +183,9 @@ struct Kernel {
   const Value& operator[](ValueId id) const { return values[id.index]; }
   const Symbol& operator[](SymbolId id) const { return symbols[id.index]; }
 };
+
+/// As the prelude calls it.
+std::string_view name_of(Call::Function function);
 
 /// For a person: every value a line, its type, how often it is computed, and the statements.
 std::string print(const Kernel& kernel);

@@ -30,8 +30,8 @@ struct KernelParameter {
   bool operator==(const KernelParameter&) const = default;
 };
 
-/// A factor of the number of blocks: as many as cover the product of `axes` extents from `first` on, `step` elements
-/// each.
+/// A factor of the number of units, which are a kernel's blocks, or on the CPU what [begin, end) counts: as many as
+/// cover the product of `axes` extents from `first` on, `step` elements each.
 struct GridFactor {
   uint32_t first = 0, axes = 0, step = 1;
   bool operator==(const GridFactor&) const = default;
@@ -40,10 +40,13 @@ struct GridFactor {
 struct LaunchInfo {
   std::string entry;  ///< extern "C" name
   std::vector<KernelParameter> parameters;
-  uint32_t block_threads = 1;    ///< CUDA
-  std::vector<GridFactor> grid;  ///< CUDA
-  uint32_t weight = 1;           ///< CPU: the cost of an element in rough nanoseconds·8, for the grain of parallel_for
+  uint32_t block_threads = 1;  ///< CUDA
+  std::vector<GridFactor> grid;
+  uint32_t weight = 1;  ///< CPU: the cost of an element in rough nanoseconds·8, for the grain of parallel_for
   bool operator==(const LaunchInfo&) const = default;
+
+  /// How many units there are over these extents.
+  int64_t units(const std::vector<int64_t>& extents) const;
 };
 
 }  // namespace ingot::codegen

@@ -36,8 +36,8 @@ class Printer {
                                         ? fmt::format(": blocks of {} threads", kernel_.launch.block_threads)
                                         : fmt::format(": weight {}", kernel_.launch.weight));
     for (const GridFactor& factor : kernel_.launch.grid)
-      text_ += fmt::format(", a block for {} elements of axes {} to {}", factor.step, factor.first,
-                           factor.first + factor.axes - 1);
+      text_ += fmt::format(", a {} for {} elements of axes {} to {}", kernel_.target.cuda() ? "block" : "unit",
+                           factor.step, factor.first, factor.first + factor.axes - 1);
     text_ += "\n";
     for (const SymbolId id : kernel_.parameters)
       text_ += fmt::format("  parameter {}: {}\n", kernel_[id].name, name_of(kernel_[id].type));
@@ -131,11 +131,16 @@ class Printer {
   }
   std::string head(const If& branch) { return "if " + of(branch.condition); }
   std::string head(const Loop& loop) {
-    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "rows"};
+    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "serial", "rows"};
     return fmt::format("{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)], kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));
   }
   std::string head(const Barrier&) { return "barrier"; }
+  std::string head(const Call& call) {
+    std::vector<std::string> operands;
+    for (const ValueId operand : call.operands) operands.push_back(of(operand));
+    return fmt::format("{}({})", name_of(call.function), fmt::join(operands, ", "));
+  }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));
   }
@@ -145,6 +150,11 @@ class Printer {
 };
 
 }  // namespace
+
+std::string_view name_of(Call::Function function) {
+  static constexpr std::string_view kNames[] = {"transpose"};
+  return kNames[static_cast<size_t>(function)];
+}
 
 std::string print(const Kernel& kernel) { return Printer(kernel).print(); }
 

@@ -7,5 +7,6 @@ namespace ingot::codegen {
 Kernel build_cuda(const KernelContext& context);
 Kernel build_cuda_tile(const KernelContext& context);
 Kernel build_cpu(const KernelContext& context);
+Kernel build_cpu_tile(const KernelContext& context);
 
 }  // namespace ingot::codegen

@@ -1,6 +1,7 @@
 #include "codegen/print/statements.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -177,6 +178,12 @@ void Statements::print_one(const Loop& loop) {
 }
 
 void Statements::print_one(const Barrier&) { statement("__syncthreads();"); }
+
+void Statements::print_one(const Call& call) {
+  std::vector<std::string> operands;
+  for (const ValueId operand : call.operands) operands.push_back(expressions_.text(operand).text);
+  statement(fmt::format("{}({});", name_of(call.function), fmt::join(operands, ", ")));
+}
 
 void Statements::print_one(const Return& leave) {
   statement(fmt::format("if ({} >= {}) return;", expressions_.text(leave.unless_below).text,

@@ -32,6 +32,7 @@ class Statements {
   void print_one(const Loop& loop);
   void print_one(const Return& leave);
   void print_one(const Barrier& barrier);
+  void print_one(const Call& call);
 
   void statement(const std::string& text, ir::NodeId node = kNoNode);
   void block(const Body& inner);

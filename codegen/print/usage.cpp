@@ -58,6 +58,9 @@ class Counter {
   void visit_one(const If& branch) { use(branch.condition); }
   void visit_one(const Loop& loop) { use(loop.begin), use(loop.end); }
   void visit_one(const Barrier&) {}
+  void visit_one(const Call& call) {
+    for (const ValueId id : call.operands) use(id);
+  }
   void visit_one(const Return& leave) { use(leave.unless_below), use(leave.end); }
 
   /// Of an element of memory, or of a vector that goes there.

@@ -16,6 +16,7 @@ inline constexpr uint32_t kNoAxis = UINT32_MAX;
 struct AccessFacts {
   uint32_t bytes = 4;  ///< of an element
   StrideClass inner = StrideClass::One;
+  uint8_t inner_step = 0;   ///< as the layout has it
   uint32_t unit_axis = 0;   ///< the innermost axis of stride 1; kNoAxis where there is none
   bool linear = true;       ///< element i of the domain is i elements from the first
   bool broadcasts = false;  ///< it stands still along an axis, and so is smaller than the domain
@@ -32,6 +33,7 @@ struct KernelFacts {
   uint32_t inner_multiple = 16;
   uint32_t cost = 0;       ///< of an element, as cost.h counts
   uint64_t long_axes = 0;  ///< as the layout has them
+  bool results_alias = false;
 };
 
 KernelFacts facts_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost);
@@ -55,6 +57,8 @@ uint32_t lanes_for(const KernelFacts& facts);
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes);
 Preset preset_for(const KernelFacts& facts, uint32_t lanes);
 
+/// Whether a load moves along this axis element by element, and along the innermost one does not.
+bool is_turned(const AccessFacts& access, uint32_t axis);
 /// The axis that spans a tile beside the innermost one; kNoAxis where a tile is of no use.
 uint32_t axis_across(const KernelFacts& facts);
 /// Rows and columns of a tile, and the lanes of its threads.
@@ -69,6 +73,12 @@ AccessSchedule::How how_for(const AccessFacts& access, const KernelFacts& facts,
 /// How a group is cut into vectors; a width of 1 is an access by itself. `used`: the distances from the leader,
 /// ascending and without repeats. A store may write only what is used; a load may read what lies between.
 std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element_bytes, uint32_t alignment, bool store);
+
+/// On the CPU: the axis whose elements a tile's rows are; kNoAxis where a tile is of no use.
+uint32_t cpu_axis_across(const KernelFacts& facts);
+/// Rows of a tile of as many columns as kCpuTileColumns.
+inline constexpr uint32_t kCpuTileColumns = 64;
+uint32_t cpu_tile_rows(const KernelFacts& facts);
 
 /// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);

@@ -72,7 +72,8 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   return schedule;
 }
 
-Schedule on_cpu(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+/// In the order of memory: a loop over rows, and one over the elements of each.
+Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
   schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
@@ -83,13 +84,33 @@ Schedule on_cpu(const KernelOutline& outline, const KernelLayout& layout, const 
   return schedule;
 }
 
+Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+  Schedule schedule = in_rows(outline, layout, facts);
+  schedule.across = cpu_axis_across(facts);
+  schedule.walks.clear();
+  for (uint32_t d = 0; d + 1 < layout.rank; ++d)
+    if (d != schedule.across) schedule.walks.push_back({d, 1, {{Scope::Grid}}});
+  schedule.walks.push_back({schedule.across, 1, {{Scope::Grid}, {Scope::Serial, cpu_tile_rows(facts)}}});
+  schedule.walks.push_back({layout.rank - 1, 1, {{Scope::Grid}, {Scope::Vector, kCpuTileColumns}}});
+  for (uint32_t a = 0; a < facts.accesses.size(); ++a)
+    if (is_turned(facts.accesses[a], schedule.across)) schedule.accesses[a].how = How::Staged;
+  return schedule;
+}
+
+std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelLayout& layout,
+                                     const KernelFacts& facts) {
+  std::vector<Schedule> all = {in_rows(outline, layout, facts)};
+  if (cpu_axis_across(facts) != kNoAxis) all.push_back(in_tiles(outline, layout, facts));
+  return all;
+}
+
 }  // namespace
 
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& known,
                   const Target& target) {
   const KernelLayout layout = read_by(target, known);
   const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
-  if (!target.cuda()) return on_cpu(outline, layout, facts);
+  if (!target.cuda()) return allowed_on_cpu(outline, layout, facts).back();
   const uint32_t lanes = lanes_for(facts);
   const Preset preset = preset_for(facts, lanes);
   return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
@@ -99,7 +120,7 @@ std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutl
                                         const Target& target) {
   const KernelLayout layout = read_by(target, known);
   const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
-  if (!target.cuda()) return {on_cpu(outline, layout, facts)};
+  if (!target.cuda()) return allowed_on_cpu(outline, layout, facts);
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
   if (lanes_for(facts) == 1) return all;
   for (const Preset preset : {Preset::Flat, Preset::Carried, Preset::Interleaved})

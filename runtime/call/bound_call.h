@@ -36,10 +36,9 @@ struct BoundKernel {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   const Kernel* kernel = nullptr;
-  uint32_t outline = 0;  ///< which of the program's kernels it is
-  int64_t numel = 0;
-  uint32_t grid = 1;              ///< CUDA
-  int64_t grain = 1;              ///< CPU: the fewest elements worth a thread
+  uint32_t outline = 0;           ///< which of the program's kernels it is
+  int64_t units = 1;              ///< as codegen::LaunchInfo::grid counts
+  int64_t grain = 1;              ///< CPU: the fewest units worth a thread
   std::vector<std::byte> bytes;   ///< the arguments' values, those that change left blank
   std::vector<uint32_t> offsets;  ///< where each argument's value is
   std::vector<Pointer> pointers;

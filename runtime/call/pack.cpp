@@ -56,26 +56,21 @@ class Packer {
     const codegen::LaunchInfo& info = kernel.info;
     bound_ = {.kernel = &kernel,
               .outline = index,
-              .numel = geometry.numel,
+              .units = info.units(geometry.extents),
               .bytes = {},
               .offsets = {},
               .pointers = {},
               .numbers = {}};
-    bound_.grid = blocks_of(info, geometry);
-    bound_.grain = std::max<int64_t>(1, kWeightOfThread / std::max<uint32_t>(1, info.weight));
+    bound_.grain = grain_of(info.weight, geometry.numel, bound_.units);
     for (const KernelParameter& parameter : info.parameters) pack(parameter, outline, geometry);
     return std::move(bound_);
   }
 
  private:
-  static uint32_t blocks_of(const codegen::LaunchInfo& info, const codegen::KernelGeometry& geometry) {
-    int64_t blocks = 1;
-    for (const codegen::GridFactor& factor : info.grid) {
-      int64_t elements = 1;
-      for (uint32_t d = 0; d < factor.axes; ++d) elements *= geometry.extents[factor.first + d];
-      blocks *= (elements + factor.step - 1) / factor.step;
-    }
-    return static_cast<uint32_t>(blocks);
+  /// In units, of which each has as many elements as the others, but for those at the edges.
+  static int64_t grain_of(uint32_t weight, int64_t numel, int64_t units) {
+    const int64_t elements = kWeightOfThread / std::max<uint32_t>(1, weight);
+    return std::max<int64_t>(1, elements / std::max<int64_t>(1, numel / units));
   }
 
   /// Room for a value of that many bytes, aligned to them.

@@ -117,7 +117,7 @@ void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& fact
              const Slots& slots) {
   int32_t status = 0;
   Packed packed(kernel, facts, results, slots, &status);
-  run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.numel, kernel.grain);
+  run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.grain);
   if (status != 0) throw_status(call, kernel, status);
 }
 
@@ -128,7 +128,8 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& fac
   at::Tensor status;
   if (kernel.status != BoundKernel::kNone) status = backend.status(device);
   Packed packed(kernel, facts, results, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
-  backend.launch({kernel.kernel->cuda, kernel.grid, kernel.kernel->info.block_threads, packed.arguments(), device});
+  backend.launch({kernel.kernel->cuda, static_cast<uint32_t>(kernel.units), kernel.kernel->info.block_threads,
+                  packed.arguments(), device});
   if (!debug) return;
   if (const int32_t found = backend.synchronize(device, status); found != 0) throw_status(call, kernel, found);
 }

@@ -9,8 +9,8 @@
 
 namespace ingot::runtime {
 
-void run_parallel(CpuKernel* kernel, const void* const* arguments, int64_t numel, int64_t grain) {
-  at::parallel_for(0, numel, grain, [=](int64_t begin, int64_t end) { kernel(arguments, begin, end); });
+void run_parallel(CpuKernel* kernel, const void* const* arguments, int64_t units, int64_t grain) {
+  at::parallel_for(0, units, grain, [=](int64_t begin, int64_t end) { kernel(arguments, begin, end); });
 }
 
 }  // namespace ingot::runtime

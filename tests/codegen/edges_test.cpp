@@ -56,7 +56,7 @@ class Executed {
                      : use.has_tensor()                 ? operands[use.tensor].data
                                                         : nullptr);
     const Arguments arguments(kernel.launch, prepared.outline.kernels[0], geometry, data, prepared.host, &status_);
-    entry(arguments.addresses(), 0, cuda ? blocks_of(kernel.launch, geometry) : geometry.numel);
+    entry(arguments.addresses(), 0, kernel.launch.units(geometry.extents));
   }
 
   template <typename T>

@@ -164,17 +164,6 @@ inline std::string argument_type(const Symbol& symbol) {
   return (read ? "const " : "") + type_text(symbol.type) + (symbol.type.is_pointer ? "*" : "");
 }
 
-/// How many blocks a launch takes, as the runtime counts them.
-inline int64_t blocks_of(const LaunchInfo& launch, const KernelGeometry& geometry) {
-  int64_t blocks = 1;
-  for (const GridFactor& factor : launch.grid) {
-    int64_t elements = 1;
-    for (uint32_t d = 0; d < factor.axes; ++d) elements *= geometry.extents[factor.first + d];
-    blocks *= (elements + factor.step - 1) / factor.step;
-  }
-  return blocks;
-}
-
 /// Adds `void run_NAME(const void* const* arguments, long long begin, long long end)` for a CUDA kernel, where end is
 /// the number of blocks.
 inline std::string cuda_runner(const Kernel& kernel) {

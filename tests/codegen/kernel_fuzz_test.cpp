@@ -405,12 +405,13 @@ int run(const Case& one, const Prepared& prepared, const Kernel& kernel, Entry* 
   }
   int status = 0;
   const Arguments arguments(kernel.launch, prepared.outline.kernels[0], geometry, data, prepared.host, &status);
+  const int64_t units = kernel.launch.units(geometry.extents);
   if (kernel.target.cuda()) {
-    if (geometry.numel > 0) entry(arguments.addresses(), 0, blocks_of(kernel.launch, geometry));
+    if (geometry.numel > 0) entry(arguments.addresses(), 0, units);
     return status;
   }
-  for (int64_t begin = 0; begin < geometry.numel;) {
-    const int64_t end = std::min<int64_t>(geometry.numel, begin + 1 + random.pick(static_cast<int>(geometry.numel)));
+  for (int64_t begin = 0; begin < units;) {
+    const int64_t end = std::min<int64_t>(units, begin + 1 + random.pick(static_cast<int>(units)));
     entry(arguments.addresses(), begin, end);
     begin = end;
   }
@@ -457,9 +458,8 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
       if (testing::Test::HasFatalFailure()) return;
     }
   }
-  if (target.cuda()) {
-    EXPECT_GT(tiles, 2);
-  } else {
+  EXPECT_GT(tiles, 2);
+  if (!target.cuda()) {
     EXPECT_GT(steps, 20);
   }
 }

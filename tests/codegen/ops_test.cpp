@@ -94,7 +94,7 @@ std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const T
   const bool cuda = target.kind == Target::Kind::Cuda;
   auto* entry = library.find<Entry>((cuda ? "run_" : "") + launch.entry);
   EXPECT_NE(entry, nullptr) << launch.entry;
-  if (entry != nullptr) entry(arguments.addresses(), 0, cuda ? blocks_of(launch, prepared.geometries[0]) : count);
+  if (entry != nullptr) entry(arguments.addresses(), 0, launch.units(prepared.geometries[0].extents));
   auto values = std::make_unique<R[]>(static_cast<size_t>(count));
   std::memcpy(values.get(), out, static_cast<size_t>(count) * sizeof(R));
   return values;

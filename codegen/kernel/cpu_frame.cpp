@@ -1,0 +1,105 @@
+#include "codegen/kernel/cpu_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ingot::codegen {
+
+CpuFrame::CpuFrame(const KernelContext& context)
+    : context_(context),
+      assembly_(context),
+      memory_(context, assembly_),
+      inner_axis_(std::max(context.rank(), 1u) - 1) {
+  memory_.set_space(*this);
+  assembly_.place({Level::Kernel, Level::Row, Level::Thread}, row_);
+  assembly_.place({Level::Fetch, Level::Element}, element_);
+}
+
+Kernel CpuFrame::build() {
+  Kernel& kernel = assembly_.kernel;
+  kernel.begin = assembly_.variable("begin", {ir::DType::I64}, Level::Kernel);
+  kernel.end = assembly_.variable("end", {ir::DType::I64}, Level::Kernel);
+  kernel.arguments = assembly_.variable("arguments", {}, Level::Kernel);
+  start();
+  const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
+  const auto first_store = static_cast<uint32_t>(context_.outline.accesses.size() - results.size());
+  for (uint32_t r = 0; r < results.size(); ++r)
+    element_.push_back({Assign{memory_.target(first_store + r, Level::Element), results[r]}});
+  append(kernel.body, loops());
+  if (bad_) report_bad();
+  memory_.describe_pointers();
+  return assembly_.finish(context_);
+}
+
+ValueId CpuFrame::base(uint32_t access) {
+  const SymbolId pointer = memory_.pointer(access);
+  const uint32_t leader = context_.layout.accesses[access].leader;
+  const AccessLayout& layout = context_.layout.accesses[leader];
+  ValueId& known = row_pointers_[leader];
+  if (known) return known;
+  ValueId value = assembly_.read(pointer);
+  if (has_rows() && layout.linear) {
+    value = assembly_.index(IndexOp::Add, value, row_index());
+  } else {
+    for (uint32_t d = 0; d < inner_axis_; ++d) {
+      if (layout.axes[d] == StrideClass::Zero) continue;
+      ValueId step = row_coordinate(d);
+      if (layout.axes[d] != StrideClass::One) step = assembly_.index(IndexOp::Mul, step, memory_.stride(leader, d));
+      value = assembly_.index(IndexOp::Add, value, step);
+    }
+  }
+  if (assembly_[value].kind == Value::Kind::Index) value = let(pointers_, value, assembly_[pointer].name + "_row");
+  return known = value;
+}
+
+ValueId CpuFrame::gather(uint32_t access, const std::vector<ValueId>& indices) {
+  std::vector<ValueId> leads;
+  for (uint32_t l = 0; l < indices.size(); ++l) {
+    leads.push_back(memory_.wrap(access, l, indices[l], bad()));
+    checks_elements_ |= assembly_[leads.back()].level == Level::Element;
+  }
+  return memory_.load(access, Level::Element, leads);
+}
+
+ValueId CpuFrame::bad() {
+  if (!bad_) bad_ = assembly_.variable("bad", {ir::DType::I32}, Level::Kernel);
+  return assembly_.read(bad_);
+}
+
+ValueId CpuFrame::divisor(ValueId value, uint32_t division) {
+  const auto code = static_cast<int64_t>(context_.outline.accesses.size()) + division + 1;
+  const ValueId is_zero = assembly_.index(IndexOp::Equal, value, assembly_.whole(0));
+  const ValueId next = assembly_.add({.kind = Value::Kind::Primitive,
+                                      .type = {ir::DType::I32},
+                                      .op = ir::Op::Where,
+                                      .work = ir::DType::I32,
+                                      .operands = {is_zero, assembly_.whole(code), bad()},
+                                      .naming = Value::Naming::Inline});
+  const bool is_inner = assembly_[value].level == Level::Element;
+  checks_elements_ |= is_inner;
+  (is_inner ? element_ : row_).push_back({Assign{bad(), next}});
+  return value;
+}
+
+Body CpuFrame::row(ValueId begin, ValueId end) {
+  Loop elements{Loop::Kind::Simd, element_index_, begin, end, std::move(element_)};
+  if (checks_elements_) elements.maximum = bad_;
+  Body body = std::move(pointers_);
+  append(body, std::move(row_));
+  body.push_back({std::move(elements)});
+  return body;
+}
+
+void CpuFrame::report_bad() {
+  Kernel& kernel = assembly_.kernel;
+  kernel.before.push_back({Declare{bad_, assembly_.whole(0)}});
+  const ValueId status = assembly_.add({.kind = Value::Kind::Target,
+                                        .type = {ir::DType::I32},
+                                        .operands = {assembly_.read(memory_.status())},
+                                        .naming = Value::Naming::Inline});
+  kernel.after.push_back(
+      {If{assembly_.index(IndexOp::NotEqual, bad(), assembly_.whole(0)), {{Assign{status, bad()}}}}});
+}
+
+}  // namespace ingot::codegen

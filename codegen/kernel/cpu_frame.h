@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "codegen/kernel/computation.h"
+#include "codegen/kernel/memory.h"
+
+namespace ingot::codegen {
+
+/// What CPU kernels have in common whatever their loops: a loop for vector instructions over elements of one row, what
+/// stands once a row, and what is checked.
+class CpuFrame : public Space, public Access {
+ public:
+  explicit CpuFrame(const KernelContext& context);
+
+  Kernel build();
+
+  // Space
+
+  ValueId linear(Level) override { return assembly_.read(element_index_); }
+  ValueId coordinate(uint32_t axis, Level) override {
+    return axis == inner_axis_ ? assembly_.read(element_index_) : row_coordinate(axis);
+  }
+  ValueId base(uint32_t access) override;
+  uint32_t first_axis() const override { return inner_axis_; }
+  uint32_t first_inner_axis() const override { return inner_axis_; }
+  Level level_of_names() const override { return Level::Element; }
+  std::string suffix() override { return "_" + assembly_[element_index_].name; }
+
+  // Access
+
+  ValueId load(uint32_t access) override { return memory_.load(access, Level::Element); }
+  ValueId gather(uint32_t access, const std::vector<ValueId>& indices) override;
+  std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
+  ValueId divisor(ValueId value, uint32_t division) override;
+
+ protected:
+  bool has_rows() const { return context_.rank() > 1; }
+  /// Settles where a row is.
+  virtual void start() {}
+  virtual ValueId row_coordinate(uint32_t axis) = 0;
+  /// The index of a row's first element among those of the domain.
+  virtual ValueId row_index() = 0;
+  /// All loops.
+  virtual Body loops() = 0;
+
+  /// What stands once a row, and the loop over its elements.
+  Body row(ValueId begin, ValueId end);
+  /// A whole number by a free name, at the end of this block.
+  ValueId let(Body& block, ValueId value, std::string_view wanted) {
+    return assembly_.let(block, value, assembly_.claim(wanted));
+  }
+
+  const KernelContext& context_;
+  Assembly assembly_;
+  Memory memory_;
+  uint32_t inner_axis_;
+  SymbolId element_index_;
+
+ private:
+  /// The code of what went wrong, if anything did.
+  ValueId bad();
+  void report_bad();
+
+  SymbolId bad_;
+  bool checks_elements_ = false;
+  std::map<uint32_t, ValueId> row_pointers_;
+  Body pointers_, row_, element_;
+};
+
+inline void append(Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); }
+
+}  // namespace ingot::codegen
