@@ -8,6 +8,11 @@
 namespace ingot::codegen {
 namespace {
 
+Kernel build_for_cpu(const KernelContext& context) {
+  if (context.schedule.is_chunk()) return build_cpu_short_rows(context);
+  return context.schedule.is_tile() ? build_cpu_tile(context) : build_cpu(context);
+}
+
 constexpr size_t kCudaParameterBytes = 4096;
 
 void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
@@ -29,7 +34,7 @@ Kernel build(const ir::Graph& graph, const KernelOutline& outline, const KernelL
              const Target& target, const Options& options) {
   const KernelLayout read = read_by(target, layout);
   const KernelContext context{graph, outline, read, schedule, target, options};
-  if (!context.cuda()) return schedule.is_tile() ? build_cpu_tile(context) : build_cpu(context);
+  if (!context.cuda()) return build_for_cpu(context);
   Kernel kernel = schedule.is_tile() ? build_cuda_tile(context) : build_cuda(context);
   check_parameter_bytes(context, kernel);
   return kernel;

@@ -49,7 +49,8 @@ ValueId CpuFrame::base(uint32_t access) {
       value = assembly_.index(IndexOp::Add, value, step);
     }
   }
-  if (assembly_[value].kind == Value::Kind::Index) value = let(pointers_, value, assembly_[pointer].name + "_row");
+  if (assembly_[value].kind == Value::Kind::Index)
+    value = let(pointers_, value, assembly_[pointer].name + name_of_place());
   return known = value;
 }
 
@@ -82,10 +83,11 @@ ValueId CpuFrame::divisor(ValueId value, uint32_t division) {
   return value;
 }
 
-Body CpuFrame::row(ValueId begin, ValueId end) {
+Body CpuFrame::row(ValueId begin, ValueId end, Body filled) {
   Loop elements{Loop::Kind::Simd, element_index_, begin, end, std::move(element_)};
   if (checks_elements_) elements.maximum = bad_;
   Body body = std::move(pointers_);
+  append(body, std::move(filled));
   append(body, std::move(row_));
   body.push_back({std::move(elements)});
   return body;

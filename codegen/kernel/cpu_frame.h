@@ -46,8 +46,11 @@ class CpuFrame : public Space, public Access {
   /// All loops.
   virtual Body loops() = 0;
 
-  /// What stands once a row, and the loop over its elements.
-  Body row(ValueId begin, ValueId end);
+  /// What is called, behind the tensor's name, a pointer to where a row begins.
+  virtual std::string name_of_place() { return "_row"; }
+
+  /// What stands once a row, `filled` as soon as it is known where it begins, and the loop over its elements.
+  Body row(ValueId begin, ValueId end, Body filled = {});
   /// A whole number by a free name, at the end of this block.
   ValueId let(Body& block, ValueId value, std::string_view wanted) {
     return assembly_.let(block, value, assembly_.claim(wanted));

@@ -86,8 +86,7 @@ class Cuda : public Space, public Access {
         return memory_.load(access, Level::Thread);
       case How::Single:
         return has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
-      case How::Fixed:
-      case How::Staged:
+      default:
         break;
     }
     return memory_.load(access, Level::Thread);

@@ -158,6 +158,8 @@ struct Barrier {};
 struct Call {
   enum class Function : uint8_t {
     Transpose,  ///< from, its stride, to, its pitch, rows and columns of what is written
+    Spread,     ///< from, its stride, to, rows, columns: each element is a row
+    Repeat,     ///< from, its stride, to, rows, columns: all elements are each row
   } function;
   std::vector<ValueId> operands;
   SymbolId filled = {};  ///< the array that it writes

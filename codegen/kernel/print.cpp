@@ -152,7 +152,7 @@ class Printer {
 }  // namespace
 
 std::string_view name_of(Call::Function function) {
-  static constexpr std::string_view kNames[] = {"transpose"};
+  static constexpr std::string_view kNames[] = {"transpose", "spread", "repeat"};
   return kNames[static_cast<size_t>(function)];
 }
 

@@ -7,6 +7,7 @@ namespace ingot::codegen {
 Kernel build_cuda(const KernelContext& context);
 Kernel build_cuda_tile(const KernelContext& context);
 Kernel build_cpu(const KernelContext& context);
+Kernel build_cpu_short_rows(const KernelContext& context);
 Kernel build_cpu_tile(const KernelContext& context);
 
 }  // namespace ingot::codegen

@@ -1,5 +1,8 @@
 #include "codegen/schedule/cost.h"
 
+#include <algorithm>
+#include <set>
+
 namespace ingot::codegen {
 
 uint32_t cost_of(ir::Op op, ir::DType work) {
@@ -9,11 +12,33 @@ uint32_t cost_of(ir::Op op, ir::DType work) {
   return wide && cost > 1 ? 2 * cost : cost;
 }
 
+namespace {
+
+uint32_t cost_of_node(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph[id];
+  return cost_of(node.op, node.args.empty() ? node.dtype : graph[node.args[0]].dtype);
+}
+
+}  // namespace
+
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel) {
   uint32_t sum = 0;
+  for (const ir::NodeId id : nodes_of(graph, kernel)) sum += cost_of_node(graph, id);
+  return sum;
+}
+
+uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
+  uint32_t sum = 0, access = 0;
+  std::set<ir::NodeId> moving;
   for (const ir::NodeId id : nodes_of(graph, kernel)) {
     const ir::Node& node = graph[id];
-    sum += cost_of(node.op, node.args.empty() ? node.dtype : graph[node.args[0]].dtype);
+    const bool is_access = node.op == ir::Op::Load || node.op == ir::Op::Gather || node.op == ir::Op::Index;
+    bool moves = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return moving.contains(arg); });
+    if (is_access) moves |= layout.rank > 0 && layout.accesses[access++].axes.back() != StrideClass::Zero;
+    if (moves)
+      moving.insert(id);
+    else
+      sum += cost_of_node(graph, id);
   }
   return sum;
 }

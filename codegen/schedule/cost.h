@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/shape/outline.h"
+#include "codegen/shape/layout.h"
 
 namespace ingot::codegen {
 
@@ -9,5 +9,8 @@ uint32_t cost_of(ir::Op op, ir::DType work);
 
 /// What an element of a kernel costs.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
+
+/// What an element costs of what its row shares: of ops on operands that stand still along the innermost axis.
+uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
 }  // namespace ingot::codegen

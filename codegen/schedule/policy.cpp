@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/schedule/cost.h"
+
 namespace ingot::codegen {
 namespace {
 
@@ -196,14 +198,22 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
   return chunks;
 }
 
-KernelFacts facts_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost) {
-  KernelFacts facts{{}, layout.rank, layout.inner_multiple, cost, layout.long_axes, layout.results_alias};
+KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
+  KernelFacts facts{.accesses = {},
+                    .rank = layout.rank,
+                    .inner_multiple = layout.inner_multiple,
+                    .cost = cost_of(graph, outline),
+                    .long_axes = layout.long_axes,
+                    .results_alias = layout.results_alias,
+                    .has_short_rows = layout.has_short_rows,
+                    .row_cost = cost_of_row(graph, outline, layout)};
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];
     AccessFacts& of = facts.accesses.emplace_back();
     of.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
     of.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
+    of.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
     of.inner_step = access.inner_step;
     of.linear = access.linear;
     const auto zeros = static_cast<size_t>(std::ranges::count(access.axes, StrideClass::Zero));
@@ -233,6 +243,36 @@ uint32_t cpu_axis_across(const KernelFacts& facts) {
 uint32_t cpu_tile_rows(const KernelFacts& facts) {
   constexpr uint32_t kCacheBytes = 48 << 10;
   return turned_bytes(facts, cpu_axis_across(facts)) * 64 * kCpuTileColumns <= kCacheBytes ? 64 : 32;
+}
+
+// A loop over a row of n elements that starts and ends for each of them takes, in ns an element of relu(x) + y, 1.8
+// where n is 3, 0.68 where it is 8 and 0.19 where it is 32; one loop over a chunk, whose y is repeated or spread
+// before, 0.09 to 0.27, 0.08 to 0.14 and 0.08 to 0.10. From 64 on they are alike.
+How how_of_row(const AccessFacts& access) {
+  return access.inner == StrideClass::Zero ? access.across == StrideClass::Zero ? How::Fixed : How::Spread
+                                           : How::Repeated;
+}
+
+std::optional<How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts) {
+  if (!is_element_wise(access)) return std::nullopt;
+  if (access.linear) return How::Single;
+  if (access.kind == Kind::Store) return std::nullopt;
+  if (access.inner == StrideClass::Zero || access.across == StrideClass::Zero) return how_of_row(access);
+  if (is_turned(access, facts.rank - 2)) return How::Staged;
+  return std::nullopt;
+}
+
+// What a row shares is computed for each of its elements then, which must be cheap.
+uint32_t cpu_chunk(const KernelFacts& facts) {
+  constexpr uint32_t kCheap = 4;
+  if (!facts.has_short_rows || facts.results_alias || facts.row_cost > kCheap) return 0;
+  bool turns = false;
+  for (const AccessFacts& access : facts.accesses) {
+    const std::optional<How> how = how_in_chunk(access, facts);
+    if (!how) return 0;
+    turns |= how == How::Staged;
+  }
+  return turns ? 4096 : 1024;
 }
 
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses) {

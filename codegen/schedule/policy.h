@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "codegen/schedule/schedule.h"
@@ -16,12 +17,13 @@ inline constexpr uint32_t kNoAxis = UINT32_MAX;
 struct AccessFacts {
   uint32_t bytes = 4;  ///< of an element
   StrideClass inner = StrideClass::One;
-  uint8_t inner_step = 0;   ///< as the layout has it
-  uint32_t unit_axis = 0;   ///< the innermost axis of stride 1; kNoAxis where there is none
-  bool linear = true;       ///< element i of the domain is i elements from the first
-  bool broadcasts = false;  ///< it stands still along an axis, and so is smaller than the domain
-  bool still = false;       ///< it stands still along all
-  uint32_t alignment = 16;  ///< in bytes
+  uint8_t inner_step = 0;                 ///< as the layout has it
+  StrideClass across = StrideClass::One;  ///< along the axis outside the innermost one
+  uint32_t unit_axis = 0;                 ///< the innermost axis of stride 1; kNoAxis where there is none
+  bool linear = true;                     ///< element i of the domain is i elements from the first
+  bool broadcasts = false;                ///< it stands still along an axis, and so is smaller than the domain
+  bool still = false;                     ///< it stands still along all
+  uint32_t alignment = 16;                ///< in bytes
   AccessUse::Kind kind = AccessUse::Kind::Load;
   bool grouped = false;  ///< one of several neighbours that are read or written as a vector
 };
@@ -33,10 +35,12 @@ struct KernelFacts {
   uint32_t inner_multiple = 16;
   uint32_t cost = 0;       ///< of an element, as cost.h counts
   uint64_t long_axes = 0;  ///< as the layout has them
-  bool results_alias = false;
+  bool results_alias = false, has_short_rows = false;
+  uint32_t row_cost = 0;  ///< of what a row's elements share
 };
 
-KernelFacts facts_of(const KernelOutline& outline, const KernelLayout& layout, uint32_t cost);
+/// `graph` must be the one that the outline was made of.
+KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout);
 
 /// Names of maps from elements to threads.
 enum class Preset : uint8_t {
@@ -79,6 +83,11 @@ uint32_t cpu_axis_across(const KernelFacts& facts);
 /// Rows of a tile of as many columns as kCpuTileColumns.
 inline constexpr uint32_t kCpuTileColumns = 64;
 uint32_t cpu_tile_rows(const KernelFacts& facts);
+
+/// On the CPU: elements of a chunk of short rows; 0 where the rows had better be loops of their own.
+uint32_t cpu_chunk(const KernelFacts& facts);
+/// How an access is made in such a chunk; none where it cannot be.
+std::optional<AccessSchedule::How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts);
 
 /// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);

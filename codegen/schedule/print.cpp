@@ -47,7 +47,11 @@ std::string text_of(const AccessSchedule& access) {
     case How::Shifted:
       return "shifted out of two aligned vectors";
     case How::Staged:
-      return "turned in shared memory";
+      return "turned in a tile";
+    case How::Spread:
+      return "each element spread over a row";
+    case How::Repeated:
+      return "a row, repeated";
     case How::Grouped: {
       std::vector<std::string> chunks;
       for (const Chunk& chunk : access.chunks) chunks.push_back(fmt::format("{}+{}", chunk.first, chunk.width));

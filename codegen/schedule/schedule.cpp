@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "codegen/schedule/cost.h"
 #include "codegen/schedule/policy.h"
 
 namespace ingot::codegen {
@@ -97,10 +96,21 @@ Schedule in_tiles(const KernelOutline& outline, const KernelLayout& layout, cons
   return schedule;
 }
 
+/// Many rows at a time, as one loop.
+Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+  Schedule schedule = in_rows(outline, layout, facts);
+  schedule.walks = {{0, layout.rank, {{Scope::Grid}, {Scope::Vector, cpu_chunk(facts)}}}};
+  for (uint32_t a = 0; a < facts.accesses.size(); ++a)
+    schedule.accesses[a].how = *how_in_chunk(facts.accesses[a], facts);
+  return schedule;
+}
+
+/// The best one last.
 std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelLayout& layout,
                                      const KernelFacts& facts) {
   std::vector<Schedule> all = {in_rows(outline, layout, facts)};
   if (cpu_axis_across(facts) != kNoAxis) all.push_back(in_tiles(outline, layout, facts));
+  if (cpu_chunk(facts) != 0) all.push_back(in_chunks(outline, layout, facts));
   return all;
 }
 
@@ -109,7 +119,7 @@ std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelL
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& known,
                   const Target& target) {
   const KernelLayout layout = read_by(target, known);
-  const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
+  const KernelFacts facts = facts_of(graph, outline, layout);
   if (!target.cuda()) return allowed_on_cpu(outline, layout, facts).back();
   const uint32_t lanes = lanes_for(facts);
   const Preset preset = preset_for(facts, lanes);
@@ -119,7 +129,7 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& known,
                                         const Target& target) {
   const KernelLayout layout = read_by(target, known);
-  const KernelFacts facts = facts_of(outline, layout, cost_of(graph, outline));
+  const KernelFacts facts = facts_of(graph, outline, layout);
   if (!target.cuda()) return allowed_on_cpu(outline, layout, facts);
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
   if (lanes_for(facts) == 1) return all;

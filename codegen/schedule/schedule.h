@@ -58,12 +58,14 @@ struct Chunk {
 /// How one access is made.
 struct AccessSchedule {
   enum class How : uint8_t {
-    Fixed,    ///< the same element for all lanes of a thread, and of a row on the CPU
-    Single,   ///< each lane for itself
-    Vector,   ///< a thread's lanes at once
-    Shifted,  ///< the same, out of the two aligned vectors around them
-    Grouped,  ///< with the neighbours of its group, in the leader's chunks
-    Staged,   ///< with the two innermost walks exchanged, and turned in shared memory
+    Fixed,     ///< the same element for all lanes of a thread, and of a row on the CPU
+    Single,    ///< each lane for itself
+    Vector,    ///< a thread's lanes at once
+    Shifted,   ///< the same, out of the two aligned vectors around them
+    Grouped,   ///< with the neighbours of its group, in the leader's chunks
+    Staged,    ///< with the two innermost walks exchanged, and turned in shared memory, or in a buffer on the CPU
+    Spread,    ///< CPU: each element as a row of a buffer
+    Repeated,  ///< CPU: the elements of a row as all rows of a buffer
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool operator==(const AccessSchedule&) const = default;
@@ -84,7 +86,11 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 
   /// Whether a block takes a square of the domain, not neighbours along it.
-  bool is_tile() const { return std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0; }
+  bool is_tile() const {
+    return walks.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
+  }
+  /// CPU: whether rows are so short that many of them make a chunk.
+  bool is_chunk() const { return threads == 1 && walks.size() == 1 && walks[0].steps.back().count > 0; }
 };
 
 /// The schedule of a kernel. `graph` must be the one that the outline was made of.

@@ -109,6 +109,7 @@ uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, u
 std::string KernelLayout::text() const {
   std::string text = fmt::format("{} axes, {}-bit, rows of {}k", rank, index_bits, inner_multiple);
   if (long_axes != 0) text += fmt::format(", long {:b}", long_axes);
+  if (has_short_rows) text += ", short";
   if (results_alias) text += ", aliased";
   for (size_t a = 0; a < accesses.size(); ++a) {
     const AccessLayout& access = accesses[a];
@@ -149,6 +150,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   }
   for (size_t d = 0; d < geometry.extents.size() && layout.rank > 1; ++d)
     if (d < 64 && geometry.extents[d] >= kLongAxis) layout.long_axes |= uint64_t{1} << d;
+  layout.has_short_rows = layout.rank > 1 && geometry.extents.back() <= kShortRow;
   if (layout.rank > 1)
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
@@ -157,6 +159,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
 
 KernelLayout read_by(const Target& target, KernelLayout layout) {
   if (target.cuda()) {
+    layout.has_short_rows = false;
     for (AccessLayout& access : layout.accesses) access.inner_step = 0;
     return layout;
   }

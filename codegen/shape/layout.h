@@ -36,6 +36,7 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
                         std::span<const ir::Extents> params, std::span<const ir::Extents> results);
 
 inline constexpr int64_t kLongAxis = 32;
+inline constexpr int64_t kShortRow = 64;
 
 /// The longest step from element to element that a kernel may know.
 inline constexpr int64_t kSmallStep = 4;
@@ -65,8 +66,9 @@ struct KernelLayout {
   /// extent. With one axis or none it is 16 whatever the extent: a row's end is then the domain's end, which every
   /// kernel handles.
   uint8_t inner_multiple = 16;
-  uint64_t long_axes = 0;      ///< bit d: axis d has at least kLongAxis steps, so that half a tile is filled
-  bool results_alias = false;  ///< a result overlaps an input or another result: no __restrict__
+  uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis steps, so that half a tile is filled
+  bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow steps
+  bool results_alias = false;   ///< a result overlaps an input or another result: no __restrict__
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 

@@ -50,7 +50,14 @@ class Maker {
     case_.domain.resize(pick(5));
     for (int64_t& size : case_.domain) size = pick(8) == 0 ? 1 : pick(40) == 0 ? 0 : 1 + pick(pick(3) == 0 ? 40 : 9);
     if (pick(3) == 0 && !case_.domain.empty()) case_.domain.back() = 4 * (1 + pick(8));
-    is_long_ = pick(3) == 0 && case_.domain.size() > 1;
+    is_plain_ = pick(5) < 2;
+    if (is_plain_) {  // short rows, and operands that are turned
+      case_.domain.resize(static_cast<size_t>(2 + pick(2)));
+      for (int64_t& size : case_.domain) size = 1 + pick(30);
+      case_.domain.back() = 1 + pick(80);
+      case_.domain.front() = 1 + pick(200);
+    }
+    is_long_ = !is_plain_ && pick(3) == 0 && case_.domain.size() > 1;
     if (is_long_) {  // long enough for tiles, whole and cut ones
       case_.domain.resize(std::min<size_t>(case_.domain.size(), 3));
       case_.domain.front() = 32 + pick(40);
@@ -59,10 +66,10 @@ class Maker {
     floats_.clear();
     const int loads = 1 + pick(4);
     for (int l = 0; l < loads; ++l) add_load();
-    if (pick(3) == 0 && !case_.domain.empty())
+    if (pick(is_plain_ ? 20 : 3) == 0 && !case_.domain.empty())
       floats_.push_back(
           cast(graph().index(static_cast<uint32_t>(pick(static_cast<int>(case_.domain.size())))), DType::F32));
-    if (!is_long_ && pick(2) == 0) add_gather();
+    if (!is_long_ && pick(is_plain_ ? 20 : 2) == 0) add_gather();
     for (int op = pick(6); op >= 0; --op) add_op();
     std::vector<ir::HostId> shape;
     for (const int64_t size : case_.domain) shape.push_back(graph().host.integer(size));
@@ -97,13 +104,13 @@ class Maker {
     if (is_long_ && pick(3) != 0) std::ranges::reverse(order);
     if (!is_long_ && pick(2) == 0) std::shuffle(order.begin(), order.end(), random_);
     ir::Sizes strides(sizes.size());
-    int64_t step = pick(6) == 0 ? 2 : 1, numel = 1;
+    int64_t step = pick(is_plain_ ? 20 : 6) == 0 ? 2 : 1, numel = 1;
     for (size_t k = order.size(); k-- > 0;) {
       strides[order[k]] = step;
-      step *= sizes[order[k]] + (pick(5) == 0 ? pick(4) : 0);
+      step *= sizes[order[k]] + (pick(is_plain_ ? 20 : 5) == 0 ? pick(4) : 0);
     }
     // Windows that overlap, as unfold makes them, and whatever else as_strided can.
-    if (!is_long_ && pick(4) == 0)
+    if (!is_long_ && pick(is_plain_ ? 20 : 4) == 0)
       for (int64_t& stride : strides)
         stride = std::array<int64_t, 6>{0, 1, 1, 2, 4, stride}[static_cast<size_t>(pick(6))];
     int64_t last = 0;
@@ -141,18 +148,19 @@ class Maker {
     std::vector<Dim> dims;
     const int rank = static_cast<int>(case_.domain.size());
     const int used = rank == 0 ? 0 : pick(4) == 0 ? pick(rank + 1) : rank;
+    const int seldom = is_plain_ ? 30 : 4;
     for (int j = rank - used; j < rank; ++j) {
       const int64_t extent = pick(6) == 0 ? 1 : case_.domain[static_cast<size_t>(j)];
-      const int64_t step = pick(4) == 0 ? 2 : 1;
-      const bool flipped = pick(4) == 0;
-      const int64_t before = pick(4) == 0 ? 1 : 0;
+      const int64_t step = pick(seldom) == 0 ? 2 : 1;
+      const bool flipped = pick(seldom) == 0;
+      const int64_t before = pick(seldom) == 0 ? 1 : 0;
       const int64_t length = extent == 0 ? 1 : (extent - 1) * step + 1 + before;
       dims.push_back(
           {length, flipped ? -step : step, flipped && extent > 0 ? before + (extent - 1) * step : before, j});
       sizes_of_[j] = extent;
     }
-    if (pick(4) == 0) dims.push_back({3, 0, pick(3), -1});
-    std::shuffle(dims.begin(), dims.end(), random_);
+    if (pick(seldom) == 0) dims.push_back({3, 0, pick(3), -1});
+    if (pick(is_plain_ ? 2 : 1) == 0) std::shuffle(dims.begin(), dims.end(), random_);
     ir::Sizes sizes = std::move(lead_sizes);
     for (const Dim& dim : dims) sizes.push_back(dim.size);
     const uint32_t first = static_cast<uint32_t>(leads.size());
@@ -175,7 +183,7 @@ class Maker {
     const int kind = pick(6);
     if (kind == 0) {
       floats_.push_back(cast(graph().load(DType::U8, view(DType::U8, 0, 200)), DType::F32));
-    } else if (kind == 1 && !is_long_) {
+    } else if (kind == 1 && !is_long_ && !is_plain_) {
       add_neighbours();
     } else if (kind == 2) {
       const DType half = pick(2) == 0 ? DType::F16 : DType::BF16;
@@ -256,7 +264,7 @@ class Maker {
                         std::vector<std::string>{"i", "n", "k", "out", "float", "value"}[static_cast<size_t>(pick(6))]);
   }
 
-  bool is_long_ = false;
+  bool is_long_ = false, is_plain_ = false;
   std::mt19937 random_;
   Sketch* sketch_ = nullptr;
   Case case_;
@@ -357,20 +365,43 @@ class Meaning {
   std::span<const ir::HostValue> host_;
 };
 
+struct Variant {
+  Schedule schedule;
+  Kernel kernel;
+};
+
 /// The kernels of a case: by the schedule that is chosen, and by some of the others that its layout allows.
-std::vector<Kernel> variants(const Case& one, const Prepared& prepared, const Target& target) {
+std::vector<Variant> variants_of(const Case& one, const Prepared& prepared, const Target& target) {
   constexpr size_t kVariants = 4;
   const KernelOutline& outline = prepared.outline.kernels.at(0);
+  const Schedule chosen = schedule(one.graph, outline, prepared.layouts[0], target);
   std::vector<Schedule> schedules = allowed_schedules(one.graph, outline, prepared.layouts[0], target);
+  std::erase(schedules, chosen);
   std::mt19937 random(static_cast<uint32_t>(one.graph.count()));
   std::ranges::shuffle(schedules, random);
-  schedules.insert(schedules.begin(), schedule(one.graph, outline, prepared.layouts[0], target));
+  schedules.insert(schedules.begin(), chosen);
   schedules.resize(std::min(schedules.size(), kVariants));
-  std::vector<Kernel> kernels;
+  std::vector<Variant> variants;
   for (const Schedule& each : schedules)
-    kernels.push_back(build(one.graph, outline, prepared.layouts[0], each, target, {true, false}));
-  return kernels;
+    variants.push_back({each, build(one.graph, outline, prepared.layouts[0], each, target, {true, false})});
+  return variants;
 }
+
+/// How many of the kernels are of a kind that only some layouts allow.
+struct Seen {
+  int tiles = 0, turned_chunks = 0, spread = 0, repeated = 0, steps = 0;
+
+  void add(const Schedule& schedule, const KernelLayout& layout) {
+    const auto has = [&](AccessSchedule::How how) {
+      return std::ranges::count(schedule.accesses, how, &AccessSchedule::how) > 0;
+    };
+    tiles += schedule.is_tile();
+    turned_chunks += schedule.is_chunk() && has(AccessSchedule::How::Staged);
+    spread += has(AccessSchedule::How::Spread);
+    repeated += has(AccessSchedule::How::Repeated);
+    steps += std::ranges::any_of(layout.accesses, [](const AccessLayout& access) { return access.inner_step != 0; });
+  }
+};
 
 std::string name_of(const Kernel& kernel, size_t variant) {
   return kernel.launch.entry + "_" + std::to_string(variant);
@@ -380,11 +411,12 @@ std::string name_of(const Kernel& kernel, size_t variant) {
 std::string library_text(const std::vector<Case>& cases, const Target& target) {
   std::string text(target.cuda() ? cuda_on_host(target) : "");
   for (const Case& one : cases) {
-    std::vector<Kernel> kernels = variants(one, prepare(one.graph, one.tensors), target);
-    for (size_t v = 0; v < kernels.size(); ++v) {
-      kernels[v].launch.entry = name_of(kernels[v], v);
-      text += "namespace in_" + kernels[v].launch.entry + " {\n" + without_ptx(text_of(kernels[v]));
-      if (target.cuda()) text += cuda_runner(kernels[v]);
+    std::vector<Variant> variants = variants_of(one, prepare(one.graph, one.tensors), target);
+    for (size_t v = 0; v < variants.size(); ++v) {
+      Kernel& kernel = variants[v].kernel;
+      kernel.launch.entry = name_of(kernel, v);
+      text += "namespace in_" + kernel.launch.entry + " {\n" + without_ptx(text_of(kernel));
+      if (target.cuda()) text += cuda_runner(kernel);
       text += "}\n";
     }
   }
@@ -441,26 +473,29 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
   const Library library(library_text(cases, target), "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
   ASSERT_TRUE(library.loaded());
   Maker random(seed);
-  int tiles = 0, steps = 0;
+  Seen seen;
   for (const Case& one : cases) {
     const Prepared prepared = prepare(one.graph, one.tensors);
-    const std::vector<Kernel> kernels = variants(one, prepared, target);
-    tiles += static_cast<int>(
-        std::ranges::count_if(kernels, [](const Kernel& kernel) { return kernel.launch.grid.size() > 1; }));
-    steps += std::ranges::any_of(prepared.layouts[0].accesses, [](const AccessLayout& a) { return a.inner_step != 0; });
-    for (size_t v = 0; v < kernels.size(); ++v) {
-      auto* entry = library.find<Entry>((target.cuda() ? "run_" : "") + name_of(kernels[v], v));
+    const std::vector<Variant> variants = variants_of(one, prepared, target);
+    for (size_t v = 0; v < variants.size(); ++v) {
+      const Kernel& kernel = variants[v].kernel;
+      seen.add(variants[v].schedule, read_by(target, prepared.layouts[0]));
+      auto* entry = library.find<Entry>((target.cuda() ? "run_" : "") + name_of(kernel, v));
       ASSERT_NE(entry, nullptr);
-      const int status = run(one, prepared, kernels[v], entry, random);
+      const int status = run(one, prepared, kernel, entry, random);
       expect_meaning(one, prepared, status,
                      "seed " + std::to_string(seed) + "\n" + print(one.graph) + prepared.layouts[0].text() + "\n" +
-                         text_of(kernels[v]));
+                         text_of(kernel));
       if (testing::Test::HasFatalFailure()) return;
     }
   }
-  EXPECT_GT(tiles, 2);
+  EXPECT_GT(seen.tiles, 2);
   if (!target.cuda()) {
-    EXPECT_GT(steps, 20);
+    EXPECT_GT(seen.tiles, 8);
+    EXPECT_GT(seen.steps, 15);
+    EXPECT_GT(seen.turned_chunks, 5);
+    EXPECT_GT(seen.spread, 3);
+    EXPECT_GT(seen.repeated, 5);
   }
 }
 

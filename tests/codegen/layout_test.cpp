@@ -133,8 +133,8 @@ TEST(Layout, NewSizesShareALayout) {
   EXPECT_EQ(text(1000), text(1001));
   EXPECT_EQ(text(7), text(1 << 20));
   const auto rows = [](int64_t n, int64_t m) { return Loads({n, m}, {{m, 1}, {0, 1}, {m, 1}}).layout(); };
-  EXPECT_EQ(rows(40, 64), rows(99, 1024));
-  EXPECT_FALSE(rows(40, 64) == rows(10, 63));
+  EXPECT_EQ(rows(40, 128), rows(99, 1024));
+  EXPECT_FALSE(rows(40, 128) == rows(10, 127));
 }
 
 TEST(Layout, Strides) {

@@ -110,6 +110,48 @@ TEST(Tiles, TakeVectorsWhereEveryRowIsAligned) {
   EXPECT_EQ(how_for(stored(4), facts(2), Preset::Tile, 4), How::Single);
 }
 
+TEST(Cpu, TurnsWhatRunsAlongAnotherAxis) {
+  AccessFacts turned = strided(4);
+  turned.across = StrideClass::One;
+  const auto across = [](std::vector<AccessFacts> accesses, bool results_alias = false) {
+    return cpu_axis_across({.accesses = std::move(accesses), .rank = 2, .results_alias = results_alias});
+  };
+  EXPECT_EQ(across({turned, stored(4)}), 0u);
+  EXPECT_EQ(across({along(4), stored(4)}), kNoAxis);
+  EXPECT_EQ(across({turned, gathered(4), stored(4)}), kNoAxis);
+  EXPECT_EQ(across({turned, stored(4)}, true), kNoAxis) << "a later tile would read what an earlier one has written";
+  AccessFacts stepped = turned;
+  stepped.inner_step = 3;
+  EXPECT_EQ(across({stepped, stored(4)}), kNoAxis) << "whole vectors are loaded anyhow";
+
+  AccessFacts wide = turned;
+  wide.bytes = 8;
+  EXPECT_EQ(cpu_tile_rows({.accesses = {wide, stored(8)}, .rank = 2}), 64u);
+  EXPECT_EQ(cpu_tile_rows({.accesses = {wide, wide, stored(8)}, .rank = 2}), 32u);
+}
+
+TEST(Cpu, ShortRowsAreChunksWhereAllOperandsCanBeLaidOut) {
+  AccessFacts row = row_bias(4), column = column_bias(4), turned = strided(4), padded = in_rows(4);
+  row.across = StrideClass::Zero;
+  column.across = StrideClass::Other;
+  turned.across = StrideClass::One;
+  padded.across = StrideClass::Other;
+  const auto facts = [](std::vector<AccessFacts> accesses, bool is_short = true) {
+    return KernelFacts{.accesses = std::move(accesses), .rank = 2, .has_short_rows = is_short};
+  };
+  EXPECT_EQ(how_in_chunk(row, facts({})), How::Repeated);
+  EXPECT_EQ(how_in_chunk(column, facts({})), How::Spread);
+  EXPECT_EQ(how_in_chunk(turned, facts({})), How::Staged);
+  EXPECT_EQ(how_in_chunk(padded, facts({})), std::nullopt);
+  EXPECT_EQ(cpu_chunk(facts({along(4), row, column, stored(4)})), 1024u);
+  EXPECT_EQ(cpu_chunk(facts({along(4), turned, stored(4)})), 4096u);
+  EXPECT_EQ(cpu_chunk(facts({along(4), padded, row, stored(4)})), 0u);
+  EXPECT_EQ(cpu_chunk(facts({along(4), row, stored(4)}, false)), 0u);
+  KernelFacts heavy = facts({along(4), column, stored(4)});
+  heavy.row_cost = 20;
+  EXPECT_EQ(cpu_chunk(heavy), 0u) << "exp(column) once a row";
+}
+
 TEST(Chunks, CornersAreOneVector) {
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}}));
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 8, 16, false), (std::vector<Chunk>{{0, 2}, {2, 2}}));

@@ -108,6 +108,25 @@ inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 row
         for (int64 r = 0; r < rows; ++r) to[r * pitch + c] = from[c * stride + r];
 }
 
+// ingot: spread
+// Rows of n times the same value each. Up to seven elements behind them are written too.
+template <typename T>
+inline void spread(const T* from, int64 stride, T* to, int64 rows, int64 n) {
+    for (int64 row = 0; row < rows; ++row) {
+        const T value = from[row * stride];
+        for (int64 i = 0; i < n; i += 8)
+            for (int64 k = 0; k < 8; ++k) to[row * n + i + k] = value;
+    }
+}
+
+// ingot: repeat
+// A row of n elements, again and again.
+template <typename T>
+inline void repeat(const T* from, int64 stride, T* to, int64 rows, int64 n) {
+    for (int64 i = 0; i < n; ++i) to[i] = from[i * stride];
+    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
+}
+
 // ingot: half_to_float
 // In integers, which every compiler vectorises. The product moves the exponent and takes denormals
 // along.

@@ -28,6 +28,13 @@ inline To bit_cast(From from) {
     return to;
 }
 
+// A row of n elements, again and again.
+template <typename T>
+inline void repeat(const T* from, int64 stride, T* to, int64 rows, int64 n) {
+    for (int64 i = 0; i < n; ++i) to[i] = from[i * stride];
+    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
+}
+
 // Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
 struct bfloat16 {
     unsigned short bits;
@@ -52,17 +59,18 @@ extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end
     bfloat16* __restrict out = argument<bfloat16*>(arguments[2]);            // contiguous
     const int64 n1 = argument<int64>(arguments[3]);                          // of i1
 
-    for (int64 i = begin; i < end;) {
-        const int64 first = i % n1;
-        const int64 last = smaller_of(first + (end - i), n1);
-        const int64 row = i - first;
-        const auto x_row = x + row;
-        const auto out_row = out + row;
+    const int64 most = 1024 / n1;
+    bfloat16 w_chunk[1024];
+    repeat(w, 1, w_chunk, most, n1);
+    for (int64 i0 = begin; i0 < end;) {
+        const int64 rows = smaller_of(most, end - i0);
+        const auto x_rows = x + i0 * n1;
+        const auto out_rows = out + i0 * n1;
 #pragma omp simd
-        for (int64 i1 = first; i1 < last; ++i1) {
-            const float v1 = float(x_row[i1]);
-            out_row[i1] = bfloat16(v1 / (1.0f + expf(-v1)) * float(w[i1]));
+        for (int64 i = 0; i < rows * n1; ++i) {
+            const float v1 = float(x_rows[i]);
+            out_rows[i] = bfloat16(v1 / (1.0f + expf(-v1)) * float(w_chunk[i]));
         }
-        i += last - first;
+        i0 += rows;
     }
 }

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/kernel/cpu_frame.h"
+#include "codegen/kernel/targets.h"
+
+// A call computes the rows [begin, end) of the domain, as many at a time as a chunk holds. Rows are so short that a
+// loop over one is hardly worth starting, so the loop runs through all of a chunk. What does not lie in its order is
+// laid out in a buffer first.
+
+namespace ingot::codegen {
+namespace {
+
+using How = AccessSchedule::How;
+
+class ShortRows : public CpuFrame {
+ public:
+  explicit ShortRows(const KernelContext& context)
+      : CpuFrame(context), across_(inner_axis_ - 1), chunk_(context.schedule.walks[0].steps.back().count) {
+    row_number_ = assembly_.variable(across_ == 0 ? "i0" : "row", {ir::DType::I64}, Level::Row);
+    element_index_ = assembly_.variable("i", {ir::DType::I64}, Level::Element);
+    column_ = assembly_.variable(fmt::format("i{}", inner_axis_), {ir::DType::I64}, Level::Element);
+  }
+
+  ValueId coordinate(uint32_t axis, Level) override {
+    return axis == inner_axis_ ? assembly_.read(column_) : row_coordinate(axis);
+  }
+  ValueId load(uint32_t access) override {
+    const How how = context_.schedule.accesses[access].how;
+    return how == How::Single || how == How::Fixed ? CpuFrame::load(access) : laid_out(access, how);
+  }
+
+ private:
+  void start() override;
+  ValueId row_coordinate(uint32_t axis) override;
+  ValueId row_index() override { return assembly_.index(IndexOp::Mul, assembly_.read(row_number_), length()); }
+  std::string name_of_place() override { return "_rows"; }
+  ValueId length() { return assembly_.read(memory_.extent(inner_axis_)); }
+  bool is_the_same_for_all_rows(uint32_t access) const;
+  ValueId laid_out(uint32_t access, How how);
+  Call fill(uint32_t access, How how, ValueId to);
+  Body loops() override;
+
+  uint32_t across_, chunk_;
+  SymbolId row_number_, column_;  ///< the latter in comments alone
+  ValueId most_, rows_;           ///< rows of a chunk, and of this one
+  std::map<uint32_t, ValueId> coordinates_;
+  std::map<uint32_t, Body> coordinate_lets_;
+  Body before_, declared_, once_, indices_, filled_;
+};
+
+/// A chunk ends where the axis of its rows does, so that from row to row one coordinate changes.
+void ShortRows::start() {
+  assembly_.kernel.launch.grid = {{0, inner_axis_, 1}};
+  most_ = let(before_, assembly_.index(IndexOp::Div, assembly_.whole(chunk_), length()), "most");
+  const ValueId end = assembly_.read(assembly_.kernel.end);
+  rows_ = assembly_.index(IndexOp::Min, most_, assembly_.index(IndexOp::Sub, end, assembly_.read(row_number_)));
+  if (across_ > 0) {
+    const ValueId left =
+        assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(across_)), row_coordinate(across_));
+    rows_ = assembly_.index(IndexOp::Min, rows_, left);
+  }
+  rows_ = let(indices_, rows_, "rows");
+}
+
+ValueId ShortRows::row_coordinate(uint32_t axis) {
+  if (across_ == 0) return assembly_.read(row_number_);
+  ValueId& known = coordinates_[axis];
+  if (known) return known;
+  ValueId value = assembly_.read(row_number_);
+  for (uint32_t d = across_; d > axis; --d)
+    value = assembly_.index(IndexOp::Div, value, assembly_.read(memory_.extent(d)));
+  if (axis > 0) value = assembly_.index(IndexOp::Rem, value, assembly_.read(memory_.extent(axis)));
+  return known = let(coordinate_lets_[axis], value, fmt::format("i{}", axis));
+}
+
+bool ShortRows::is_the_same_for_all_rows(uint32_t access) const {
+  const std::vector<StrideClass>& axes = context_.layout.accesses[access].axes;
+  return std::all_of(axes.begin(), axes.end() - 1, [](StrideClass stride) { return stride == StrideClass::Zero; });
+}
+
+ValueId ShortRows::laid_out(uint32_t access, How how) {
+  constexpr uint32_t kBehind = 8;  // what `spread` may write too much
+  const std::string name = assembly_[memory_.pointer(access)].name;
+  const ir::DType dtype = memory_.type_in_memory(access);
+  const SymbolId buffer = assembly_.variable(name + "_chunk", {.dtype = dtype, .is_pointer = true}, Level::Row);
+  assembly_[buffer].extents = {how == How::Spread ? chunk_ + kBehind : chunk_};
+  declared_.push_back({Declare{buffer}});
+  const bool once = is_the_same_for_all_rows(access);
+  Call call = fill(access, how, assembly_.read(buffer));
+  call.filled = buffer;
+  (once ? once_ : filled_).push_back({std::move(call)});
+  return assembly_.add({.kind = Value::Kind::Load,
+                        .type = {dtype},
+                        .operands = {assembly_.read(buffer), assembly_.read(element_index_)},
+                        .name = name + suffix()});
+}
+
+Call ShortRows::fill(uint32_t access, How how, ValueId to) {
+  const auto stride = [&](uint32_t axis) {
+    const bool is_one = context_.layout.accesses[access].axes[axis] == StrideClass::One;
+    return is_one ? assembly_.whole(1) : memory_.stride(access, axis);
+  };
+  const ValueId from = base(access);
+  if (how == How::Spread) return {Call::Function::Spread, {from, stride(across_), to, rows_, length()}};
+  if (how == How::Staged)
+    return {Call::Function::Transpose, {from, stride(inner_axis_), to, length(), rows_, length()}};
+  const ValueId rows = is_the_same_for_all_rows(access) ? most_ : rows_;
+  return {Call::Function::Repeat, {from, stride(inner_axis_), to, rows, length()}};
+}
+
+Body ShortRows::loops() {
+  Body body = std::move(before_);
+  append(body, std::move(declared_));
+  append(body, std::move(once_));
+  Body chunk;
+  for (uint32_t d = across_ + 1; d-- > 0;) append(chunk, std::move(coordinate_lets_[d]));
+  append(chunk, std::move(indices_));
+  append(chunk, row(assembly_.whole(0), assembly_.index(IndexOp::Mul, rows_, length()), std::move(filled_)));
+  chunk.push_back({Advance{row_number_, rows_}});
+  body.push_back({Loop{Loop::Kind::Rows, row_number_, assembly_.read(assembly_.kernel.begin),
+                       assembly_.read(assembly_.kernel.end), std::move(chunk)}});
+  return body;
+}
+
+}  // namespace
+
+Kernel build_cpu_short_rows(const KernelContext& context) { return ShortRows(context).build(); }
+
+}  // namespace ingot::codegen

@@ -1,0 +1,47 @@
+// def relu_add(x, y, bias: float):
+//     return relu(x) + y + bias
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// A row of n elements, again and again.
+template <typename T>
+inline void repeat(const T* from, int64 stride, T* to, int64 rows, int64 n) {
+    for (int64 i = 0; i < n; ++i) to[i] = from[i * stride];
+    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
+}
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
+extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
+    const float* __restrict y = argument<const float*>(arguments[1]);  // at i1
+    const float bias = argument<float>(arguments[2]);
+    float* __restrict out = argument<float*>(arguments[3]);            // contiguous
+    const int64 n1 = argument<int64>(arguments[4]);                    // of i1
+
+    const int64 most = 1024 / n1;
+    float y_chunk[1024];
+    repeat(y, 1, y_chunk, most, n1);
+    for (int64 i0 = begin; i0 < end;) {
+        const int64 rows = smaller_of(most, end - i0);
+        const auto x_rows = x + i0 * n1;
+        const auto out_rows = out + i0 * n1;
+#pragma omp simd
+        for (int64 i = 0; i < rows * n1; ++i) {
+            out_rows[i] = maximum(0.0f, x_rows[i]) + y_chunk[i] + bias;
+        }
+        i0 += rows;
+    }
+}
