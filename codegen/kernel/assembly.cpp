@@ -119,6 +119,12 @@ class Pruner {
   }
 
   void mark_one(const Barrier&) {}
+  void mark_one(const Pieces& pieces) {
+    mark(pieces.body);
+    if (!has_effect(pieces.body)) return;
+    need(pieces.begin);
+    need(pieces.end);
+  }
   void mark_one(const Call& call) {
     if (stays(call)) std::ranges::for_each(call.operands, [&](ValueId operand) { need(operand); });
   }
@@ -138,7 +144,8 @@ class Pruner {
   bool stays(const Return&) const { return true; }
 
   bool stays(const Barrier&) const { return true; }
-  bool stays(const Call& call) const { return read_[call.filled.index]; }
+  bool stays(const Call& call) const { return !call.filled || read_[call.filled.index]; }
+  bool stays(const Pieces& pieces) const { return has_effect(pieces.body); }
 
   void sweep(Body& block) {
     std::erase_if(block, [&](const Statement& statement) {

@@ -44,7 +44,7 @@ class Computation {
     const ir::Node& node = graph_[id];
     switch (node.op) {
       case Op::Load:
-        return cast(access_.load(next_access_++), node.dtype);
+        return load(node.dtype);
       case Op::Gather:
         return gather(node);
       case Op::Index:
@@ -59,6 +59,12 @@ class Computation {
       default:
         return primitive(id);
     }
+  }
+
+  ValueId load(DType dtype) {
+    const ValueId loaded = access_.load(next_access_++), value = cast(loaded, dtype);
+    if (ir::is_narrow_float(dtype) && loaded != value) widened_[value] = loaded;
+    return value;
   }
 
   ValueId gather(const ir::Node& node) {
@@ -89,6 +95,7 @@ class Computation {
   ValueId cast(ValueId operand, DType to, Naming naming = Naming::Auto) {
     const DType from = assembly_[operand].type.dtype;
     if (from == to) return operand;
+    if (const auto wide = widened_.find(operand); wide != widened_.end()) return cast(wide->second, to, naming);
     // The 16-bit floats convert from and to float32 alone, as c10's do.
     if ((ir::is_narrow_float(from) && to != DType::F32 && to != DType::F64) ||
         (ir::is_narrow_float(to) && from != DType::F32))
@@ -126,6 +133,7 @@ class Computation {
   Memory& memory_;
   Access& access_;
   std::map<ir::NodeId, ValueId> of_node_;
+  std::map<ValueId, ValueId> widened_;  ///< 16-bit floats that were loaded as float32
   uint32_t next_access_ = 0, next_division_ = 0;
 };
 

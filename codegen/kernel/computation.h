@@ -12,7 +12,7 @@ class Access {
  public:
   virtual ~Access() = default;
 
-  /// An element of a load, of the type in which it lies in memory.
+  /// An element of a load, of the type in which it lies in memory; or of float16 its float32.
   virtual ValueId load(uint32_t access) = 0;
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& indices) = 0;
   /// None where it is always 0.

@@ -5,7 +5,7 @@
 
 // A call computes the elements [begin, end) of the domain: in one loop that the compiler makes vectors of, or, where
 // there are several axes, in such a loop for each row that the range touches; the first and the last may be touched in
-// part.
+// part. Where float16 is converted by runs, the loop goes through pieces of a row: their floats are in buffers.
 
 namespace ingot::codegen {
 namespace {
@@ -24,15 +24,30 @@ class Rows : public CpuFrame {
   ValueId row_index() override { return row_index_; }
   Body loops() override;
 
-  SymbolId linear_;
+  ValueId load(uint32_t access) override { return how(access).widened ? widened(access) : CpuFrame::load(access); }
+  void store(uint32_t access, ValueId value) override;
+  Body around(Loop elements) override;
+  /// Elements of a piece; 0 where there are none.
+  uint32_t piece() const { return context_.schedule.walks.back().steps.back().count; }
+  ValueId widened(uint32_t access);
+  ValueId place(SymbolId buffer, uint32_t access);
+  ValueId start_of_piece(uint32_t access) {
+    return assembly_.index(IndexOp::Add, base(access), assembly_.read(first_of_piece_));
+  }
+
+  SymbolId linear_, first_of_piece_, count_;
   ValueId first_, last_, row_index_;
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
-  Body indices_;
+  Body indices_, declared_, filled_, written_;
 };
 
 void Rows::start() {
   assembly_.kernel.launch.grid = {{0, context_.rank(), 1}};
+  if (piece() > 0) {
+    first_of_piece_ = assembly_.variable("start", {ir::DType::I64}, Level::Row);
+    count_ = assembly_.variable("count", {ir::DType::I64}, Level::Row);
+  }
   if (!has_rows()) return;
   const ValueId i = assembly_.read(linear_), length = assembly_.read(memory_.extent(inner_axis_));
   first_ = let(indices_, assembly_.index(IndexOp::Rem, i, length), "first");
@@ -49,6 +64,39 @@ ValueId Rows::row_coordinate(uint32_t axis) {
     value = assembly_.index(IndexOp::Div, value, assembly_.read(memory_.extent(d)));
   if (axis > 0) value = assembly_.index(IndexOp::Rem, value, assembly_.read(memory_.extent(axis)));
   return known = let(coordinate_lets_[axis], value, fmt::format("i{}", axis));
+}
+
+ValueId Rows::place(SymbolId buffer, uint32_t access) {
+  const ValueId at = assembly_.index(IndexOp::Sub, assembly_.read(element_index_), assembly_.read(first_of_piece_));
+  declared_.push_back({Declare{buffer}});
+  return element_of(buffer, access, at);
+}
+
+ValueId Rows::widened(uint32_t access) {
+  const SymbolId floats = buffer(access, "_piece", piece());
+  const ValueId value = place(floats, access);
+  filled_.push_back({Call{
+      Call::Function::ToFloats, {start_of_piece(access), assembly_.read(floats), assembly_.read(count_)}, floats}});
+  return value;
+}
+
+void Rows::store(uint32_t access, ValueId value) {
+  if (!how(access).widened) return CpuFrame::store(access, value);
+  const SymbolId floats = buffer(access, "_piece", piece());
+  assign(place(floats, access), unrounded(value));
+  written_.push_back(
+      {Call{Call::Function::FromFloats, {assembly_.read(floats), start_of_piece(access), assembly_.read(count_)}}});
+}
+
+Body Rows::around(Loop elements) {
+  if (piece() == 0) return CpuFrame::around(std::move(elements));
+  Pieces pieces{piece(), first_of_piece_, count_, elements.begin, elements.end, std::move(declared_)};
+  elements.begin = assembly_.read(first_of_piece_);
+  elements.end = assembly_.index(IndexOp::Add, elements.begin, assembly_.read(count_));
+  append(pieces.body, std::move(filled_));
+  pieces.body.push_back({std::move(elements)});
+  append(pieces.body, std::move(written_));
+  return {{std::move(pieces)}};
 }
 
 Body Rows::loops() {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace ingot::codegen {
 
 CpuFrame::CpuFrame(const KernelContext& context)
@@ -24,8 +26,7 @@ Kernel CpuFrame::build() {
   start();
   const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
   const auto first_store = static_cast<uint32_t>(context_.outline.accesses.size() - results.size());
-  for (uint32_t r = 0; r < results.size(); ++r)
-    element_.push_back({Assign{memory_.target(first_store + r, Level::Element), results[r]}});
+  for (uint32_t r = 0; r < results.size(); ++r) store(first_store + r, results[r]);
   append(kernel.body, loops());
   if (bad_) report_bad();
   memory_.describe_pointers();
@@ -83,13 +84,35 @@ ValueId CpuFrame::divisor(ValueId value, uint32_t division) {
   return value;
 }
 
+SymbolId CpuFrame::buffer(uint32_t access, std::string_view suffix, uint32_t elements) {
+  const ir::DType dtype = how(access).widened ? ir::DType::F32 : memory_.type_in_memory(access);
+  const std::string name = assembly_[memory_.pointer(access)].name + std::string(suffix);
+  const SymbolId buffer = assembly_.variable(name, {.dtype = dtype, .is_pointer = true}, Level::Row);
+  assembly_[buffer].extents = {elements};
+  return buffer;
+}
+
+ValueId CpuFrame::element_of(SymbolId buffer, uint32_t access, ValueId index) {
+  return assembly_.add({.kind = Value::Kind::Load,
+                        .type = {assembly_[buffer].type.dtype},
+                        .operands = {assembly_.read(buffer), index},
+                        .name = assembly_[memory_.pointer(access)].name + suffix()});
+}
+
+ValueId CpuFrame::unrounded(ValueId value) const {
+  const Value& rounded = assembly_[value];
+  if (rounded.kind != Value::Kind::Cast || rounded.work != ir::DType::F32)
+    throw_internal("a float16 that no float32 was rounded to is stored as one");
+  return rounded.operands[0];
+}
+
 Body CpuFrame::row(ValueId begin, ValueId end, Body filled) {
   Loop elements{Loop::Kind::Simd, element_index_, begin, end, std::move(element_)};
   if (checks_elements_) elements.maximum = bad_;
   Body body = std::move(pointers_);
   append(body, std::move(filled));
   append(body, std::move(row_));
-  body.push_back({std::move(elements)});
+  append(body, around(std::move(elements)));
   return body;
 }
 

@@ -49,6 +49,18 @@ class CpuFrame : public Space, public Access {
   /// What is called, behind the tensor's name, a pointer to where a row begins.
   virtual std::string name_of_place() { return "_row"; }
 
+  virtual void store(uint32_t access, ValueId value) { assign(memory_.target(access, Level::Element), value); }
+  /// What the loop over elements stands in.
+  virtual Body around(Loop elements) { return {{std::move(elements)}}; }
+
+  void assign(ValueId target, ValueId value) { element_.push_back({Assign{target, value}}); }
+  const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
+  /// An array for what the loop reads or writes instead of an access's memory, and its element.
+  SymbolId buffer(uint32_t access, std::string_view suffix, uint32_t elements);
+  ValueId element_of(SymbolId buffer, uint32_t access, ValueId index);
+  /// The float32 that a float16 was made of.
+  ValueId unrounded(ValueId value) const;
+
   /// What stands once a row, `filled` as soon as it is known where it begins, and the loop over its elements.
   Body row(ValueId begin, ValueId end, Body filled = {});
   /// A whole number by a free name, at the end of this block.

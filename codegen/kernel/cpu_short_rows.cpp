@@ -27,8 +27,9 @@ class ShortRows : public CpuFrame {
     return axis == inner_axis_ ? assembly_.read(column_) : row_coordinate(axis);
   }
   ValueId load(uint32_t access) override {
-    const How how = context_.schedule.accesses[access].how;
-    return how == How::Single || how == How::Fixed ? CpuFrame::load(access) : laid_out(access, how);
+    const AccessSchedule& made = how(access);
+    const bool is_in_place = made.how == How::Single || made.how == How::Fixed;
+    return is_in_place && !made.widened ? CpuFrame::load(access) : laid_out(access);
   }
 
  private:
@@ -38,8 +39,11 @@ class ShortRows : public CpuFrame {
   std::string name_of_place() override { return "_rows"; }
   ValueId length() { return assembly_.read(memory_.extent(inner_axis_)); }
   bool is_the_same_for_all_rows(uint32_t access) const;
-  ValueId laid_out(uint32_t access, How how);
-  Call fill(uint32_t access, How how, ValueId to);
+  void store(uint32_t access, ValueId value) override;
+  Body around(Loop elements) override;
+  ValueId size() { return assembly_.index(IndexOp::Mul, rows_, length()); }
+  ValueId laid_out(uint32_t access);
+  Call fill(uint32_t access, ValueId to);
   Body loops() override;
 
   uint32_t across_, chunk_;
@@ -47,7 +51,7 @@ class ShortRows : public CpuFrame {
   ValueId most_, rows_;           ///< rows of a chunk, and of this one
   std::map<uint32_t, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;
-  Body before_, declared_, once_, indices_, filled_;
+  Body before_, declared_, once_, indices_, filled_, written_;
 };
 
 /// A chunk ends where the axis of its rows does, so that from row to row one coordinate changes.
@@ -80,29 +84,39 @@ bool ShortRows::is_the_same_for_all_rows(uint32_t access) const {
   return std::all_of(axes.begin(), axes.end() - 1, [](StrideClass stride) { return stride == StrideClass::Zero; });
 }
 
-ValueId ShortRows::laid_out(uint32_t access, How how) {
+ValueId ShortRows::laid_out(uint32_t access) {
   constexpr uint32_t kBehind = 8;  // what `spread` may write too much
-  const std::string name = assembly_[memory_.pointer(access)].name;
-  const ir::DType dtype = memory_.type_in_memory(access);
-  const SymbolId buffer = assembly_.variable(name + "_chunk", {.dtype = dtype, .is_pointer = true}, Level::Row);
-  assembly_[buffer].extents = {how == How::Spread ? chunk_ + kBehind : chunk_};
-  declared_.push_back({Declare{buffer}});
-  const bool once = is_the_same_for_all_rows(access);
-  Call call = fill(access, how, assembly_.read(buffer));
-  call.filled = buffer;
+  const SymbolId chunk = buffer(access, "_chunk", how(access).how == How::Spread ? chunk_ + kBehind : chunk_);
+  declared_.push_back({Declare{chunk}});
+  const bool once = how(access).how == How::Repeated && is_the_same_for_all_rows(access);
+  Call call = fill(access, assembly_.read(chunk));
+  call.filled = chunk;
   (once ? once_ : filled_).push_back({std::move(call)});
-  return assembly_.add({.kind = Value::Kind::Load,
-                        .type = {dtype},
-                        .operands = {assembly_.read(buffer), assembly_.read(element_index_)},
-                        .name = name + suffix()});
+  return element_of(chunk, access, assembly_.read(element_index_));
 }
 
-Call ShortRows::fill(uint32_t access, How how, ValueId to) {
+void ShortRows::store(uint32_t access, ValueId value) {
+  if (!how(access).widened) return CpuFrame::store(access, value);
+  const SymbolId chunk = buffer(access, "_chunk", chunk_);
+  declared_.push_back({Declare{chunk}});
+  assign(element_of(chunk, access, assembly_.read(element_index_)), unrounded(value));
+  written_.push_back({Call{Call::Function::FromFloats, {assembly_.read(chunk), base(access), size()}}});
+}
+
+Body ShortRows::around(Loop elements) {
+  Body body = {{std::move(elements)}};
+  append(body, std::move(written_));
+  return body;
+}
+
+Call ShortRows::fill(uint32_t access, ValueId to) {
+  const How how = CpuFrame::how(access).how;
   const auto stride = [&](uint32_t axis) {
     const bool is_one = context_.layout.accesses[access].axes[axis] == StrideClass::One;
     return is_one ? assembly_.whole(1) : memory_.stride(access, axis);
   };
   const ValueId from = base(access);
+  if (how == How::Single) return {Call::Function::ToFloats, {from, to, size()}};
   if (how == How::Spread) return {Call::Function::Spread, {from, stride(across_), to, rows_, length()}};
   if (how == How::Staged)
     return {Call::Function::Transpose, {from, stride(inner_axis_), to, length(), rows_, length()}};
@@ -117,7 +131,7 @@ Body ShortRows::loops() {
   Body chunk;
   for (uint32_t d = across_ + 1; d-- > 0;) append(chunk, std::move(coordinate_lets_[d]));
   append(chunk, std::move(indices_));
-  append(chunk, row(assembly_.whole(0), assembly_.index(IndexOp::Mul, rows_, length()), std::move(filled_)));
+  append(chunk, row(assembly_.whole(0), size(), std::move(filled_)));
   chunk.push_back({Advance{row_number_, rows_}});
   body.push_back({Loop{Loop::Kind::Rows, row_number_, assembly_.read(assembly_.kernel.begin),
                        assembly_.read(assembly_.kernel.end), std::move(chunk)}});

@@ -157,16 +157,27 @@ struct Barrier {};
 /// A function of the prelude that moves many elements.
 struct Call {
   enum class Function : uint8_t {
-    Transpose,  ///< from, its stride, to, its pitch, rows and columns of what is written
-    Spread,     ///< from, its stride, to, rows, columns: each element is a row
-    Repeat,     ///< from, its stride, to, rows, columns: all elements are each row
+    Transpose,   ///< from, its stride, to, its pitch, rows and columns of what is written
+    Spread,      ///< from, its stride, to, rows, columns: each element is a row
+    Repeat,      ///< from, its stride, to, rows, columns: all elements are each row
+    ToFloats,    ///< from float16, to, how many
+    FromFloats,  ///< from, to float16, how many
   } function;
   std::vector<ValueId> operands;
-  SymbolId filled = {};  ///< the array that it writes
+  SymbolId filled = {};  ///< the array that it writes; none where it writes a tensor
+};
+
+/// `body` for each piece of [begin, end): `size` elements from `first` on, a number that the compiler knows, and in the
+/// last what is left; `count` of them.
+struct Pieces {
+  uint32_t size;
+  SymbolId first, count;
+  ValueId begin, end;
+  Body body;
 };
 
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call> node;
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces> node;
 };
 
 struct Kernel {

@@ -141,6 +141,9 @@ class Printer {
     for (const ValueId operand : call.operands) operands.push_back(of(operand));
     return fmt::format("{}({})", name_of(call.function), fmt::join(operands, ", "));
   }
+  std::string head(const Pieces& pieces) {
+    return fmt::format("pieces of {} from {} to {}", pieces.size, of(pieces.begin), of(pieces.end));
+  }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));
   }
@@ -152,7 +155,7 @@ class Printer {
 }  // namespace
 
 std::string_view name_of(Call::Function function) {
-  static constexpr std::string_view kNames[] = {"transpose", "spread", "repeat"};
+  static constexpr std::string_view kNames[] = {"transpose", "spread", "repeat", "to_floats", "from_floats"};
   return kNames[static_cast<size_t>(function)];
 }
 

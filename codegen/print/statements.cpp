@@ -185,6 +185,14 @@ void Statements::print_one(const Call& call) {
   statement(fmt::format("{}({});", name_of(call.function), fmt::join(operands, ", ")));
 }
 
+void Statements::print_one(const Pieces& pieces) {
+  statement(fmt::format("in_pieces<{}>({}, {}, [&](int64 {}, int64 {}) __attribute__((always_inline)) {{", pieces.size,
+                        expressions_.text(pieces.begin).text, expressions_.text(pieces.end).text,
+                        kernel_[pieces.first].name, kernel_[pieces.count].name));
+  block(pieces.body);
+  statement("});");
+}
+
 void Statements::print_one(const Return& leave) {
   statement(fmt::format("if ({} >= {}) return;", expressions_.text(leave.unless_below).text,
                         expressions_.text(leave.end).text));

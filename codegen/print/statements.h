@@ -33,6 +33,7 @@ class Statements {
   void print_one(const Return& leave);
   void print_one(const Barrier& barrier);
   void print_one(const Call& call);
+  void print_one(const Pieces& pieces);
 
   void statement(const std::string& text, ir::NodeId node = kNoNode);
   void block(const Body& inner);

@@ -25,6 +25,7 @@ struct AccessFacts {
   bool still = false;                     ///< it stands still along all
   uint32_t alignment = 16;                ///< in bytes
   AccessUse::Kind kind = AccessUse::Kind::Load;
+  bool rounds = false;   ///< of float16 that the kernel has as float32: nothing asks for its bits
   bool grouped = false;  ///< one of several neighbours that are read or written as a vector
 };
 
@@ -88,6 +89,10 @@ uint32_t cpu_tile_rows(const KernelFacts& facts);
 uint32_t cpu_chunk(const KernelFacts& facts);
 /// How an access is made in such a chunk; none where it cannot be.
 std::optional<AccessSchedule::How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts);
+
+/// On the CPU: whether float16 is converted by runs, and how many elements of a row at a time.
+bool is_widened(const AccessFacts& access, AccessSchedule::How how);
+inline constexpr uint32_t kCpuPiece = 256;
 
 /// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);

@@ -70,7 +70,8 @@ std::string print(const Schedule& schedule, const std::string& name) {
   for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
-    text += fmt::format("  access {}: {}\n", a, text_of(schedule.accesses[a]));
+    text += fmt::format("  access {}: {}{}\n", a, text_of(schedule.accesses[a]),
+                        schedule.accesses[a].widened ? ", as float32" : "");
   return text;
 }
 

@@ -105,12 +105,23 @@ Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, con
   return schedule;
 }
 
+/// With what is float16 converted by runs: the elements of a row in pieces, unless they are in buffers already.
+Schedule widened(Schedule schedule, const KernelFacts& facts) {
+  bool any = false;
+  for (uint32_t a = 0; a < facts.accesses.size(); ++a)
+    any |= schedule.accesses[a].widened = is_widened(facts.accesses[a], schedule.accesses[a].how);
+  if (any && !schedule.is_chunk())
+    schedule.walks.back().steps = {{Scope::Grid}, {Scope::Serial}, {Scope::Vector, kCpuPiece}};
+  return schedule;
+}
+
 /// The best one last.
 std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelLayout& layout,
                                      const KernelFacts& facts) {
   std::vector<Schedule> all = {in_rows(outline, layout, facts)};
+  if (Schedule wide = widened(all[0], facts); wide != all[0]) all.push_back(std::move(wide));
   if (cpu_axis_across(facts) != kNoAxis) all.push_back(in_tiles(outline, layout, facts));
-  if (cpu_chunk(facts) != 0) all.push_back(in_chunks(outline, layout, facts));
+  if (cpu_chunk(facts) != 0) all.push_back(widened(in_chunks(outline, layout, facts), facts));
   return all;
 }
 

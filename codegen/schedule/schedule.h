@@ -68,6 +68,7 @@ struct AccessSchedule {
     Repeated,  ///< CPU: the elements of a row as all rows of a buffer
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
+  bool widened = false;            ///< CPU: float16 is converted by runs, the loop reads or writes their float32
   bool operator==(const AccessSchedule&) const = default;
 };
 
@@ -90,7 +91,9 @@ struct Schedule {
     return walks.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
   }
   /// CPU: whether rows are so short that many of them make a chunk.
-  bool is_chunk() const { return threads == 1 && walks.size() == 1 && walks[0].steps.back().count > 0; }
+  bool is_chunk() const {
+    return threads == 1 && walks.size() == 1 && walks[0].axes > 1 && walks[0].steps.back().count > 0;
+  }
 };
 
 /// The schedule of a kernel. `graph` must be the one that the outline was made of.

@@ -13,6 +13,7 @@ namespace ingot::codegen {
 extern const std::string_view target_prelude_cuda_cuh;
 extern const std::string_view target_prelude_libm_h;
 extern const std::string_view target_prelude_cpu_h;
+extern const std::string_view target_prelude_staging_h;
 extern const std::string_view target_prelude_series_h;
 extern const std::string_view target_prelude_igamma_h;
 extern const std::string_view target_prelude_erfcx_h;
@@ -62,8 +63,8 @@ const std::vector<Piece>& pieces(Target::Kind target) {
                            igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h);
   static const std::vector<Piece> cuda = all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx});
   static const std::vector<Piece> cpu =
-      all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_float8_h, target_prelude_series_h,
-                  target_prelude_igamma_h, target_prelude_erfcx_h});
+      all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_staging_h, target_prelude_float8_h,
+                  target_prelude_series_h, target_prelude_igamma_h, target_prelude_erfcx_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

@@ -152,6 +152,17 @@ TEST(Cpu, ShortRowsAreChunksWhereAllOperandsCanBeLaidOut) {
   EXPECT_EQ(cpu_chunk(heavy), 0u) << "exp(column) once a row";
 }
 
+TEST(Cpu, Float16IsConvertedByRunsWhereItRunsAlong) {
+  AccessFacts half = along(2), turned = strided(2), column = column_bias(2);
+  half.rounds = turned.rounds = column.rounds = true;
+  EXPECT_TRUE(is_widened(half, How::Single));
+  EXPECT_FALSE(is_widened(along(2), How::Single)) << "bfloat16, or somebody asks for its bits";
+  EXPECT_FALSE(is_widened(turned, How::Single));
+  EXPECT_FALSE(is_widened(turned, How::Staged));
+  EXPECT_FALSE(is_widened(column, How::Fixed));
+  EXPECT_TRUE(is_widened(column, How::Spread));
+}
+
 TEST(Chunks, CornersAreOneVector) {
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}}));
   EXPECT_EQ(chunks_of({0, 1, 2, 3}, 8, 16, false), (std::vector<Chunk>{{0, 2}, {2, 2}}));

@@ -65,6 +65,71 @@ inline int64 check_index(int64 index, int64 n, int& bad, int code) {
     return most < 0 ? 0 : most;
 }
 
+// Runs of float16 by the processor's own conversions, which GCC does not use in loops.
+inline void to_floats(const float16* from, float* to, int64 n) {
+    int64 whole = 0;
+#if defined(__AVX512F__)
+    typedef short Halves __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(64)));
+    whole = n / 16 * 16;
+    for (int64 i = 0; i < whole; i += 16) {
+        Halves halves;
+        __builtin_memcpy(&halves, from + i, sizeof(halves));
+        const Floats floats = __builtin_ia32_vcvtph2ps512_mask(halves, Floats{}, -1, 4);
+        __builtin_memcpy(to + i, &floats, sizeof(floats));
+    }
+#elif defined(__F16C__)
+    typedef short Halves __attribute__((vector_size(16)));
+    typedef float Floats __attribute__((vector_size(32)));
+    whole = n / 8 * 8;
+    for (int64 i = 0; i < whole; i += 8) {
+        Halves halves;
+        __builtin_memcpy(&halves, from + i, sizeof(halves));
+        const Floats floats = __builtin_ia32_vcvtph2ps256(halves);
+        __builtin_memcpy(to + i, &floats, sizeof(floats));
+    }
+#endif
+    for (int64 i = whole; i < n; ++i) to[i] = float(from[i]);
+}
+
+// Every NaN becomes the one that float16's constructor makes.
+inline void from_floats(const float* from, float16* to, int64 n) {
+    int64 whole = 0;
+#if defined(__AVX512F__)
+    typedef short Halves __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(64)));
+    whole = n / 16 * 16;
+    for (int64 i = 0; i < whole; i += 16) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph512_mask(floats, 0, Halves{}, -1);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#elif defined(__F16C__)
+    typedef short Halves __attribute__((vector_size(16)));
+    typedef float Floats __attribute__((vector_size(32)));
+    whole = n / 8 * 8;
+    for (int64 i = 0; i < whole; i += 8) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph256(floats, 0);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#endif
+    for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
+}
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, size);
+    if (first < end) work(first, end - first);
+}
+
 extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
     const float16* __restrict weight = argument<const float16*>(arguments[0]);    // at i2 + index * weight_step
     const int64* __restrict token = argument<const int64*>(arguments[1]);         // at i0 * token_stride0 + i1
@@ -89,11 +154,16 @@ extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
         const auto position_row = position + i1 * position_stride1;
         const auto out_row = out + row;
         const int64 token_wrapped = check_index(token_row[0], weight_size, bad, 2);
+        in_pieces<256>(first, last, [&](int64 start, int64 count) __attribute__((always_inline)) {
+            float position_piece[256], out_piece[256];
+            to_floats(position_row + start, position_piece, count);
 #pragma omp simd
-        for (int64 i2 = first; i2 < last; ++i2) {
-            const float v1 = float(weight[i2 + token_wrapped * weight_step]);
-            out_row[i2] = float16(v1 + float(position_row[i2]));
-        }
+            for (int64 i2 = start; i2 < start + count; ++i2) {
+                const float v1 = float(weight[i2 + token_wrapped * weight_step]);
+                out_piece[i2 - start] = v1 + position_piece[i2 - start];
+            }
+            from_floats(out_piece, out_row + start, count);
+        });
         i += last - first;
     }
     if (bad != 0) {

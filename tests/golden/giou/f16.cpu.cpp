@@ -75,40 +75,82 @@ inline T minimum(T a, T b) {
     return ((a < b) | (a != a)) ? a : b;
 }
 
+// Every NaN becomes the one that float16's constructor makes.
+inline void from_floats(const float* from, float16* to, int64 n) {
+    int64 whole = 0;
+#if defined(__AVX512F__)
+    typedef short Halves __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(64)));
+    whole = n / 16 * 16;
+    for (int64 i = 0; i < whole; i += 16) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph512_mask(floats, 0, Halves{}, -1);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#elif defined(__F16C__)
+    typedef short Halves __attribute__((vector_size(16)));
+    typedef float Floats __attribute__((vector_size(32)));
+    whole = n / 8 * 8;
+    for (int64 i = 0; i < whole; i += 8) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph256(floats, 0);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#endif
+    for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
+}
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, size);
+    if (first < end) work(first, end - first);
+}
+
 extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
     const float16* __restrict pred = argument<const float16*>(arguments[0]);    // at i * 4 + 0..3
     const float16* __restrict target = argument<const float16*>(arguments[1]);  // at i * 4 + 0..3
     float16* __restrict out = argument<float16*>(arguments[2]);                 // contiguous
 
+    in_pieces<256>(begin, end, [&](int64 start, int64 count) __attribute__((always_inline)) {
+        float out_piece[256];
 #pragma omp simd
-    for (int64 i = begin; i < end; ++i) {
-        const float v1 = float(pred[i * 4 + 2]);
-        const float v2 = float(target[i * 4 + 2]);
-        const float rb = minimum(v1, v2);
-        const float v3 = float(pred[i * 4]);
-        const float v4 = float(target[i * 4]);
-        const float lt = maximum(v3, v4);
-        const float w = maximum(0.0f, rb - lt);
-        const float v5 = float(pred[i * 4 + 3]);
-        const float v6 = float(target[i * 4 + 3]);
-        const float rb_1 = minimum(v5, v6);
-        const float v7 = float(pred[i * 4 + 1]);
-        const float v8 = float(target[i * 4 + 1]);
-        const float lt_1 = maximum(v7, v8);
-        const float h = maximum(0.0f, rb_1 - lt_1);
-        const float overlap = w * h;
-        const float pw = v1 - v3;
-        const float ph = v5 - v7;
-        const float tw = v2 - v4;
-        const float th = v6 - v8;
-        const float union_ = pw * ph + tw * th - overlap;
-        const float hull_rb = maximum(v1, v2);
-        const float hull_lt = minimum(v3, v4);
-        const float cw = hull_rb - hull_lt;
-        const float hull_rb_1 = maximum(v5, v6);
-        const float hull_lt_1 = minimum(v7, v8);
-        const float ch = hull_rb_1 - hull_lt_1;
-        const float hull = cw * ch;
-        out[i] = float16(overlap / union_ - (hull - union_) / hull);
-    }
+        for (int64 i = start; i < start + count; ++i) {
+            const float v1 = float(pred[i * 4 + 2]);
+            const float v2 = float(target[i * 4 + 2]);
+            const float rb = minimum(v1, v2);
+            const float v3 = float(pred[i * 4]);
+            const float v4 = float(target[i * 4]);
+            const float lt = maximum(v3, v4);
+            const float w = maximum(0.0f, rb - lt);
+            const float v5 = float(pred[i * 4 + 3]);
+            const float v6 = float(target[i * 4 + 3]);
+            const float rb_1 = minimum(v5, v6);
+            const float v7 = float(pred[i * 4 + 1]);
+            const float v8 = float(target[i * 4 + 1]);
+            const float lt_1 = maximum(v7, v8);
+            const float h = maximum(0.0f, rb_1 - lt_1);
+            const float overlap = w * h;
+            const float pw = v1 - v3;
+            const float ph = v5 - v7;
+            const float tw = v2 - v4;
+            const float th = v6 - v8;
+            const float union_ = pw * ph + tw * th - overlap;
+            const float hull_rb = maximum(v1, v2);
+            const float hull_lt = minimum(v3, v4);
+            const float cw = hull_rb - hull_lt;
+            const float hull_rb_1 = maximum(v5, v6);
+            const float hull_lt_1 = minimum(v7, v8);
+            const float ch = hull_rb_1 - hull_lt_1;
+            const float hull = cw * ch;
+            out_piece[i - start] = overlap / union_ - (hull - union_) / hull;
+        }
+        from_floats(out_piece, out + start, count);
+    });
 }

@@ -28,13 +28,6 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// A row of n elements, again and again.
-template <typename T>
-inline void repeat(const T* from, int64 stride, T* to, int64 rows, int64 n) {
-    for (int64 i = 0; i < n; ++i) to[i] = from[i * stride];
-    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
-}
-
 // Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
 struct bfloat16 {
     unsigned short bits;
@@ -52,6 +45,13 @@ struct bfloat16 {
     }
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
+
+// A row of n elements, again and again.
+template <typename T, typename To>
+inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
+    for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
+    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
+}
 
 extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end) {
     const bfloat16* __restrict x = argument<const bfloat16*>(arguments[0]);  // contiguous

@@ -28,13 +28,6 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// A row of n elements, again and again.
-template <typename T>
-inline void repeat(const T* from, int64 stride, T* to, int64 rows, int64 n) {
-    for (int64 i = 0; i < n; ++i) to[i] = from[i * stride];
-    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
-}
-
 // In integers, which every compiler vectorises. The product moves the exponent and takes denormals
 // along.
 inline float half_to_float(unsigned short half) {
@@ -72,6 +65,69 @@ struct float16 {
     operator float() const { return half_to_float(bits); }
 };
 
+// Runs of float16 by the processor's own conversions, which GCC does not use in loops.
+inline void to_floats(const float16* from, float* to, int64 n) {
+    int64 whole = 0;
+#if defined(__AVX512F__)
+    typedef short Halves __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(64)));
+    whole = n / 16 * 16;
+    for (int64 i = 0; i < whole; i += 16) {
+        Halves halves;
+        __builtin_memcpy(&halves, from + i, sizeof(halves));
+        const Floats floats = __builtin_ia32_vcvtph2ps512_mask(halves, Floats{}, -1, 4);
+        __builtin_memcpy(to + i, &floats, sizeof(floats));
+    }
+#elif defined(__F16C__)
+    typedef short Halves __attribute__((vector_size(16)));
+    typedef float Floats __attribute__((vector_size(32)));
+    whole = n / 8 * 8;
+    for (int64 i = 0; i < whole; i += 8) {
+        Halves halves;
+        __builtin_memcpy(&halves, from + i, sizeof(halves));
+        const Floats floats = __builtin_ia32_vcvtph2ps256(halves);
+        __builtin_memcpy(to + i, &floats, sizeof(floats));
+    }
+#endif
+    for (int64 i = whole; i < n; ++i) to[i] = float(from[i]);
+}
+
+// Every NaN becomes the one that float16's constructor makes.
+inline void from_floats(const float* from, float16* to, int64 n) {
+    int64 whole = 0;
+#if defined(__AVX512F__)
+    typedef short Halves __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(64)));
+    whole = n / 16 * 16;
+    for (int64 i = 0; i < whole; i += 16) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph512_mask(floats, 0, Halves{}, -1);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#elif defined(__F16C__)
+    typedef short Halves __attribute__((vector_size(16)));
+    typedef float Floats __attribute__((vector_size(32)));
+    whole = n / 8 * 8;
+    for (int64 i = 0; i < whole; i += 8) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph256(floats, 0);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#endif
+    for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
+}
+
+// A row of n elements, again and again.
+template <typename T, typename To>
+inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
+    for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
+    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
+}
+
 extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end) {
     const float16* __restrict x = argument<const float16*>(arguments[0]);  // contiguous
     const float16* __restrict w = argument<const float16*>(arguments[1]);  // at i1
@@ -79,17 +135,19 @@ extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end
     const int64 n1 = argument<int64>(arguments[3]);                        // of i1
 
     const int64 most = 1024 / n1;
-    float16 w_chunk[1024];
+    float x_chunk[1024], w_chunk[1024], out_chunk[1024];
     repeat(w, 1, w_chunk, most, n1);
     for (int64 i0 = begin; i0 < end;) {
         const int64 rows = smaller_of(most, end - i0);
         const auto x_rows = x + i0 * n1;
         const auto out_rows = out + i0 * n1;
+        to_floats(x_rows, x_chunk, rows * n1);
 #pragma omp simd
         for (int64 i = 0; i < rows * n1; ++i) {
-            const float v1 = float(x_rows[i]);
-            out_rows[i] = float16(v1 / (1.0f + expf(-v1)) * float(w_chunk[i]));
+            const float x_i = x_chunk[i];
+            out_chunk[i] = x_i / (1.0f + expf(-x_i)) * w_chunk[i];
         }
+        from_floats(out_chunk, out_rows, rows * n1);
         i0 += rows;
     }
 }

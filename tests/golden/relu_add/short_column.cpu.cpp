@@ -11,20 +11,20 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// Rows of n times the same value each. Up to seven elements behind them are written too.
-template <typename T>
-inline void spread(const T* from, int64 stride, T* to, int64 rows, int64 n) {
-    for (int64 row = 0; row < rows; ++row) {
-        const T value = from[row * stride];
-        for (int64 i = 0; i < n; i += 8)
-            for (int64 k = 0; k < 8; ++k) to[row * n + i + k] = value;
-    }
-}
-
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
+}
+
+// Rows of n times the same value each. Up to seven elements behind them are written too.
+template <typename T, typename To>
+inline void spread(const T* from, int64 stride, To* to, int64 rows, int64 n) {
+    for (int64 row = 0; row < rows; ++row) {
+        const To value = To(from[row * stride]);
+        for (int64 i = 0; i < n; i += 8)
+            for (int64 k = 0; k < 8; ++k) to[row * n + i + k] = value;
+    }
 }
 
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {

@@ -11,17 +11,17 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
-// A row of n elements, again and again.
-template <typename T>
-inline void repeat(const T* from, int64 stride, T* to, int64 rows, int64 n) {
-    for (int64 i = 0; i < n; ++i) to[i] = from[i * stride];
-    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
-}
-
 // NaN if either is; b where they are equal.
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
+}
+
+// A row of n elements, again and again.
+template <typename T, typename To>
+inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
+    for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
+    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
 }
 
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {

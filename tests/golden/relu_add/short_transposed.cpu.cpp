@@ -11,6 +11,12 @@ inline T argument(const void* address) {
 
 inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
 // An integer as large as an element, which vectors can be made of.
 template <int bytes>
 struct Word;
@@ -65,12 +71,6 @@ inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 row
     }
     for (; c < columns; ++c)
         for (int64 r = 0; r < rows; ++r) to[r * pitch + c] = from[c * stride + r];
-}
-
-// NaN if either is; b where they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
 }
 
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {

@@ -1,0 +1,148 @@
+// More of the prelude of generated CPU kernels: operands that do not lie in the order of a loop are
+// laid out in buffers that do.
+
+// ingot: to_floats
+// Runs of float16 by the processor's own conversions, which GCC does not use in loops.
+inline void to_floats(const float16* from, float* to, int64 n) {
+    int64 whole = 0;
+#if defined(__AVX512F__)
+    typedef short Halves __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(64)));
+    whole = n / 16 * 16;
+    for (int64 i = 0; i < whole; i += 16) {
+        Halves halves;
+        __builtin_memcpy(&halves, from + i, sizeof(halves));
+        const Floats floats = __builtin_ia32_vcvtph2ps512_mask(halves, Floats{}, -1, 4);
+        __builtin_memcpy(to + i, &floats, sizeof(floats));
+    }
+#elif defined(__F16C__)
+    typedef short Halves __attribute__((vector_size(16)));
+    typedef float Floats __attribute__((vector_size(32)));
+    whole = n / 8 * 8;
+    for (int64 i = 0; i < whole; i += 8) {
+        Halves halves;
+        __builtin_memcpy(&halves, from + i, sizeof(halves));
+        const Floats floats = __builtin_ia32_vcvtph2ps256(halves);
+        __builtin_memcpy(to + i, &floats, sizeof(floats));
+    }
+#endif
+    for (int64 i = whole; i < n; ++i) to[i] = float(from[i]);
+}
+
+// ingot: from_floats
+// Every NaN becomes the one that float16's constructor makes.
+inline void from_floats(const float* from, float16* to, int64 n) {
+    int64 whole = 0;
+#if defined(__AVX512F__)
+    typedef short Halves __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(64)));
+    whole = n / 16 * 16;
+    for (int64 i = 0; i < whole; i += 16) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph512_mask(floats, 0, Halves{}, -1);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#elif defined(__F16C__)
+    typedef short Halves __attribute__((vector_size(16)));
+    typedef float Floats __attribute__((vector_size(32)));
+    whole = n / 8 * 8;
+    for (int64 i = 0; i < whole; i += 8) {
+        Floats floats;
+        __builtin_memcpy(&floats, from + i, sizeof(floats));
+        Halves halves = __builtin_ia32_vcvtps2ph256(floats, 0);
+        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
+        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
+    }
+#endif
+    for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
+}
+
+// ingot: in_pieces
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, size);
+    if (first < end) work(first, end - first);
+}
+
+// ingot: Word
+// An integer as large as an element, which vectors can be made of.
+template <int bytes>
+struct Word;
+template <>
+struct Word<1> {
+    typedef unsigned char type;
+};
+template <>
+struct Word<2> {
+    typedef unsigned short type;
+};
+template <>
+struct Word<4> {
+    typedef unsigned type;
+};
+template <>
+struct Word<8> {
+    typedef unsigned long long type;
+};
+
+// ingot: transpose_8
+// 8 x 8 elements in registers: three times, each row is zipped with the one four below it.
+template <typename T>
+inline void transpose_8(const T* from, int64 from_stride, T* to, int64 to_stride) {
+    typedef typename Word<sizeof(T)>::type Element;
+    typedef Element Row __attribute__((vector_size(8 * sizeof(T))));
+    Row rows[8], zipped[8];
+    for (int k = 0; k < 8; ++k) __builtin_memcpy(&rows[k], from + k * from_stride, sizeof(Row));
+    for (int round = 0; round < 3; ++round) {
+        for (int k = 0; k < 4; ++k) {
+            const Row a = rows[k], b = rows[k + 4];
+            zipped[2 * k] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+            zipped[2 * k + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+        }
+        for (int k = 0; k < 8; ++k) rows[k] = zipped[k];
+    }
+    for (int k = 0; k < 8; ++k)
+        __builtin_memcpy(static_cast<void*>(to + k * to_stride), &rows[k], sizeof(Row));
+}
+
+// ingot: transpose
+// to[r * pitch + c] = from[c * stride + r], for r below `rows` and c below `columns`.
+template <typename T>
+inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 rows, int64 columns) {
+    int64 c = 0;
+    if constexpr (sizeof(T) <= 8) {
+        for (; c + 8 <= columns; c += 8) {
+            int64 r = 0;
+            for (; r + 8 <= rows; r += 8)
+                transpose_8(from + c * stride + r, stride, to + r * pitch + c, pitch);
+            for (; r < rows; ++r)
+                for (int64 k = c; k < c + 8; ++k) to[r * pitch + k] = from[k * stride + r];
+        }
+    }
+    for (; c < columns; ++c)
+        for (int64 r = 0; r < rows; ++r) to[r * pitch + c] = from[c * stride + r];
+}
+
+// ingot: spread
+// Rows of n times the same value each. Up to seven elements behind them are written too.
+template <typename T, typename To>
+inline void spread(const T* from, int64 stride, To* to, int64 rows, int64 n) {
+    for (int64 row = 0; row < rows; ++row) {
+        const To value = To(from[row * stride]);
+        for (int64 i = 0; i < n; i += 8)
+            for (int64 k = 0; k < 8; ++k) to[row * n + i + k] = value;
+    }
+}
+
+// ingot: repeat
+// A row of n elements, again and again.
+template <typename T, typename To>
+inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
+    for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
+    for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
+}
