@@ -26,7 +26,7 @@ class Tile : public Space, public Access {
     rows_ = schedule_.across;
     columns_ = context.rank() - 1;
     lanes_ = schedule_.lanes;
-    const Walk& across = schedule_.walks[schedule_.walks.size() - 2];
+    const Walk& across = schedule_.walks[rows_];
     passes_ = across.steps[1].count;
     rows_a_pass_ = across.steps[2].count;
     size_ = passes_ * rows_a_pass_;
@@ -116,17 +116,14 @@ class Tile : public Space, public Access {
 
   // Where a block and a thread are
 
-  /// Blocks are counted along the columns first, then along the rows, then along what is left.
+  /// Blocks are counted along the innermost axis first.
   void find_tile() {
     Body& indices = assembly_.kernel.indices;
     ValueId block =
         assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
-    std::vector<uint32_t> axes = {columns_, rows_};
-    for (uint32_t d = context_.rank(); d-- > 0;)
-      if (d != columns_ && d != rows_) axes.push_back(d);
-    for (size_t a = 0; a < axes.size(); ++a) {
-      const uint32_t axis = axes[a], step = a < 2 ? size_ : 1;
-      const bool is_last = a + 1 == axes.size();
+    for (uint32_t axis = context_.rank(); axis-- > 0;) {
+      const uint32_t step = axis == rows_ || axis == columns_ ? size_ : 1;
+      const bool is_last = axis == 0;
       ValueId count;
       if (!is_last) count = step == 1 ? assembly_.read(memory_.extent(axis)) : tiles_along(axis);
       ValueId at = is_last ? block : assembly_.index(IndexOp::Rem, block, count);

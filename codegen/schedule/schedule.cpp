@@ -38,13 +38,17 @@ Coordinates coordinates_of(Preset preset, uint32_t rank) {
                                          : Coordinates::Thread;
 }
 
-/// A thread takes `lanes` neighbours along the innermost axis, in as many rows as the block's threads leave it.
+/// A thread takes `lanes` neighbours along the innermost axis, in as many rows as the block's threads leave it. Blocks
+/// are counted in the order of the domain's axes, so that those which run at once write long runs of memory:
+/// `x.permute(2, 1, 0) + y` of 512 x 640 x 832 reaches 0.987 of a copy, 0.978 with the tile's two axes counted first;
+/// of 256 x 256 x 4096 0.975 and 0.955.
 Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t side) {
   schedule.across = across;
-  for (uint32_t d = 0; d + 1 < rank; ++d)
-    if (d != across) schedule.walks.push_back({d, 1, {{Scope::Grid}}});
   const uint32_t columns = side / schedule.lanes, rows = schedule.threads / columns;
-  schedule.walks.push_back({across, 1, {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}}});
+  for (uint32_t d = 0; d + 1 < rank; ++d) {
+    schedule.walks.push_back({d, 1, {{Scope::Grid}}});
+    if (d == across) schedule.walks.back().steps = {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}};
+  }
   schedule.walks.push_back({rank - 1, 1, {{Scope::Grid}, {Scope::Block, columns}, {Scope::Vector, schedule.lanes}}});
   schedule.coordinates = Coordinates::None;
   return schedule;

@@ -73,8 +73,8 @@ struct AccessSchedule {
 };
 
 struct Schedule {
-  /// Of all axes, outermost first, but that a tile's two come last; none for a single element. The threads of a block
-  /// are counted along the walks as digits are, the last one's first.
+  /// Of all axes, outermost first, but that the two of a tile on the CPU come last; none for a single element. Blocks,
+  /// and the threads of a block, are counted along the walks as digits are, the last one's first.
   std::vector<Walk> walks;
   Coordinates coordinates = Coordinates::None;
   bool ragged = false;      ///< a thread's lanes may reach past the end of the domain

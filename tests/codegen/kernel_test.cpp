@@ -96,6 +96,16 @@ TEST(Kernel, WhatRowsShareIsComputedOnceARow) {
   }
 }
 
+TEST(Kernel, BlocksOfATileAreCountedAsTheDomainIs) {
+  Sketch sketch("f");
+  const NodeId x = sketch.tensor("x", DType::F32, 3);
+  ir::HostPool& host = sketch.graph.host;
+  sketch.result("out", DType::F32, x, {host.size(0, 0), host.size(0, 1), host.size(0, 2)});
+  const Tensors turned{{{{64, 5, 96}, {1, 64, 320}}}, {}, {}, {}};
+  const Kernel kernel = kernel_of(sketch.graph, turned, kCuda);
+  EXPECT_EQ(kernel.launch.grid, (std::vector<GridFactor>{{2, 1, 64}, {1, 1, 1}, {0, 1, 64}}));
+}
+
 TEST(Kernel, LongExpressionsAreCutAndShortOnesAreNot) {
   Sketch sketch("f");
   NodeId sum = sketch.tensor("x", DType::F32, 1);
