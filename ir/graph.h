@@ -66,10 +66,15 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
+/// The attr of an Add, Sub or Mul in float32 of what the author has as 16-bit floats: a product of these may go into a
+/// sum of these unrounded (contract). The same op of the author's float32 is another node.
+inline constexpr uint32_t kContracts = 1;
+
 struct Node {
   Op op;
   DType dtype;
-  uint32_t attr = 0;  ///< Load, Gather: index of an Access; Scalar: HostId; Index: dim from the end; Call: a name
+  uint32_t attr = 0;  ///< Load, Gather: index of an Access; Scalar: HostId; Index: dim from the end; Call: a name; Add,
+                      ///< Sub, Mul: 0 or kContracts
   std::vector<NodeId> args = {};
   bool operator==(const Node&) const = default;
 };
@@ -231,6 +236,10 @@ void verify(const Graph& graph);
 /// targets use, so only Exact ops), casts of casts that lose nothing, x*1, x+(-0.0) but never x+0.0, where(true, …),
 /// double negation, … Operands are never swapped.
 Graph simplify(const Graph& graph);
+
+/// The graph with each sum or difference that has kContracts and such a product for an operand, the first one that
+/// nothing else uses, as one Fma: the product is not rounded. No node of it has kContracts.
+Graph contract(const Graph& graph);
 
 /// The graph without Call nodes: each is replaced by its body.
 Graph inline_calls(const Graph& graph);

@@ -84,6 +84,14 @@ ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
 }
 
+/// The attr of the node of an op whose result is of dtype `type`.
+uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
+  const bool is_sum_or_product = op == ir::Op::Add || op == ir::Op::Sub || op == ir::Op::Mul;
+  const bool is_unrounded = builder.signature.numerics != Numerics::Eager;
+  const bool has_16_bits = type == ir::DType::F16 || type == ir::DType::BF16;
+  return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContracts : 0;
+}
+
 /// The only limit of a clamp. Eager's kernels for one number do nothing where it is NaN, as an infinity does nothing;
 /// a NaN among two numbers, or in a tensor, spreads.
 Value lone_limit(Builder& builder, ir::HostOp extreme, const Value& limit) {
@@ -126,8 +134,8 @@ Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
   const bool truth = row.rule == ir::Rule::Compare || row.rule == ir::Rule::Logical;
   const ir::DType dtype = truth ? ir::DType::Bool : work;
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> args) {
-    const ir::NodeId node = builder.graph.add(op, ir::compute_type(dtype), {args.begin(), args.end()});
-    return finished_node(builder, node, dtype);
+    ir::Node node{op, ir::compute_type(dtype), attr_of(builder, op, dtype), {args.begin(), args.end()}};
+    return finished_node(builder, builder.graph.add(std::move(node)), dtype);
   });
   record_operands(builder, result, operands, row.rule == ir::Rule::Logical ? common : work);
   return result;

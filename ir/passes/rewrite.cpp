@@ -81,7 +81,7 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
     if (!live[i]) continue;
     std::vector<NodeId> args;
     for (const NodeId arg : graph[{i}].args) args.push_back(now[arg.index]);
-    now[i] = rule(out, out.transfer(graph, {i}, std::move(args)));
+    now[i] = rule(out, {i}, out.transfer(graph, {i}, std::move(args)));
     out.carry(graph, {i}, now[i]);
   }
   for (Result& result : out.results) {

@@ -9,8 +9,9 @@
 
 namespace ingot::ir {
 
-/// Adds a node of the old graph, its args and attr already those of `out`, to `out`: as it is, or what stands for it.
-using NodeRule = std::function<NodeId(Graph& out, Node node)>;
+/// Adds a node of the old graph, there `was`, its args and attr already those of `out`, to `out`: as it is, or what
+/// stands for it.
+using NodeRule = std::function<NodeId(Graph& out, NodeId was, Node node)>;
 
 /// A new graph with every node that the results need put through `rule`, in topological order. Parameters, conditions
 /// and host expressions are taken over, names and places are carried.

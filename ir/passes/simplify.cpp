@@ -221,10 +221,10 @@ Rewritten signs(Graph& graph, const Node& node) {
       if (const auto x = negated(0)) return make(graph, Op::Abs, node.dtype, {*x});
       return std::nullopt;
     case Op::Add:
-      if (const auto y = negated(1)) return make(graph, Op::Sub, node.dtype, {node.args[0], *y});
+      if (const auto y = negated(1)) return simplified(graph, {Op::Sub, node.dtype, node.attr, {node.args[0], *y}});
       return std::nullopt;
     case Op::Sub:
-      if (const auto y = negated(1)) return make(graph, Op::Add, node.dtype, {node.args[0], *y});
+      if (const auto y = negated(1)) return simplified(graph, {Op::Add, node.dtype, node.attr, {node.args[0], *y}});
       return std::nullopt;
     default:
       return std::nullopt;
@@ -380,6 +380,8 @@ NodeId simplified(Graph& graph, Node node) {
 
 }  // namespace
 
-Graph simplify(const Graph& graph) { return compact(rewrite(graph, simplified)); }
+Graph simplify(const Graph& graph) {
+  return compact(rewrite(graph, [](Graph& out, NodeId, Node node) { return simplified(out, std::move(node)); }));
+}
 
 }  // namespace ingot::ir

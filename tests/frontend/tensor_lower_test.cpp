@@ -181,13 +181,35 @@ TEST(TensorLower, SixteenBitFloatsStayWideBetweenOps) {
   %1 = cast f32 %0
   %2 = load f16 y[i0]
   %3 = cast f32 %2
-  %4 = mul f32 %1, %3
-  %5 = scalar f32 0.1
-  %6 = add f32 %4, %5
-  %7 = cast f16 %6
-  out: f16[x.size(0)] = %7
+  %4 = scalar f32 0.1
+  %5 = fma f32 %1, %3, %4
+  %6 = cast f16 %5
+  out: f16[x.size(0)] = %6
   require x.size(0) == y.size(0)
 )");
+}
+
+TEST(TensorLower, ProductsAreAddedUnroundedWhereBothOpsAreOfSixteenBits) {
+  const auto contracts = [](const std::string& text, const std::string& type, Numerics numerics) {
+    const Call call = Call({type + ":100", type + ":100", "f32:100", "f32:"}).with(numerics);
+    return call.simple("def f(x, y, wide, number): return " + text).find("fma") != std::string::npos;
+  };
+  for (const Numerics numerics : {Numerics::Default, Numerics::Fast}) {
+    for (const std::string type : {"f16", "bf16"}) {
+      EXPECT_TRUE(contracts("x * y + x", type, numerics));
+      EXPECT_TRUE(contracts("x - 0.1 * y", type, numerics));
+      EXPECT_TRUE(contracts("x - -(number * y)", type, numerics));
+      EXPECT_TRUE(contracts("silu(x) * y + x", type, numerics));
+      EXPECT_FALSE(contracts("x * y + wide", type, numerics)) << "float32 by promotion";
+      EXPECT_FALSE(contracts("x * wide + y", type, numerics));
+      EXPECT_FALSE(contracts("number * number + y", type, numerics));
+      EXPECT_FALSE(contracts("(x.float() * y + x).to(x.dtype)", type, numerics));
+      EXPECT_FALSE(contracts("(x * y).to(x.dtype) + x", type, numerics)) << "rounded on purpose";
+    }
+    EXPECT_FALSE(contracts("x * y + x", "f32", numerics));
+    EXPECT_FALSE(contracts("x * y + x", "f64", numerics));
+  }
+  EXPECT_FALSE(contracts("x * y + x", "bf16", Numerics::Eager));
 }
 
 TEST(TensorLower, EagerNumericsRoundAfterEachOpButNotInsideANativeOne) {

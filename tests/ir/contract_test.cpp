@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "tests/ir/testing.h"
+
+namespace ingot::ir {
+namespace {
+
+/// x, y, z and w are float32; `mul`, `add` and `sub` compute them as what was 16-bit floats.
+struct Contract : testing::Test {
+  GraphWriter writer;
+  const NodeId x = load("x"), y = load("y"), z = load("z"), w = load("w");
+
+  NodeId load(const std::string& name) { return writer.load(name, DType::F32); }
+  NodeId narrow(Op op, NodeId a, NodeId b) { return writer.graph.add({op, DType::F32, kContracts, {a, b}}); }
+  NodeId mul(NodeId a, NodeId b) { return narrow(Op::Mul, a, b); }
+  NodeId add(NodeId a, NodeId b) { return narrow(Op::Add, a, b); }
+  NodeId sub(NodeId a, NodeId b) { return narrow(Op::Sub, a, b); }
+  NodeId fma(NodeId a, NodeId b, NodeId c) { return writer.op(Op::Fma, {a, b, c}); }
+
+  std::string contracted(std::vector<NodeId> results) {
+    writer.graph.results.clear();
+    for (const NodeId node : results) writer.result(node);
+    verify(writer.graph);
+    const Graph graph = contract(writer.graph);
+    verify(graph);
+    return print(graph);
+  }
+  void becomes(NodeId node, NodeId expected) { EXPECT_EQ(contracted({node}), contracted({expected})); }
+};
+
+TEST_F(Contract, AProductThatIsAddedIsNotRounded) {
+  becomes(add(mul(x, y), z), fma(x, y, z));
+  becomes(add(z, mul(x, y)), fma(x, y, z));
+  becomes(add(mul(mul(x, y), z), w), fma(writer.op(Op::Mul, {x, y}), z, w));
+  becomes(add(mul(add(mul(x, y), z), y), w), fma(fma(x, y, z), y, w));
+}
+
+TEST_F(Contract, OrSubtracted) {
+  becomes(sub(mul(x, y), z), fma(x, y, writer.op(Op::Neg, {z})));
+  becomes(sub(z, mul(x, y)), fma(writer.op(Op::Neg, {x}), y, z));
+}
+
+TEST_F(Contract, OfTwoProductsTheFirstOne) {
+  becomes(add(mul(x, y), mul(z, w)), fma(x, y, writer.op(Op::Mul, {z, w})));
+  becomes(sub(mul(x, y), mul(z, w)), fma(x, y, writer.op(Op::Neg, {writer.op(Op::Mul, {z, w})})));
+}
+
+TEST_F(Contract, WhatSomethingElseNeedsIsOneNumber) {
+  const NodeId product = mul(x, y), rounded = writer.op(Op::Mul, {x, y});
+  becomes(sub(product, product), writer.op(Op::Sub, {rounded, rounded}));
+  becomes(add(product, writer.op(Op::Exp, {product})), writer.op(Op::Add, {rounded, writer.op(Op::Exp, {rounded})}));
+  EXPECT_EQ(contracted({add(product, z), product}), contracted({writer.op(Op::Add, {rounded, z}), rounded}));
+}
+
+TEST_F(Contract, Float32KeepsEveryBit) {
+  const NodeId product = writer.op(Op::Mul, {x, y}), sum = writer.op(Op::Add, {product, z});
+  becomes(sum, sum);
+  becomes(add(product, z), sum);
+  becomes(writer.op(Op::Add, {mul(x, y), z}), sum);
+  EXPECT_EQ(contracted({add(mul(x, y), z), sum}), contracted({fma(x, y, z), sum}));
+}
+
+}  // namespace
+}  // namespace ingot::ir
