@@ -32,7 +32,7 @@ class Rows : public CpuFrame {
   ValueId widened(uint32_t access);
   ValueId place(SymbolId buffer, uint32_t access);
   ValueId start_of_piece(uint32_t access) {
-    return assembly_.index(IndexOp::Add, base(access), assembly_.read(first_of_piece_));
+    return assembly_.index(IndexOp::Add, row_of(access), assembly_.read(first_of_piece_));
   }
 
   SymbolId linear_, first_of_piece_, count_;

@@ -92,6 +92,11 @@ SymbolId CpuFrame::buffer(uint32_t access, std::string_view suffix, uint32_t ele
   return buffer;
 }
 
+ValueId CpuFrame::row_of(uint32_t access) {
+  const uint32_t neighbour = context_.layout.accesses[access].neighbour;
+  return neighbour == 0 ? base(access) : assembly_.index(IndexOp::Add, base(access), assembly_.whole(neighbour));
+}
+
 ValueId CpuFrame::element_of(SymbolId buffer, uint32_t access, ValueId index) {
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {assembly_[buffer].type.dtype},

@@ -57,6 +57,8 @@ class CpuFrame : public Space, public Access {
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
   /// An array for what the loop reads or writes instead of an access's memory, and its element.
   SymbolId buffer(uint32_t access, std::string_view suffix, uint32_t elements);
+  /// The pointer to where an access's row begins: `base`, but for a group's member its own.
+  ValueId row_of(uint32_t access);
   ValueId element_of(SymbolId buffer, uint32_t access, ValueId index);
   /// The float32 that a float16 was made of.
   ValueId unrounded(ValueId value) const;

@@ -100,7 +100,7 @@ void ShortRows::store(uint32_t access, ValueId value) {
   const SymbolId chunk = buffer(access, "_chunk", chunk_);
   declared_.push_back({Declare{chunk}});
   assign(element_of(chunk, access, assembly_.read(element_index_)), unrounded(value));
-  written_.push_back({Call{Call::Function::FromFloats, {assembly_.read(chunk), base(access), size()}}});
+  written_.push_back({Call{Call::Function::FromFloats, {assembly_.read(chunk), row_of(access), size()}}});
 }
 
 Body ShortRows::around(Loop elements) {
@@ -115,7 +115,7 @@ Call ShortRows::fill(uint32_t access, ValueId to) {
     const bool is_one = context_.layout.accesses[access].axes[axis] == StrideClass::One;
     return is_one ? assembly_.whole(1) : memory_.stride(access, axis);
   };
-  const ValueId from = base(access);
+  const ValueId from = row_of(access);
   if (how == How::Single) return {Call::Function::ToFloats, {from, to, size()}};
   if (how == How::Spread) return {Call::Function::Spread, {from, stride(across_), to, rows_, length()}};
   if (how == How::Staged)

@@ -377,3 +377,10 @@ def test_losses_of_two_dtypes(text):
         if "mse" in text or "l1" in text or "huber" in text:  # these broadcast before they promote
             x = torch.linspace(-2, 2, 40)
             assert op(x, y).dtype == op.reference(x, y).dtype
+
+
+@pytest.mark.parametrize("text", ["where(x[:, 3:] > 0, x + x[:, :1], x)", "x * x[:, 1:2] - x[:, 2:3]", "x[:, ::2] * x[:, 3:]"])
+def test_columns_beside_short_rows(text, device):
+    x = torch.randn(1000, 4, device=device)
+    op = ingot.op(text)
+    torch.testing.assert_close(op(x), op.reference(x), rtol=0, atol=0)
