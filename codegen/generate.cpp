@@ -11,16 +11,18 @@
 namespace ingot::codegen {
 
 std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
-                                const std::vector<KernelLayout>& layouts, const Target& target) {
+                                const std::vector<KernelLayout>& layouts, const Target& target,
+                                const Options& options) {
   if (layouts.size() != outline.kernels.size()) throw_internal("a kernel without a layout");
   std::vector<Schedule> all;
-  for (size_t k = 0; k < layouts.size(); ++k) all.push_back(schedule(graph, outline.kernels[k], layouts[k], target));
+  for (size_t k = 0; k < layouts.size(); ++k)
+    all.push_back(schedule(graph, outline.kernels[k], layouts[k], target, options));
   return all;
 }
 
 std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                             const Target& target, const Options& options) {
-  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target);
+  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target, options);
   std::vector<Kernel> all;
   for (size_t k = 0; k < layouts.size(); ++k)
     all.push_back(build(graph, outline.kernels[k], layouts[k], decided[k], target, options));
@@ -61,8 +63,8 @@ std::string join(Target::Kind target, std::span<const Source> sources) {
 }
 
 std::string schedule_text(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                          const Target& target) {
-  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target);
+                          const Target& target, const Options& options) {
+  const std::vector<Schedule> decided = schedules(graph, outline, layouts, target, options);
   std::string text;
   for (size_t k = 0; k < decided.size(); ++k)
     text += (text.empty() ? "" : "\n") + print(decided[k], outline.kernels[k].name) +

@@ -26,7 +26,7 @@ struct Source {
 };
 
 std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,
-                                const std::vector<KernelLayout>& layouts, const Target& target);
+                                const std::vector<KernelLayout>& layouts, const Target& target, const Options& options);
 
 /// Errors: Error(Author) where a kernel would take more arguments than the target can pass.
 std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
@@ -46,7 +46,7 @@ std::string join(Target::Kind target, std::span<const Source> sources);
 
 /// For a person.
 std::string schedule_text(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                          const Target& target);
+                          const Target& target, const Options& options);
 std::string kernel_text(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
                         const Target& target, const Options& options);
 

@@ -69,12 +69,14 @@ struct Access {
 /// The attr of an Add, Sub or Mul in float32 of what the author has as 16-bit floats: a product of these may go into a
 /// sum of these unrounded (contract). The same op of the author's float32 is another node.
 inline constexpr uint32_t kContracts = 1;
+/// The attr of a Where whose arms are both computed, whatever is chosen: what one reads is checked for the other, too.
+inline constexpr uint32_t kBothArms = 1;
 
 struct Node {
   Op op;
   DType dtype;
-  uint32_t attr = 0;  ///< Load, Gather: index of an Access; Scalar: HostId; Index: dim from the end; Call: a name; Add,
-                      ///< Sub, Mul: 0 or kContracts
+  uint32_t attr = 0;  ///< Load, Gather: index of an Access; Scalar: HostId; Index: dim from the end; Call: a name;
+                      ///< Add, Sub, Mul: 0 or kContracts; Where: 0 or kBothArms
   std::vector<NodeId> args = {};
   bool operator==(const Node&) const = default;
 };

@@ -90,7 +90,7 @@ class GraphPrinter {
         return fmt::format(" {} {} of{}", graph_.callee(id), value(node.args[0]),
                            values(std::span(node.args).subspan(1)));
       default:
-        return values(node.args) + (node.attr == kContracts ? ", contracts" : "");
+        return values(node.args) + (node.attr == 0 ? "" : node.op == Op::Where ? ", both arms" : ", contracts");
     }
   }
 

@@ -215,6 +215,13 @@ Numerics numerics_named(std::string_view name) {
   throw_author({}, "numerics is `" + std::string(name) + "`", "it is one of default, eager and fast");
 }
 
+Lazy lazy_named(std::string_view name) {
+  if (name == "auto") return Lazy::Auto;
+  if (name == "always") return Lazy::Always;
+  if (name == "never") return Lazy::Never;
+  throw_author({}, "lazy is `" + std::string(name) + "`", "it is one of auto, always and never");
+}
+
 /// From a list of (line, file, line in the file, indent).
 bool read_origins(PyObject* list, std::vector<Source::Origin>& origins) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
@@ -238,19 +245,20 @@ PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
   return names;
 }
 
-/// _define(text, source_name, origins, name, numerics, debug): reads the text. Of two threads the first one wins.
+/// _define(text, source_name, origins, name, numerics, debug, lazy): reads the text. Of two threads the first one wins.
 PyObject* op_define(PyObject* object, PyObject* args) {
-  const char *text, *source_name, *name, *numerics;
+  const char *text, *source_name, *name, *numerics, *lazy;
   Py_ssize_t size;
   PyObject* list;
   int debug;
-  if (!PyArg_ParseTuple(args, "s#sO!ssp", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug))
+  if (!PyArg_ParseTuple(args, "s#sO!ssps", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug,
+                        &lazy))
     return nullptr;
   return guarded([&]() -> PyObject* {
     const runtime::HoldForks held;
     std::vector<Source::Origin> origins;
     if (!read_origins(list, origins)) return nullptr;
-    OpOptions options{name, source_name, numerics_named(numerics), debug != 0};
+    OpOptions options{name, source_name, numerics_named(numerics), debug != 0, lazy_named(lazy)};
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     Op op(frontend::define(std::move(source), name), options);

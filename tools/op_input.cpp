@@ -36,6 +36,12 @@ frontend::Numerics numerics_named(const std::string& name) {
   return frontend::Numerics::Default;
 }
 
+Lazy lazy_named(const std::string& name) {
+  if (name == "always") return Lazy::Always;
+  if (name == "never") return Lazy::Never;
+  return Lazy::Auto;
+}
+
 size_t parameter_index(const Op& op, std::string_view name) {
   std::span<const frontend::Parameter> parameters = op.parameters();
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -56,6 +62,9 @@ void OpInput::add_to(CLI::App& command) {
   command.add_option("-e,--expression", expression, "an expression instead of a file: -e \"relu(x) + y\"");
   command.add_option("--numerics", numerics, "how 16-bit floats round: default, eager or fast")
       ->check(CLI::IsMember({"default", "eager", "fast"}));
+  command
+      .add_option("--lazy", lazy, "whether an arm of a where is computed only where it is taken: auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   command.add_option("--seed", seed, "of the random tensors")->capture_default_str();
   command.footer(
       "Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), i64:8@0..50 (a range),\n"
@@ -107,6 +116,7 @@ BoundOp bind_op(const OpInput& input, bool meta) {
   OpOptions options;
   options.numerics = numerics_named(input.numerics);
   options.debug = input.debug;
+  options.lazy = lazy_named(input.lazy);
   if (input.expression.empty()) {
     if (words.empty()) throw_author({}, "there is no op", "name a FILE[:op], or give an expression with -e");
     std::tie(file, options.name) = file_and_name(words.front());

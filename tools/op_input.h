@@ -15,6 +15,7 @@ struct OpInput {
   std::vector<std::string> words;  ///< FILE[:op] unless there is an expression, then name=value
   std::string expression;
   std::string numerics = "default";
+  std::string lazy = "auto";
   bool debug = false;
   uint64_t seed = 0;
 

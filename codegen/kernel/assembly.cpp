@@ -180,8 +180,8 @@ SymbolId Assembly::variable(std::string_view wanted, Type type, Level level) {
   return {static_cast<uint32_t>(kernel.symbols.size() - 1)};
 }
 
-SymbolId Assembly::loop_variable(const std::string& name, Level level) {
-  kernel.symbols.push_back({.name = name, .type = {}, .level = level});
+SymbolId Assembly::variable_called(const std::string& name, Level level, Type type) {
+  kernel.symbols.push_back({.name = name, .type = type, .level = level});
   return {static_cast<uint32_t>(kernel.symbols.size() - 1)};
 }
 
@@ -200,6 +200,8 @@ SymbolId Assembly::parameter(const KernelParameter& parameter, Type type, std::s
 
 ValueId Assembly::add(Value value) {
   for (const ValueId operand : value.operands) value.level = std::max(value.level, (*this)[operand].level);
+  const bool is_computed = value.naming != Value::Naming::Inline;
+  if (is_computed && standing_in_) value.level = std::max(value.level, Level::Element);
   const int64_t number =
       value.number.kind == ir::HostKind::Float ? std::bit_cast<int64_t>(value.number.real) : value.number.integer;
   const ValueId next{static_cast<uint32_t>(kernel.values.size())};
@@ -209,7 +211,7 @@ ValueId Assembly::add(Value value) {
       next);
   if (!is_new) return known->second;
   value.node = node_;
-  if (value.naming != Value::Naming::Inline) blocks_[static_cast<size_t>(value.level)]->push_back({Let{next}});
+  if (is_computed) block(value.level).push_back({Let{next}});
   kernel.values.push_back(std::move(value));
   return next;
 }

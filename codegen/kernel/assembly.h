@@ -45,8 +45,8 @@ class Assembly {
 
   /// A variable of a free name.
   SymbolId variable(std::string_view wanted, Type type, Level level);
-  /// The variable of a loop that is called as those of other loops are.
-  SymbolId loop_variable(const std::string& name, Level level);
+  /// A variable of a name that is claimed already, or that several loops share.
+  SymbolId variable_called(const std::string& name, Level level, Type type = {});
   /// A parameter of a free name; the same one where it is asked for again.
   SymbolId parameter(const KernelParameter& parameter, Type type, std::string_view wanted);
 
@@ -59,6 +59,10 @@ class Assembly {
   }
   /// What is made from here on is told apart from the same made in another scope: each has a name where it is declared.
   void enter(uint32_t scope) { scope_ = scope; }
+  /// What is computed from here on stands in this block, of elements, whatever its level; null: in those of the levels.
+  void stand_in(Body* block) { standing_in_ = block; }
+  /// Where what is computed at this level stands now.
+  Body& block(Level level) { return standing_in_ ? *standing_in_ : *blocks_[static_cast<size_t>(level)]; }
   /// The node for which values are made from here on.
   void making(ir::NodeId node) { node_ = node; }
 
@@ -85,6 +89,7 @@ class Assembly {
 
   Names names_;
   std::array<Body*, 5> blocks_{};
+  Body* standing_in_ = nullptr;
   ir::NodeId node_ = kNoNode;
   uint32_t scope_ = 0;
   std::map<Key, ValueId> values_;

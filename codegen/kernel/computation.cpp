@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/schedule/regions.h"
 #include "codegen/target/spellings.h"
 
 namespace ingot::codegen {
@@ -14,15 +15,20 @@ using Naming = Value::Naming;
 class Computation {
  public:
   Computation(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access)
-      : graph_(context.graph), context_(context), assembly_(assembly), memory_(memory), access_(access) {}
+      : graph_(context.graph),
+        context_(context),
+        assembly_(assembly),
+        memory_(memory),
+        access_(access),
+        nodes_(nodes_of(context.graph, context.outline)),
+        regions_(context.graph, context.outline, context.schedule.lazy) {
+    number_accesses();
+    for (uint32_t d = 0; d < regions_.decisions().size(); ++d)
+      for (const ir::NodeId where : regions_.decisions()[d].wheres) decision_of_[where] = d;
+  }
 
   std::vector<ValueId> compute() {
-    for (const ir::NodeId id : nodes_of(graph_, context_.outline)) {
-      assembly_.making(id);
-      const ValueId value = lower(id);
-      of_node_[id] = value;
-      name(value, memory_.author_name(id));
-    }
+    compute_all_of(kAlways);
     std::vector<ValueId> results;
     for (const KernelOutline::PartRef& ref : context_.outline.parts) {
       const ir::NodeId node = graph_.results[ref.result].parts[ref.part].node;
@@ -33,6 +39,108 @@ class Computation {
   }
 
  private:
+  /// Accesses and divisions are numbered in the graph's order, whatever the order in which they are made.
+  void number_accesses() {
+    uint32_t accesses = 0, divisions = 0;
+    for (const ir::NodeId id : nodes_) {
+      const Op op = graph_[id].op;
+      if (op == Op::Load || op == Op::Gather || op == Op::Index) number_of_[id] = accesses++;
+      if (may_divide_by_zero(graph_, id)) number_of_[id] = divisions++;
+    }
+    std::vector<uint32_t> leaders;
+    for (const AccessLayout& access : context_.layout.accesses) leaders.push_back(access.leader);
+    regions_of_accesses_ = regions_of_accesses(regions_, graph_, context_.outline, leaders);
+  }
+
+  // Regions
+
+  /// What is computed ahead of all lanes is computed always, and so are numbers.
+  Region region_of(ir::NodeId id) const {
+    const Op op = graph_[id].op;
+    if (op == Op::Scalar) return kAlways;
+    if (op != Op::Load) return regions_.of(id);
+    const uint32_t access = number_of_.at(id);
+    return context_.schedule.accesses[access].masked ? regions_of_accesses_[access] : kAlways;
+  }
+
+  void enter(Region region) {
+    region_ = region;
+    assembly_.enter(region);
+    assembly_.stand_in(region == kAlways ? nullptr : &bodies_[region]);
+  }
+
+  void compute_all_of(Region region) {
+    for (const ir::NodeId id : nodes_)
+      if (region_of(id) == region) value_of(id);
+  }
+
+  /// The value of a node, computed in its own region if it is not known yet.
+  ValueId value_of(ir::NodeId id) {
+    if (const auto known = of_node_.find(id); known != of_node_.end()) return known->second;
+    const Region around = region_;
+    if (const Region own = region_of(id); own != around) enter(own);
+    if (const auto decision = decision_of_.find(id); decision != decision_of_.end()) {
+      decide(decision->second);
+    } else {
+      for (const ir::NodeId arg : graph_[id].args) value_of(arg);
+      assembly_.making(id);
+      const ValueId value = lower(id);
+      of_node_[id] = value;
+      name(value, memory_.author_name(id));
+    }
+    if (region_ != around) enter(around);
+    return of_node_.at(id);
+  }
+
+  /// The results of a decision's `where`s are variables: each begins as the arm that is computed anyway.
+  void decide(uint32_t number) {
+    const Decision& decision = regions_.decisions()[number];
+    const Region taken = Regions::taken(number), otherwise = Regions::otherwise(number);
+    const ValueId condition = value_of(decision.condition);
+    for (const Region arm : {taken, otherwise}) {
+      enter(arm);
+      compute_all_of(arm);
+    }
+    enter(decision.region);
+    for (const ir::NodeId where : decision.wheres) {
+      const ir::Node& node = graph_[where];
+      const bool has_then = region_of(node.args[1]) == taken, has_otherwise = region_of(node.args[2]) == otherwise;
+      const ValueId then = value_of(node.args[1]), other = value_of(node.args[2]);
+      assembly_.making(where);
+      const SymbolId chosen = variable_of(where);
+      const ValueId result = assembly_.read(chosen);
+      of_node_[where] = result;
+      const ValueId first = has_then && has_otherwise ? ValueId{} : has_otherwise ? then : other;
+      assembly_.block(Level::Element).push_back({Declare{chosen, first}});
+      if (has_then || !has_otherwise) bodies_[taken].push_back({Assign{result, then}});
+      if (has_otherwise) bodies_[otherwise].push_back({Assign{result, other}});
+    }
+    If branch{condition, std::move(bodies_[taken]), std::move(bodies_[otherwise])};
+    if (branch.then.empty()) {
+      branch.condition = inverse(condition);
+      std::swap(branch.then, branch.otherwise);
+    }
+    assembly_.block(Level::Element).push_back({std::move(branch)});
+  }
+
+  SymbolId variable_of(ir::NodeId where) {
+    const Type type{graph_[where].dtype};
+    const std::string author = memory_.author_name(where);
+    return author.empty() ? assembly_.variable("chosen", type, Level::Element)
+                          : assembly_.variable_called(author, Level::Element, type);
+  }
+
+  ValueId inverse(ValueId condition) {
+    return assembly_.add({.kind = Value::Kind::Primitive,
+                          .type = {DType::Bool},
+                          .op = Op::LogicalNot,
+                          .work = DType::Bool,
+                          .operands = {condition},
+                          .naming = Naming::Inline});
+  }
+
+  // Nodes
+
   void name(ValueId id, std::string author) {
     Value& value = assembly_[id];
     if (author.empty() || (value.naming != Naming::Auto && value.naming != Naming::Pinned)) return;
@@ -44,11 +152,11 @@ class Computation {
     const ir::Node& node = graph_[id];
     switch (node.op) {
       case Op::Load:
-        return load(node.dtype);
+        return load(number_of_.at(id), node.dtype);
       case Op::Gather:
-        return gather(node);
+        return gather(number_of_.at(id), node);
       case Op::Index:
-        return position();
+        return position(number_of_.at(id));
       case Op::Scalar:
         return scalar(node.dtype, graph_.host_of(id));
       case Op::Cast:
@@ -61,20 +169,20 @@ class Computation {
     }
   }
 
-  ValueId load(DType dtype) {
-    const ValueId loaded = access_.load(next_access_++), value = cast(loaded, dtype);
+  ValueId load(uint32_t access, DType dtype) {
+    const ValueId loaded = access_.load(access), value = cast(loaded, dtype);
     if (ir::is_narrow_float(dtype) && loaded != value) widened_[value] = loaded;
     return value;
   }
 
-  ValueId gather(const ir::Node& node) {
+  ValueId gather(uint32_t access, const ir::Node& node) {
     std::vector<ValueId> indices;
     for (const ir::NodeId arg : node.args) indices.push_back(of_node_.at(arg));
-    return cast(access_.gather(next_access_++, indices), node.dtype);
+    return cast(access_.gather(access, indices), node.dtype);
   }
 
-  ValueId position() {
-    const std::optional<ValueId> at = access_.position(next_access_++);
+  ValueId position(uint32_t access) {
+    const std::optional<ValueId> at = access_.position(access);
     return at ? cast(*at, DType::I64) : literal(DType::I64, ir::HostValue::of(int64_t{0}));
   }
 
@@ -109,7 +217,7 @@ class Computation {
     const ir::OpInfo& info = ir::info(node.op);
     std::vector<ValueId> operands;
     for (const ir::NodeId arg : node.args) operands.push_back(of_node_.at(arg));
-    if (may_divide_by_zero(graph_, id)) operands[1] = access_.divisor(operands[1], next_division_++);
+    if (may_divide_by_zero(graph_, id)) operands[1] = access_.divisor(operands[1], number_of_.at(id));
     if (node.op == Op::Where) return make(node.op, node.dtype, node.dtype, std::move(operands));
 
     DType work = info.rule == ir::Rule::Compare   ? assembly_[operands[0]].type.dtype
@@ -134,7 +242,13 @@ class Computation {
   Access& access_;
   std::map<ir::NodeId, ValueId> of_node_;
   std::map<ValueId, ValueId> widened_;  ///< 16-bit floats that were loaded as float32
-  uint32_t next_access_ = 0, next_division_ = 0;
+  std::vector<ir::NodeId> nodes_;
+  std::map<ir::NodeId, uint32_t> number_of_;  ///< among the accesses, or the divisions
+  Regions regions_;
+  std::vector<Region> regions_of_accesses_;
+  std::map<ir::NodeId, uint32_t> decision_of_;
+  Region region_ = kAlways;
+  std::map<Region, Body> bodies_;
 };
 
 }  // namespace

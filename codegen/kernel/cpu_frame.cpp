@@ -80,7 +80,7 @@ ValueId CpuFrame::divisor(ValueId value, uint32_t division) {
                                       .naming = Value::Naming::Inline});
   const bool is_inner = assembly_[value].level == Level::Element;
   checks_elements_ |= is_inner;
-  (is_inner ? element_ : row_).push_back({Assign{bad(), next}});
+  assembly_.block(is_inner ? Level::Element : Level::Row).push_back({Assign{bad(), next}});
   return value;
 }
 

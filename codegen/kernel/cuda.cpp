@@ -83,9 +83,9 @@ class Cuda : public Space, public Access {
         return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
       case How::Grouped:
         if (const auto chunk = chunk_of(access)) return *chunk;
-        return memory_.load(access, Level::Thread);
+        return single(access);
       case How::Single:
-        return has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
+        return single(access);
       default:
         break;
     }
@@ -96,7 +96,10 @@ class Cuda : public Space, public Access {
     std::vector<ValueId> leads;
     const ValueId place = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
     for (uint32_t l = 0; l < indices.size(); ++l) leads.push_back(memory_.wrap(access, l, indices[l], place));
-    return memory_.load(access, Level::Element, leads);
+    if (schedule_.accesses[access].how != How::Vector) return memory_.load(access, Level::Element, leads);
+    const SymbolId row = vector_of(access);
+    thread_.push_back({Declare{row, vector_at(access, Value::Kind::Vector, leads)}});
+    return assembly_.lane(assembly_.read(row), lane_number(Level::Element));
   }
 
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
@@ -239,7 +242,8 @@ class Cuda : public Space, public Access {
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a) {
       const How how = schedule_.accesses[a].how;
       if (context_.outline.accesses[a].kind != Kind::Load) continue;
-      if (how == How::Grouped && context_.layout.accesses[a].leader == a) load_chunks(a);
+      if (how == How::Grouped && context_.layout.accesses[a].leader == a && !schedule_.accesses[a].masked)
+        for (const Chunk& chunk : schedule_.accesses[a].chunks) load_chunk(a, chunk);
       if (how != How::Vector && how != How::Shifted) continue;
       const SymbolId vector = vector_of(a);
       const ValueId value = vector_at(a, how == How::Vector ? Value::Kind::Vector : Value::Kind::Shifted);
@@ -265,8 +269,8 @@ class Cuda : public Space, public Access {
     return vector;
   }
 
-  ValueId vector_at(uint32_t access, Value::Kind kind) {
-    std::vector<ValueId> operands = {base(access), memory_.index(access, Level::Thread, 0)};
+  ValueId vector_at(uint32_t access, Value::Kind kind, const std::vector<ValueId>& leads = {}) {
+    std::vector<ValueId> operands = {base(access), memory_.index(access, Level::Thread, 0, leads)};
     if (kind == Value::Kind::VectorEnd) operands.push_back(numel_);
     return assembly_.add({.kind = kind,
                           .type = {memory_.type_in_memory(access), schedule_.lanes},
@@ -291,37 +295,55 @@ class Cuda : public Space, public Access {
     return assembly_.index(IndexOp::And, begins, ends);
   }
 
-  void load_chunks(uint32_t leader) {
-    const std::vector<Chunk>& chunks = schedule_.accesses[leader].chunks;
-    for (const Chunk& chunk : chunks) {
-      if (chunk.width == 1) continue;
-      std::string name = memory_.vector_name(leader, chunk.width);
-      if (chunks.size() > 1) {
-        name = assembly_[memory_.pointer(leader)].name + "_";
-        for (uint32_t k = 0; k < chunk.width; ++k) name += std::to_string(chunk.first + k);
-      }
-      const Type type{memory_.type_in_memory(leader), chunk.width};
-      const SymbolId vector = assembly_.variable(name, type, Level::Thread);
-      const ValueId value =
-          assembly_.add({.kind = Value::Kind::Vector,
-                         .type = type,
-                         .operands = {base(leader), memory_.index(leader, Level::Thread, chunk.first)},
-                         .naming = Value::Naming::Inline});
-      loads_.push_back({Declare{vector, value}});
-      chunks_[{leader, chunk.first}] = vector;
+  /// A vector of neighbours: of all lanes before anything is computed, or where a masked one is needed.
+  void load_chunk(uint32_t leader, const Chunk& chunk) {
+    if (chunk.width == 1) return;
+    const bool is_masked = schedule_.accesses[leader].masked, is_fetched = has_lanes() && !is_masked;
+    const Level level = is_fetched ? Level::Fetch : is_masked ? Level::Element : Level::Thread;
+    const Type type{memory_.type_in_memory(leader), chunk.width};
+    const SymbolId vector =
+        assembly_.variable(chunk_name(leader, chunk), type, is_masked ? Level::Element : Level::Thread);
+    const ValueId value = assembly_.add({.kind = Value::Kind::Vector,
+                                         .type = type,
+                                         .operands = {base(leader), memory_.index(leader, level, chunk.first)},
+                                         .naming = Value::Naming::Inline});
+    if (is_fetched) {
+      assembly_[vector].extents = {schedule_.lanes};
+      fetched_vectors_.push_back({Declare{vector}});
+      fetch_.push_back({Assign{assembly_.item(assembly_.read(vector), lane_number(Level::Fetch)), value}});
+    } else {
+      (is_masked ? assembly_.block(Level::Element) : loads_).push_back({Declare{vector, value}});
     }
+    chunks_[{leader, chunk.first}] = vector;
+  }
+
+  std::string chunk_name(uint32_t leader, const Chunk& chunk) {
+    if (schedule_.accesses[leader].chunks.size() == 1) return memory_.vector_name(leader, chunk.width);
+    std::string name = assembly_[memory_.pointer(leader)].name + "_";
+    for (uint32_t k = 0; k < chunk.width; ++k) name += std::to_string(chunk.first + k);
+    return name;
   }
 
   std::optional<ValueId> chunk_of(uint32_t access) {
     const AccessLayout& layout = context_.layout.accesses[access];
-    for (const Chunk& chunk : schedule_.accesses[layout.leader].chunks)
-      if (layout.neighbour >= chunk.first && layout.neighbour < chunk.first + chunk.width && chunk.width > 1)
-        return assembly_.lane(assembly_.read(chunks_.at({layout.leader, chunk.first})),
-                              assembly_.whole(layout.neighbour - chunk.first));
+    for (const Chunk& chunk : schedule_.accesses[layout.leader].chunks) {
+      if (layout.neighbour < chunk.first || layout.neighbour >= chunk.first + chunk.width || chunk.width == 1) continue;
+      if (!chunks_.contains({layout.leader, chunk.first})) load_chunk(layout.leader, chunk);
+      const SymbolId symbol = chunks_.at({layout.leader, chunk.first});
+      ValueId vector = assembly_.read(symbol);
+      if (!assembly_[symbol].extents.empty()) vector = assembly_.item(vector, lane_number(Level::Element));
+      return assembly_.lane(vector, assembly_.whole(layout.neighbour - chunk.first));
+    }
     return std::nullopt;
   }
 
-  /// An element that each lane loads for itself, with those of all lanes before anything is computed.
+  /// An element that each lane loads for itself.
+  ValueId single(uint32_t access) {
+    if (schedule_.accesses[access].masked) return memory_.load(access, Level::Element);
+    return has_lanes() ? fetched(access) : memory_.load(access, Level::Thread);
+  }
+
+  /// The same, with those of all lanes before anything is computed.
   ValueId fetched(uint32_t access) {
     const SymbolId vector = vector_of(access);
     fetched_vectors_.push_back({Declare{vector}});
@@ -358,15 +380,18 @@ class Cuda : public Space, public Access {
   }
 
   void store_one(uint32_t access, ValueId value) {
-    if (!has_lanes() || !schedule_.ragged) {
-      block_of(Level::Element).push_back({Assign{memory_.target(access, Level::Element), value}});
-      return;
-    }
+    Body& stores = stores_of_a_lane();
+    stores.push_back({Assign{memory_.target(access, Level::Element), value}});
+  }
+
+  /// Within the guard, if there must be one, no lane is past the end.
+  Body& stores_of_a_lane() {
+    if (!has_lanes() || !schedule_.ragged) return block_of(Level::Element);
     ValueId& at = elements_[Level::Element];
     const ValueId own = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
-    if (!at) at = assembly_.let(element_, own, name_of("e"));  // within the guard no lane is past the end
+    if (!at) at = assembly_.let(element_, own, name_of("e"));
     store_guard_ = assembly_.index(IndexOp::Less, own, numel_);
-    guarded_stores_.push_back({Assign{memory_.target(access, Level::Element), value}});
+    return guarded_stores_;
   }
 
   void store_chunks(uint32_t leader, const std::vector<ValueId>& results) {
@@ -376,22 +401,23 @@ class Cuda : public Space, public Access {
         if (context_.layout.accesses[a].leader == leader && context_.layout.accesses[a].neighbour == neighbour)
           return results[a - first_store];
     };
+    Body& stores = stores_of_a_lane();
     for (const Chunk& chunk : schedule_.accesses[leader].chunks) {
       std::vector<ValueId> members;
       for (uint32_t k = 0; k < chunk.width; ++k) members.push_back(value_at(chunk.first + k));
-      const ValueId index = memory_.index(leader, Level::Thread, chunk.first);
+      const ValueId index = memory_.index(leader, Level::Element, chunk.first);
       const Type type{memory_.type_in_memory(leader), chunk.width};
       if (chunk.width == 1) {
         const ValueId target = assembly_.add({.kind = Value::Kind::Load,
                                               .type = type,
                                               .operands = {base(leader), index},
                                               .naming = Value::Naming::Inline});
-        thread_.push_back({Assign{target, members[0]}});
+        stores.push_back({Assign{target, members[0]}});
         continue;
       }
       const ValueId vector = assembly_.add(
           {.kind = Value::Kind::Pack, .type = type, .operands = members, .naming = Value::Naming::Inline});
-      thread_.push_back({StoreVector{base(leader), index, vector}});
+      stores.push_back({StoreVector{base(leader), index, vector}});
     }
   }
 

@@ -32,8 +32,8 @@ class Tile : public Space, public Access {
     size_ = passes_ * rows_a_pass_;
     uint32_t scope = 0;
     for (Pass* pass : {&whole_[0], &whole_[1], &clamped_[0], &clamped_[1], &fill_, &compute_, &write_})
-      *pass = {assembly_.loop_variable(name_of("s"), Level::Fetch), assembly_.loop_variable(name_of("k"), Level::Fetch),
-               ++scope};
+      *pass = {assembly_.variable_called(name_of("s"), Level::Fetch),
+               assembly_.variable_called(name_of("k"), Level::Fetch), ++scope};
     for (const SymbolId symbol : {compute_.row, compute_.lane, write_.row, write_.lane})
       assembly_[symbol].level = Level::Element;
   }

@@ -127,6 +127,8 @@ void Statements::print_one(const Let& let) {
 
 void Statements::print_one(const Declare& declare) {
   const Symbol& variable = kernel_[declare.variable];
+  fit(parts(declare.value), type_text(variable.type).size() + variable.name.size() + 5,
+      [&] { return expressions_.text(declare.value).text; });
   const std::string value = expressions_.text(declare.value).text;
   const bool constant = variable.type.lanes > 1;
   statement(fmt::format("{} {} = {};", constant ? "const auto" : type_text(variable.type), variable.name, value));

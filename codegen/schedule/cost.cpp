@@ -1,7 +1,6 @@
 #include "codegen/schedule/cost.h"
 
 #include <algorithm>
-#include <set>
 
 namespace ingot::codegen {
 
@@ -27,19 +26,24 @@ uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel) {
   return sum;
 }
 
-uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
-  uint32_t sum = 0, access = 0;
-  std::set<ir::NodeId> moving;
+std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
+  uint32_t access = 0;
+  std::set<ir::NodeId> varying;
   for (const ir::NodeId id : nodes_of(graph, kernel)) {
     const ir::Node& node = graph[id];
     const bool is_access = node.op == ir::Op::Load || node.op == ir::Op::Gather || node.op == ir::Op::Index;
-    bool moves = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return moving.contains(arg); });
-    if (is_access) moves |= layout.rank > 0 && layout.accesses[access++].axes.back() != StrideClass::Zero;
-    if (moves)
-      moving.insert(id);
-    else
-      sum += cost_of_node(graph, id);
+    bool varies = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return varying.contains(arg); });
+    if (is_access) varies |= layout.rank > 0 && layout.accesses[access++].axes.back() != StrideClass::Zero;
+    if (varies) varying.insert(id);
   }
+  return varying;
+}
+
+uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
+  uint32_t sum = 0;
+  for (const ir::NodeId id : nodes_of(graph, kernel))
+    if (!varying.contains(id)) sum += cost_of_node(graph, id);
   return sum;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "codegen/shape/layout.h"
 
 namespace ingot::codegen {
@@ -9,6 +11,9 @@ uint32_t cost_of(ir::Op op, ir::DType work);
 
 /// What an element of a kernel costs.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
+
+/// The nodes that may differ from element to element of a row: along the innermost axis.
+std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
 /// What an element costs of what its row shares: of ops on operands that stand still along the innermost axis.
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);

@@ -49,9 +49,15 @@ uint32_t turned_bytes(const KernelFacts& facts, uint32_t across) {
   return bytes;
 }
 
+/// Whether a load waits for a condition.
+bool reads_late(const KernelFacts& facts) {
+  return std::ranges::any_of(facts.accesses, [](const AccessFacts& a) { return a.masked && a.kind == Kind::Load; });
+}
+
 /// Whether `lanes` neighbours of the domain are as many neighbours in memory, wherever a row ends.
 bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset preset) {
-  if (access.inner != StrideClass::One || !is_element_wise(access)) return false;
+  if (access.inner != StrideClass::One) return false;
+  if (access.kind == Kind::Gather) return preset == Preset::Flat && access.shares_place && !access.masked;
   return access.linear || facts.rank == 1 || preset == Preset::Flat;
 }
 
@@ -90,6 +96,20 @@ std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline&
   return rounds;
 }
 
+/// For each access, whether it is a gather whose indices all elements of a row share.
+std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
+  std::vector<bool> result;
+  for (const ir::NodeId id : nodes_of(graph, outline)) {
+    const ir::Node& node = graph[id];
+    if (node.op == ir::Op::Load || node.op == ir::Op::Gather || node.op == ir::Op::Index)
+      result.push_back(node.op == ir::Op::Gather &&
+                       std::ranges::none_of(node.args, [&](ir::NodeId arg) { return varying.contains(arg); }));
+  }
+  result.resize(outline.accesses.size());
+  return result;
+}
+
 }  // namespace
 
 bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(access) && access.unit_axis == axis; }
@@ -112,7 +132,8 @@ uint32_t lanes_for(const KernelFacts& facts) {
   if (facts.rank == 0) return 1;
   uint32_t widest = 0;
   for (const AccessFacts& access : facts.accesses) {
-    if (access.grouped) return 1;  // the neighbours of a group are a thread's vector already
+    // The neighbours of a group are a thread's vector already.
+    if (access.grouped) return reads_late(facts) ? 2 : 1;
     if (is_element_wise(access) && access.inner != StrideClass::Zero) widest = std::max(widest, access.bytes);
   }
   if (widest == 0) return 1;
@@ -121,6 +142,25 @@ uint32_t lanes_for(const KernelFacts& facts) {
   while (lanes > 2 && lanes * facts.cost > kUnrolled) lanes /= 2;
   const bool leaves_row = facts.rank > 1 && facts.inner_multiple < lanes;
   return leaves_row && facts.inner_multiple * widest >= kVectorBytes ? facts.inner_multiple : lanes;
+}
+
+// A thread that waits for a condition before it reads on has nothing to do meanwhile but its other lanes: what a warp's
+// threads skip together must be worth it. A GIoU a box, whose prediction is read where the target has an area, two
+// boxes a thread, a block apart: 1.01 of a copy where all have one, 1.64 padded as real data are, 1.04 where each
+// second one at random has. One box a thread 0.95, 1.47 and 0.97; four 1.01, 1.59 and 1.03; a persistent grid
+// 0.98, 1.60 and 1.01. So rows of neighbours are. What is an element wide is read in the same sectors whether or not
+// its neighbours are needed, and loses its vectors. A gather reads wherever its index says, which need not make sense
+// where it is not asked for; on either target.
+bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda) {
+  if (lazy == Lazy::Auto) return arms.gathers || (arms.reads_groups && cuda);
+  return lazy == Lazy::Always && arms.computes;
+}
+
+// What a result may overwrite is read before anything is written.
+bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda) {
+  if (access.kind == Kind::Gather) return true;
+  if (access.kind != Kind::Load || facts.results_alias || access.still) return false;
+  return (access.grouped && cuda) || lazy == Lazy::Always;
 }
 
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
@@ -146,6 +186,7 @@ bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
 // lanes lie a block apart, so that neighbouring threads load neighbours: 1.02 where one scalar a thread gives 0.80.
 Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
   if (lanes == 1) return Preset::Single;
+  if (reads_late(facts)) return Preset::Interleaved;
   const auto suits = [&](Preset preset) {
     return allows(preset, facts, lanes) && std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
              const How how = how_for(access, facts, preset, lanes);
@@ -162,7 +203,7 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
 // it is read as fast as anything: relu(x.t()) + y 1.01 of a copy, 0.37 without; channels-last times contiguous 1.01,
 // 0.35 without. Where several axes would do, the one for most bytes is taken. Both sides must fill a good part of it.
 uint32_t axis_across(const KernelFacts& facts) {
-  if (facts.rank < 2) return kNoAxis;
+  if (facts.rank < 2 || facts.has_regions) return kNoAxis;
   const auto is_long = [&](uint32_t axis) { return axis < 64 && (facts.long_axes >> axis & 1) != 0; };
   for (const AccessFacts& access : facts.accesses) {
     if (access.grouped || access.kind == Kind::Gather) return kNoAxis;
@@ -193,7 +234,7 @@ TileSize tile_size_for(const KernelFacts& facts) {
 
 // A load that is not aligned is put together from the two aligned vectors around it, of which the second is another
 // thread's first and lies in the cache: 1.03 (float32), 0.96 (bfloat16) and 1.00 (uint8) of a copy, where interleaved
-// scalars reach 1.02, 0.91 and 0.78.
+// scalars reach 1.02, 0.91 and 0.78. A row that is gathered is a row like any other, once its place is known.
 How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes) {
   if (access.grouped) return How::Grouped;
   const bool shares_row = preset == Preset::Single || preset == Preset::Flat;
@@ -236,6 +277,7 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
 
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
   const std::vector<bool> rounds = rounding_accesses(graph, outline);
+  const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
@@ -251,6 +293,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     of.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
     of.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
     of.rounds = rounds[a];
+    of.shares_place = of_rows[a];
     of.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
     of.inner_step = access.inner_step;
     of.linear = access.linear;

@@ -25,8 +25,10 @@ struct AccessFacts {
   bool still = false;                     ///< it stands still along all
   uint32_t alignment = 16;                ///< in bytes
   AccessUse::Kind kind = AccessUse::Kind::Load;
-  bool rounds = false;   ///< of float16 that the kernel has as float32: nothing asks for its bits
-  bool grouped = false;  ///< one of several neighbours that are read or written as a vector
+  bool rounds = false;        ///< of float16 that the kernel has as float32: nothing asks for its bits
+  bool grouped = false;       ///< one of several neighbours that are read or written as a vector
+  bool masked = false;        ///< read only where a `where` needs it
+  bool shares_place = false;  ///< of a gather, all elements of a row have the same indices
 };
 
 /// What the rules know of a kernel.
@@ -37,11 +39,24 @@ struct KernelFacts {
   uint32_t cost = 0;       ///< of an element, as cost.h counts
   uint64_t long_axes = 0;  ///< as the layout has them
   bool results_alias = false, has_short_rows = false;
-  uint32_t row_cost = 0;  ///< of what a row's elements share
+  uint32_t row_cost = 0;     ///< of what a row's elements share
+  bool has_regions = false;  ///< some `where`s are lazy
 };
 
 /// `graph` must be the one that the outline was made of.
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout);
+
+/// What only an arm of a `where` needs.
+struct ArmFacts {
+  bool gathers = false;
+  bool reads_groups = false;  ///< whole groups of neighbours
+  bool computes = false;
+};
+
+/// Whether such an arm had better be computed, and read, only where it is taken.
+bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda);
+/// Whether a load that only such an arm needs is made there.
+bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda);
 
 /// Names of maps from elements to threads.
 enum class Preset : uint8_t {

@@ -70,8 +70,10 @@ std::string print(const Schedule& schedule, const std::string& name) {
   for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
-    text += fmt::format("  access {}: {}{}\n", a, text_of(schedule.accesses[a]),
-                        schedule.accesses[a].widened ? ", as float32" : "");
+    text += fmt::format("  access {}: {}{}{}\n", a, text_of(schedule.accesses[a]),
+                        schedule.accesses[a].widened ? ", as float32" : "",
+                        schedule.accesses[a].masked ? ", where it is needed" : "");
+  if (!schedule.lazy.empty()) text += fmt::format("  lazy: {} where\n", schedule.lazy.size());
   return text;
 }
 

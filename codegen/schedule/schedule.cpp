@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/schedule/policy.h"
+#include "codegen/schedule/regions.h"
 
 namespace ingot::codegen {
 namespace {
@@ -20,6 +21,58 @@ std::vector<Chunk> chunks_of_group(const KernelOutline& outline, const KernelLay
   const AccessUse& use = outline.accesses[leader];
   return chunks_of(used, static_cast<uint32_t>(ir::size_of(use.dtype)), layout.accesses[leader].alignment,
                    use.kind == Kind::Store);
+}
+
+std::vector<uint32_t> leaders_of(const KernelLayout& layout) {
+  std::vector<uint32_t> leaders;
+  for (const AccessLayout& access : layout.accesses) leaders.push_back(access.leader);
+  return leaders;
+}
+
+/// The `where`s that are lazy, in the graph's order.
+std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                                    const KernelFacts& facts, const Target& target, Lazy lazy) {
+  const auto could_pay = [&](const AccessFacts& access) { return access.grouped || access.kind == Kind::Gather; };
+  if (lazy == Lazy::Never || (lazy == Lazy::Auto && std::ranges::none_of(facts.accesses, could_pay))) return {};
+  std::vector<ir::NodeId> wheres;
+  const std::vector<ir::NodeId> nodes = nodes_of(graph, outline);
+  std::ranges::copy_if(nodes, std::back_inserter(wheres),
+                       [&](ir::NodeId id) { return graph[id].op == ir::Op::Where && graph[id].attr != ir::kBothArms; });
+  const Regions regions(graph, outline, wheres);
+  std::vector<ArmFacts> arms(regions.decisions().size());
+  const auto each_around = [&](Region region, const auto& note) {
+    for (; region != kAlways; region = regions.outer(region)) note(arms[Regions::decision_of(region)]);
+  };
+  for (const ir::NodeId id : nodes)
+    if (!graph[id].args.empty()) each_around(regions.of(id), [](ArmFacts& arm) { arm.computes = true; });
+  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, leaders_of(layout));
+  for (size_t a = 0; a < of_accesses.size(); ++a) {
+    const AccessFacts& access = facts.accesses[a];
+    const bool reads = access.kind == Kind::Load && is_masked(access, facts, lazy, target.cuda());
+    each_around(of_accesses[a], [&](ArmFacts& arm) {
+      arm.gathers |= access.kind == Kind::Gather;
+      arm.reads_groups |= access.grouped && reads;
+      arm.computes |= reads;
+    });
+  }
+  std::vector<ir::NodeId> chosen;
+  for (uint32_t d = 0; d < arms.size(); ++d)
+    if (is_lazy(arms[d], lazy, target.cuda()))
+      chosen.insert(chosen.end(), regions.decisions()[d].wheres.begin(), regions.decisions()[d].wheres.end());
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+/// What the rules know, once it is known which `where`s are lazy.
+KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const KernelOutline& outline,
+                         const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
+                         Lazy lazy) {
+  facts.has_regions = !wheres.empty();
+  const Regions regions(graph, outline, wheres);
+  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, leaders_of(layout));
+  for (size_t a = 0; a < of_accesses.size(); ++a)
+    facts.accesses[a].masked = of_accesses[a] != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
+  return facts;
 }
 
 /// All axes as one: a block takes neighbours, and so does a thread, unless its lanes are interleaved.
@@ -63,6 +116,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
     AccessSchedule access{how_for(facts.accesses[a], facts, preset, schedule.lanes)};
     if (access.how == How::Grouped && layout.accesses[a].leader == a)
       access.chunks = chunks_of_group(outline, layout, a);
+    access.masked = facts.accesses[a].masked;
     schedule.accesses.push_back(std::move(access));
   }
   if (layout.rank == 0) return schedule;
@@ -81,7 +135,8 @@ Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const
   schedule.index_bits = 64;
   schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
   for (const AccessFacts& access : facts.accesses)
-    schedule.accesses.push_back({access.inner == StrideClass::Zero ? How::Fixed : How::Single});
+    schedule.accesses.push_back(
+        {.how = access.inner == StrideClass::Zero ? How::Fixed : How::Single, .masked = access.masked});
   if (layout.rank > 1) schedule.walks.push_back({0, layout.rank - 1, {{Scope::Grid}, {Scope::Serial}}});
   schedule.walks.push_back({std::max(layout.rank, 1u) - 1, 1, {{Scope::Grid}, {Scope::Vector}}});
   return schedule;
@@ -113,7 +168,8 @@ Schedule in_chunks(const KernelOutline& outline, const KernelLayout& layout, con
 Schedule widened(Schedule schedule, const KernelFacts& facts) {
   bool any = false;
   for (uint32_t a = 0; a < facts.accesses.size(); ++a)
-    any |= schedule.accesses[a].widened = is_widened(facts.accesses[a], schedule.accesses[a].how);
+    any |= schedule.accesses[a].widened =
+        !schedule.accesses[a].masked && is_widened(facts.accesses[a], schedule.accesses[a].how);
   if (any && !schedule.is_chunk())
     schedule.walks.back().steps = {{Scope::Grid}, {Scope::Serial}, {Scope::Vector, kCpuPiece}};
   return schedule;
@@ -124,36 +180,56 @@ std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelL
                                      const KernelFacts& facts) {
   std::vector<Schedule> all = {in_rows(outline, layout, facts)};
   if (Schedule wide = widened(all[0], facts); wide != all[0]) all.push_back(std::move(wide));
+  if (facts.has_regions) return all;
   if (cpu_axis_across(facts) != kNoAxis) all.push_back(in_tiles(outline, layout, facts));
   if (cpu_chunk(facts) != 0) all.push_back(widened(in_chunks(outline, layout, facts), facts));
   return all;
 }
 
-}  // namespace
-
-Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& known,
-                  const Target& target) {
-  const KernelLayout layout = read_by(target, known);
-  const KernelFacts facts = facts_of(graph, outline, layout);
-  if (!target.cuda()) return allowed_on_cpu(outline, layout, facts).back();
-  const uint32_t lanes = lanes_for(facts);
-  const Preset preset = preset_for(facts, lanes);
-  return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
-}
-
-std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& known,
-                                        const Target& target) {
-  const KernelLayout layout = read_by(target, known);
-  const KernelFacts facts = facts_of(graph, outline, layout);
-  if (!target.cuda()) return allowed_on_cpu(outline, layout, facts);
+/// The best one last.
+std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const KernelLayout& layout,
+                                      const KernelFacts& facts) {
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
-  if (lanes_for(facts) == 1) return all;
+  const uint32_t best = lanes_for(facts);
+  if (best == 1) return all;
+  const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::grouped) > 0;
   for (const Preset preset : {Preset::Flat, Preset::Carried, Preset::Interleaved})
     for (const uint32_t lanes : {2u, 4u, 8u, 16u})
-      if (allows(preset, facts, lanes)) all.push_back(on_cuda(outline, layout, facts, preset, lanes));
+      if (allows(preset, facts, lanes) && (!is_interleaved || preset == Preset::Interleaved))
+        all.push_back(on_cuda(outline, layout, facts, preset, lanes));
   if (allows(Preset::Tile, facts, 1))
     for (const uint32_t lanes : {1u, tile_size_for(facts).lanes})
       all.push_back(on_cuda(outline, layout, facts, Preset::Tile, lanes));
+  const Preset preset = preset_for(facts, best);
+  all.push_back(on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : best));
+  return all;
+}
+
+/// All that a layout allows where these `where`s are lazy, the best one last.
+std::vector<Schedule> allowed(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                              const Target& target, Lazy lazy) {
+  KernelFacts facts = facts_of(graph, outline, layout);
+  const std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
+  facts = with_regions(std::move(facts), graph, outline, layout, wheres, target, lazy);
+  std::vector<Schedule> all =
+      target.cuda() ? allowed_on_cuda(outline, layout, facts) : allowed_on_cpu(outline, layout, facts);
+  for (Schedule& schedule : all) schedule.lazy = wheres;
+  return all;
+}
+
+}  // namespace
+
+Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                  const Target& target, const Options& options) {
+  return allowed(graph, outline, read_by(target, layout), target, options.lazy).back();
+}
+
+std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
+                                        const KernelLayout& layout, const Target& target) {
+  std::vector<Schedule> all;
+  for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto})
+    for (Schedule& schedule : allowed(graph, outline, read_by(target, layout), target, lazy))
+      if (std::ranges::find(all, schedule) == all.end()) all.push_back(std::move(schedule));
   return all;
 }
 

@@ -69,6 +69,7 @@ struct AccessSchedule {
   } how = How::Single;
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool widened = false;            ///< CPU: float16 is converted by runs, the loop reads or writes their float32
+  bool masked = false;             ///< read only where an arm of a `where` that needs it is taken
   bool operator==(const AccessSchedule&) const = default;
 };
 
@@ -84,6 +85,7 @@ struct Schedule {
   uint32_t lanes = 1;       ///< elements a thread takes
   uint32_t weight = 1;      ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
+  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only where it is taken, in the graph's order
   bool operator==(const Schedule&) const = default;
 
   /// Whether a block takes a square of the domain, not neighbours along it.
@@ -98,7 +100,7 @@ struct Schedule {
 
 /// The schedule of a kernel. `graph` must be the one that the outline was made of.
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
-                  const Target& target);
+                  const Target& target, const Options& options);
 /// All that the layout allows, for tests: they mean the same.
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& layout, const Target& target);

@@ -94,6 +94,8 @@ size_t unit_axis(const std::vector<int64_t>& strides) {
 
 uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, uintptr_t address) {
   uint8_t alignment = power_of_two_in(address + static_cast<uint64_t>(access.offset * bytes));
+  for (const int64_t stride : access.lead_strides)
+    alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(stride * bytes)));
   if (linear) return alignment;
   const size_t along = unit_axis(access.strides);
   for (size_t d = 0; d < access.strides.size(); ++d) {
@@ -141,8 +143,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     access.linear = layout.rank > 0 && is_linear(geometry.accesses[a], geometry.extents);
     const AccessUse& use = kernel.accesses[a];
     const int bytes = ir::size_of(use.dtype);
-    const bool in_a_row = std::ranges::count(access.axes, StrideClass::One) > 0 &&
-                          (use.kind == AccessUse::Kind::Load || use.kind == AccessUse::Kind::Store);
+    const bool in_a_row = use.has_tensor() && std::ranges::count(access.axes, StrideClass::One) > 0;
     if (use.has_tensor() && layout.rank > 0) access.inner_step = small_step(geometry.accesses[a].strides.back());
     if (in_a_row && access.axes.back() == StrideClass::One) smallest_element = std::min(smallest_element, bytes);
     access.alignment = in_a_row || grouped[a] ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])

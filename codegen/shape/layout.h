@@ -48,7 +48,8 @@ struct AccessLayout {
   uint8_t inner_step = 0;  ///< the stride along the innermost axis, where it is from 2 to kSmallStep; else 0
   bool linear = false;     ///< element i of the domain is i elements from the first: contiguous over all axes
   /// The largest power of two, at most 16, that divides the address of every row's first element, in bytes: of the base
-  /// pointer plus offset and, unless it is linear, of all strides that are not 0, but for a 1 along the innermost axis.
+  /// pointer plus offset and, unless it is linear, of all strides that are not 0, but for a 1 along the innermost axis;
+  /// a gathered coordinate's among them.
   /// The element's own size where no vector could use more. A vector lies along the innermost axis of stride 1.
   uint8_t alignment = 1;
   /// Accesses of one tensor with equal strides whose offsets differ by less than their smallest stride are a group of

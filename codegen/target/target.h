@@ -13,9 +13,17 @@ struct Target {
   bool cuda() const { return kind == Kind::Cuda; }
 };
 
+/// Whether what only one arm of a `where` needs is computed, and read, only where that arm is taken.
+enum class Lazy : uint8_t {
+  Auto,  ///< where that pays; what is gathered always
+  Always,
+  Never,
+};
+
 struct Options {
   bool check_indices = false;  ///< gathers report an index out of range through the status argument (always on the CPU)
   bool fast_math = false;
+  Lazy lazy = Lazy::Auto;
   bool operator==(const Options&) const = default;
 };
 

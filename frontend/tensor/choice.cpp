@@ -105,7 +105,8 @@ Tensor as_one_tile(Builder& builder, const Tensor& tensor) {
     for (size_t i = 1; i < conditions.size(); ++i) {
       is_here = graph.add(ir::Op::LogicalAnd, ir::DType::Bool, {is_here, conditions[i]});
     }
-    chosen = builder.placed(graph.add(ir::Op::Where, type, {is_here, value, *chosen}));
+    // An index that is outside of the whole is found by whichever part reads at all.
+    chosen = builder.placed(graph.add({ir::Op::Where, type, ir::kBothArms, {is_here, value, *chosen}}));
   }
   Tensor result =
       chosen ? whole(builder, *chosen, tensor.dtype, shape) : without_elements(builder, tensor.dtype, shape);

@@ -359,7 +359,7 @@ Rewritten selection(Graph& graph, const Node& node) {
   };
   const NodeId then = settled(a, 1), otherwise = settled(b, 2);
   if (then == a && otherwise == b) return std::nullopt;
-  return make(graph, Op::Where, node.dtype, {condition, then, otherwise});
+  return simplified(graph, {Op::Where, node.dtype, node.attr, {condition, then, otherwise}});
 }
 
 using Rule = Rewritten (*)(Graph&, const Node&);

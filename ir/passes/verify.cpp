@@ -237,7 +237,8 @@ class Verifier {
     expect(row.accepts.contains(work), "a type that the op does not take");
     const bool may_contract =
         node.dtype == DType::F32 && (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul);
-    expect(node.attr == 0 || (node.attr == kContracts && may_contract), "an attr that the op does not have");
+    const bool has_mark = (may_contract && node.attr == kContracts) || (node.op == Op::Where && node.attr == kBothArms);
+    expect(node.attr == 0 || has_mark, "an attr that the op does not have");
     switch (row.rule) {
       case Rule::Arith:
         expect(all_are(node.dtype), "operands of another type");

@@ -32,6 +32,7 @@ class Op:
         name: str,
         numerics: str,
         debug: bool,
+        lazy: str,
         /,
     ) -> None: ...
     def _refuse_none(self, names: typing.Collection[str], /) -> None: ...

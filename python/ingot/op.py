@@ -26,17 +26,19 @@ class Op(_ingot.Op):
     compile nothing. What cannot run raises `ingot.Error`.
     """
 
-    def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False):
-        self.numerics, self.debug = numerics, debug
+    def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False,
+                 lazy: str = "auto"):
+        self.numerics, self.debug, self.lazy = numerics, debug, lazy
         self._function = self._text = None
         if isinstance(source, str):
-            self._define(source, "<text>", [], name or "", numerics, debug)
+            self._define(source, "<text>", [], name or "", numerics, debug, lazy)
             self._text = Text(source, super().name, "<text>")
             return
         # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.
         part = snippet(source, name)
         alone = "\n".join(part.lines) + "\n"
-        _ingot.Op()._define(alone, part.file, [(1, part.file, part.line, part.indent)], part.name, numerics, debug)
+        origins = [(1, part.file, part.line, part.indent)]
+        _ingot.Op()._define(alone, part.file, origins, part.name, numerics, debug, lazy)
         self._function, self._name = unwrapped(source), part.name
         functools.update_wrapper(self, self._function)
         self.__name__ = part.name
@@ -44,7 +46,7 @@ class Op(_ingot.Op):
     def _resolve(self):
         """Reads the text: what the first call needs, of this op or of a copy of it."""
         text = self._text or capture(self._function, self._name)
-        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug)
+        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug, self.lazy)
         self._text = text
         if self._function:
             defaults = inspect.signature(self._function).parameters.values()
@@ -52,7 +54,7 @@ class Op(_ingot.Op):
 
     def __reduce__(self):
         # A function travels as its text here, too.
-        return _restored, (self._whole, self.numerics, self.debug)
+        return _restored, (self._whole, self.numerics, self.debug, self.lazy)
 
     def __deepcopy__(self, memo):
         return self
@@ -119,27 +121,30 @@ def prepare_all(calls: typing.Iterable[tuple]) -> None:
     _ingot._prepare_all(listed)
 
 
-def _restored(text: Text, numerics: str, debug: bool) -> Op:
+def _restored(text: Text, numerics: str, debug: bool, lazy: str) -> Op:
     """An op from its pickled parts."""
     made = Op.__new__(Op)
-    made.numerics, made.debug, made._function, made._text = numerics, debug, None, text
+    made.numerics, made.debug, made.lazy = numerics, debug, lazy
+    made._function, made._text = None, text
     made._resolve()
     return made
 
 
 @typing.overload
 def op(source: str | types.FunctionType, /, *, name: str | None = None, numerics: str = "default",
-       debug: bool = False) -> Op: ...
+       debug: bool = False, lazy: str = "auto") -> Op: ...
 @typing.overload
 def op(*, name: str | None = None, numerics: str = "default",
-       debug: bool = False) -> typing.Callable[[types.FunctionType], Op]: ...
-def op(source=None, /, *, name=None, numerics="default", debug=False):
+       debug: bool = False, lazy: str = "auto") -> typing.Callable[[types.FunctionType], Op]: ...
+def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto"):
     """Makes an op of a function (`@ingot.op`, `@ingot.op(numerics="eager")`) or of a text (`ingot.op("relu(x) + y")`).
 
     name: which def of a text is the op (else the last), or what the op of a function or an expression is called.
     numerics: 'default' keeps intermediates of 16-bit floats in float32; 'eager' rounds them after each op, as eager
     PyTorch does; 'fast' allows fast-math.  debug: checks gathered indices on the GPU and synchronises.
+    lazy: whether what only one arm of a `where` needs is computed, and read, only where that arm is taken: 'auto' where
+    that pays, and whatever is gathered; 'always'; 'never'. Results are the same.
     """
     if source is None:
-        return lambda function: op(function, name=name, numerics=numerics, debug=debug)
-    return Op(source, name, numerics, debug)
+        return lambda function: op(function, name=name, numerics=numerics, debug=debug, lazy=lazy)
+    return Op(source, name, numerics, debug, lazy)

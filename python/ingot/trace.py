@@ -105,7 +105,7 @@ def _run_eager(text: Text, names, op, args, kwargs):
 
 def _run_ingot(op, text: Text, names, tensors: list[int], args, kwargs) -> dict:
     module = _with_notes(text, names, tensors)
-    variant = type(op)(ast.unparse(module), name=text.name, numerics=op.numerics)
+    variant = type(op)(ast.unparse(module), name=text.name, numerics=op.numerics, lazy=op.lazy)
     with torch.no_grad():
         values = variant(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     return dict(zip(tensors, values if isinstance(values, tuple) else (values,)))

@@ -74,7 +74,7 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   codegen::Target target;
   if (cuda) target = {codegen::Target::Kind::Cuda, architecture_of(emit_target)};
   if (stage == Stage::Schedule)
-    return codegen::schedule_text(*graph, codegen::outline(*graph), resolved.layouts, target);
+    return codegen::schedule_text(*graph, codegen::outline(*graph), resolved.layouts, target, options);
   if (stage == Stage::Kernel)
     return codegen::kernel_text(*graph, codegen::outline(*graph), resolved.layouts, target, options);
 

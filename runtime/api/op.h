@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/target/target.h"
 #include "frontend/cpp_api.h"
 #include "runtime/api/argument.h"
 
@@ -14,6 +15,7 @@ namespace ingot {
 
 class OpState;
 
+using codegen::Lazy;
 using frontend::Numerics;
 
 struct OpOptions {
@@ -21,6 +23,7 @@ struct OpOptions {
   std::string source_name = "<text>";  ///< for messages: the file's name
   Numerics numerics = Numerics::Default;
   bool debug = false;  ///< checks gathered indices on the GPU and synchronises after each launch
+  Lazy lazy = Lazy::Auto;
 };
 
 /// The stages of `ingot emit`, in the order of the data.

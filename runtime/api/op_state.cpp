@@ -40,7 +40,9 @@ OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptio
 
 codegen::Options OpState::codegen_options(bool on_cuda) const {
   // The host's kernels always check indices: a wrong one would be a wild read of the process's own memory.
-  return {.check_indices = options_.debug || !on_cuda, .fast_math = options_.numerics == Numerics::Fast};
+  return {.check_indices = options_.debug || !on_cuda,
+          .fast_math = options_.numerics == Numerics::Fast,
+          .lazy = options_.lazy};
 }
 
 runtime::Watched OpState::watched() const {

@@ -47,6 +47,8 @@ std::string compiler_of(const LaunchRequest& request) {
 std::string key_of(const LaunchRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
   if (request.options.check_indices) key += "checked\n";
+  if (request.options.lazy != codegen::Lazy::Auto)
+    key += request.options.lazy == codegen::Lazy::Always ? "lazy\n" : "not lazy\n";
   key += fmt::format("{} {}\n", request.program.name, request.program.digest);
   for (const codegen::KernelLayout& layout : request.layouts)
     key += codegen::read_by(request.target, layout).text() + "\n";

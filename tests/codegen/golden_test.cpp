@@ -67,6 +67,9 @@ const std::vector<Row>& table() {
       {"boxes", "f64", {"f64 1000x4"}},
       {"comparisons", "f32", {"f32 1000", "i64 1000", "bool 1000"}},
       {"gather", "f16", {"f16 50257x768", "i64 8x128", "f16 128x768"}},
+      {"lazy_where", "f32", {"f32 1000x4", "f32 1000x4"}},
+      {"lazy_where", "padded", {"f32 30x8x4 / 36x4x1", "f32 30x8x4"}},
+      {"masked_gather", "f32", {"f32 100", "i64 1000", "i64 1000", "f32 1000"}},
       {"positions", "f32", {"f32 100x64"}},
       {"roll", "f32", {"f32 100x64"}},
       {"pad", "f32", {"f32 100x64"}},
@@ -163,7 +166,7 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
         generate(graph, prepared.outline, prepared.layouts, target, options, definition->text()).text;
     if (!first || !cuda) continue;
     texts[folder / "ir.txt"] = print(graph);
-    texts[folder / "schedule.txt"] = schedule_text(graph, prepared.outline, prepared.layouts, target);
+    texts[folder / "schedule.txt"] = schedule_text(graph, prepared.outline, prepared.layouts, target, options);
     texts[folder / "kernel.txt"] = kernel_text(graph, prepared.outline, prepared.layouts, target, options);
   }
   return texts;

@@ -69,6 +69,7 @@ class Maker {
       floats_.push_back(
           cast(graph().index(static_cast<uint32_t>(pick(static_cast<int>(case_.domain.size())))), DType::F32));
     if (!is_long_ && pick(is_plain_ ? 20 : 2) == 0) add_gather();
+    if (!is_plain_ && pick(3) == 0) add_choice();
     for (int op = pick(6); op >= 0; --op) add_op();
     std::vector<ir::HostId> shape;
     for (const int64_t size : case_.domain) shape.push_back(graph().host.integer(size));
@@ -192,7 +193,7 @@ class Maker {
     const int kind = pick(6);
     if (kind == 0) {
       floats_.push_back(cast(graph().load(DType::U8, view(DType::U8, 0, 200)), DType::F32));
-    } else if (kind == 1 && !is_long_ && !is_plain_) {
+    } else if (kind == 1 && !is_long_) {
       add_neighbours();
     } else if (kind == 2) {
       const DType half = pick(2) == 0 ? DType::F16 : DType::BF16;
@@ -206,6 +207,8 @@ class Maker {
   void add_neighbours() {
     const int count = 2 + pick(4);
     ir::Sizes sizes = case_.domain;
+    const bool once_a_row = !sizes.empty() && pick(3) == 0;  // a column for each of the row's elements
+    if (once_a_row) sizes.pop_back();
     sizes.push_back(count + pick(2));
     const uint32_t param = sketch_->add_param("q" + std::to_string(graph().params.size()), DType::F32,
                                               static_cast<uint32_t>(sizes.size()));
@@ -226,6 +229,7 @@ class Maker {
       access.offsets.back() = graph().host.integer(k);
       for (uint32_t d = 0; d + 1 < sizes.size(); ++d)
         access.dims.push_back({graph().host.integer(sizes[d]), {{d, graph().host.integer(1)}}});
+      if (once_a_row) access.dims.push_back({graph().host.integer(1), {}});
       while (!access.dims.empty() && graph().host.is_int(access.dims.front().size, 1))
         access.dims.erase(access.dims.begin());
       floats_.push_back(graph().load(DType::F32, access));
@@ -247,6 +251,31 @@ class Maker {
     }
     const ir::Access access = view(DType::F32, -20, 20, list, sizes);
     floats_.push_back(graph().gather(DType::F32, access, indices));
+  }
+
+  /// What only the arms of one or two `where`s need, gathers and rows of neighbours among it.
+  void add_choice() {
+    const auto known = static_cast<int>(floats_.size());
+    const auto any = [&] { return floats_[static_cast<size_t>(pick(known))]; };
+    const NodeId condition = graph().add(Op::Lt, DType::Bool, {any(), any()});
+    const NodeId inner = graph().add(Op::Gt, DType::Bool, {any(), sketch_->constant(DType::F32, 1.0)});
+    const NodeId last = floats_.back();
+    const auto arm = [&] {
+      if (pick(4) == 0) return any();
+      const size_t before = floats_.size();
+      is_long_ || pick(3) == 0 ? add_load() : pick(2) == 0 ? add_gather() : add_neighbours();
+      NodeId value = any();
+      for (size_t made = before; made < floats_.size(); ++made)
+        value = graph().add(pick(2) == 0 ? Op::Add : Op::Maximum, DType::F32, {value, floats_[made]});
+      floats_.resize(before);
+      return value;
+    };
+    const auto choose = [&](NodeId by, NodeId a, NodeId b) { return graph().add(Op::Where, DType::F32, {by, a, b}); };
+    const NodeId nested = pick(3) == 0 ? choose(inner, arm(), last) : arm();
+    const NodeId other = arm();
+    const NodeId first = choose(condition, nested, other);
+    floats_.push_back(first);
+    if (pick(2) == 0) floats_.push_back(choose(condition, arm(), pick(2) == 0 ? nested : first));
   }
 
   void add_op() {

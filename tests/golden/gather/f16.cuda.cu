@@ -65,11 +65,11 @@ extern "C" __global__ void __launch_bounds__(256) embed(
 
     const auto position8 = load<8>(position, i1 * position_stride1 + i2);
     const int token_wrapped = wrap_index(token[i0 * token_stride0 + i1], weight_size);
+    const auto weight8 = load<8>(weight, i2 + token_wrapped * weight_step);
     Vec<float16, 8> out8;
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
-        const float v1 = float(weight[i2 + k + token_wrapped * weight_step]);
-        out8[k] = float16(v1 + float(position8[k]));
+        out8[k] = float16(float(weight8[k]) + float(position8[k]));
     }
     store(out, i, out8);
 }

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "codegen/shape/outline.h"
+#include "ir/graph.h"
+
+// What only one arm of a `where` needs, and so may be computed where that arm is taken and nowhere else.
+
+namespace ingot::codegen {
+
+/// Where in a kernel a node is computed: always, or within one arm of a decision, which itself may lie within another.
+using Region = uint32_t;
+inline constexpr Region kAlways = 0;
+
+/// `where`s of one condition that are decided at once. None of them needs another's result.
+struct Decision {
+  Region region = kAlways;  ///< in which all of them stand
+  ir::NodeId condition;
+  std::vector<ir::NodeId> wheres;
+};
+
+/// The regions of a kernel whose `lazy` nodes, `where`s, compute their arms only where they are taken. A node that is
+/// needed in several regions belongs to the innermost that holds them all, and what is stored to kAlways.
+class Regions {
+ public:
+  Regions(const ir::Graph& graph, const KernelOutline& kernel, const std::vector<ir::NodeId>& lazy);
+
+  Region of(ir::NodeId node) const;
+  /// The innermost region that holds both.
+  Region common(Region a, Region b) const;
+  /// The region in which the decision of this one stands.
+  Region outer(Region region) const { return decisions_[decision_of(region)].region; }
+
+  const std::vector<Decision>& decisions() const { return decisions_; }
+  static Region taken(uint32_t decision) { return 2 * decision + 1; }
+  static Region otherwise(uint32_t decision) { return 2 * decision + 2; }
+  static uint32_t decision_of(Region region) { return (region - 1) / 2; }
+
+ private:
+  void need(ir::NodeId node, Region region);
+  uint32_t decide(const ir::Graph& graph, ir::NodeId where);
+
+  std::vector<Decision> decisions_;
+  std::vector<std::vector<bool>> needed_;  ///< what the `where`s of each decision need, by the node's number
+  std::map<Region, uint32_t> last_;        ///< the last decision made in each region
+  std::map<ir::NodeId, Region> regions_;
+};
+
+/// The region of each access of the outline: of the members of a group the one that holds them all, of a store kAlways.
+/// `leaders`: of each access, the leader of its group.
+std::vector<Region> regions_of_accesses(const Regions& regions, const ir::Graph& graph, const KernelOutline& outline,
+                                        const std::vector<uint32_t>& leaders);
+
+}  // namespace ingot::codegen

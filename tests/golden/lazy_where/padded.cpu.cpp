@@ -1,0 +1,67 @@
+// def loss(pred, target):  # boxes: [..., 4]; a target without area has no loss
+//     area = (target[..., 2] - target[..., 0]) * (target[..., 3] - target[..., 1])
+//     w, h = (minimum(pred[..., 2:], target[..., 2:]) - maximum(pred[..., :2], target[..., :2])).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     pw, ph = (pred[..., 2:] - pred[..., :2]).unbind(-1)
+//     return where(area > 0, 1 - overlap / (pw * ph + area - overlap), 0.0)
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
+template <typename T>
+inline T minimum(T a, T b) {
+    return ((a < b) | (a != a)) ? a : b;
+}
+
+extern "C" void loss(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict pred = argument<const float*>(arguments[0]);    // at i0 * pred_stride0 + i1 * 4 + 0..3
+    const float* __restrict target = argument<const float*>(arguments[1]);  // at i0 * target_stride0 + i1 * 4 + 0..3
+    float* __restrict out = argument<float*>(arguments[2]);                 // contiguous
+    const int64 n1 = argument<int64>(arguments[3]);                         // of i1
+    const int64 target_stride0 = argument<int64>(arguments[4]);
+    const int64 pred_stride0 = argument<int64>(arguments[5]);
+
+    for (int64 i = begin; i < end;) {
+        const int64 first = i % n1;
+        const int64 last = smaller_of(first + (end - i), n1);
+        const int64 row = i - first;
+        const int64 i0 = i / n1;
+        const auto target_row = target + i0 * target_stride0;
+        const auto pred_row = pred + i0 * pred_stride0;
+        const auto out_row = out + row;
+#pragma omp simd
+        for (int64 i1 = first; i1 < last; ++i1) {
+            const float target_i1 = target_row[i1 * 4 + 2];
+            const float target_i1_1 = target_row[i1 * 4];
+            const float target_i1_2 = target_row[i1 * 4 + 3];
+            const float target_i1_3 = target_row[i1 * 4 + 1];
+            const float area = (target_i1 - target_i1_1) * (target_i1_2 - target_i1_3);
+            const float pred_i1 = pred_row[i1 * 4 + 2];
+            const float pred_i1_1 = pred_row[i1 * 4];
+            const float v1 = minimum(pred_i1, target_i1) - maximum(pred_i1_1, target_i1_1);
+            const float w = maximum(0.0f, v1);
+            const float pred_i1_2 = pred_row[i1 * 4 + 3];
+            const float pred_i1_3 = pred_row[i1 * 4 + 1];
+            const float v2 = minimum(pred_i1_2, target_i1_2) - maximum(pred_i1_3, target_i1_3);
+            const float h = maximum(0.0f, v2);
+            const float overlap = w * h;
+            const float pw = pred_i1 - pred_i1_1;
+            const float ph = pred_i1_2 - pred_i1_3;
+            out_row[i1] = area > 0.0f ? 1.0f - overlap / (pw * ph + area - overlap) : 0.0f;
+        }
+        i += last - first;
+    }
+}

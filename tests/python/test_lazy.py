@@ -1,0 +1,78 @@
+"""A lazy `where` gives what eager's does, and touches nothing that its condition excludes."""
+
+import pytest
+import torch
+
+import ingot
+
+MODES = ("auto", "always", "never")
+BOXES = """
+def loss(pred, target):
+    area = (target[..., 2] - target[..., 0]) * (target[..., 3] - target[..., 1])
+    wh = (torch.minimum(pred[..., 2:], target[..., 2:]) - torch.maximum(pred[..., :2], target[..., :2])).clamp(0)
+    overlap = wh[..., 0] * wh[..., 1]
+    return torch.where(area > 0, overlap / area, -1.0), torch.where(area > 0, wh[..., 0], pred[..., 3])
+"""
+NESTED = """
+def nested(x, y, t, i):
+    known = (i >= 0) & (i < t.shape[0])
+    inner = torch.where(y > 0, torch.exp(t[i]) * x, torch.log1p(y * y))
+    return torch.where(known, inner, -x), torch.where(known, t[i] + inner, y), torch.where(x > 0, inner, 0.0)
+"""
+
+
+@pytest.mark.parametrize("lazy", MODES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("shape", [(0,), (1,), (511,), (3, 171), (5, 7, 9)])
+def test_rows_of_neighbours(lazy, dtype, shape, device):
+    pred, target = (torch.rand(*shape, 6, dtype=dtype, device=device)[..., :4].mul(8).round() for _ in range(2))
+    op = ingot.op(BOXES, lazy=lazy)
+    exact = {"rtol": 0, "atol": 0} if dtype != torch.float16 else {"rtol": 2e-3, "atol": 1e-3}
+    torch.testing.assert_close(op(pred, target), op.reference(pred, target), **exact, equal_nan=True)
+
+
+@pytest.mark.parametrize("lazy", MODES)
+@pytest.mark.parametrize("count", [1, 257, 1000])
+def test_nested_choices(lazy, count, device):
+    x, y, t = (torch.randn(n, device=device) for n in (count, count, 50))
+    i = torch.randint(0, 50, (count,), device=device)
+    op = ingot.op(NESTED, lazy=lazy)
+    torch.testing.assert_close(op(x, y, t, i), op.reference(x, y, t, i), rtol=1e-5, atol=1e-6)
+
+
+def test_a_result_that_an_arm_overwrites(device):
+    x = torch.randn(1000, 4, device=device)
+    for lazy in MODES:
+        op = ingot.op("where(x[:, 3] > 0, x[:, 0] + y, y)", lazy=lazy)
+        y = torch.randn(1000, device=device)
+        want = op.reference(x, y)
+        op(x, y, out=y)
+        torch.testing.assert_close(y, want, rtol=0, atol=0)
+
+
+def test_an_excluded_index_is_not_looked_at(device):
+    table = torch.arange(9.0, device=device)
+    i = torch.tensor([0, 8, 9, -10, 1 << 40, -(1 << 40)], device=device)
+    for lazy in ("auto", "always"):
+        op = ingot.op("where((i >= 0) & (i < 9), table[i], -1.0)", lazy=lazy, debug=True)
+        assert op(i, table).tolist() == [0, 8, -1, -1, -1, -1]
+        with pytest.raises(ingot.Error, match="out of range"):
+            ingot.op("where(i < 100, table[i], -1.0)", lazy=lazy, debug=True)(i, table)
+        # Needed in both arms, it is needed everywhere.
+        with pytest.raises(ingot.Error, match="out of range"):
+            ingot.op("where(i < 9, table[i], -table[i])", lazy=lazy, debug=True)(i, table)
+    with pytest.raises(ingot.Error, match="out of range"):
+        ingot.op("where((i >= 0) & (i < 9), table[i], -1.0)", lazy="never", debug=True)(i, table)
+
+
+def test_what_is_masked_is_said():
+    boxes = torch.empty(1000, 4, device="meta")
+    text = "where(b[:, 0] > 0, a[:, 0] + a[:, 3], 0.0), where(b[:, 0] > 0, b[:, 1] * 2, 1.0)"
+    emitted = {lazy: ingot.op(text, lazy=lazy).emit("schedule", boxes, boxes, device="cuda") for lazy in MODES}
+    assert "where it is needed" in emitted["auto"] and "lazy: 2 where" in emitted["always"]
+    assert "lazy" not in emitted["never"] and "where it is needed" not in emitted["never"]
+
+
+def test_other_words_are_refused():
+    with pytest.raises(ingot.Error, match="one of auto, always and never"):
+        ingot.op("where(x > 0, x, 0.0)", lazy="often")
