@@ -70,7 +70,7 @@ struct Access {
 /// sum of these unrounded (contract). The same op of the author's float32 is another node.
 inline constexpr uint32_t kContracts = 1;
 /// The attr of a Where whose arms are both computed, whatever is chosen: what one reads is checked for the other, too.
-inline constexpr uint32_t kBothArms = 1;
+inline constexpr uint32_t kBothArms = 2;
 
 struct Node {
   Op op;

@@ -3,6 +3,7 @@
 // What two ops on 16-bit floats leave between them is float32, so a product may as well go into a sum unrounded. It
 // takes an instruction less: `gelu(x + b, approximate="tanh") + r` in bfloat16 reaches 0.99 of a copy on an H200, and
 // 0.95 without. A product that something else needs too is computed anyhow, and is one number everywhere: `p - p` is 0.
+// So is the difference of two products: `x * x - m * m` of equal numbers has no remainder, and so a square root.
 
 namespace ingot::ir {
 namespace {
@@ -35,18 +36,16 @@ Node fused(Graph& graph, const Node& node, size_t k) {
 Graph contract(const Graph& graph) {
   const std::vector<uint32_t> uses = uses_of(graph);
   const auto contracts = [&](const Node& node) { return is_primitive(node.op) && node.attr == kContracts; };
-  const auto goes_unrounded = [&](NodeId id) {
-    return graph[id].op == Op::Mul && contracts(graph[id]) && uses[id.index] == 1;
-  };
+  const auto is_product = [&](NodeId id) { return graph[id].op == Op::Mul; };
+  const auto goes_unrounded = [&](NodeId id) { return is_product(id) && contracts(graph[id]) && uses[id.index] == 1; };
   return compact(rewrite(graph, [&](Graph& out, NodeId was, Node node) {
     if (!contracts(node)) return out.add(std::move(node));
     node.attr = 0;
     if (node.op == Op::Mul) return out.add(std::move(node));
     const std::vector<NodeId>& operands = graph[was].args;
-    for (const size_t k : {0, 1}) {
-      if (goes_unrounded(operands[k])) return out.add(fused(out, node, k));
-    }
-    return out.add(std::move(node));
+    const bool first = goes_unrounded(operands[0]), second = goes_unrounded(operands[1]);
+    if (is_product(operands[0]) && is_product(operands[1])) return out.add(std::move(node));
+    return out.add(first || second ? fused(out, node, first ? 0 : 1) : std::move(node));
   }));
 }
 

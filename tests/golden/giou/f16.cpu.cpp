@@ -11,8 +11,6 @@
 //     hull = cw * ch
 //     return overlap / union - (hull - union) / hull
 
-extern "C" float fmaf(float, float, float) noexcept;
-
 using int64 = long long;
 
 // The value of an argument; each is passed by its address.
@@ -143,7 +141,7 @@ extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
             const float ph = v5 - v7;
             const float tw = v2 - v4;
             const float th = v6 - v8;
-            const float union_ = fmaf(pw, ph, tw * th) - overlap;
+            const float union_ = pw * ph + tw * th - overlap;
             const float hull_rb = maximum(v1, v2);
             const float hull_lt = minimum(v3, v4);
             const float cw = hull_rb - hull_lt;

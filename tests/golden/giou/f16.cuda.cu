@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(256) giou(
     const float ph = v5 - v7;
     const float tw = v2 - v4;
     const float th = v6 - v8;
-    const float union_ = fmaf(pw, ph, tw * th) - overlap;
+    const float union_ = pw * ph + tw * th - overlap;
     const float hull_rb = maximum(v1, v2);
     const float hull_lt = minimum(v3, v4);
     const float cw = hull_rb - hull_lt;
