@@ -39,6 +39,7 @@ struct BoundKernel {
   uint32_t outline = 0;           ///< which of the program's kernels it is
   int64_t units = 1;              ///< as codegen::LaunchInfo::grid counts
   int64_t grain = 1;              ///< CPU: the fewest units worth a thread
+  int64_t multiple = 1;           ///< CPU: of units, at which a thread's begin
   std::vector<std::byte> bytes;   ///< the arguments' values, those that change left blank
   std::vector<uint32_t> offsets;  ///< where each argument's value is
   std::vector<Pointer> pointers;

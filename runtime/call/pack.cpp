@@ -62,6 +62,7 @@ class Packer {
               .pointers = {},
               .numbers = {}};
     bound_.grain = grain_of(info.weight, geometry.numel, bound_.units);
+    bound_.multiple = multiple_of(info);
     for (const KernelParameter& parameter : info.parameters) pack(parameter, outline, geometry);
     return std::move(bound_);
   }
@@ -71,6 +72,13 @@ class Packer {
   static int64_t grain_of(uint32_t weight, int64_t numel, int64_t units) {
     const int64_t elements = kWeightOfThread / std::max<uint32_t>(1, weight);
     return std::max<int64_t>(1, elements / std::max<int64_t>(1, numel / units));
+  }
+
+  /// Elements, and rows of them, are shared out by 64: so a thread's vectors are aligned where the tensor is, and no
+  /// two threads write one cache line. A tile is large enough.
+  static int64_t multiple_of(const codegen::LaunchInfo& info) {
+    constexpr int64_t kCacheLine = 64;
+    return info.grid.size() == 1 && info.grid[0].step == 1 ? kCacheLine : 1;
   }
 
   /// Room for a value of that many bytes, aligned to them.

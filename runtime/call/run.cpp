@@ -117,7 +117,7 @@ void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& fact
              const Slots& slots) {
   int32_t status = 0;
   Packed packed(kernel, facts, results, slots, &status);
-  run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.grain);
+  run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.multiple, kernel.grain);
   if (status != 0) throw_status(call, kernel, status);
 }
 

@@ -2,6 +2,8 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+
 // at::parallel_for is a template that is serial unless its caller is compiled with -fopenmp: this file is.
 #ifndef _OPENMP
 #error "cpu_parallel.cpp must be compiled with -fopenmp"
@@ -9,8 +11,11 @@
 
 namespace ingot::runtime {
 
-void run_parallel(CpuKernel* kernel, const void* const* arguments, int64_t units, int64_t grain) {
-  at::parallel_for(0, units, grain, [=](int64_t begin, int64_t end) { kernel(arguments, begin, end); });
+void run_parallel(CpuKernel* kernel, const void* const* arguments, int64_t units, int64_t multiple, int64_t grain) {
+  const auto rounded = [=](int64_t count) { return (count + multiple - 1) / multiple; };
+  at::parallel_for(0, rounded(units), rounded(grain), [=](int64_t begin, int64_t end) {
+    kernel(arguments, begin * multiple, std::min(end * multiple, units));
+  });
 }
 
 }  // namespace ingot::runtime

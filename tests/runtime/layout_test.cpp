@@ -115,8 +115,28 @@ TEST(Parallel, MoreThanOneThreadWorks) {
     const std::lock_guard lock(mutex);
     threads.insert(std::this_thread::get_id());
   };
-  runtime::run_parallel(kernel, nullptr, 1 << 20, 1);
+  runtime::run_parallel(kernel, nullptr, 1 << 20, 1, 1);
   EXPECT_GT(threads.size(), 1u);
+}
+
+TEST(Parallel, PiecesBeginAtMultiples) {
+  static std::mutex mutex;
+  static std::map<int64_t, int64_t> pieces;
+  const auto kernel = [](const void* const*, int64_t begin, int64_t end) {
+    const std::lock_guard lock(mutex);
+    pieces[begin] = end;
+  };
+  for (const int64_t units : {1, 63, 64, 65, 100'001}) {
+    pieces.clear();
+    runtime::run_parallel(kernel, nullptr, units, 64, 1);
+    int64_t done = 0;
+    for (const auto& [begin, end] : pieces) {
+      EXPECT_EQ(begin, done);
+      EXPECT_EQ(begin % 64, 0);
+      done = end;
+    }
+    EXPECT_EQ(done, units);
+  }
 }
 
 }  // namespace
