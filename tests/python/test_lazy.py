@@ -65,6 +65,13 @@ def test_an_excluded_index_is_not_looked_at(device):
         ingot.op("where((i >= 0) & (i < 9), table[i], -1.0)", lazy="never", debug=True)(i, table)
 
 
+def test_an_excluded_row_is_not_looked_at(device):
+    table, i = torch.rand(9, 64, device=device), torch.tensor([0, 8, 9, 1 << 40, -20], device=device)
+    op = ingot.op("where((i >= 0)[:, None] & (i < 9)[:, None], table[i], -1.0)", debug=True)
+    expected = torch.cat([table[[0, 8]], torch.full((3, 64), -1.0, device=device)])
+    torch.testing.assert_close(op(i, table), expected, rtol=0, atol=0)
+
+
 def test_what_is_masked_is_said():
     boxes = torch.empty(1000, 4, device="meta")
     text = "where(b[:, 0] > 0, a[:, 0] + a[:, 3], 0.0), where(b[:, 0] > 0, b[:, 1] * 2, 1.0)"
