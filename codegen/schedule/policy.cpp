@@ -57,7 +57,8 @@ bool reads_late(const KernelFacts& facts) {
 /// Whether `lanes` neighbours of the domain are as many neighbours in memory, wherever a row ends.
 bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset preset) {
   if (access.inner != StrideClass::One) return false;
-  if (access.kind == Kind::Gather) return preset == Preset::Flat && access.shares_place && !access.masked;
+  if (access.kind == Kind::Gather)  // along one axis alone the last thread's lanes may reach past the row
+    return preset == Preset::Flat && facts.rank > 1 && access.shares_place && !access.masked;
   return access.linear || facts.rank == 1 || preset == Preset::Flat;
 }
 

@@ -10,10 +10,18 @@ Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const std:
   for (const ir::NodeId id : lazy) is_lazy[id.index] = true;
   for (const KernelOutline::PartRef& ref : kernel.parts) need(graph.results[ref.result].parts[ref.part].node, kAlways);
   const std::vector<ir::NodeId> nodes = nodes_of(graph, kernel);
+  std::vector<bool> gathers(graph.count());
+  for (const ir::NodeId id : nodes) {
+    const ir::Node& node = graph[id];
+    gathers[id.index] =
+        node.op == ir::Op::Gather || std::ranges::any_of(node.args, [&](ir::NodeId arg) { return gathers[arg.index]; });
+  }
   // Backwards, so that all uses of a node are known before the node.
   for (size_t n = nodes.size(); n-- > 0;) {
     const ir::NodeId id = nodes[n];
     const ir::Node& node = graph[id];
+    // A division by zero is an error in either arm, as it is for eager.
+    if (may_divide_by_zero(graph, id) && !gathers[id.index]) need(id, kAlways);
     const Region region = of(id);
     if (!is_lazy[id.index]) {
       for (const ir::NodeId arg : node.args) need(arg, region);

@@ -40,11 +40,12 @@ TEST_F(Contract, OrSubtracted) {
   becomes(sub(z, mul(x, y)), fma(writer.op(Op::Neg, {x}), y, z));
 }
 
-TEST_F(Contract, TwoProductsAreRoundedAlike) {
+TEST_F(Contract, WhatIsComputedOfProductsIsRoundedAsTheyAre) {
   const NodeId a = writer.op(Op::Mul, {x, y}), b = writer.op(Op::Mul, {z, w});
   const NodeId p = mul(x, y), q = mul(z, w);
   becomes(add(p, q), writer.op(Op::Add, {a, b}));
   becomes(sub(p, q), writer.op(Op::Sub, {a, b}));
+  becomes(sub(p, writer.op(Op::Maximum, {q, w})), writer.op(Op::Sub, {a, writer.op(Op::Maximum, {b, w})}));
 }
 
 TEST_F(Contract, WhatSomethingElseNeedsIsOneNumber) {

@@ -379,6 +379,14 @@ def test_losses_of_two_dtypes(text):
             assert op(x, y).dtype == op.reference(x, y).dtype
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_equal_products_of_16_bits_leave_nothing(dtype, device):
+    a = torch.randn(4000).to(dtype).to(device)
+    for text in ("sqrt(x * x - y * y)", "sqrt(x * x - clamp(y * y, max=100.0))", "sqrt(x * z + clamp(x * x, min=0.0))"):
+        op = ingot.op(f"def f(x, y):\n    x = x * 1.1\n    y = y * 1.1\n    z = -x\n    return {text}")
+        assert not op(a, a.clone()).isnan().any(), text
+
+
 @pytest.mark.parametrize("text", ["where(x[:, 3:] > 0, x + x[:, :1], x)", "x * x[:, 1:2] - x[:, 2:3]", "x[:, ::2] * x[:, 3:]"])
 def test_columns_beside_short_rows(text, device):
     x = torch.randn(1000, 4, device=device)

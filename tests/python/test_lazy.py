@@ -65,6 +65,16 @@ def test_an_excluded_index_is_not_looked_at(device):
         ingot.op("where((i >= 0) & (i < 9), table[i], -1.0)", lazy="never", debug=True)(i, table)
 
 
+def test_a_division_in_an_arm_counts(device):
+    k, x, t = torch.tensor([1, 2, 0], device=device), torch.tensor([5, 7, 9], device=device), torch.arange(3, device=device)
+    for lazy in MODES:
+        for text in ("where(k != 0, x // k, 0)", "where(k != 0, x // k + t[k], 0)"):
+            op = ingot.op("def f(k, x, t): return " + text, lazy=lazy)
+            if device == "cpu":
+                with pytest.raises(ingot.Error, match="ZeroDivisionError"):
+                    op(k, x, t)
+
+
 def test_an_excluded_row_is_not_looked_at(device):
     table, i = torch.rand(9, 64, device=device), torch.tensor([0, 8, 9, 1 << 40, -20], device=device)
     op = ingot.op("where((i >= 0)[:, None] & (i < 9)[:, None], table[i], -1.0)", debug=True)
