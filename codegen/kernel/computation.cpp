@@ -43,13 +43,10 @@ class Computation {
   void number_accesses() {
     uint32_t accesses = 0, divisions = 0;
     for (const ir::NodeId id : nodes_) {
-      const Op op = graph_[id].op;
-      if (op == Op::Load || op == Op::Gather || op == Op::Index) number_of_[id] = accesses++;
+      if (is_access(graph_[id].op)) number_of_[id] = accesses++;
       if (may_divide_by_zero(graph_, id)) number_of_[id] = divisions++;
     }
-    std::vector<uint32_t> leaders;
-    for (const AccessLayout& access : context_.layout.accesses) leaders.push_back(access.leader);
-    regions_of_accesses_ = regions_of_accesses(regions_, graph_, context_.outline, leaders);
+    regions_of_accesses_ = regions_of_accesses(regions_, graph_, context_.outline, context_.layout);
   }
 
   // Regions

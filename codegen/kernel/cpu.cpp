@@ -59,11 +59,8 @@ void Rows::start() {
 ValueId Rows::row_coordinate(uint32_t axis) {
   ValueId& known = coordinates_[axis];
   if (known) return known;
-  ValueId value = assembly_.read(linear_);
-  for (uint32_t d = inner_axis_; d > axis; --d)
-    value = assembly_.index(IndexOp::Div, value, assembly_.read(memory_.extent(d)));
-  if (axis > 0) value = assembly_.index(IndexOp::Rem, value, assembly_.read(memory_.extent(axis)));
-  return known = let(coordinate_lets_[axis], value, fmt::format("i{}", axis));
+  return known = let(coordinate_lets_[axis], quotient(assembly_.read(linear_), inner_axis_, axis),
+                     fmt::format("i{}", axis));
 }
 
 ValueId Rows::place(SymbolId buffer, uint32_t access) {

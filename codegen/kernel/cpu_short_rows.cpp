@@ -72,11 +72,8 @@ ValueId ShortRows::row_coordinate(uint32_t axis) {
   if (across_ == 0) return assembly_.read(row_number_);
   ValueId& known = coordinates_[axis];
   if (known) return known;
-  ValueId value = assembly_.read(row_number_);
-  for (uint32_t d = across_; d > axis; --d)
-    value = assembly_.index(IndexOp::Div, value, assembly_.read(memory_.extent(d)));
-  if (axis > 0) value = assembly_.index(IndexOp::Rem, value, assembly_.read(memory_.extent(axis)));
-  return known = let(coordinate_lets_[axis], value, fmt::format("i{}", axis));
+  return known = let(coordinate_lets_[axis], quotient(assembly_.read(row_number_), across_, axis),
+                     fmt::format("i{}", axis));
 }
 
 bool ShortRows::is_the_same_for_all_rows(uint32_t access) const {

@@ -50,8 +50,6 @@ class Tile : public CpuFrame {
   Side row_side_, column_side_;
   std::map<uint32_t, ValueId> outer_;  ///< the coordinates that all elements of a tile share
   ValueId row_index_;
-  std::map<uint32_t, SymbolId> buffers_;
-  std::map<uint32_t, ValueId> buffer_rows_;
   Body counts_, indices_, declared_, filled_, each_row_;
 };
 
@@ -120,9 +118,7 @@ ValueId Tile::corner_of(uint32_t access) {
 /// An element of what was transposed.
 ValueId Tile::staged(uint32_t access) {
   const std::string name = assembly_[memory_.pointer(access)].name;
-  const ir::DType dtype = memory_.type_in_memory(access);
-  const SymbolId buffer = assembly_.variable(name + "_tile", {.dtype = dtype, .is_pointer = true}, Level::Row);
-  assembly_[buffer].extents = {rows_ * columns_};
+  const SymbolId buffer = CpuFrame::buffer(access, "_tile", rows_ * columns_);
   declared_.push_back({Declare{buffer}});
   const ValueId pitch = assembly_.whole(columns_);
   const auto length = [&](const Side& side) { return assembly_.index(IndexOp::Sub, side.last, side.first); };
@@ -135,7 +131,7 @@ ValueId Tile::staged(uint32_t access) {
       assembly_.index(IndexOp::Add, assembly_.read(buffer), assembly_.index(IndexOp::Mul, row, pitch));
   const ValueId column = assembly_.index(IndexOp::Sub, assembly_.read(element_index_), column_side_.first);
   return assembly_.add({.kind = Value::Kind::Load,
-                        .type = {dtype},
+                        .type = {assembly_[buffer].type.dtype},
                         .operands = {let(each_row_, start, name + "_row"), column},
                         .name = name + suffix()});
 }

@@ -31,9 +31,8 @@ std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline
   std::set<ir::NodeId> varying;
   for (const ir::NodeId id : nodes_of(graph, kernel)) {
     const ir::Node& node = graph[id];
-    const bool is_access = node.op == ir::Op::Load || node.op == ir::Op::Gather || node.op == ir::Op::Index;
     bool varies = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return varying.contains(arg); });
-    if (is_access) varies |= layout.rank > 0 && layout.accesses[access++].axes.back() != StrideClass::Zero;
+    if (is_access(node.op)) varies |= layout.rank > 0 && layout.accesses[access++].axes.back() != StrideClass::Zero;
     if (varies) varying.insert(id);
   }
   return varying;

@@ -79,12 +79,11 @@ std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline&
     for (const ir::NodeId arg : node.args)
       if (const auto load = load_of.find(arg); load != load_of.end() && moves_bits(node.op))
         rounds[load->second] = false;
-    const bool is_access = node.op == ir::Op::Load || node.op == ir::Op::Gather || node.op == ir::Op::Index;
     if (node.op == ir::Op::Load && node.dtype == ir::DType::F16) {
       load_of[id] = next;
       rounds[next] = true;
     }
-    next += is_access;
+    next += is_access(node.op);
   }
   for (const KernelOutline::PartRef& ref : outline.parts) {
     const ir::Result& result = graph.results[ref.result];
@@ -103,7 +102,7 @@ std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& o
   std::vector<bool> result;
   for (const ir::NodeId id : nodes_of(graph, outline)) {
     const ir::Node& node = graph[id];
-    if (node.op == ir::Op::Load || node.op == ir::Op::Gather || node.op == ir::Op::Index)
+    if (is_access(node.op))
       result.push_back(node.op == ir::Op::Gather &&
                        std::ranges::none_of(node.args, [&](ir::NodeId arg) { return varying.contains(arg); }));
   }

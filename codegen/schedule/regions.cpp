@@ -78,15 +78,14 @@ uint32_t Regions::decide(const ir::Graph& graph, ir::NodeId where) {
 }
 
 std::vector<Region> regions_of_accesses(const Regions& regions, const ir::Graph& graph, const KernelOutline& outline,
-                                        const std::vector<uint32_t>& leaders) {
+                                        const KernelLayout& layout) {
   std::vector<Region> all;
-  for (const ir::NodeId id : nodes_of(graph, outline)) {
-    const ir::Op op = graph[id].op;
-    if (op == ir::Op::Load || op == ir::Op::Gather || op == ir::Op::Index) all.push_back(regions.of(id));
-  }
+  for (const ir::NodeId id : nodes_of(graph, outline))
+    if (is_access(graph[id].op)) all.push_back(regions.of(id));
   all.resize(outline.accesses.size(), kAlways);
-  for (size_t a = 0; a < all.size(); ++a) all[leaders[a]] = regions.common(all[leaders[a]], all[a]);
-  for (size_t a = 0; a < all.size(); ++a) all[a] = all[leaders[a]];
+  const auto leader_of = [&](size_t a) { return layout.accesses[a].leader; };
+  for (size_t a = 0; a < all.size(); ++a) all[leader_of(a)] = regions.common(all[leader_of(a)], all[a]);
+  for (size_t a = 0; a < all.size(); ++a) all[a] = all[leader_of(a)];
   return all;
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "codegen/shape/outline.h"
+#include "codegen/shape/layout.h"
 #include "ir/graph.h"
 
 // What only one arm of a `where` needs, and so may be computed where that arm is taken and nowhere else.
@@ -50,8 +50,7 @@ class Regions {
 };
 
 /// The region of each access of the outline: of the members of a group the one that holds them all, of a store kAlways.
-/// `leaders`: of each access, the leader of its group.
 std::vector<Region> regions_of_accesses(const Regions& regions, const ir::Graph& graph, const KernelOutline& outline,
-                                        const std::vector<uint32_t>& leaders);
+                                        const KernelLayout& layout);
 
 }  // namespace ingot::codegen

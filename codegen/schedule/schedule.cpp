@@ -23,12 +23,6 @@ std::vector<Chunk> chunks_of_group(const KernelOutline& outline, const KernelLay
                    use.kind == Kind::Store);
 }
 
-std::vector<uint32_t> leaders_of(const KernelLayout& layout) {
-  std::vector<uint32_t> leaders;
-  for (const AccessLayout& access : layout.accesses) leaders.push_back(access.leader);
-  return leaders;
-}
-
 /// The `where`s that are lazy, in the graph's order.
 std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                     const KernelFacts& facts, const Target& target, Lazy lazy) {
@@ -45,7 +39,7 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   };
   for (const ir::NodeId id : nodes)
     if (!graph[id].args.empty()) each_around(regions.of(id), [](ArmFacts& arm) { arm.computes = true; });
-  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, leaders_of(layout));
+  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < of_accesses.size(); ++a) {
     const AccessFacts& access = facts.accesses[a];
     const bool reads = access.kind == Kind::Load && is_masked(access, facts, lazy, target.cuda());
@@ -69,7 +63,7 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
                          Lazy lazy) {
   facts.has_regions = !wheres.empty();
   const Regions regions(graph, outline, wheres);
-  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, leaders_of(layout));
+  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < of_accesses.size(); ++a)
     facts.accesses[a].masked = of_accesses[a] != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
   return facts;
@@ -186,12 +180,16 @@ std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelL
   return all;
 }
 
-/// The best one last.
+Schedule best_on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+  const uint32_t lanes = lanes_for(facts);
+  const Preset preset = preset_for(facts, lanes);
+  return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
+}
+
 std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const KernelLayout& layout,
                                       const KernelFacts& facts) {
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
-  const uint32_t best = lanes_for(facts);
-  if (best == 1) return all;
+  if (lanes_for(facts) == 1) return all;
   const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::grouped) > 0;
   for (const Preset preset : {Preset::Flat, Preset::Carried, Preset::Interleaved})
     for (const uint32_t lanes : {2u, 4u, 8u, 16u})
@@ -200,36 +198,48 @@ std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const Kernel
   if (allows(Preset::Tile, facts, 1))
     for (const uint32_t lanes : {1u, tile_size_for(facts).lanes})
       all.push_back(on_cuda(outline, layout, facts, Preset::Tile, lanes));
-  const Preset preset = preset_for(facts, best);
-  all.push_back(on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : best));
+  all.push_back(best_on_cuda(outline, layout, facts));
   return all;
 }
 
-/// All that a layout allows where these `where`s are lazy, the best one last.
-std::vector<Schedule> allowed(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
-                              const Target& target, Lazy lazy) {
+/// What the rules know of a kernel, and the `where`s that are lazy.
+struct Known {
+  KernelFacts facts;
+  std::vector<ir::NodeId> wheres;
+};
+
+Known known_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout, const Target& target,
+               Lazy lazy) {
   KernelFacts facts = facts_of(graph, outline, layout);
-  const std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
+  std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
   facts = with_regions(std::move(facts), graph, outline, layout, wheres, target, lazy);
-  std::vector<Schedule> all =
-      target.cuda() ? allowed_on_cuda(outline, layout, facts) : allowed_on_cpu(outline, layout, facts);
-  for (Schedule& schedule : all) schedule.lazy = wheres;
-  return all;
+  return {std::move(facts), std::move(wheres)};
 }
 
 }  // namespace
 
-Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& whole_layout,
                   const Target& target, const Options& options) {
-  return allowed(graph, outline, read_by(target, layout), target, options.lazy).back();
+  const KernelLayout layout = read_by(target, whole_layout);
+  const Known known = known_of(graph, outline, layout, target, options.lazy);
+  Schedule best =
+      target.cuda() ? best_on_cuda(outline, layout, known.facts) : allowed_on_cpu(outline, layout, known.facts).back();
+  best.lazy = known.wheres;
+  return best;
 }
 
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
-                                        const KernelLayout& layout, const Target& target) {
+                                        const KernelLayout& whole_layout, const Target& target) {
+  const KernelLayout layout = read_by(target, whole_layout);
   std::vector<Schedule> all;
-  for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto})
-    for (Schedule& schedule : allowed(graph, outline, read_by(target, layout), target, lazy))
+  for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
+    const Known known = known_of(graph, outline, layout, target, lazy);
+    for (Schedule& schedule :
+         target.cuda() ? allowed_on_cuda(outline, layout, known.facts) : allowed_on_cpu(outline, layout, known.facts)) {
+      schedule.lazy = known.wheres;
       if (std::ranges::find(all, schedule) == all.end()) all.push_back(std::move(schedule));
+    }
+  }
   return all;
 }
 

@@ -53,6 +53,9 @@ Outline outline(const ir::Graph& graph);
 /// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);
 
+/// Whether a node of this op is one of a kernel's accesses.
+inline bool is_access(ir::Op op) { return op == ir::Op::Load || op == ir::Op::Gather || op == ir::Op::Index; }
+
 /// The nodes that a kernel computes, in the graph's order. Its loads, gathers and indices are kernel.accesses, in the
 /// same order.
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel);

@@ -71,7 +71,7 @@ def test_the_readmes_number_of_names():
 
 
 def program(*arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1]), "INGOT_CACHE": "off"}
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
