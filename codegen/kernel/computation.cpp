@@ -24,7 +24,8 @@ class Computation {
         regions_(context.graph, context.outline, context.schedule.lazy) {
     number_accesses();
     for (uint32_t d = 0; d < regions_.decisions().size(); ++d)
-      for (const ir::NodeId where : regions_.decisions()[d].wheres) decision_of_[where] = d;
+      for (const ir::NodeId where : regions_.decisions()[d].wheres)
+        decision_of_[{where, regions_.decisions()[d].region}] = d;
   }
 
   std::vector<ValueId> compute() {
@@ -33,7 +34,7 @@ class Computation {
     for (const KernelOutline::PartRef& ref : context_.outline.parts) {
       const ir::NodeId node = graph_.results[ref.result].parts[ref.part].node;
       assembly_.making(node);
-      results.push_back(cast(of_node_.at(node), graph_.results[ref.result].dtype));
+      results.push_back(cast(value_of(node), graph_.results[ref.result].dtype));
     }
     return results;
   }
@@ -51,13 +52,23 @@ class Computation {
 
   // Regions
 
+  /// A node in one of its regions.
+  using Place = std::pair<ir::NodeId, Region>;
+
   /// What is computed ahead of all lanes is computed always, and so are numbers.
-  Region region_of(ir::NodeId id) const {
+  const std::vector<Region>& regions_of(ir::NodeId id) const {
+    static const std::vector<Region> always = {kAlways};
     const Op op = graph_[id].op;
-    if (op == Op::Scalar) return kAlways;
+    if (op == Op::Scalar) return always;
     if (op != Op::Load) return regions_.of(id);
     const uint32_t access = number_of_.at(id);
-    return context_.schedule.accesses[access].masked ? regions_of_accesses_[access] : kAlways;
+    return context_.schedule.accesses[access].masked ? regions_of_accesses_[access] : always;
+  }
+
+  /// Where the node is computed that this region sees.
+  Place place_of(ir::NodeId id, Region seen_from) const {
+    const std::vector<Region>& regions = regions_of(id);
+    return {id, *std::ranges::find_if(regions, [&](Region own) { return regions_.holds(own, seen_from); })};
   }
 
   void enter(Region region) {
@@ -68,26 +79,28 @@ class Computation {
 
   void compute_all_of(Region region) {
     for (const ir::NodeId id : nodes_)
-      if (region_of(id) == region) value_of(id);
+      if (std::ranges::count(regions_of(id), region)) value_of(id, region);
   }
 
-  /// The value of a node, computed in its own region if it is not known yet.
-  ValueId value_of(ir::NodeId id) {
-    if (const auto known = of_node_.find(id); known != of_node_.end()) return known->second;
-    const Region around = region_;
-    if (const Region own = region_of(id); own != around) enter(own);
-    if (const auto decision = decision_of_.find(id); decision != decision_of_.end()) {
+  /// The value of a node that a region sees, computed where the node belongs if it is not known yet.
+  ValueId value_of(ir::NodeId id, Region seen_from) {
+    const Place place = place_of(id, seen_from);
+    if (const auto known = of_place_.find(place); known != of_place_.end()) return known->second;
+    const Region around = region_, own = place.second;
+    if (own != around) enter(own);
+    if (const auto decision = decision_of_.find(place); decision != decision_of_.end()) {
       decide(decision->second);
     } else {
       for (const ir::NodeId arg : graph_[id].args) value_of(arg);
       assembly_.making(id);
       const ValueId value = lower(id);
-      of_node_[id] = value;
+      of_place_[place] = value;
       name(value, memory_.author_name(id));
     }
     if (region_ != around) enter(around);
-    return of_node_.at(id);
+    return of_place_.at(place);
   }
+  ValueId value_of(ir::NodeId id) { return value_of(id, region_); }
 
   /// The results of a decision's `where`s are variables: each begins as the arm that is computed anyway.
   void decide(uint32_t number) {
@@ -100,13 +113,14 @@ class Computation {
     }
     enter(decision.region);
     for (const ir::NodeId where : decision.wheres) {
-      const ir::Node& node = graph_[where];
-      const bool has_then = region_of(node.args[1]) == taken, has_otherwise = region_of(node.args[2]) == otherwise;
-      const ValueId then = value_of(node.args[1]), other = value_of(node.args[2]);
+      const ir::NodeId then_arm = graph_[where].args[1], other_arm = graph_[where].args[2];
+      const bool has_then = place_of(then_arm, taken).second == taken;
+      const bool has_otherwise = place_of(other_arm, otherwise).second == otherwise;
+      const ValueId then = value_of(then_arm, taken), other = value_of(other_arm, otherwise);
       assembly_.making(where);
       const SymbolId chosen = variable_of(where);
       const ValueId result = assembly_.read(chosen);
-      of_node_[where] = result;
+      of_place_[{where, decision.region}] = result;
       const ValueId first = has_then && has_otherwise ? ValueId{} : has_otherwise ? then : other;
       assembly_.block(Level::Element).push_back({Declare{chosen, first}});
       if (has_then || !has_otherwise) bodies_[taken].push_back({Assign{result, then}});
@@ -157,10 +171,10 @@ class Computation {
       case Op::Scalar:
         return scalar(node.dtype, graph_.host_of(id));
       case Op::Cast:
-        return cast(of_node_.at(node.args[0]), node.dtype);
+        return cast(value_of(node.args[0]), node.dtype);
       case Op::Bitcast:
         return assembly_.add(
-            {.kind = Value::Kind::Bitcast, .type = {node.dtype}, .operands = {of_node_.at(node.args[0])}});
+            {.kind = Value::Kind::Bitcast, .type = {node.dtype}, .operands = {value_of(node.args[0])}});
       default:
         return primitive(id);
     }
@@ -174,7 +188,7 @@ class Computation {
 
   ValueId gather(uint32_t access, const ir::Node& node) {
     std::vector<ValueId> indices;
-    for (const ir::NodeId arg : node.args) indices.push_back(of_node_.at(arg));
+    for (const ir::NodeId arg : node.args) indices.push_back(value_of(arg));
     return cast(access_.gather(access, indices), node.dtype);
   }
 
@@ -213,7 +227,7 @@ class Computation {
     const ir::Node& node = graph_[id];
     const ir::OpInfo& info = ir::info(node.op);
     std::vector<ValueId> operands;
-    for (const ir::NodeId arg : node.args) operands.push_back(of_node_.at(arg));
+    for (const ir::NodeId arg : node.args) operands.push_back(value_of(arg));
     if (may_divide_by_zero(graph_, id)) operands[1] = access_.divisor(operands[1], number_of_.at(id));
     if (node.op == Op::Where) return make(node.op, node.dtype, node.dtype, std::move(operands));
 
@@ -237,13 +251,13 @@ class Computation {
   Assembly& assembly_;
   Memory& memory_;
   Access& access_;
-  std::map<ir::NodeId, ValueId> of_node_;
+  std::map<Place, ValueId> of_place_;
   std::map<ValueId, ValueId> widened_;  ///< 16-bit floats that were loaded as float32
   std::vector<ir::NodeId> nodes_;
   std::map<ir::NodeId, uint32_t> number_of_;  ///< among the accesses, or the divisions
   Regions regions_;
-  std::vector<Region> regions_of_accesses_;
-  std::map<ir::NodeId, uint32_t> decision_of_;
+  std::vector<std::vector<Region>> regions_of_accesses_;
+  std::map<Place, uint32_t> decision_of_;
   Region region_ = kAlways;
   std::map<Region, Body> bodies_;
 };

@@ -3,40 +3,48 @@
 #include <algorithm>
 
 namespace ingot::codegen {
+namespace {
 
-Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const std::vector<ir::NodeId>& lazy) {
+/// In so many regions a gather is computed anew; in more, everywhere in the one that holds them all.
+constexpr size_t kMostRegions = 8;
+
+}  // namespace
+
+Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const std::vector<ir::NodeId>& lazy)
+    : gathers_(graph.count()) {
   if (lazy.empty()) return;
   std::vector<bool> is_lazy(graph.count());
   for (const ir::NodeId id : lazy) is_lazy[id.index] = true;
-  for (const KernelOutline::PartRef& ref : kernel.parts) need(graph.results[ref.result].parts[ref.part].node, kAlways);
   const std::vector<ir::NodeId> nodes = nodes_of(graph, kernel);
-  std::vector<bool> gathers(graph.count());
   for (const ir::NodeId id : nodes) {
     const ir::Node& node = graph[id];
-    gathers[id.index] =
-        node.op == ir::Op::Gather || std::ranges::any_of(node.args, [&](ir::NodeId arg) { return gathers[arg.index]; });
+    gathers_[id.index] = node.op == ir::Op::Gather ||
+                         std::ranges::any_of(node.args, [&](ir::NodeId arg) { return gathers_[arg.index]; });
   }
+  for (const KernelOutline::PartRef& ref : kernel.parts) need(graph.results[ref.result].parts[ref.part].node, kAlways);
   // Backwards, so that all uses of a node are known before the node.
   for (size_t n = nodes.size(); n-- > 0;) {
     const ir::NodeId id = nodes[n];
     const ir::Node& node = graph[id];
     // A division by zero is an error in either arm, as it is for eager.
-    if (may_divide_by_zero(graph, id) && !gathers[id.index]) need(id, kAlways);
-    const Region region = of(id);
-    if (!is_lazy[id.index]) {
-      for (const ir::NodeId arg : node.args) need(arg, region);
-      continue;
+    if (may_divide_by_zero(graph, id) && !gathers_[id.index]) need(id, kAlways);
+    for (const Region region : of(id)) {
+      if (!is_lazy[id.index]) {
+        for (const ir::NodeId arg : node.args) need(arg, region);
+        continue;
+      }
+      const uint32_t decision = decide(graph, id, region);
+      need(node.args[0], region);
+      need(node.args[1], taken(decision));
+      need(node.args[2], otherwise(decision));
     }
-    const uint32_t decision = decide(graph, id);
-    need(node.args[0], region);
-    need(node.args[1], taken(decision));
-    need(node.args[2], otherwise(decision));
   }
 }
 
-Region Regions::of(ir::NodeId node) const {
+const std::vector<Region>& Regions::of(ir::NodeId node) const {
+  static const std::vector<Region> always = {kAlways};
   const auto found = regions_.find(node);
-  return found == regions_.end() ? kAlways : found->second;
+  return found == regions_.end() ? always : found->second;
 }
 
 Region Regions::common(Region a, Region b) const {
@@ -45,14 +53,32 @@ Region Regions::common(Region a, Region b) const {
 }
 
 void Regions::need(ir::NodeId node, Region region) {
-  const auto [known, is_new] = regions_.try_emplace(node, region);
-  if (!is_new) known->second = common(known->second, region);
+  const auto [known, is_new] = regions_.try_emplace(node, 1, region);
+  if (is_new) return;
+  std::vector<Region>& regions = known->second;
+  if (gathers_[node.index]) regions = with(std::move(regions), region);
+  if (!gathers_[node.index] || regions.size() > kMostRegions) {
+    for (const Region other : regions) region = common(region, other);
+    regions = {region};
+  }
 }
 
-/// The decision that a `where` is part of: the last one of its region, if the condition is the same and no result of it
+/// The regions and one more, which may hold some of them, lie within one, or complete a decision with its other arm.
+std::vector<Region> Regions::with(std::vector<Region> regions, Region region) const {
+  if (std::ranges::any_of(regions, [&](Region other) { return holds(other, region); })) return regions;
+  std::erase_if(regions, [&](Region other) { return holds(region, other); });
+  if (region != kAlways) {
+    const uint32_t decision = decision_of(region);
+    const Region other_arm = region == taken(decision) ? otherwise(decision) : taken(decision);
+    if (std::ranges::find(regions, other_arm) != regions.end()) return with(std::move(regions), outer(region));
+  }
+  regions.push_back(region);
+  return regions;
+}
+
+/// The decision that a `where` is part of in a region: the last one there, if the condition is the same and no result of it
 /// depends on this one. An earlier one might need what this one waits for.
-uint32_t Regions::decide(const ir::Graph& graph, ir::NodeId where) {
-  const Region region = of(where);
+uint32_t Regions::decide(const ir::Graph& graph, ir::NodeId where, Region region) {
   const ir::NodeId condition = graph[where].args[0];
   const auto last = last_.find(region);
   uint32_t decision;
@@ -77,14 +103,15 @@ uint32_t Regions::decide(const ir::Graph& graph, ir::NodeId where) {
   return decision;
 }
 
-std::vector<Region> regions_of_accesses(const Regions& regions, const ir::Graph& graph, const KernelOutline& outline,
-                                        const KernelLayout& layout) {
-  std::vector<Region> all;
+std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph,
+                                                     const KernelOutline& outline, const KernelLayout& layout) {
+  std::vector<std::vector<Region>> all;
   for (const ir::NodeId id : nodes_of(graph, outline))
     if (is_access(graph[id].op)) all.push_back(regions.of(id));
-  all.resize(outline.accesses.size(), kAlways);
+  all.resize(outline.accesses.size(), {kAlways});
   const auto leader_of = [&](size_t a) { return layout.accesses[a].leader; };
-  for (size_t a = 0; a < all.size(); ++a) all[leader_of(a)] = regions.common(all[leader_of(a)], all[a]);
+  for (size_t a = 0; a < all.size(); ++a)
+    if (leader_of(a) != a) all[leader_of(a)] = {regions.common(all[leader_of(a)].front(), all[a].front())};
   for (size_t a = 0; a < all.size(); ++a) all[a] = all[leader_of(a)];
   return all;
 }

@@ -23,14 +23,17 @@ struct Decision {
 };
 
 /// The regions of a kernel whose `lazy` nodes, `where`s, compute their arms only where they are taken. A node that is
-/// needed in several regions belongs to the innermost that holds them all, and what is stored to kAlways.
+/// needed in several regions belongs to the innermost that holds them all, and what is stored to kAlways. Not so what
+/// gathers: it is computed in each of them anew, up to a number, so that no index is looked at that all of them exclude.
 class Regions {
  public:
   Regions(const ir::Graph& graph, const KernelOutline& kernel, const std::vector<ir::NodeId>& lazy);
 
-  Region of(ir::NodeId node) const;
+  /// Where a node is computed; none of these lies within another.
+  const std::vector<Region>& of(ir::NodeId node) const;
   /// The innermost region that holds both.
   Region common(Region a, Region b) const;
+  bool holds(Region outer, Region inner) const { return common(outer, inner) == outer; }
   /// The region in which the decision of this one stands.
   Region outer(Region region) const { return decisions_[decision_of(region)].region; }
 
@@ -41,16 +44,18 @@ class Regions {
 
  private:
   void need(ir::NodeId node, Region region);
-  uint32_t decide(const ir::Graph& graph, ir::NodeId where);
+  std::vector<Region> with(std::vector<Region> regions, Region region) const;
+  uint32_t decide(const ir::Graph& graph, ir::NodeId where, Region region);
 
   std::vector<Decision> decisions_;
   std::vector<std::vector<bool>> needed_;  ///< what the `where`s of each decision need, by the node's number
   std::map<Region, uint32_t> last_;        ///< the last decision made in each region
-  std::map<ir::NodeId, Region> regions_;
+  std::vector<bool> gathers_;              ///< whether a node depends on a gather or is one, by its number
+  std::map<ir::NodeId, std::vector<Region>> regions_;
 };
 
-/// The region of each access of the outline: of the members of a group the one that holds them all, of a store kAlways.
-std::vector<Region> regions_of_accesses(const Regions& regions, const ir::Graph& graph, const KernelOutline& outline,
+/// The regions of each access of the outline: of the members of a group the one that holds them all, of a store kAlways.
+std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& layout);
 
 }  // namespace ingot::codegen

@@ -34,12 +34,13 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
                        [&](ir::NodeId id) { return graph[id].op == ir::Op::Where && graph[id].attr != ir::kBothArms; });
   const Regions regions(graph, outline, wheres);
   std::vector<ArmFacts> arms(regions.decisions().size());
-  const auto each_around = [&](Region region, const auto& note) {
-    for (; region != kAlways; region = regions.outer(region)) note(arms[Regions::decision_of(region)]);
+  const auto each_around = [&](const std::vector<Region>& inner, const auto& note) {
+    for (Region region : inner)
+      for (; region != kAlways; region = regions.outer(region)) note(arms[Regions::decision_of(region)]);
   };
   for (const ir::NodeId id : nodes)
     if (!graph[id].args.empty()) each_around(regions.of(id), [](ArmFacts& arm) { arm.computes = true; });
-  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, layout);
+  const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < of_accesses.size(); ++a) {
     const AccessFacts& access = facts.accesses[a];
     const bool reads = access.kind == Kind::Load && is_masked(access, facts, lazy, target.cuda());
@@ -63,9 +64,9 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
                          Lazy lazy) {
   facts.has_regions = !wheres.empty();
   const Regions regions(graph, outline, wheres);
-  const std::vector<Region> of_accesses = regions_of_accesses(regions, graph, outline, layout);
+  const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < of_accesses.size(); ++a)
-    facts.accesses[a].masked = of_accesses[a] != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
+    facts.accesses[a].masked = of_accesses[a].front() != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
   return facts;
 }
 

@@ -1,5 +1,6 @@
 """A lazy `where` gives what eager's does, and touches nothing that its condition excludes."""
 
+import math
 import pickle
 import subprocess
 
@@ -66,6 +67,44 @@ def test_an_excluded_index_is_not_looked_at(device):
             ingot.op("where(i < 9, table[i], -table[i])", lazy=lazy, debug=True)(i, table)
     with pytest.raises(ingot.Error, match="out of range"):
         ingot.op("where((i >= 0) & (i < 9), table[i], -1.0)", lazy="never", debug=True)(i, table)
+
+
+# What the `where`s of each do not exclude together; of an index past the table, `where(i < 9, ...)` excludes 9.
+SEVERAL_CONDITIONS = [
+    "where(i >= 0, where(i < 9, t[i], 0.0), 0.0) + where(~(i >= 0) | (i >= 9), 1.0, t[i] * 2)",
+    "where((i >= 0) & (i < 9) & (x > 0), exp(t[i]), 0.0) - where((i >= 0) & (i < 9) & (x < 1), exp(t[i]), x)",
+    "where((i >= 0) & (i < 9), t[i], 0.0), where((i == 3) | (i == 4), 1 + t[i], 2.0), where(i == 5, t[i], x)",
+    # What the second asks depends on what the first read.
+    "where(where((i >= 0) & (i < 9), t[i], -1.0) >= 0, sqrt(t[i]), x)",
+    # Choices within both arms of one, of which only the inner ones know.
+    "where(x > 0, where((i >= 0) & (i < 9), t[i], 0.0), where((i == 2) | (i == 8), t[i] * x, 1.0))",
+    "where(x > 0, t[where((i >= 0) & (i < 9), i, 0)], where((i >= 0) & (i < 9), t[i], x)) * where(i == 1, t[i], x)",
+]
+
+
+@pytest.mark.parametrize("text", SEVERAL_CONDITIONS)
+def test_an_index_that_several_conditions_exclude(text, device):
+    table, x = torch.arange(9.0, device=device), torch.randn(60, device=device)
+    i = torch.randint(0, 9, (60,), device=device)
+    wild = torch.arange(60, device=device) % 3 == 0
+    i[wild] = torch.tensor([9, -10, 1 << 40, -(1 << 40)], device=device)[torch.arange(20, device=device) % 4]
+    kept = torch.where(wild, torch.where(i < 0, -1, 9), i)
+    padded = torch.cat([table, torch.tensor([math.nan], device=device)])  # eager reads all: -1 and 9 are NaN
+    for lazy in ("auto", "always"):
+        op = ingot.op("def f(i, t, x): return " + text, lazy=lazy, debug=True)
+        op(i, table, x), op(i[~wild], table, x[~wild])
+        torch.testing.assert_close(op(i, table, x), op.reference(kept, padded, x), rtol=1e-6, atol=1e-6)
+
+
+def test_a_gather_in_very_many_arms(device):
+    """One that more `where`s choose than it is computed for anew is looked at wherever it may be needed, once."""
+    table, i = torch.rand(9, device=device), torch.randint(0, 9, (100,), device=device)
+    lines = "".join(f"    y = y + where(i == {k % 9}, t[i] * {k}, y)\n" for k in range(40))
+    op = ingot.op(f"def f(i, t):\n    y = t[i]\n{lines}    return y\n", lazy="always")
+    torch.testing.assert_close(op(i, table), op.reference(i, table))
+    lines = "".join(f"    y = y + where(i == {k}, t[i] * {k}, 1.0)\n" for k in range(40))
+    op = ingot.op(f"def f(i, t):\n    y = 0.0\n{lines}    return y\n", lazy="always")
+    torch.testing.assert_close(op(i, table), op.reference(i, table))
 
 
 @pytest.mark.parametrize("lazy", MODES)
