@@ -120,6 +120,7 @@ ValueId CpuFrame::unrounded(ValueId value) const {
 Body CpuFrame::row(ValueId begin, ValueId end, Body filled) {
   Loop elements{Loop::Kind::Simd, element_index_, begin, end, std::move(element_)};
   if (checks_elements_) elements.maximum = bad_;
+  elements.lanes = context_.schedule.lanes;
   Body body = std::move(pointers_);
   append(body, std::move(filled));
   append(body, std::move(row_));

@@ -145,6 +145,7 @@ struct Loop {
   ValueId begin, end;
   Body body;
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
+  uint32_t lanes = 0;     ///< of a Simd loop, the elements of a vector; 0: as many as there is room for
 };
 /// A thread has nothing to do unless `unless_below` is less than `end`.
 struct Return {

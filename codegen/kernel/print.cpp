@@ -132,7 +132,8 @@ class Printer {
   std::string head(const If& branch) { return "if " + of(branch.condition); }
   std::string head(const Loop& loop) {
     static constexpr std::string_view kKinds[] = {"unrolled", "simd", "serial", "rows"};
-    return fmt::format("{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)], kernel_[loop.variable].name,
+    return fmt::format("{}{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)],
+                       loop.lanes == 0 ? "" : fmt::format(" of {}", loop.lanes), kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));
   }
   std::string head(const Barrier&) { return "barrier"; }

@@ -170,8 +170,8 @@ void Statements::print_one(const Loop& loop) {
   const Symbol& variable = kernel_[loop.variable];
   if (loop.kind == Loop::Kind::Unrolled) line("#pragma unroll");
   if (loop.kind == Loop::Kind::Simd)
-    line(loop.maximum ? fmt::format("#pragma omp simd reduction(max : {})", kernel_[loop.maximum].name)
-                      : "#pragma omp simd");
+    line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
+                     loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
   const std::string step = loop.kind == Loop::Kind::Rows ? "" : " ++" + variable.name;
   statement(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
                         expressions_.text(loop.begin).text, expressions_.text(loop.end).text, step));

@@ -109,6 +109,9 @@ std::optional<AccessSchedule::How> how_in_chunk(const AccessFacts& access, const
 bool is_widened(const AccessFacts& access, AccessSchedule::How how);
 inline constexpr uint32_t kCpuPiece = 256;
 
+/// On the CPU: elements of a vector; 0: as many as the machine's vectors have room for.
+uint32_t cpu_lanes(const KernelFacts& facts);
+
 /// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);
 

@@ -128,6 +128,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
 Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
+  schedule.lanes = cpu_lanes(facts);
   schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
   for (const AccessFacts& access : facts.accesses)
     schedule.accesses.push_back(
