@@ -65,7 +65,7 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
         const float table_1_value = table_1[t_wrapped * table_step];
         const float table_3_value = table_3[t_wrapped * table_step];
         const float table_4_value = table_4[t_wrapped * table_step];
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i1 = first; i1 < last; ++i1) {
             const float sample_i1 = sample_row[i1];
             const float v1 = (sample_i1 - table_0_value * eps_row[i1]) * table_1_value;

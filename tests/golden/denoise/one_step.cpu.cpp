@@ -52,7 +52,7 @@ extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     const float table_1_value = table_1[t_wrapped * table_step];
     const float table_3_value = table_3[t_wrapped * table_step];
     const float table_4_value = table_4[t_wrapped * table_step];
-#pragma omp simd
+#pragma omp simd simdlen(8)
     for (int64 i = begin; i < end; ++i) {
         const float sample_i = sample[i];
         const float v1 = (sample_i - table_0_value * eps[i]) * table_1_value;

@@ -15,7 +15,7 @@ extern "C" void expression(const void* const* arguments, int64 begin, int64 end)
     const uint8* __restrict y = argument<const uint8*>(arguments[1]);  // bool, contiguous
     bool* __restrict out = argument<bool*>(arguments[2]);              // bool, contiguous
 
-#pragma omp simd
+#pragma omp simd simdlen(32)
     for (int64 i = begin; i < end; ++i) {
         out[i] = (x[i] != 0) & (y[i] != 0);
     }

@@ -26,7 +26,7 @@ extern "C" void shifted(const void* const* arguments, int64 begin, int64 end) {
         const auto x_1_row = x_1 + i0 * x_stride0;
         const auto x_0_row = x_0 + i0 * x_stride0;
         const auto out0_row = out0 + row;
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i1 = first; i1 < last; ++i1) {
             out0_row[i1] = x_1_row[i1] - x_0_row[i1];
         }

@@ -33,7 +33,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
         const auto y_row = y + i0;
         const auto out_row = out + row;
         const float y_value = y_row[0];
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i1 = first; i1 < last; ++i1) {
             out_row[i1] = maximum(0.0f, x_row[i1]) + y_value + bias;
         }

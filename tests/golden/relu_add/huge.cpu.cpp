@@ -21,7 +21,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float bias = argument<float>(arguments[2]);
     float* __restrict out = argument<float*>(arguments[3]);            // contiguous
 
-#pragma omp simd
+#pragma omp simd simdlen(8)
     for (int64 i = begin; i < end; ++i) {
         out[i] = maximum(0.0f, x[i]) + y[i] + bias;
     }

@@ -30,7 +30,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
         const int64 row = i - first;
         const auto x_row = x + row;
         const auto out_row = out + row;
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i1 = first; i1 < last; ++i1) {
             out_row[i1] = maximum(0.0f, x_row[i1]) + y[i1] + bias;
         }

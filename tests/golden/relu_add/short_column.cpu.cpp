@@ -42,7 +42,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
         const auto y_rows = y + i0;
         const auto out_rows = out + i0 * n1;
         spread(y_rows, 1, y_chunk, rows, n1);
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i = 0; i < rows * n1; ++i) {
             out_rows[i] = maximum(0.0f, x_rows[i]) + y_chunk[i] + bias;
         }

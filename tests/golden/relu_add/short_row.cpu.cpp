@@ -38,7 +38,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
         const int64 rows = smaller_of(most, end - i0);
         const auto x_rows = x + i0 * n1;
         const auto out_rows = out + i0 * n1;
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i = 0; i < rows * n1; ++i) {
             out_rows[i] = maximum(0.0f, x_rows[i]) + y_chunk[i] + bias;
         }

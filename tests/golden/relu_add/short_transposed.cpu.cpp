@@ -93,7 +93,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
         const auto y_rows = y + row * n2;
         const auto out_rows = out + row * n2;
         transpose(x_rows, x_stride2, x_chunk, n2, rows, n2);
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i = 0; i < rows * n2; ++i) {
             out_rows[i] = maximum(0.0f, x_chunk[i]) + y_rows[i] + bias;
         }

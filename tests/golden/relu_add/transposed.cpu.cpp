@@ -95,7 +95,7 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
             const int64 row = i0 * n1;
             const auto y_row = y + row;
             const auto out_row = out + row;
-#pragma omp simd
+#pragma omp simd simdlen(8)
             for (int64 i1 = first1; i1 < last1; ++i1) {
                 out_row[i1] = maximum(0.0f, x_row[i1 - first1]) + y_row[i1] + bias;
             }

@@ -24,7 +24,7 @@ extern "C" void threadIdx_(const void* const* arguments, int64 begin, int64 end)
     const float half = argument<float>(arguments[4]);
     float* __restrict out = argument<float*>(arguments[5]);                  // contiguous
 
-#pragma omp simd
+#pragma omp simd simdlen(8)
     for (int64 i_1 = begin; i_1 < end; ++i_1) {
         const float k = float4_[i_1] * half;
         const float lambda = k + i[i_1];

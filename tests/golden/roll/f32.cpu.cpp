@@ -36,7 +36,7 @@ extern "C" void moved_1(const void* const* arguments, int64 begin, int64 end) {
         const int64 i0 = i / n1;
         const auto x_row = x + i0 * x_stride0;
         const auto out_row = out + i0 * out_stride0;
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i1 = first; i1 < last; ++i1) {
             out_row[i1] = x_row[i1];
         }

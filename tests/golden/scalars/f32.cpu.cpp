@@ -19,7 +19,7 @@ extern "C" void lerp_noise(const void* const* arguments, int64 begin, int64 end)
     float* __restrict out0 = argument<float*>(arguments[5]);               // contiguous
     float* __restrict out1 = argument<float*>(arguments[6]);               // contiguous
 
-#pragma omp simd
+#pragma omp simd simdlen(8)
     for (int64 i = begin; i < end; ++i) {
         const float x_i = x[i];
         out0[i] = s1 * x_i + s2 * noise[i];

@@ -27,7 +27,7 @@ extern "C" void windows(const void* const* arguments, int64 begin, int64 end) {
         const int64 i0 = i / n2 / n1;
         const auto x_row = x + i0 * x_stride0 + i1 * x_stride1;
         const auto out0_row = out0 + row;
-#pragma omp simd
+#pragma omp simd simdlen(8)
         for (int64 i2 = first; i2 < last; ++i2) {
             out0_row[i2] = x_row[i2] * 2.0f;
         }
