@@ -91,6 +91,23 @@ TANH_JITERATED = "template <typename T> T f(T x, T b) { return ::tanh(x - b); }"
 PLANES = Case("tanh(x - b)", "torch.tanh(x - b)", planes, TANH_JITERATED,
               ByHand("tanh_planes", 4, arguments=planes_by_hand))
 
+
+# --- Rows by their numbers ------------------------------------------------------------------------------------------
+
+
+def gathered(make: Tensors) -> tuple:
+    """A table of which every row is read once."""
+    side = 1 << 10
+    rows = make.n // side
+    return make.normal(rows, side), torch.randperm(rows, device=make.device), make.normal(side)
+
+
+GATHERED = [
+    Case("gathered rows: scaled", "def f(table, i, s): return table[i] * s", gathered, autotune=False),
+    Case("gathered rows: masked, all valid",
+         "def f(table, i, s): return torch.where((i >= 0)[:, None], table[i] * s, 0.0)", gathered, autotune=False),
+]
+
 # --- Other orders ---------------------------------------------------------------------------------------------------
 
 
@@ -171,4 +188,4 @@ LAZY = [
     Case("giou lazy, all valid", example("giou"), pairs_of_boxes, by_hand=ByHand("giou"), autotune=False, on_cpu=False),
 ]
 
-CASES = [*ONE_OFF, *ROWS, PLANES, *TRANSPOSED, *LAZY]
+CASES = [*ONE_OFF, *ROWS, PLANES, *GATHERED, *TRANSPOSED, *LAZY]
