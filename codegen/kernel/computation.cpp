@@ -21,7 +21,7 @@ class Computation {
         memory_(memory),
         access_(access),
         nodes_(nodes_of(context.graph, context.outline)),
-        regions_(context.graph, context.outline, context.schedule.lazy) {
+        regions_(context.graph, context.outline, context.layout, context.schedule.lazy) {
     number_accesses();
     for (uint32_t d = 0; d < regions_.decisions().size(); ++d)
       for (const ir::NodeId where : regions_.decisions()[d].wheres)
@@ -107,6 +107,10 @@ class Computation {
     const Decision& decision = regions_.decisions()[number];
     const Region taken = Regions::taken(number), otherwise = Regions::otherwise(number);
     const ValueId condition = value_of(decision.condition);
+    if (is_ahead_of_elements(condition) && (decision.region == kAlways || guards_.contains(decision.region))) {
+      guards_[taken] = within(decision.region, condition);
+      guards_[otherwise] = within(decision.region, inverse(condition));
+    }
     for (const Region arm : {taken, otherwise}) {
       enter(arm);
       compute_all_of(arm);
@@ -132,6 +136,36 @@ class Computation {
       std::swap(branch.then, branch.otherwise);
     }
     assembly_.block(Level::Element).push_back({std::move(branch)});
+  }
+
+  // A choice that all elements of a row share
+
+  bool is_ahead_of_elements(ValueId value) const { return assembly_[value].level < Level::Fetch; }
+
+  ValueId within(Region outer, ValueId condition) {
+    if (outer == kAlways) return condition;
+    return assembly_.add({.kind = Value::Kind::Primitive,
+                          .type = {DType::Bool},
+                          .op = Op::LogicalAnd,
+                          .work = DType::Bool,
+                          .operands = {guards_.at(outer), condition},
+                          .naming = Naming::Inline});
+  }
+
+  /// Where a gather's rows are is looked up ahead of the elements, where that and the choice around it are known there.
+  std::vector<ValueId> places(uint32_t access, const ir::Node& node) {
+    std::vector<ValueId> indices;
+    for (const ir::NodeId arg : node.args) indices.push_back(value_of(arg));
+    const auto guard = guards_.find(region_);
+    const bool are_ahead = std::ranges::all_of(node.args, [&](ir::NodeId arg) {
+      return place_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
+    });
+    if (guard == guards_.end() || !are_ahead) return access_.places(access, indices, {});
+    const Region around = region_;
+    enter(kAlways);
+    std::vector<ValueId> places = access_.places(access, indices, guard->second);
+    enter(around);
+    return places;
   }
 
   SymbolId variable_of(ir::NodeId where) {
@@ -165,7 +199,7 @@ class Computation {
       case Op::Load:
         return load(number_of_.at(id), node.dtype);
       case Op::Gather:
-        return gather(number_of_.at(id), node);
+        return cast(access_.gather(number_of_.at(id), places(number_of_.at(id), node)), node.dtype);
       case Op::Index:
         return position(number_of_.at(id));
       case Op::Scalar:
@@ -184,12 +218,6 @@ class Computation {
     const ValueId loaded = access_.load(access), value = cast(loaded, dtype);
     if (ir::is_narrow_float(dtype) && loaded != value) widened_[value] = loaded;
     return value;
-  }
-
-  ValueId gather(uint32_t access, const ir::Node& node) {
-    std::vector<ValueId> indices;
-    for (const ir::NodeId arg : node.args) indices.push_back(value_of(arg));
-    return cast(access_.gather(access, indices), node.dtype);
   }
 
   ValueId position(uint32_t access) {
@@ -260,6 +288,7 @@ class Computation {
   std::map<Place, uint32_t> decision_of_;
   Region region_ = kAlways;
   std::map<Region, Body> bodies_;
+  std::map<Region, ValueId> guards_;  ///< what leads into a region, of those where it is known ahead of the elements
 };
 
 }  // namespace

@@ -55,13 +55,13 @@ ValueId CpuFrame::base(uint32_t access) {
   return known = value;
 }
 
-ValueId CpuFrame::gather(uint32_t access, const std::vector<ValueId>& indices) {
-  std::vector<ValueId> leads;
+std::vector<ValueId> CpuFrame::places(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
+  std::vector<ValueId> places;
   for (uint32_t l = 0; l < indices.size(); ++l) {
-    leads.push_back(memory_.wrap(access, l, indices[l], bad()));
-    checks_elements_ |= assembly_[leads.back()].level == Level::Element;
+    places.push_back(memory_.wrap(access, l, indices[l], bad(), guard));
+    checks_elements_ |= assembly_[places.back()].level == Level::Element;
   }
-  return memory_.load(access, Level::Element, leads);
+  return places;
 }
 
 ValueId CpuFrame::quotient(ValueId index, uint32_t last, uint32_t axis) {

@@ -32,7 +32,10 @@ class CpuFrame : public Space, public Access {
   // Access
 
   ValueId load(uint32_t access) override { return memory_.load(access, Level::Element); }
-  ValueId gather(uint32_t access, const std::vector<ValueId>& indices) override;
+  std::vector<ValueId> places(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
+  ValueId gather(uint32_t access, const std::vector<ValueId>& places) override {
+    return memory_.load(access, Level::Element, places);
+  }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
   ValueId divisor(ValueId value, uint32_t division) override;
 

@@ -92,10 +92,14 @@ class Cuda : public Space, public Access {
     return memory_.load(access, Level::Thread);
   }
 
-  ValueId gather(uint32_t access, const std::vector<ValueId>& indices) override {
-    std::vector<ValueId> leads;
-    const ValueId place = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
-    for (uint32_t l = 0; l < indices.size(); ++l) leads.push_back(memory_.wrap(access, l, indices[l], place));
+  std::vector<ValueId> places(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override {
+    std::vector<ValueId> places;
+    const ValueId bad = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
+    for (uint32_t l = 0; l < indices.size(); ++l) places.push_back(memory_.wrap(access, l, indices[l], bad, guard));
+    return places;
+  }
+
+  ValueId gather(uint32_t access, const std::vector<ValueId>& leads) override {
     if (schedule_.accesses[access].how != How::Vector) return memory_.load(access, Level::Element, leads);
     const SymbolId row = vector_of(access);
     thread_.push_back({Declare{row, vector_at(access, Value::Kind::Vector, leads)}});

@@ -88,6 +88,7 @@ class Tile : public Space, public Access {
                             assembly_.sum(column()));
     return lane(access);
   }
+  std::vector<ValueId> places(uint32_t, const std::vector<ValueId>&, ValueId) override { return {}; }
   ValueId gather(uint32_t access, const std::vector<ValueId>&) override { return load(access); }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
   ValueId divisor(ValueId value, uint32_t) override { return value; }

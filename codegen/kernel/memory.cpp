@@ -230,18 +230,19 @@ ValueId Memory::target(uint32_t access, Level level) {
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Memory::wrap(uint32_t access, uint32_t lead, ValueId index, ValueId place) {
+ValueId Memory::wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard) {
   const Value& from = assembly_[index];
   const bool is_authors = from.naming == Value::Naming::Author || from.naming == Value::Naming::Always;
   const bool is_element = from.kind == Value::Kind::Load && !is_authors;
   const std::string name = is_element ? pointer_name(index) : is_authors ? from.name : "index";
-  Value value{.kind = place ? Value::Kind::Check : Value::Kind::Wrap,
+  Value value{.kind = bad ? Value::Kind::Check : Value::Kind::Wrap,
               .type = {context_.index_dtype()},
               .operands = {index, assembly_.read(lead_extent(access, lead))},
-              .naming = place ? Value::Naming::Pinned : Value::Naming::Auto,  // an arm of a `where` checks as well
+              .naming = bad ? Value::Naming::Pinned : Value::Naming::Auto,  // an arm of a `where` checks as well
               .name = name + "_wrapped"};
-  if (place) {
-    value.operands.push_back(place);
+  if (bad) {
+    value.operands.push_back(bad);
+    if (guard) value.operands.push_back(guard);
     value.number = ir::HostValue::of(int64_t{stride_owner(access)} + 1);
   }
   return assembly_.add(std::move(value));

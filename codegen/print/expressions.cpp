@@ -73,9 +73,12 @@ Text Expressions::formula(ValueId id) const {
     }
     case Value::Kind::Wrap:
       return {fmt::format("wrap_index({}, {})", operands[0].text, operands[1].text)};
-    case Value::Kind::Check:
-      return {fmt::format("check_index({}, {}, {}, {})", operands[0].text, operands[1].text, operands[2].text,
-                          value.number.as_int())};
+    case Value::Kind::Check: {
+      static const Spelling guarded("a ? b : 0");
+      const Text checked = {fmt::format("check_index({}, {}, {}, {})", operands[0].text, operands[1].text,
+                                        operands[2].text, value.number.as_int())};
+      return operands.size() < 4 ? checked : guarded.fill(std::vector<Text>{operands[3], checked});
+    }
     case Value::Kind::Primitive:
       return spell(target, value.op, value.work, operands);
     case Value::Kind::Cast:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/schedule/cost.h"
+
 namespace ingot::codegen {
 namespace {
 
@@ -10,7 +12,8 @@ constexpr size_t kMostRegions = 8;
 
 }  // namespace
 
-Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const std::vector<ir::NodeId>& lazy)
+Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
+                 const std::vector<ir::NodeId>& lazy)
     : gathers_(graph.count()) {
   if (lazy.empty()) return;
   std::vector<bool> is_lazy(graph.count());
@@ -22,12 +25,14 @@ Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const std:
                          std::ranges::any_of(node.args, [&](ir::NodeId arg) { return gathers_[arg.index]; });
   }
   for (const KernelOutline::PartRef& ref : kernel.parts) need(graph.results[ref.result].parts[ref.part].node, kAlways);
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
   // Backwards, so that all uses of a node are known before the node.
   for (size_t n = nodes.size(); n-- > 0;) {
     const ir::NodeId id = nodes[n];
     const ir::Node& node = graph[id];
     // A division by zero is an error in either arm, as it is for eager.
-    if (may_divide_by_zero(graph, id) && !gathers_[id.index]) need(id, kAlways);
+    const bool is_needed = may_divide_by_zero(graph, id) || !varying.contains(id);
+    if (is_needed && !gathers_[id.index]) need(id, kAlways);
     for (const Region region : of(id)) {
       if (!is_lazy[id.index]) {
         for (const ir::NodeId arg : node.args) need(arg, region);
@@ -76,8 +81,8 @@ std::vector<Region> Regions::with(std::vector<Region> regions, Region region) co
   return regions;
 }
 
-/// The decision that a `where` is part of in a region: the last one there, if the condition is the same and no result of it
-/// depends on this one. An earlier one might need what this one waits for.
+/// The decision that a `where` is part of in a region: the last one there, if the condition is the same and no result
+/// of it depends on this one. An earlier one might need what this one waits for.
 uint32_t Regions::decide(const ir::Graph& graph, ir::NodeId where, Region region) {
   const ir::NodeId condition = graph[where].args[0];
   const auto last = last_.find(region);

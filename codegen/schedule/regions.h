@@ -24,10 +24,12 @@ struct Decision {
 
 /// The regions of a kernel whose `lazy` nodes, `where`s, compute their arms only where they are taken. A node that is
 /// needed in several regions belongs to the innermost that holds them all, and what is stored to kAlways. Not so what
-/// gathers: it is computed in each of them anew, up to a number, so that no index is looked at that all of them exclude.
+/// gathers: it is computed in each of them anew, up to a number, so that no index is looked at that all of them
+/// exclude. And what a row's elements share is computed once a row, whoever needs it, unless it gathers.
 class Regions {
  public:
-  Regions(const ir::Graph& graph, const KernelOutline& kernel, const std::vector<ir::NodeId>& lazy);
+  Regions(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
+          const std::vector<ir::NodeId>& lazy);
 
   /// Where a node is computed; none of these lies within another.
   const std::vector<Region>& of(ir::NodeId node) const;
@@ -54,8 +56,9 @@ class Regions {
   std::map<ir::NodeId, std::vector<Region>> regions_;
 };
 
-/// The regions of each access of the outline: of the members of a group the one that holds them all, of a store kAlways.
-std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph, const KernelOutline& outline,
-                                        const KernelLayout& layout);
+/// The regions of each access of the outline: of the members of a group the one that holds them all, of a store
+/// kAlways.
+std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph,
+                                                     const KernelOutline& outline, const KernelLayout& layout);
 
 }  // namespace ingot::codegen

@@ -32,7 +32,7 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   const std::vector<ir::NodeId> nodes = nodes_of(graph, outline);
   std::ranges::copy_if(nodes, std::back_inserter(wheres),
                        [&](ir::NodeId id) { return graph[id].op == ir::Op::Where && graph[id].attr != ir::kBothArms; });
-  const Regions regions(graph, outline, wheres);
+  const Regions regions(graph, outline, layout, wheres);
   std::vector<ArmFacts> arms(regions.decisions().size());
   const auto each_around = [&](const std::vector<Region>& inner, const auto& note) {
     for (Region region : inner)
@@ -63,10 +63,11 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
                          const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
                          Lazy lazy) {
   facts.has_regions = !wheres.empty();
-  const Regions regions(graph, outline, wheres);
+  const Regions regions(graph, outline, layout, wheres);
   const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < of_accesses.size(); ++a)
-    facts.accesses[a].masked = of_accesses[a].front() != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
+    facts.accesses[a].masked =
+        of_accesses[a].front() != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
   return facts;
 }
 

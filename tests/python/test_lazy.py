@@ -115,11 +115,26 @@ def test_a_division_in_an_arm_counts(text, lazy):
         op(torch.tensor([1, 2, 0]), torch.tensor([5, 7, 9]), torch.arange(3))
 
 
-def test_an_excluded_row_is_not_looked_at(device):
-    table, i = torch.rand(9, 64, device=device), torch.tensor([0, 8, 9, 1 << 40, -20], device=device)
-    op = ingot.op("where((i >= 0)[:, None] & (i < 9)[:, None], table[i], -1.0)", debug=True)
-    expected = torch.cat([table[[0, 8]], torch.full((3, 64), -1.0, device=device)])
-    torch.testing.assert_close(op(i, table), expected, rtol=0, atol=0)
+# Choices that all of a row shares are made ahead of its elements, and its index is looked up there.
+ROWS = [
+    "where((i >= 0)[:, None] & (i < 9)[:, None], t[i], -1.0)",
+    "where(((i >= 0) & (i < 9))[:, None], t[i] * x, where(x > 0.5, x, -x))",
+    "where(((i >= 0) & (i < 9))[:, None], where((i > 0)[:, None], t[i - 1] + t[i], t[i]), x)",
+    "where(((i >= 0) & (i < 9))[:, None], where(x > 0.5, t[i], x), where((i == 1000)[:, None], t[i], 2.0))",
+    "where(x > 0.5, where(((i >= 0) & (i < 9))[:, None], t[i], x), x * 2)",
+]
+
+
+@pytest.mark.parametrize("lazy", ["auto", "always"])
+@pytest.mark.parametrize("text", ROWS)
+def test_an_excluded_row_is_not_looked_at(text, lazy, device):
+    table, i = torch.rand(9, 64, device=device), torch.tensor([0, 8, 9, 3, 1 << 40, -20, 5], device=device)
+    x = torch.rand(7, 64, device=device)
+    op = ingot.op("def f(i, t, x): return " + text, lazy=lazy, debug=True)
+    padded = torch.cat([table, torch.full((1, 64), math.nan, device=device)])
+    torch.testing.assert_close(op(i, table, x), op.reference(i.clamp(-1, 9), padded, x), rtol=0, atol=0)
+    with pytest.raises(ingot.Error, match="out of range"):
+        ingot.op("def f(i, t, x): return " + text.replace("< 9", "< 10"), lazy=lazy, debug=True)(i, table, x)
 
 
 def test_what_is_masked_is_said():
