@@ -152,20 +152,20 @@ class Computation {
                           .naming = Naming::Inline});
   }
 
-  /// Where a gather's rows are is looked up ahead of the elements, where that and the choice around it are known there.
-  std::vector<ValueId> places(uint32_t access, const ir::Node& node) {
+  /// Where a row is that is gathered is looked up ahead of its elements, if that and the choice around it are known there.
+  ValueId gather(uint32_t access, const ir::Node& node) {
     std::vector<ValueId> indices;
     for (const ir::NodeId arg : node.args) indices.push_back(value_of(arg));
-    const auto guard = guards_.find(region_);
+    const auto found = guards_.find(region_);
     const bool are_ahead = std::ranges::all_of(node.args, [&](ir::NodeId arg) {
       return place_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
     });
-    if (guard == guards_.end() || !are_ahead) return access_.places(access, indices, {});
+    const ValueId guard = found != guards_.end() && are_ahead ? found->second : ValueId{};
     const Region around = region_;
-    enter(kAlways);
-    std::vector<ValueId> places = access_.places(access, indices, guard->second);
-    enter(around);
-    return places;
+    if (guard) enter(kAlways);
+    const std::vector<ValueId> places = access_.places(access, indices, guard);
+    if (guard) enter(around);
+    return cast(access_.gather(access, places), node.dtype);
   }
 
   SymbolId variable_of(ir::NodeId where) {
@@ -199,7 +199,7 @@ class Computation {
       case Op::Load:
         return load(number_of_.at(id), node.dtype);
       case Op::Gather:
-        return cast(access_.gather(number_of_.at(id), places(number_of_.at(id), node)), node.dtype);
+        return gather(number_of_.at(id), node);
       case Op::Index:
         return position(number_of_.at(id));
       case Op::Scalar:

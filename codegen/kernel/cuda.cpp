@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/error.h"
 #include "codegen/kernel/computation.h"
 #include "codegen/kernel/memory.h"
 #include "codegen/kernel/targets.h"
@@ -96,14 +97,13 @@ class Cuda : public Space, public Access {
     std::vector<ValueId> places;
     const ValueId bad = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
     for (uint32_t l = 0; l < indices.size(); ++l) places.push_back(memory_.wrap(access, l, indices[l], bad, guard));
+    if (schedule_.accesses[access].how == How::Vector) fetch_row(access, places, guard);
     return places;
   }
 
-  ValueId gather(uint32_t access, const std::vector<ValueId>& leads) override {
-    if (schedule_.accesses[access].how != How::Vector) return memory_.load(access, Level::Element, leads);
-    const SymbolId row = vector_of(access);
-    thread_.push_back({Declare{row, vector_at(access, Value::Kind::Vector, leads)}});
-    return assembly_.lane(assembly_.read(row), lane_number(Level::Element));
+  ValueId gather(uint32_t access, const std::vector<ValueId>& places) override {
+    if (schedule_.accesses[access].how != How::Vector) return memory_.load(access, Level::Element, places);
+    return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
   }
 
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
@@ -111,6 +111,15 @@ class Cuda : public Space, public Access {
   ValueId divisor(ValueId value, uint32_t) override { return value; }
 
  private:
+  /// A thread's lanes of a row that is gathered, if the guard holds.
+  void fetch_row(uint32_t access, const std::vector<ValueId>& places, ValueId guard) {
+    if (schedule_.accesses[access].masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
+    const SymbolId row = vector_of(access);
+    const ValueId vector = vector_at(access, Value::Kind::Vector, places);
+    thread_.push_back({Declare{row, guard ? ValueId{} : vector}});
+    if (guard) thread_.push_back({If{guard, {{Assign{assembly_.read(row), vector}}}, {}}});
+  }
+
   bool has_lanes() const { return schedule_.lanes > 1; }
 
   // Where a thread is

@@ -28,6 +28,7 @@ struct AccessFacts {
   bool rounds = false;        ///< of float16 that the kernel has as float32: nothing asks for its bits
   bool grouped = false;       ///< one of several neighbours that are read or written as a vector
   bool masked = false;        ///< read only where a `where` needs it
+  bool skips_rows = false;    ///< of a masked gather, whether a row needs it and where it is is known ahead of its elements
   bool shares_place = false;  ///< of a gather, all elements of a row have the same indices
 };
 

@@ -1,7 +1,9 @@
 #include "codegen/schedule/schedule.h"
 
 #include <algorithm>
+#include <set>
 
+#include "codegen/schedule/cost.h"
 #include "codegen/schedule/policy.h"
 #include "codegen/schedule/regions.h"
 
@@ -58,6 +60,31 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   return chosen;
 }
 
+/// For each access, whether it is a gather that a single region needs, which all of a row is in or none of it, with
+/// indices that are computed always.
+std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOutline& outline,
+                                         const KernelLayout& layout, const Regions& regions) {
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
+  const auto is_shared = [&](Region region) {
+    for (; region != kAlways; region = regions.outer(region))
+      if (varying.contains(regions.decisions()[Regions::decision_of(region)].condition)) return false;
+    return true;
+  };
+  const auto is_ahead = [&](ir::NodeId index) {
+    return !varying.contains(index) && regions.of(index).front() == kAlways;
+  };
+  std::vector<bool> result;
+  for (const ir::NodeId id : nodes_of(graph, outline)) {
+    const ir::Node& node = graph[id];
+    if (!is_access(node.op)) continue;
+    const std::vector<Region>& needed = regions.of(id);
+    result.push_back(node.op == ir::Op::Gather && needed.size() == 1 && is_shared(needed.front()) &&
+                     std::ranges::all_of(node.args, is_ahead));
+  }
+  result.resize(outline.accesses.size());
+  return result;
+}
+
 /// What the rules know, once it is known which `where`s are lazy.
 KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const KernelOutline& outline,
                          const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
@@ -68,6 +95,8 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
   for (size_t a = 0; a < of_accesses.size(); ++a)
     facts.accesses[a].masked =
         of_accesses[a].front() != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
+  const std::vector<bool> skips_rows = gathers_that_skip_rows(graph, outline, layout, regions);
+  for (size_t a = 0; a < skips_rows.size(); ++a) facts.accesses[a].skips_rows = skips_rows[a];
   return facts;
 }
 
