@@ -61,6 +61,7 @@ class Assembly {
   void enter(uint32_t scope) { scope_ = scope; }
   /// What is computed from here on stands in this block, of elements, whatever its level; null: in those of the levels.
   void stand_in(Body* block) { standing_in_ = block; }
+  bool stands_in() const { return standing_in_ != nullptr; }
   /// Where what is computed at this level stands now.
   Body& block(Level level) { return standing_in_ ? *standing_in_ : *blocks_[static_cast<size_t>(level)]; }
   /// The node for which values are made from here on.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "codegen/schedule/regions.h"
 #include "codegen/target/spellings.h"
 
@@ -23,6 +24,8 @@ class Computation {
         nodes_(nodes_of(context.graph, context.outline)),
         regions_(context.graph, context.outline, context.layout, context.schedule.lazy) {
     number_accesses();
+    for (const ir::NodeId id : nodes_)
+      for (const Region region : regions_of(id)) nodes_in_[region].push_back(id);
     for (uint32_t d = 0; d < regions_.decisions().size(); ++d)
       for (const ir::NodeId where : regions_.decisions()[d].wheres)
         decision_of_[{where, regions_.decisions()[d].region}] = d;
@@ -53,7 +56,7 @@ class Computation {
   // Regions
 
   /// A node in one of its regions.
-  using Place = std::pair<ir::NodeId, Region>;
+  using Site = std::pair<ir::NodeId, Region>;
 
   /// What is computed ahead of all lanes is computed always, and so are numbers.
   const std::vector<Region>& regions_of(ir::NodeId id) const {
@@ -66,9 +69,10 @@ class Computation {
   }
 
   /// Where the node is computed that this region sees.
-  Place place_of(ir::NodeId id, Region seen_from) const {
-    const std::vector<Region>& regions = regions_of(id);
-    return {id, *std::ranges::find_if(regions, [&](Region own) { return regions_.holds(own, seen_from); })};
+  Site site_of(ir::NodeId id, Region seen_from) const {
+    for (const Region own : regions_of(id))
+      if (regions_.holds(own, seen_from)) return {id, own};
+    throw_internal("a node is needed where it is not computed");
   }
 
   void enter(Region region) {
@@ -78,27 +82,28 @@ class Computation {
   }
 
   void compute_all_of(Region region) {
-    for (const ir::NodeId id : nodes_)
-      if (std::ranges::count(regions_of(id), region)) value_of(id, region);
+    const auto found = nodes_in_.find(region);
+    if (found == nodes_in_.end()) return;
+    for (const ir::NodeId id : found->second) value_of(id, region);
   }
 
   /// The value of a node that a region sees, computed where the node belongs if it is not known yet.
   ValueId value_of(ir::NodeId id, Region seen_from) {
-    const Place place = place_of(id, seen_from);
-    if (const auto known = of_place_.find(place); known != of_place_.end()) return known->second;
-    const Region around = region_, own = place.second;
+    const Site site = site_of(id, seen_from);
+    if (const auto known = of_site_.find(site); known != of_site_.end()) return known->second;
+    const Region around = region_, own = site.second;
     if (own != around) enter(own);
-    if (const auto decision = decision_of_.find(place); decision != decision_of_.end()) {
+    if (const auto decision = decision_of_.find(site); decision != decision_of_.end()) {
       decide(decision->second);
     } else {
       for (const ir::NodeId arg : graph_[id].args) value_of(arg);
       assembly_.making(id);
       const ValueId value = lower(id);
-      of_place_[place] = value;
+      of_site_[site] = value;
       name(value, memory_.author_name(id));
     }
     if (region_ != around) enter(around);
-    return of_place_.at(place);
+    return of_site_.at(site);
   }
   ValueId value_of(ir::NodeId id) { return value_of(id, region_); }
 
@@ -107,10 +112,7 @@ class Computation {
     const Decision& decision = regions_.decisions()[number];
     const Region taken = Regions::taken(number), otherwise = Regions::otherwise(number);
     const ValueId condition = value_of(decision.condition);
-    if (is_ahead_of_elements(condition) && (decision.region == kAlways || guards_.contains(decision.region))) {
-      guards_[taken] = within(decision.region, condition);
-      guards_[otherwise] = within(decision.region, inverse(condition));
-    }
+    guard(number, condition);
     for (const Region arm : {taken, otherwise}) {
       enter(arm);
       compute_all_of(arm);
@@ -118,13 +120,13 @@ class Computation {
     enter(decision.region);
     for (const ir::NodeId where : decision.wheres) {
       const ir::NodeId then_arm = graph_[where].args[1], other_arm = graph_[where].args[2];
-      const bool has_then = place_of(then_arm, taken).second == taken;
-      const bool has_otherwise = place_of(other_arm, otherwise).second == otherwise;
+      const bool has_then = site_of(then_arm, taken).second == taken;
+      const bool has_otherwise = site_of(other_arm, otherwise).second == otherwise;
       const ValueId then = value_of(then_arm, taken), other = value_of(other_arm, otherwise);
       assembly_.making(where);
       const SymbolId chosen = variable_of(where);
       const ValueId result = assembly_.read(chosen);
-      of_place_[{where, decision.region}] = result;
+      of_site_[{where, decision.region}] = result;
       const ValueId first = has_then && has_otherwise ? ValueId{} : has_otherwise ? then : other;
       assembly_.block(Level::Element).push_back({Declare{chosen, first}});
       if (has_then || !has_otherwise) bodies_[taken].push_back({Assign{result, then}});
@@ -142,6 +144,14 @@ class Computation {
 
   bool is_ahead_of_elements(ValueId value) const { return assembly_[value].level < Level::Fetch; }
 
+  /// Notes what leads into the arms, if it is known ahead of the elements.
+  void guard(uint32_t number, ValueId condition) {
+    const Region outer = regions_.decisions()[number].region;
+    if (!is_ahead_of_elements(condition) || (outer != kAlways && !guards_.contains(outer))) return;
+    guards_[Regions::taken(number)] = within(outer, condition);
+    guards_[Regions::otherwise(number)] = within(outer, inverse(condition));
+  }
+
   ValueId within(Region outer, ValueId condition) {
     if (outer == kAlways) return condition;
     return assembly_.add({.kind = Value::Kind::Primitive,
@@ -152,20 +162,20 @@ class Computation {
                           .naming = Naming::Inline});
   }
 
-  /// Where a row is that is gathered is looked up ahead of its elements, if that and the choice around it are known there.
+  /// Indices that are known ahead of a row's elements are checked there, if the choice around the gather is known, too.
   ValueId gather(uint32_t access, const ir::Node& node) {
     std::vector<ValueId> indices;
     for (const ir::NodeId arg : node.args) indices.push_back(value_of(arg));
     const auto found = guards_.find(region_);
     const bool are_ahead = std::ranges::all_of(node.args, [&](ir::NodeId arg) {
-      return place_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
+      return site_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
     });
     const ValueId guard = found != guards_.end() && are_ahead ? found->second : ValueId{};
     const Region around = region_;
     if (guard) enter(kAlways);
-    const std::vector<ValueId> places = access_.places(access, indices, guard);
+    const std::vector<ValueId> wrapped = access_.wrap(access, indices, guard);
     if (guard) enter(around);
-    return cast(access_.gather(access, places), node.dtype);
+    return cast(access_.gather(access, wrapped), node.dtype);
   }
 
   SymbolId variable_of(ir::NodeId where) {
@@ -279,13 +289,14 @@ class Computation {
   Assembly& assembly_;
   Memory& memory_;
   Access& access_;
-  std::map<Place, ValueId> of_place_;
+  std::map<Site, ValueId> of_site_;
   std::map<ValueId, ValueId> widened_;  ///< 16-bit floats that were loaded as float32
   std::vector<ir::NodeId> nodes_;
   std::map<ir::NodeId, uint32_t> number_of_;  ///< among the accesses, or the divisions
   Regions regions_;
   std::vector<std::vector<Region>> regions_of_accesses_;
-  std::map<Place, uint32_t> decision_of_;
+  std::map<Region, std::vector<ir::NodeId>> nodes_in_;
+  std::map<Site, uint32_t> decision_of_;
   Region region_ = kAlways;
   std::map<Region, Body> bodies_;
   std::map<Region, ValueId> guards_;  ///< what leads into a region, of those where it is known ahead of the elements

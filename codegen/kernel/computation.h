@@ -14,10 +14,9 @@ class Access {
 
   /// An element of a load, of the type in which it lies in memory; or of float16 its float32.
   virtual ValueId load(uint32_t access) = 0;
-  /// The indices of a gather as they are within its tensor. They are looked at only if `guard` holds, where there is
-  /// one.
-  virtual std::vector<ValueId> places(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
-  virtual ValueId gather(uint32_t access, const std::vector<ValueId>& places) = 0;
+  /// The indices of a gather, made ones of its tensor. Where there is a `guard`, they are checked only if it holds.
+  virtual std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) = 0;
+  virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
   /// None where it is always 0.
   virtual std::optional<ValueId> position(uint32_t access) = 0;
   /// A divisor that must not be zero; `division`: the kernel's number of it.

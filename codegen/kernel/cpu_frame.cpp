@@ -55,13 +55,13 @@ ValueId CpuFrame::base(uint32_t access) {
   return known = value;
 }
 
-std::vector<ValueId> CpuFrame::places(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
-  std::vector<ValueId> places;
+std::vector<ValueId> CpuFrame::wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
+  std::vector<ValueId> wrapped;
   for (uint32_t l = 0; l < indices.size(); ++l) {
-    places.push_back(memory_.wrap(access, l, indices[l], bad(), guard));
-    checks_elements_ |= assembly_[places.back()].level == Level::Element;
+    wrapped.push_back(memory_.wrap(access, l, indices[l], bad(), guard));
+    checks_elements_ |= is_inner(wrapped.back());
   }
-  return places;
+  return wrapped;
 }
 
 ValueId CpuFrame::quotient(ValueId index, uint32_t last, uint32_t axis) {
@@ -84,9 +84,8 @@ ValueId CpuFrame::divisor(ValueId value, uint32_t division) {
                                       .work = ir::DType::I32,
                                       .operands = {is_zero, assembly_.whole(code), bad()},
                                       .naming = Value::Naming::Inline});
-  const bool is_inner = assembly_[value].level == Level::Element;
-  checks_elements_ |= is_inner;
-  assembly_.block(is_inner ? Level::Element : Level::Row).push_back({Assign{bad(), next}});
+  checks_elements_ |= is_inner(value);
+  assembly_.block(is_inner(value) ? Level::Element : Level::Row).push_back({Assign{bad(), next}});
   return value;
 }
 
@@ -120,7 +119,7 @@ ValueId CpuFrame::unrounded(ValueId value) const {
 Body CpuFrame::row(ValueId begin, ValueId end, Body filled) {
   Loop elements{Loop::Kind::Simd, element_index_, begin, end, std::move(element_)};
   if (checks_elements_) elements.maximum = bad_;
-  elements.lanes = context_.schedule.lanes;
+  elements.lanes = context_.schedule.simd;
   Body body = std::move(pointers_);
   append(body, std::move(filled));
   append(body, std::move(row_));

@@ -32,9 +32,9 @@ class CpuFrame : public Space, public Access {
   // Access
 
   ValueId load(uint32_t access) override { return memory_.load(access, Level::Element); }
-  std::vector<ValueId> places(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
-  ValueId gather(uint32_t access, const std::vector<ValueId>& places) override {
-    return memory_.load(access, Level::Element, places);
+  std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
+  ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
+    return memory_.load(access, Level::Element, wrapped);
   }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
   ValueId divisor(ValueId value, uint32_t division) override;
@@ -82,6 +82,8 @@ class CpuFrame : public Space, public Access {
   SymbolId element_index_;
 
  private:
+  /// Whether what checks this value is made for each element.
+  bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.stands_in(); }
   /// The code of what went wrong, if anything did.
   ValueId bad();
   void report_bad();

@@ -93,16 +93,16 @@ class Cuda : public Space, public Access {
     return memory_.load(access, Level::Thread);
   }
 
-  std::vector<ValueId> places(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override {
-    std::vector<ValueId> places;
+  std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override {
+    std::vector<ValueId> wrapped;
     const ValueId bad = context_.options.check_indices ? assembly_.read(memory_.status()) : ValueId{};
-    for (uint32_t l = 0; l < indices.size(); ++l) places.push_back(memory_.wrap(access, l, indices[l], bad, guard));
-    if (schedule_.accesses[access].how == How::Vector) fetch_row(access, places, guard);
-    return places;
+    for (uint32_t l = 0; l < indices.size(); ++l) wrapped.push_back(memory_.wrap(access, l, indices[l], bad, guard));
+    if (schedule_.accesses[access].how == How::Vector) fetch_row(access, wrapped, guard);
+    return wrapped;
   }
 
-  ValueId gather(uint32_t access, const std::vector<ValueId>& places) override {
-    if (schedule_.accesses[access].how != How::Vector) return memory_.load(access, Level::Element, places);
+  ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
+    if (schedule_.accesses[access].how != How::Vector) return memory_.load(access, Level::Element, wrapped);
     return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
   }
 
@@ -112,10 +112,10 @@ class Cuda : public Space, public Access {
 
  private:
   /// A thread's lanes of a row that is gathered, if the guard holds.
-  void fetch_row(uint32_t access, const std::vector<ValueId>& places, ValueId guard) {
+  void fetch_row(uint32_t access, const std::vector<ValueId>& wrapped, ValueId guard) {
     if (schedule_.accesses[access].masked && !guard) throw_internal("a row is fetched that a `where` may exclude");
     const SymbolId row = vector_of(access);
-    const ValueId vector = vector_at(access, Value::Kind::Vector, places);
+    const ValueId vector = vector_at(access, Value::Kind::Vector, wrapped);
     thread_.push_back({Declare{row, guard ? ValueId{} : vector}});
     if (guard) thread_.push_back({If{guard, {{Assign{assembly_.read(row), vector}}}, {}}});
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/error.h"
 #include "codegen/kernel/computation.h"
 #include "codegen/kernel/memory.h"
 #include "codegen/kernel/targets.h"
@@ -88,12 +89,14 @@ class Tile : public Space, public Access {
                             assembly_.sum(column()));
     return lane(access);
   }
-  std::vector<ValueId> places(uint32_t, const std::vector<ValueId>&, ValueId) override { return {}; }
-  ValueId gather(uint32_t access, const std::vector<ValueId>&) override { return load(access); }
+  std::vector<ValueId> wrap(uint32_t, const std::vector<ValueId>&, ValueId) override { no_gather(); }
+  ValueId gather(uint32_t, const std::vector<ValueId>&) override { no_gather(); }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
   ValueId divisor(ValueId value, uint32_t) override { return value; }
 
  private:
+  [[noreturn]] static void no_gather() { throw_internal("a tile has no gathers"); }
+
   /// A loop over a thread's rows, and within it one over its lanes.
   struct Pass {
     SymbolId row, lane;

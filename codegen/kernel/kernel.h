@@ -59,7 +59,7 @@ struct Value {
     Lane,       ///< element 1 of vector or array 0
     Pack,       ///< a vector of the operands
     Wrap,       ///< index 0 made one of the operand 1 many elements
-    Check,      ///< the same; one out of range leaves `number`, its code, in operand 2; 0 unless operand 3, if any
+    Check,      ///< the same; one out of range leaves `number`, its code, in operand 2; 0 unless guard 3 holds
     Primitive,  ///< `op` on operands of type `work`
     Cast,       ///< from `work`
     Bitcast,

@@ -60,8 +60,8 @@ class Memory {
   /// An element of memory, of the type in which it lies there: to be loaded, or to be assigned to.
   ValueId load(uint32_t access, Level level, const std::vector<ValueId>& leads = {});
   ValueId target(uint32_t access, Level level);
-  /// An index made one of the tensor's. `bad`: where the code of one that is out of range is left, if it is; with a
-  /// `guard`, of one for which that holds.
+  /// An index made one of the tensor's. If one that is out of range is to be told, `bad` is where its code is left, and
+  /// the `guard`, if any, says whether it counts.
   ValueId wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard);
   /// The coordinate that an Index access stands for; none where the kernel has no such axis, so that it is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);

@@ -301,6 +301,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     AccessFacts& of = facts.accesses.emplace_back();
     of.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
     of.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
+    of.widens = ir::compute_type(use.dtype) != use.dtype;
     of.rounds = rounds[a];
     of.shares_place = of_rows[a];
     of.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
@@ -376,15 +377,14 @@ bool is_widened(const AccessFacts& access, How how) {
 // What waits for memory is read and written 32 bytes at a time: of 64 bytes, on a processor that has such vectors,
 // `x * y` takes 1.08 of the time, leaky_relu 1.2, adamw 1.2, a permutation 1.1 to 1.2. What computes is faster with
 // them: elu takes half the time, tanh 0.6, gelu 0.8, and loads that are strided are, too.
-uint32_t cpu_lanes(const KernelFacts& facts) {
+uint32_t cpu_simd(const KernelFacts& facts) {
   constexpr uint32_t kCheapForAccess = 6, kBytes = 32;
   if (facts.cost > kCheapForAccess * facts.accesses.size() || facts.has_regions) return 0;
   uint32_t bytes = 0;
   for (const AccessFacts& access : facts.accesses) {
     if (access.inner == StrideClass::Zero) continue;
     const bool runs = access.inner == StrideClass::One || access.unit_axis != kNoAxis;
-    const bool widens = access.bytes == 2;  // a float of 16 bits, most likely, which computes with 32
-    if (!is_element_wise(access) || !runs || widens || (bytes != 0 && access.bytes != bytes)) return 0;
+    if (!is_element_wise(access) || !runs || access.widens || (bytes != 0 && access.bytes != bytes)) return 0;
     bytes = access.bytes;
   }
   return bytes == 0 ? 0 : kBytes / bytes;

@@ -25,10 +25,11 @@ struct AccessFacts {
   bool still = false;                     ///< it stands still along all
   uint32_t alignment = 16;                ///< in bytes
   AccessUse::Kind kind = AccessUse::Kind::Load;
+  bool widens = false;        ///< what computes with it has a wider type
   bool rounds = false;        ///< of float16 that the kernel has as float32: nothing asks for its bits
   bool grouped = false;       ///< one of several neighbours that are read or written as a vector
   bool masked = false;        ///< read only where a `where` needs it
-  bool skips_rows = false;    ///< of a masked gather, whether a row needs it and where it is is known ahead of its elements
+  bool skips_rows = false;    ///< of a masked gather, it is known ahead of a row whether and where it is made
   bool shares_place = false;  ///< of a gather, all elements of a row have the same indices
 };
 
@@ -110,8 +111,8 @@ std::optional<AccessSchedule::How> how_in_chunk(const AccessFacts& access, const
 bool is_widened(const AccessFacts& access, AccessSchedule::How how);
 inline constexpr uint32_t kCpuPiece = 256;
 
-/// On the CPU: elements of a vector; 0: as many as the machine's vectors have room for.
-uint32_t cpu_lanes(const KernelFacts& facts);
+/// On the CPU: elements of a vector; 0: as many as the machine's have room for.
+uint32_t cpu_simd(const KernelFacts& facts);
 
 /// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);

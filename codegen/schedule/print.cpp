@@ -64,12 +64,10 @@ std::string text_of(const AccessSchedule& access) {
 }  // namespace
 
 std::string print(const Schedule& schedule, const std::string& name) {
-  const std::string lanes = schedule.lanes == 0
-                                ? "as many lanes as a vector has"
-                                : fmt::format("{} lane{}", schedule.lanes, schedule.lanes == 1 ? "" : "s");
-  std::string text =
-      fmt::format("{}: {} thread{} of {}{}, {}-bit indices\n", name, schedule.threads, schedule.threads == 1 ? "" : "s",
-                  lanes, schedule.ragged ? ", ragged" : "", schedule.index_bits);
+  const std::string vectors = schedule.simd == 0 ? "" : fmt::format(", vectors of {}", schedule.simd);
+  std::string text = fmt::format("{}: {} thread{} of {} lane{}{}{}, {}-bit indices\n", name, schedule.threads,
+                                 schedule.threads == 1 ? "" : "s", schedule.lanes, schedule.lanes == 1 ? "" : "s",
+                                 schedule.ragged ? ", ragged" : "", vectors, schedule.index_bits);
   for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
   for (size_t a = 0; a < schedule.accesses.size(); ++a)

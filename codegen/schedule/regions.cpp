@@ -7,8 +7,23 @@
 namespace ingot::codegen {
 namespace {
 
-/// In so many regions a gather is computed anew; in more, everywhere in the one that holds them all.
+/// In so many regions a gather is computed anew; of more, those are merged that have most in common.
 constexpr size_t kMostRegions = 8;
+
+/// Whether one of `from` depends on the node.
+bool depend_on(const ir::Graph& graph, const std::vector<ir::NodeId>& from, ir::NodeId node) {
+  std::vector<bool> seen(graph.count());
+  std::vector<ir::NodeId> rest = from;
+  while (!rest.empty()) {
+    const ir::NodeId id = rest.back();
+    rest.pop_back();
+    if (id == node) return true;
+    if (id < node || seen[id.index]) continue;  // a node comes after its arguments
+    seen[id.index] = true;
+    rest.insert(rest.end(), graph[id].args.begin(), graph[id].args.end());
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -30,9 +45,9 @@ Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const Kern
   for (size_t n = nodes.size(); n-- > 0;) {
     const ir::NodeId id = nodes[n];
     const ir::Node& node = graph[id];
-    // A division by zero is an error in either arm, as it is for eager.
-    const bool is_needed = may_divide_by_zero(graph, id) || !varying.contains(id);
-    if (is_needed && !gathers_[id.index]) need(id, kAlways);
+    // A division by zero is an error in either arm, as it is for eager; what a row shares costs little.
+    const bool is_always = may_divide_by_zero(graph, id) || !varying.contains(id);
+    if (is_always && !gathers_[id.index]) need(id, kAlways);
     for (const Region region : of(id)) {
       if (!is_lazy[id.index]) {
         for (const ir::NodeId arg : node.args) need(arg, region);
@@ -61,11 +76,10 @@ void Regions::need(ir::NodeId node, Region region) {
   const auto [known, is_new] = regions_.try_emplace(node, 1, region);
   if (is_new) return;
   std::vector<Region>& regions = known->second;
-  if (gathers_[node.index]) regions = with(std::move(regions), region);
-  if (!gathers_[node.index] || regions.size() > kMostRegions) {
-    for (const Region other : regions) region = common(region, other);
-    regions = {region};
-  }
+  if (gathers_[node.index])
+    regions = merged(with(std::move(regions), region));
+  else
+    regions = {common(regions.front(), region)};
 }
 
 /// The regions and one more, which may hold some of them, lie within one, or complete a decision with its other arm.
@@ -81,30 +95,32 @@ std::vector<Region> Regions::with(std::vector<Region> regions, Region region) co
   return regions;
 }
 
+/// At most kMostRegions: of any two, those go first whose common region is the innermost, for it was made last.
+std::vector<Region> Regions::merged(std::vector<Region> regions) const {
+  while (regions.size() > kMostRegions) {
+    Region innermost = kAlways;
+    for (size_t a = 0; a < regions.size(); ++a)
+      for (size_t b = 0; b < a; ++b) innermost = std::max(innermost, common(regions[a], regions[b]));
+    regions = with(std::move(regions), innermost);
+  }
+  return regions;
+}
+
 /// The decision that a `where` is part of in a region: the last one there, if the condition is the same and no result
 /// of it depends on this one. An earlier one might need what this one waits for.
 uint32_t Regions::decide(const ir::Graph& graph, ir::NodeId where, Region region) {
   const ir::NodeId condition = graph[where].args[0];
   const auto last = last_.find(region);
   uint32_t decision;
-  if (last != last_.end() && decisions_[last->second].condition == condition && !needed_[last->second][where.index]) {
+  if (last != last_.end() && decisions_[last->second].condition == condition &&
+      !depend_on(graph, decisions_[last->second].wheres, where)) {
     decision = last->second;
   } else {
     decision = static_cast<uint32_t>(decisions_.size());
     decisions_.push_back({region, condition, {}});
-    needed_.emplace_back(graph.count());
     last_[region] = decision;
   }
   decisions_[decision].wheres.insert(decisions_[decision].wheres.begin(), where);
-  std::vector<bool>& needed = needed_[decision];
-  std::vector<ir::NodeId> rest(graph[where].args.begin(), graph[where].args.end());
-  while (!rest.empty()) {
-    const ir::NodeId id = rest.back();
-    rest.pop_back();
-    if (needed[id.index]) continue;
-    needed[id.index] = true;
-    rest.insert(rest.end(), graph[id].args.begin(), graph[id].args.end());
-  }
   return decision;
 }
 

@@ -7,7 +7,7 @@
 #include "codegen/shape/layout.h"
 #include "ir/graph.h"
 
-// What only one arm of a `where` needs, and so may be computed where that arm is taken and nowhere else.
+// What only some arms of `where`s need, and so may be computed where those are taken and nowhere else.
 
 namespace ingot::codegen {
 
@@ -47,12 +47,12 @@ class Regions {
  private:
   void need(ir::NodeId node, Region region);
   std::vector<Region> with(std::vector<Region> regions, Region region) const;
+  std::vector<Region> merged(std::vector<Region> regions) const;
   uint32_t decide(const ir::Graph& graph, ir::NodeId where, Region region);
 
   std::vector<Decision> decisions_;
-  std::vector<std::vector<bool>> needed_;  ///< what the `where`s of each decision need, by the node's number
-  std::map<Region, uint32_t> last_;        ///< the last decision made in each region
-  std::vector<bool> gathers_;              ///< whether a node depends on a gather or is one, by its number
+  std::map<Region, uint32_t> last_;  ///< the last decision made in each region
+  std::vector<bool> gathers_;        ///< whether a node depends on a gather or is one, by its number
   std::map<ir::NodeId, std::vector<Region>> regions_;
 };
 

@@ -57,6 +57,8 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
     if (is_lazy(arms[d], lazy, target.cuda()))
       chosen.insert(chosen.end(), regions.decisions()[d].wheres.begin(), regions.decisions()[d].wheres.end());
   std::ranges::sort(chosen);
+  const auto repeats = std::ranges::unique(chosen);  // one may stand in several regions
+  chosen.erase(repeats.begin(), repeats.end());
   return chosen;
 }
 
@@ -158,7 +160,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
 Schedule in_rows(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
-  schedule.lanes = cpu_lanes(facts);
+  schedule.simd = cpu_simd(facts);
   schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
   for (const AccessFacts& access : facts.accesses)
     schedule.accesses.push_back(

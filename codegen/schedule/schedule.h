@@ -82,7 +82,8 @@ struct Schedule {
   uint8_t index_bits = 32;  ///< of index arithmetic
   uint32_t across = 0;      ///< of a tile, the axis that spans it beside the innermost one
   uint32_t threads = 1;     ///< of a block
-  uint32_t lanes = 1;       ///< elements a thread takes; on the CPU a vector's, 0: as many as it has room for
+  uint32_t lanes = 1;       ///< elements a thread takes
+  uint32_t simd = 0;        ///< CPU: elements of a vector; 0: as many as the machine's have room for
   uint32_t weight = 1;      ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
   std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only where it is taken, in the graph's order

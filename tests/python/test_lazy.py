@@ -107,6 +107,40 @@ def test_a_gather_in_very_many_arms(device):
     torch.testing.assert_close(op(i, table), op.reference(i, table))
 
 
+def arms(count: int, of: str) -> str:
+    lines = "".join(f"    y = y + torch.where(i == {k}, {of}, 1.0)\n" for k in range(count))
+    return f"def f(i, t):\n    y = 0.0\n{lines}    return y\n"
+
+
+def test_how_many_arms_exclude_an_index_together(device):
+    table, i = torch.rand(9, device=device), torch.tensor([0, 3, 100, 7], device=device)
+    expected = [7 + table[0], 7 + table[3], torch.tensor(8.0, device=device), 7 + table[7]]
+    torch.testing.assert_close(ingot.op(arms(8, "t[i]"), debug=True)(i, table), torch.stack(expected))
+    with pytest.raises(ingot.Error, match="out of range"):
+        ingot.op(arms(9, "t[i]"), debug=True)(i, table)
+    # Those that lie within one arm are merged there first.
+    inner = arms(9, "t[i]").replace("return y", "return torch.where(i < 9, y, 0.0) + torch.where(i == 50, t[i], 0.0)")
+    torch.testing.assert_close(ingot.op(inner, debug=True)(i, table)[2], torch.tensor(0.0, device=device))
+
+
+def test_a_choice_in_several_arms_is_one_choice():
+    x = torch.randn(9)
+    text = "g = where(x > 0, t[i], 1.0)\nreturn where(y > 0, g, 2.0) + where(z > 0, g * 2, 3.0)"
+    op = ingot.op("def f(i, t, x, y, z):\n    " + text.replace("\n", "\n    "))
+    assert "lazy: 3 where" in op.emit("schedule", torch.arange(9), x, x, x, x)
+
+
+def test_a_divisor_in_an_arm_that_a_row_shares():
+    i, t, x = torch.randint(0, 9, (5,)), torch.randint(1, 100, (9,)), torch.randint(0, 9, (5, 70))
+    op = ingot.op("where((c > 0)[:, None], (t[i] // k)[:, None] + x, 0)")
+    c, k = torch.tensor([1, 0, 0, 1, 1]), torch.tensor([1, 0, 0, 3, 4])
+    expected = torch.where((c > 0)[:, None], (t[i] // k.clamp(1))[:, None] + x, 0)
+    assert torch.equal(op(c=c, t=t, i=i, k=k, x=x), expected)
+    with pytest.raises(ingot.Error, match="ZeroDivisionError"):
+        op(c=torch.ones_like(c), t=t, i=i, k=k, x=x)
+    assert "reduction(max : bad)" in op.emit("source", c=c, t=t, i=i, k=k, x=x, device="cpu")
+
+
 @pytest.mark.parametrize("lazy", MODES)
 @pytest.mark.parametrize("text", ["where(k != 0, x // k, 0)", "where(k != 0, x // k + t[k], 0)"])
 def test_a_division_in_an_arm_counts(text, lazy):
