@@ -287,10 +287,15 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
   const std::vector<bool> rounds = rounding_accesses(graph, outline);
   const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
+  const auto is_function = [&](ir::NodeId id) {
+    const ir::Op op = graph[id].op;
+    return ir::is_primitive(op) && ir::info(op).accuracy == ir::Accuracy::Ulp;
+  };
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
                     .cost = cost_of(graph, outline),
+                    .has_functions = std::ranges::any_of(nodes_of(graph, outline), is_function),
                     .long_axes = layout.long_axes,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,
@@ -374,12 +379,13 @@ bool is_widened(const AccessFacts& access, How how) {
   return how == How::Spread || how == How::Repeated || (how == How::Single && access.inner == StrideClass::One);
 }
 
-// What waits for memory is read and written 32 bytes at a time: of 64 bytes, on a processor that has such vectors,
+// What waits for memory is read and written 32 bytes at a time; of 64 bytes, on a processor that has such vectors,
 // `x * y` takes 1.08 of the time, leaky_relu 1.2, adamw 1.2, a permutation 1.1 to 1.2. What computes is faster with
 // them: elu takes half the time, tanh 0.6, gelu 0.8, and loads that are strided are, too.
 uint32_t cpu_simd(const KernelFacts& facts) {
   constexpr uint32_t kCheapForAccess = 6, kBytes = 32;
-  if (facts.cost > kCheapForAccess * facts.accesses.size() || facts.has_regions) return 0;
+  if (facts.has_functions || facts.has_regions) return 0;
+  if (facts.cost > kCheapForAccess * facts.accesses.size()) return 0;
   uint32_t bytes = 0;
   for (const AccessFacts& access : facts.accesses) {
     if (access.inner == StrideClass::Zero) continue;
