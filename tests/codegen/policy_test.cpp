@@ -61,6 +61,14 @@ TEST(Lanes, OneWhereNothingMovesOrAGroupIsAVector) {
   EXPECT_EQ(lanes({group, along(4)}), 1u);
 }
 
+TEST(Lanes, TwoVectorsWhereAThreadMustFindItsRowFirst) {
+  AccessFacts row = gathered(4);
+  EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 4u);
+  row.inner = StrideClass::One;
+  row.shares_place = true;
+  EXPECT_EQ(lanes({row, stored(4)}, 1, 2), 8u);
+}
+
 TEST(Presets, FlatWhereEveryAccessIsAVectorOrShifted) {
   EXPECT_EQ(preset({along(4), stored(4)}), Preset::Flat);
   EXPECT_EQ(preset({along(4, 4), stored(4)}), Preset::Flat);
@@ -161,6 +169,20 @@ TEST(Cpu, Float16IsConvertedByRunsWhereItRunsAlong) {
   EXPECT_FALSE(is_widened(turned, How::Staged));
   EXPECT_FALSE(is_widened(column, How::Fixed));
   EXPECT_TRUE(is_widened(column, How::Spread));
+}
+
+TEST(Cpu, WhatWaitsForMemoryHasShortVectors) {
+  const auto facts = [](std::vector<AccessFacts> accesses, uint32_t cost = 1) {
+    return KernelFacts{.accesses = std::move(accesses), .cost = cost};
+  };
+  EXPECT_EQ(cpu_simd(facts({along(4), along(4), stored(4)})), 8u);
+  EXPECT_EQ(cpu_simd(facts({along(1), stored(1)})), 32u);
+  EXPECT_EQ(cpu_simd(facts({along(4), stored(4)}, 13)), 0u) << "more than 6 instructions an access";
+  EXPECT_EQ(cpu_simd(facts({along(1), stored(4)})), 0u) << "of two widths";
+  KernelFacts calls = facts({along(4), along(4), along(4), column_bias(4), stored(4)}, 30);
+  EXPECT_EQ(cpu_simd(calls), 8u);
+  calls.has_functions = true;
+  EXPECT_EQ(cpu_simd(calls), 0u);
 }
 
 TEST(Chunks, CornersAreOneVector) {
