@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "codegen/kernel/cpu_frame.h"
+#include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
 // A call computes the elements [begin, end) of the domain: in one loop that the compiler makes vectors of, or, where

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/kernel/cpu_frame.h"
+#include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
 // A call computes the rows [begin, end) of the domain, as many at a time as a chunk holds. Rows are so short that a

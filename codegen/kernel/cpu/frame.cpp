@@ -1,4 +1,4 @@
-#include "codegen/kernel/cpu_frame.h"
+#include "codegen/kernel/cpu/frame.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/kernel/cpu_frame.h"
+#include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/targets.h"
 
 // A call computes the tiles [begin, end) of the domain, each some rows of some columns. What runs along the tile's
