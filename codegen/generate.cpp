@@ -24,8 +24,12 @@ std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, cons
                             const Target& target, const Options& options) {
   const std::vector<Schedule> decided = schedules(graph, outline, layouts, target, options);
   std::vector<Kernel> all;
-  for (size_t k = 0; k < layouts.size(); ++k)
-    all.push_back(build(graph, outline.kernels[k], layouts[k], decided[k], target, options));
+  for (uint32_t k = 0; k < layouts.size(); ++k) {
+    for (Kernel& kernel : build(graph, outline.kernels[k], layouts[k], decided[k], target, options)) {
+      kernel.launch.outline = k;
+      all.push_back(std::move(kernel));
+    }
+  }
   return all;
 }
 

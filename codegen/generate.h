@@ -21,7 +21,7 @@ namespace ingot::codegen {
 /// value, as in cuLaunchKernel.
 struct Source {
   std::string text;
-  std::vector<LaunchInfo> kernels;  ///< one for each kernel of the outline, in its order
+  std::vector<LaunchInfo> kernels;  ///< one or two for each kernel of the outline, in its order
   std::vector<ir::NodeId> lines;    ///< the node that each line of the text computes; kNoNode of the others
 };
 

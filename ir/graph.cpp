@@ -72,10 +72,33 @@ uint32_t Graph::intern(std::string_view callee) {
   return index;
 }
 
+uint32_t Graph::intern(Reduction reduction) {
+  const auto found = std::ranges::find(reductions_, reduction);
+  const auto index = static_cast<uint32_t>(found - reductions_.begin());
+  if (found == reductions_.end()) reductions_.push_back(std::move(reduction));
+  return index;
+}
+
 NodeId Graph::load(DType dtype, Access access) { return add({Op::Load, dtype, intern(std::move(access)), {}}); }
 
-NodeId Graph::gather(DType dtype, Access access, std::vector<NodeId> indices) {
-  return add({Op::Gather, dtype, intern(std::move(access)), std::move(indices)});
+NodeId Graph::read(DType dtype, Access access, std::vector<NodeId> args) {
+  const Op op = access.leads.empty() ? Op::Load : Op::Gather;
+  return add({op, dtype, intern(std::move(access)), std::move(args)});
+}
+
+NodeId Graph::reduce(DType dtype, Reduction reduction, NodeId operand) {
+  return add({Op::Reduce, dtype, intern(std::move(reduction)), {operand}});
+}
+
+std::optional<NodeId> Graph::reduction_read(NodeId id) const {
+  const Node& node = nodes_[id.index];
+  const bool reads = node.op == Op::Load || node.op == Op::Gather;
+  if (!reads || access(id).source.kind != SourceRef::Kind::Reduce) return std::nullopt;
+  return node.args[0];
+}
+
+std::span<const NodeId> Graph::indices(NodeId id) const {
+  return std::span(nodes_[id.index].args).subspan(reduction_read(id) ? 1 : 0);
 }
 
 NodeId Graph::scalar(DType dtype, HostId value) { return add({Op::Scalar, dtype, value.index, {}}); }
@@ -92,6 +115,7 @@ Node Graph::transfer(const Graph& source, NodeId id, std::vector<NodeId> args) {
   node.args = std::move(args);
   if (node.op == Op::Load || node.op == Op::Gather) node.attr = intern(source.access(id));
   if (node.op == Op::Call) node.attr = intern(source.callee(id));
+  if (node.op == Op::Reduce) node.attr = intern(source.reduction(id));
   return node;
 }
 

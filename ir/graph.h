@@ -13,6 +13,7 @@
 #include "ir/host/condition.h"
 #include "ir/host/host.h"
 #include "ir/op.h"
+#include "ir/reduction.h"
 #include "ir/types/dtype.h"
 
 // The graph of an op for one signature. Nodes have no shape: a node is a function of an index, and broadcasts
@@ -26,9 +27,9 @@ struct NodeId {
   auto operator<=>(const NodeId&) const = default;
 };
 
-/// Where an access reads: a parameter today; a reduction's result will be the other kind.
+/// Where an access reads: a parameter, or a value of the reduction that is the node's first argument.
 struct SourceRef {
-  enum class Kind : uint8_t { Param } kind = Kind::Param;
+  enum class Kind : uint8_t { Param, Reduce } kind = Kind::Param;
   uint32_t index = 0;
   auto operator<=>(const SourceRef&) const = default;
 };
@@ -62,7 +63,7 @@ struct Access {
   SourceRef source;
   std::vector<HostId> offsets;  ///< one for each dim of the source
   std::vector<AccessDim> dims;
-  std::vector<Lead> leads;  ///< one for each arg of a Gather
+  std::vector<Lead> leads;  ///< one for each index of a Gather
   bool operator==(const Access&) const = default;
 };
 
@@ -76,7 +77,7 @@ struct Node {
   Op op;
   DType dtype;
   uint32_t attr = 0;  ///< Load, Gather: index of an Access; Scalar: HostId; Index: dim from the end; Call: a name;
-                      ///< Add, Sub, Mul: 0 or kContracts; Where: 0 or kBothArms
+                      ///< Reduce: index of a Reduction; Add, Sub, Mul: 0 or kContracts; Where: 0 or kBothArms
   std::vector<NodeId> args = {};
   bool operator==(const Node&) const = default;
 };
@@ -186,7 +187,12 @@ class Graph : public GraphFrame {
   NodeId add(Node node);
   NodeId add(Op op, DType dtype, std::vector<NodeId> args) { return add({op, dtype, 0, std::move(args)}); }
   NodeId load(DType dtype, Access access);
-  NodeId gather(DType dtype, Access access, std::vector<NodeId> indices);
+  /// `args`: the reduction, if the source is one, and the indices; without indices it is a load.
+  NodeId read(DType dtype, Access access, std::vector<NodeId> args);
+  NodeId gather(DType dtype, Access access, std::vector<NodeId> indices) {
+    return read(dtype, std::move(access), std::move(indices));
+  }
+  NodeId reduce(DType dtype, Reduction reduction, NodeId operand);
   NodeId scalar(DType dtype, HostId value);
   NodeId index(uint32_t dim_from_end);
   NodeId call(std::string_view function, NodeId body, std::vector<NodeId> operands);
@@ -199,9 +205,15 @@ class Graph : public GraphFrame {
   size_t count() const { return nodes_.size(); }
   size_t access_count() const { return accesses_.size(); }
   size_t callee_count() const { return callees_.size(); }
+  size_t reduction_count() const { return reductions_.size(); }
   const Access& access(NodeId id) const { return accesses_[nodes_[id.index].attr]; }
   HostId host_of(NodeId id) const { return HostId{nodes_[id.index].attr}; }
   const std::string& callee(NodeId id) const { return callees_[nodes_[id.index].attr]; }
+  const Reduction& reduction(NodeId id) const { return reductions_[nodes_[id.index].attr]; }
+  /// The reduction that a load or gather reads; nothing where it reads a parameter, and of all other nodes.
+  std::optional<NodeId> reduction_read(NodeId id) const;
+  /// The indices of a gather.
+  std::span<const NodeId> indices(NodeId id) const;
   /// Which nodes the results need; one flag a node.
   std::vector<bool> live() const;
 
@@ -216,10 +228,12 @@ class Graph : public GraphFrame {
  private:
   uint32_t intern(Access access);
   uint32_t intern(std::string_view callee);
+  uint32_t intern(Reduction reduction);
 
   std::vector<Node> nodes_;
   std::vector<Access> accesses_;
   std::vector<std::string> callees_;
+  std::vector<Reduction> reductions_;
   std::unordered_map<size_t, std::vector<NodeId>> node_table_;
   std::unordered_map<size_t, std::vector<uint32_t>> access_table_;
   std::map<NodeId, std::vector<std::string>> names_;
@@ -242,6 +256,10 @@ Graph simplify(const Graph& graph);
 /// The graph with each sum or difference that has kContracts and such a product for an operand, the first one that
 /// nothing else uses, as one Fma: the product is not rounded. No node of it has kContracts.
 Graph contract(const Graph& graph);
+
+/// The graph with each part of a result that reads a reduction by its rows written over that reduction's domain, where
+/// dims that are gone are of size 1: then an index means the same in both.
+Graph align_rows(const Graph& graph);
 
 /// The graph without Call nodes: each is replaced by its body.
 Graph inline_calls(const Graph& graph);

@@ -16,9 +16,9 @@ constexpr OpInfo kPrimitives[] = {
 #undef INGOT_OP
 };
 
-constexpr std::string_view kStructural[] = {"Load", "Gather", "Scalar", "Index", "Cast", "Bitcast", "Call"};
+constexpr std::string_view kStructural[] = {"Load", "Gather", "Scalar", "Index", "Cast", "Bitcast", "Call", "Reduce"};
 constexpr size_t kFirstPrimitive = std::size(kStructural);
-static_assert(kFirstPrimitive == static_cast<size_t>(Op::Call) + 1);
+static_assert(kFirstPrimitive == static_cast<size_t>(kLastStructural) + 1);
 
 }  // namespace
 

@@ -12,18 +12,24 @@ namespace ingot::ir {
 
 /// What a node does. Structural ops first, then the primitives of ops.def.
 enum class Op : uint8_t {
-  Load,     ///< an element of a parameter or reduction; attr: Access
-  Gather,   ///< a load whose leading coordinates are values; args: the indices; attr: Access with leads
+  Load,     ///< an element of a parameter or of a reduction, which then is args[0]; attr: Access
+  Gather,   ///< a load some of whose coordinates are values; args: a reduction if it is of one, then the indices; attr:
+            ///< Access with leads
   Scalar,   ///< a host value, the same for every element; attr: HostId. Constants are scalars of constant hosts
   Index,    ///< the position along an index dim, int64; attr: the dim counted from the end (0 is the last)
   Cast,     ///< the value in another dtype; float to integer as the target's eager does
   Bitcast,  ///< the same bits as another dtype of the same width
   Call,     ///< args[0], computed by the library function attr names, of operands args[1..]; a boundary for rounding
             ///< and differentiation, dissolved by inline_calls
+  Reduce,   ///< the values of args[0] along some dims of its domain made one, or several; attr: Reduction. Only loads
+            ///< of it have it for an argument
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) id,
 #include "ir/ops.def"
 #undef INGOT_OP
 };
+
+/// Behind it come the primitives.
+inline constexpr Op kLastStructural = Op::Reduce;
 
 /// How operand types become the type in which the op works and the type of its result. `common` is PyTorch's
 /// promotion of all operands; every operand is cast to the work type.
@@ -49,7 +55,7 @@ struct Accepts {
 
 namespace accepted {  // the abbreviations of ops.def
 inline constexpr Accepts BIF{true, true, true}, IF{false, true, true}, BI{true, true, false};
-inline constexpr Accepts I{false, true, false}, F{false, false, true};
+inline constexpr Accepts B{true, false, false}, I{false, true, false}, F{false, false, true};
 inline constexpr Accepts BIFU{true, true, true, true}, IFU{false, true, true, true}, BIU{true, true, false, true};
 inline constexpr Accepts BIFUE{true, true, true, true, true}, BIFE{true, true, true, false, true};
 inline constexpr Accepts IFE{false, true, true, false, true};

@@ -80,7 +80,15 @@ class GraphPrinter {
       case Op::Load:
       case Op::Gather: {
         const Access& access = graph_.access(id);
-        return fmt::format(" {}{}", names_[access.source.index], coordinates(access, node.args, false));
+        return fmt::format(" {}{}", source(id), coordinates(access, graph_.indices(id), false));
+      }
+      case Op::Reduce: {
+        const Reduction& reduction = graph_.reduction(id);
+        std::vector<size_t> dims;
+        for (size_t d = 0; d < reduction.reduced.size(); ++d)
+          if (reduction.reduced[d]) dims.push_back(d);
+        return fmt::format(" {} of {} over {} along {}", info(reduction.kind).name, value(node.args[0]),
+                           shape(reduction.domain), dims.empty() ? "none" : fmt::format("{}", fmt::join(dims, ", ")));
       }
       case Op::Scalar:
         return " " + host(graph_.host_of(id));
@@ -92,6 +100,13 @@ class GraphPrinter {
       default:
         return values(node.args) + (node.attr == 0 ? "" : node.op == Op::Where ? ", both arms" : ", contracts");
     }
+  }
+
+  /// What a load or gather reads.
+  std::string source(NodeId id) const {
+    const SourceRef& source = graph_.access(id).source;
+    if (source.kind == SourceRef::Kind::Param) return names_[source.index];
+    return value(graph_[id].args[0]) + (source.index == 0 ? "" : ".index");
   }
 
   static std::string value(NodeId id) { return fmt::format("%{}", id.index); }

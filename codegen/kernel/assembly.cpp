@@ -33,6 +33,8 @@ std::tuple<int, uint32_t, uint32_t, uint32_t> place_of(const KernelContext& cont
       return {5, a, 1, 2 * b + 1};
     case Kind::Status:
       return {6, 0, 0, 0};
+    case Kind::State:
+      return {2, UINT32_MAX, a, 0};
   }
   return {};
 }
@@ -125,6 +127,11 @@ class Pruner {
     need(pieces.begin);
     need(pieces.end);
   }
+  void mark_one(const Combine& combine) {
+    if (!stays(combine)) return;
+    for (const SymbolId symbol : combine.classes) read_[symbol.index] = true;
+    for (const SymbolId symbol : combine.into) read_[symbol.index] = true;  // all are declared
+  }
   void mark_one(const Call& call) {
     if (stays(call)) std::ranges::for_each(call.operands, [&](ValueId operand) { need(operand); });
   }
@@ -136,6 +143,9 @@ class Pruner {
   }
   bool stays(const Let& let) const { return needed_[let.value.index]; }
   bool stays(const Declare& declare) const { return read_[declare.variable.index]; }
+  bool stays(const Combine& combine) const {
+    return std::ranges::any_of(combine.into, [&](SymbolId symbol) { return read_[symbol.index]; });
+  }
   bool stays(const Assign& assign) const { return is_effect(assign.target); }
   bool stays(const Advance& advance) const { return read_[advance.variable.index]; }
   bool stays(const StoreVector&) const { return true; }
@@ -192,7 +202,7 @@ SymbolId Assembly::parameter(const KernelParameter& parameter, Type type, std::s
     Symbol& symbol = (*this)[known->second];
     symbol.parameter = parameter;
     symbol.parameter->dtype =
-        parameter.kind == Kind::Pointer || parameter.kind == Kind::Status ? ir::DType::I64 : type.dtype;
+        type.is_pointer ? ir::DType::I64 : type.dtype;
     symbol.parameter->name = symbol.name;
   }
   return known->second;
@@ -207,7 +217,7 @@ ValueId Assembly::add(Value value) {
   const ValueId next{static_cast<uint32_t>(kernel.values.size())};
   const auto [known, is_new] = values_.emplace(
       Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
-          static_cast<uint8_t>(value.number.kind), number, value.operands.empty() ? 0 : scope_, value.operands},
+          static_cast<uint8_t>(value.number.kind), number, value.operands.empty() || value.level <= Level::Row ? 0 : scope_, value.operands},
       next);
   if (!is_new) return known->second;
   value.node = node_;

@@ -30,14 +30,20 @@ void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
 
 }  // namespace
 
-Kernel build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout, const Schedule& schedule,
-             const Target& target, const Options& options) {
+std::vector<Kernel> build(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                          const Schedule& schedule, const Target& target, const Options& options) {
   const KernelLayout read = read_by(target, layout);
   const KernelContext context{graph, outline, read, schedule, target, options};
-  if (!context.cuda()) return build_for_cpu(context);
-  Kernel kernel = schedule.is_tile() ? build_cuda_tile(context) : build_cuda(context);
-  check_parameter_bytes(context, kernel);
-  return kernel;
+  std::vector<Kernel> kernels;
+  if (outline.reduces())
+    kernels = context.cuda() ? build_cuda_reduce(context) : build_cpu_reduce(context);
+  else if (!context.cuda())
+    kernels.push_back(build_for_cpu(context));
+  else
+    kernels.push_back(schedule.is_tile() ? build_cuda_tile(context) : build_cuda(context));
+  if (context.cuda())
+    for (const Kernel& kernel : kernels) check_parameter_bytes(context, kernel);
+  return kernels;
 }
 
 }  // namespace ingot::codegen

@@ -1,6 +1,7 @@
 #include "codegen/kernel/computation.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 #include "codegen/schedule/regions.h"
@@ -13,16 +14,19 @@ using ir::DType;
 using ir::Op;
 using Naming = Value::Naming;
 
+constexpr uint32_t kScopesOfAPhase = 1 << 20;  // more than an op can have regions
+
 class Computation {
  public:
-  Computation(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access)
+  Computation(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access, const Job& job)
       : graph_(context.graph),
         context_(context),
         assembly_(assembly),
         memory_(memory),
         access_(access),
-        nodes_(nodes_of(context.graph, context.outline)),
-        regions_(context.graph, context.outline, context.layout, context.schedule.lazy) {
+        job_(job),
+        nodes_(nodes_of(context.graph, roots_of(job))),
+        regions_(context.graph, context.outline, context.layout, roots_of(job), context.schedule.lazy) {
     number_accesses();
     for (const ir::NodeId id : nodes_)
       for (const Region region : regions_of(id)) nodes_in_[region].push_back(id);
@@ -32,22 +36,28 @@ class Computation {
   }
 
   std::vector<ValueId> compute() {
+    enter(kAlways);
     compute_all_of(kAlways);
     std::vector<ValueId> results;
-    for (const KernelOutline::PartRef& ref : context_.outline.parts) {
-      const ir::NodeId node = graph_.results[ref.result].parts[ref.part].node;
-      assembly_.making(node);
-      results.push_back(cast(value_of(node), graph_.results[ref.result].dtype));
+    for (const Job::Root& root : job_.roots) {
+      assembly_.making(root.node);
+      results.push_back(cast(value_of(root.node), root.dtype));
     }
     return results;
   }
 
  private:
+  static std::vector<ir::NodeId> roots_of(const Job& job) {
+    std::vector<ir::NodeId> nodes;
+    for (const Job::Root& root : job.roots) nodes.push_back(root.node);
+    return nodes;
+  }
+
   /// Accesses and divisions are numbered in the graph's order, whatever the order in which they are made.
   void number_accesses() {
     uint32_t accesses = 0, divisions = 0;
-    for (const ir::NodeId id : nodes_) {
-      if (is_access(graph_[id].op)) number_of_[id] = accesses++;
+    for (const ir::NodeId id : nodes_of(graph_, context_.outline)) {
+      if (is_access(graph_, context_.outline, id)) number_of_[id] = accesses++;
       if (may_divide_by_zero(graph_, id)) number_of_[id] = divisions++;
     }
     regions_of_accesses_ = regions_of_accesses(regions_, graph_, context_.outline, context_.layout);
@@ -63,7 +73,7 @@ class Computation {
     static const std::vector<Region> always = {kAlways};
     const Op op = graph_[id].op;
     if (op == Op::Scalar) return always;
-    if (op != Op::Load) return regions_.of(id);
+    if (op != Op::Load || !number_of_.contains(id)) return regions_.of(id);
     const uint32_t access = number_of_.at(id);
     return context_.schedule.accesses[access].masked ? regions_of_accesses_[access] : always;
   }
@@ -77,7 +87,7 @@ class Computation {
 
   void enter(Region region) {
     region_ = region;
-    assembly_.enter(region);
+    assembly_.enter(job_.phase * kScopesOfAPhase + region);
     assembly_.stand_in(region == kAlways ? nullptr : &bodies_[region]);
   }
 
@@ -96,7 +106,8 @@ class Computation {
     if (const auto decision = decision_of_.find(site); decision != decision_of_.end()) {
       decide(decision->second);
     } else {
-      for (const ir::NodeId arg : graph_[id].args) value_of(arg);
+      for (const ir::NodeId arg : graph_[id].args)
+        if (graph_[arg].op != Op::Reduce) value_of(arg);
       assembly_.making(id);
       const ValueId value = lower(id);
       of_site_[site] = value;
@@ -163,11 +174,13 @@ class Computation {
   }
 
   /// Indices that are known ahead of a row's elements are checked there, if the choice around the gather is known, too.
-  ValueId gather(uint32_t access, const ir::Node& node) {
+  ValueId gather(ir::NodeId id) {
+    const uint32_t access = number_of_.at(id);
     std::vector<ValueId> indices;
-    for (const ir::NodeId arg : node.args) indices.push_back(value_of(arg));
+    const std::span<const ir::NodeId> args = graph_.indices(id);
+    for (const ir::NodeId arg : args) indices.push_back(value_of(arg));
     const auto found = guards_.find(region_);
-    const bool are_ahead = std::ranges::all_of(node.args, [&](ir::NodeId arg) {
+    const bool are_ahead = std::ranges::all_of(args, [&](ir::NodeId arg) {
       return site_of(arg, region_).second == kAlways && is_ahead_of_elements(value_of(arg));
     });
     const ValueId guard = found != guards_.end() && are_ahead ? found->second : ValueId{};
@@ -175,7 +188,7 @@ class Computation {
     if (guard) enter(kAlways);
     const std::vector<ValueId> wrapped = access_.wrap(access, indices, guard);
     if (guard) enter(around);
-    return cast(access_.gather(access, wrapped), node.dtype);
+    return cast(access_.gather(access, wrapped), graph_[id].dtype);
   }
 
   SymbolId variable_of(ir::NodeId where) {
@@ -207,9 +220,10 @@ class Computation {
     const ir::Node& node = graph_[id];
     switch (node.op) {
       case Op::Load:
+        if (!number_of_.contains(id)) return job_.reduced->at({node.args[0], graph_.access(id).source.index});
         return load(number_of_.at(id), node.dtype);
       case Op::Gather:
-        return gather(number_of_.at(id), node);
+        return gather(id);
       case Op::Index:
         return position(number_of_.at(id));
       case Op::Scalar:
@@ -289,6 +303,7 @@ class Computation {
   Assembly& assembly_;
   Memory& memory_;
   Access& access_;
+  const Job& job_;
   std::map<Site, ValueId> of_site_;
   std::map<ValueId, ValueId> widened_;  ///< 16-bit floats that were loaded as float32
   std::vector<ir::NodeId> nodes_;
@@ -304,8 +319,18 @@ class Computation {
 
 }  // namespace
 
-std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access) {
-  return Computation(context, assembly, memory, access).compute();
+Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline) {
+  Job job;
+  for (const KernelOutline::PartRef& ref : outline.parts) {
+    const ir::Result& result = graph.results[ref.result];
+    job.roots.push_back({result.parts[ref.part].node, result.dtype});
+  }
+  return job;
+}
+
+std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access,
+                             const Job& job) {
+  return Computation(context, assembly, memory, access, job).compute();
 }
 
 }  // namespace ingot::codegen

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "codegen/kernel/assembly.h"
@@ -23,9 +25,25 @@ class Access {
   virtual ValueId divisor(ValueId value, uint32_t division) = 0;
 };
 
+/// A value of a reduction, by its number.
+using ReducedValue = std::pair<ir::NodeId, uint32_t>;
+
+/// Nodes to be computed, of the type in which they are wanted, where the values of some reductions are known.
+struct Job {
+  struct Root {
+    ir::NodeId node;
+    ir::DType dtype;
+  };
+  std::vector<Root> roots;
+  const std::map<ReducedValue, ValueId>* reduced = nullptr;
+  uint32_t phase = 0;  ///< what is computed of elements in one phase is not known in another
+};
+/// All parts of a kernel that reduces nothing.
+Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline);
+
 /// What the kernel computes, as the target's own operations: the graph's nodes with what their spelling needs made
-/// plain (16-bit floats through float32, numbers that eager treats in a way of their own). Gives a value for each
-/// store, in the order of outline.parts.
-std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access);
+/// plain (16-bit floats through float32, numbers that eager treats in a way of their own). Gives a value for each root.
+std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access,
+                             const Job& job);
 
 }  // namespace ingot::codegen

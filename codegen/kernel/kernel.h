@@ -139,13 +139,15 @@ struct Loop {
     Unrolled,
     Simd,  ///< for vector instructions
     Serial,
-    Rows,  ///< its body advances the variable
+    Rows,     ///< its body advances the variable
+    Strided,  ///< in steps of `step`
   } kind;
   SymbolId variable;
   ValueId begin, end;
   Body body;
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
   uint32_t lanes = 0;     ///< of a Simd loop, the elements of a vector; 0: as many as there is room for
+  uint32_t step = 1;      ///< of a Strided loop
 };
 /// A thread has nothing to do unless `unless_below` is less than `end`.
 struct Return {
@@ -163,6 +165,8 @@ struct Call {
     Repeat,      ///< from, its stride, to, rows, columns: all elements are each row
     ToFloats,    ///< from float16, to, how many
     FromFloats,  ///< from, to float16, how many
+    TakeLarger,  ///< a value and its index: those of another, behind them, if they are of the maximum
+    TakeSmaller,
   } function;
   std::vector<ValueId> operands;
   SymbolId filled = {};  ///< the array that it writes; none where it writes a tensor
@@ -175,10 +179,21 @@ struct Pieces {
   SymbolId first, count;
   ValueId begin, end;
   Body body;
+  bool aligned = false;  ///< pieces end at multiples of the size, wherever the first begins
+};
+
+/// What a reduction has found of the classes of a row, made one: the values `into`, declared here, of the arrays
+/// `classes`. Classes are combined along the bits of their numbers, lowest first. A thread has in its arrays runs of
+/// `lanes` neighbours, of which those of the next thread follow; behind the runs of all `threads` come the next.
+struct Combine {
+  ir::ReduceKind kind;
+  std::vector<SymbolId> classes, into;
+  uint32_t lanes = 1, threads = 1;
+  uint32_t slot = 0;  ///< no other in the kernel has it
 };
 
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces> node;
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces, Combine> node;
 };
 
 struct Kernel {
@@ -200,6 +215,7 @@ struct Kernel {
 
 /// As the prelude calls it.
 std::string_view name_of(Call::Function function);
+std::string_view name_of(ir::ReduceKind kind);
 
 /// For a person: every value a line, its type, how often it is computed, and the statements.
 std::string print(const Kernel& kernel);

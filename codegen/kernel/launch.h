@@ -23,6 +23,7 @@ struct KernelParameter {
     /// int32_t*: set to 1 + a, where an index that access `a` gathers by is out of range; to 1 + accesses + d, where
     /// the divisor of kernel.divisions[d] is zero (CPU)
     Status,
+    State,  ///< to LaunchInfo::states[a], in the call's workspace
   } kind;
   uint32_t a = 0, b = 0;
   ir::DType dtype = ir::DType::I32;  ///< the type in which it is passed: of a Scalar; of a size
@@ -31,22 +32,29 @@ struct KernelParameter {
 };
 
 /// A factor of the number of units, which are a kernel's blocks, or on the CPU what [begin, end) counts: as many as
-/// cover the product of `axes` extents from `first` on, `step` elements each.
+/// cover the product of `axes` extents from `first` on, `step` elements each, and that `times`.
 struct GridFactor {
-  uint32_t first = 0, axes = 0, step = 1;
+  uint32_t first = 0, axes = 0, step = 1, times = 1;
   bool operator==(const GridFactor&) const = default;
 };
 
 struct LaunchInfo {
-  std::string entry;  ///< extern "C" name
+  std::string entry;     ///< extern "C" name
+  uint32_t outline = 0;  ///< which of the outline's kernels it is, or a part of
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;  ///< CUDA
   std::vector<GridFactor> grid;
   uint32_t weight = 1;  ///< CPU: the cost of an element in rough nanoseconds·8, for the grain of parallel_for
+  /// Where the rows of a kernel are shared out to many units, what each has found of its piece of a row: a tensor for
+  /// each value of each reduction. The launches of one kernel have them in common.
+  std::vector<ir::DType> states;
+  std::vector<GridFactor> state_count;  ///< elements of each
   bool operator==(const LaunchInfo&) const = default;
 
   /// How many units there are over these extents.
   int64_t units(const std::vector<int64_t>& extents) const;
 };
+
+int64_t count(const std::vector<GridFactor>& factors, const std::vector<int64_t>& extents);
 
 }  // namespace ingot::codegen

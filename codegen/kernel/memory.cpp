@@ -56,17 +56,21 @@ const std::string& Memory::pointer_name(ValueId load) const {
 
 const std::string& Memory::tensor_name(uint32_t access) const {
   const uint32_t tensor = use(access).tensor;
+  if (use(access).in_workspace) return workspace_names_.at(tensor);
   return use(access).kind == Kind::Store ? context_.graph.results[tensor].name : context_.graph.params[tensor].name;
 }
 
 void Memory::name_tensors() {
   const size_t count = context_.outline.accesses.size();
   pointers_.resize(count);
+  for (const AccessUse& access : context_.outline.accesses)
+    if (access.in_workspace) workspace_names_[access.tensor] = "workspace";
   for (uint32_t a = 0; a < count; ++a) {
     if (!use(a).has_tensor() || layout(a).leader != a || pointers_[a]) continue;
     std::vector<uint32_t> leaders;
     for (uint32_t b = a; b < count; ++b) {
       const bool same = use(b).has_tensor() && use(b).tensor == use(a).tensor &&
+                        use(b).in_workspace == use(a).in_workspace &&
                         (use(b).kind == Kind::Store) == (use(a).kind == Kind::Store);
       if (same && layout(b).leader == b) leaders.push_back(b);
     }
@@ -107,7 +111,8 @@ void Memory::claim_author_names() {
   for (const ir::NodeId id : nodes_of(graph, context_.outline)) {
     if (graph.names(id).empty() || graph[id].op == ir::Op::Scalar) continue;
     const std::string& name = graph.names(id)[0];
-    const bool is_param = graph[id].op == ir::Op::Load && graph.params[graph.access(id).source.index].name == name;
+    const bool is_param = graph[id].op == ir::Op::Load && !graph.reduction_read(id) &&
+                          graph.params[graph.access(id).source.index].name == name;
     if (!is_param) author_names_[id] = assembly_.claim(name);
   }
 }
@@ -130,7 +135,7 @@ uint32_t Memory::stride_owner(uint32_t access) const {
   if (leader < access) return stride_owner(leader);
   for (uint32_t b = 0; b < access; ++b) {
     const AccessUse &a_use = use(access), &b_use = use(b);
-    if (b_use.kind == a_use.kind && b_use.tensor == a_use.tensor && b_use.access.dims == a_use.access.dims &&
+    if (b_use.kind == a_use.kind && b_use.tensor == a_use.tensor && b_use.in_workspace == a_use.in_workspace && b_use.access.dims == a_use.access.dims &&
         b_use.access.leads == a_use.access.leads && layout(b).axes == layout(access).axes &&
         layout(b).linear == layout(access).linear)
       return b;
@@ -196,7 +201,7 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level) {
   const bool is_linear = context_.rank() > 1 && layout(access).linear;
   if (is_linear && space_->has_linear()) return {space_->linear(level)};
   std::vector<ValueId> terms;
-  for (uint32_t d = space_->first_axis(); d < context_.rank(); ++d) {
+  for (uint32_t d = space_->first_axis(access); d < context_.rank(); ++d) {
     const StrideClass stride_class = layout(access).axes[d];
     if (stride_class == StrideClass::Zero) continue;
     const ValueId at = space_->coordinate(d, level);

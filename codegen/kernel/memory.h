@@ -25,7 +25,7 @@ class Space {
   virtual ValueId coordinate(uint32_t axis, Level level) = 0;
   /// The pointer from which an access counts, and the axes along which it counts from there.
   virtual ValueId base(uint32_t access) = 0;
-  virtual uint32_t first_axis() const = 0;
+  virtual uint32_t first_axis(uint32_t access) const = 0;
   /// From this axis on, elements that are computed together differ.
   virtual uint32_t first_inner_axis() const = 0;
   /// Where coordinates have the names that comments call them by.
@@ -96,6 +96,7 @@ class Memory {
   std::vector<SymbolId> pointers_;  ///< of leaders
   std::vector<SymbolId> scalars_;
   std::map<ir::NodeId, std::string> author_names_;
+  std::map<uint32_t, std::string> workspace_names_;
 };
 
 }  // namespace ingot::codegen

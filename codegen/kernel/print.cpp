@@ -131,7 +131,7 @@ class Printer {
   }
   std::string head(const If& branch) { return "if " + of(branch.condition); }
   std::string head(const Loop& loop) {
-    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "serial", "rows"};
+    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "serial", "rows", "strided"};
     return fmt::format("{}{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)],
                        loop.lanes == 0 ? "" : fmt::format(" of {}", loop.lanes), kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));
@@ -145,6 +145,13 @@ class Printer {
   std::string head(const Pieces& pieces) {
     return fmt::format("pieces of {} from {} to {}", pieces.size, of(pieces.begin), of(pieces.end));
   }
+  std::string head(const Combine& combine) {
+    std::vector<std::string> classes, into;
+    for (const SymbolId symbol : combine.classes) classes.push_back(kernel_[symbol].name);
+    for (const SymbolId symbol : combine.into) into.push_back(kernel_[symbol].name);
+    return fmt::format("{} = {} of classes {}, runs of {}, {} threads", fmt::join(into, ", "),
+                       ir::info(combine.kind).name, fmt::join(classes, ", "), combine.lanes, combine.threads);
+  }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));
   }
@@ -156,8 +163,15 @@ class Printer {
 }  // namespace
 
 std::string_view name_of(Call::Function function) {
-  static constexpr std::string_view kNames[] = {"transpose", "spread", "repeat", "to_floats", "from_floats"};
+  static constexpr std::string_view kNames[] = {"transpose",   "spread",      "repeat",      "to_floats",
+                                                "from_floats", "take_larger", "take_smaller"};
   return kNames[static_cast<size_t>(function)];
+}
+
+std::string_view name_of(ir::ReduceKind kind) {
+  static constexpr std::string_view kNames[] = {"Sum", "Product", "AnyOf", "AllOf", "Largest", "Smallest",
+                                                "FirstLargest", "FirstSmallest"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 std::string print(const Kernel& kernel) { return Printer(kernel).print(); }

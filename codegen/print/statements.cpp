@@ -172,7 +172,10 @@ void Statements::print_one(const Loop& loop) {
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
                      loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
-  const std::string step = loop.kind == Loop::Kind::Rows ? "" : " ++" + variable.name;
+  const std::string step = loop.kind == Loop::Kind::Rows ? ""
+                           : loop.kind == Loop::Kind::Strided
+                               ? fmt::format(" {} += {}", variable.name, loop.step)
+                               : " ++" + variable.name;
   statement(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
                         expressions_.text(loop.begin).text, expressions_.text(loop.end).text, step));
   block(loop.body);
@@ -188,11 +191,26 @@ void Statements::print_one(const Call& call) {
 }
 
 void Statements::print_one(const Pieces& pieces) {
-  statement(fmt::format("in_pieces<{}>({}, {}, [&](int64 {}, int64 {}) __attribute__((always_inline)) {{", pieces.size,
+  statement(fmt::format("{}<{}>({}, {}, [&](int64 {}, int64 {}) __attribute__((always_inline)) {{",
+                        pieces.aligned ? "in_aligned_pieces" : "in_pieces", pieces.size,
                         expressions_.text(pieces.begin).text, expressions_.text(pieces.end).text,
                         kernel_[pieces.first].name, kernel_[pieces.count].name));
   block(pieces.body);
   statement("});");
+}
+
+void Statements::print_one(const Combine& combine) {
+  const auto name = [&](SymbolId symbol) { return kernel_[symbol].name; };
+  const Symbol& value = kernel_[combine.into[0]];
+  std::string pattern(name_of(combine.kind));
+  if (kernel_.target.cuda()) pattern += fmt::format(", {}, {}, {}", combine.lanes, combine.threads, combine.slot);
+  if (combine.classes.size() == 1) {
+    statement(fmt::format("const {} {} = combined<{}>({});", type_text(value.type), value.name, pattern,
+                          name(combine.classes[0])));
+    return;
+  }
+  statement(fmt::format("const auto [{}, {}] = combined_found<{}>({}, {});", value.name, name(combine.into[1]), pattern,
+                        name(combine.classes[0]), name(combine.classes[1])));
 }
 
 void Statements::print_one(const Return& leave) {

@@ -26,13 +26,19 @@ uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel) {
   return sum;
 }
 
+bool moves_in_rows(const KernelLayout& layout, const AccessLayout& access) {
+  const size_t axes = layout.reduces ? layout.reduced_axes : std::min(layout.rank, 1u);
+  return std::any_of(access.axes.end() - static_cast<ptrdiff_t>(axes), access.axes.end(),
+                     [](StrideClass stride) { return stride != StrideClass::Zero; });
+}
+
 std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
   uint32_t access = 0;
   std::set<ir::NodeId> varying;
   for (const ir::NodeId id : nodes_of(graph, kernel)) {
     const ir::Node& node = graph[id];
     bool varies = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return varying.contains(arg); });
-    if (is_access(node.op)) varies |= layout.rank > 0 && layout.accesses[access++].axes.back() != StrideClass::Zero;
+    if (is_access(graph, kernel, id)) varies |= moves_in_rows(layout, layout.accesses[access++]);
     if (varies) varying.insert(id);
   }
   return varying;

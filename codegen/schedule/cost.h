@@ -12,7 +12,10 @@ uint32_t cost_of(ir::Op op, ir::DType work);
 /// What an element of a kernel costs.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
 
-/// The nodes that may differ from element to element of a row: along the innermost axis.
+/// Whether an access touches other elements along a row: along the innermost axis, or those that are reduced.
+bool moves_in_rows(const KernelLayout& layout, const AccessLayout& access);
+
+/// The nodes that may differ from element to element of a row.
 std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
 /// What an element costs of what its row shares: of ops on operands that stand still along the innermost axis.

@@ -84,11 +84,11 @@ std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline&
     for (const ir::NodeId arg : node.args)
       if (const auto load = load_of.find(arg); load != load_of.end() && moves_bits(node.op))
         rounds[load->second] = false;
-    if (node.op == ir::Op::Load && node.dtype == ir::DType::F16) {
+    if (node.op == ir::Op::Load && node.dtype == ir::DType::F16 && is_access(graph, outline, id)) {
       load_of[id] = next;
       rounds[next] = true;
     }
-    next += is_access(node.op);
+    next += is_access(graph, outline, id);
   }
   for (const KernelOutline::PartRef& ref : outline.parts) {
     const ir::Result& result = graph.results[ref.result];
@@ -107,9 +107,9 @@ std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& o
   std::vector<bool> result;
   for (const ir::NodeId id : nodes_of(graph, outline)) {
     const ir::Node& node = graph[id];
-    if (is_access(node.op))
+    if (is_access(graph, outline, id))
       result.push_back(node.op == ir::Op::Gather &&
-                       std::ranges::none_of(node.args, [&](ir::NodeId arg) { return varying.contains(arg); }));
+                       std::ranges::none_of(graph.indices(id), [&](ir::NodeId arg) { return varying.contains(arg); }));
   }
   result.resize(outline.accesses.size());
   return result;
@@ -401,5 +401,11 @@ uint32_t cpu_weight(uint32_t cost, uint32_t accesses) {
   // to a half; without vectors four times that. An eighth of a nanosecond is the unit.
   return std::max(1u, accesses / 2 + cost / 4);
 }
+
+// As many as keep four vectors of AVX-512 under way; a shorter row has fewer.
+uint32_t cpu_classes(uint32_t length_bits) { return 1u << std::min(length_bits, 6u); }
+
+// Small enough for a thread's first cache, and for sums that lose little; what is left to combine is a thousandth.
+uint32_t cpu_piece(uint32_t length_bits) { return length_bits > 12 ? 4096 : 0; }
 
 }  // namespace ingot::codegen

@@ -118,4 +118,9 @@ uint32_t cpu_simd(const KernelFacts& facts);
 /// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);
 
+/// CPU: classes of a row or its piece, and elements of a piece, 0 where a row is one, of rows of at most two to that
+/// power.
+uint32_t cpu_classes(uint32_t length_bits);
+uint32_t cpu_piece(uint32_t length_bits);
+
 }  // namespace ingot::codegen

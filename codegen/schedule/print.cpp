@@ -61,6 +61,14 @@ std::string text_of(const AccessSchedule& access) {
   return {};
 }
 
+std::string text_of(const RowSchedule& rows) {
+  std::string text = fmt::format("  rows: {} classes", rows.classes);
+  if (rows.piece != 0) text += fmt::format(" a piece of {} elements", rows.piece);
+  if (rows.threads > 1) text += fmt::format(", {} threads", rows.threads);
+  if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} pieces", rows.pieces) : ", pieces";
+  return text + (rows.splits ? " shared out, made one by a second launch\n" : "\n");
+}
+
 }  // namespace
 
 std::string print(const Schedule& schedule, const std::string& name) {
@@ -70,6 +78,7 @@ std::string print(const Schedule& schedule, const std::string& name) {
                                  schedule.ragged ? ", ragged" : "", vectors, schedule.index_bits);
   for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
+  if (schedule.rows.classes != 0) text += text_of(schedule.rows);
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
     text += fmt::format("  access {}: {}{}{}\n", a, text_of(schedule.accesses[a]),
                         schedule.accesses[a].widened ? ", as float32" : "",

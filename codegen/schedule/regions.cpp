@@ -28,18 +28,18 @@ bool depend_on(const ir::Graph& graph, const std::vector<ir::NodeId>& from, ir::
 }  // namespace
 
 Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
-                 const std::vector<ir::NodeId>& lazy)
+                 const std::vector<ir::NodeId>& roots, const std::vector<ir::NodeId>& lazy)
     : gathers_(graph.count()) {
   if (lazy.empty()) return;
   std::vector<bool> is_lazy(graph.count());
   for (const ir::NodeId id : lazy) is_lazy[id.index] = true;
-  const std::vector<ir::NodeId> nodes = nodes_of(graph, kernel);
+  const std::vector<ir::NodeId> nodes = nodes_of(graph, roots);
   for (const ir::NodeId id : nodes) {
     const ir::Node& node = graph[id];
     gathers_[id.index] = node.op == ir::Op::Gather ||
                          std::ranges::any_of(node.args, [&](ir::NodeId arg) { return gathers_[arg.index]; });
   }
-  for (const KernelOutline::PartRef& ref : kernel.parts) need(graph.results[ref.result].parts[ref.part].node, kAlways);
+  for (const ir::NodeId root : roots) need(root, kAlways);
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
   // Backwards, so that all uses of a node are known before the node.
   for (size_t n = nodes.size(); n-- > 0;) {
@@ -50,7 +50,8 @@ Regions::Regions(const ir::Graph& graph, const KernelOutline& kernel, const Kern
     if (is_always && !gathers_[id.index]) need(id, kAlways);
     for (const Region region : of(id)) {
       if (!is_lazy[id.index]) {
-        for (const ir::NodeId arg : node.args) need(arg, region);
+        for (const ir::NodeId arg : node.args)
+          if (graph[arg].op != ir::Op::Reduce) need(arg, region);
         continue;
       }
       const uint32_t decision = decide(graph, id, region);
@@ -128,7 +129,7 @@ std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, con
                                                      const KernelOutline& outline, const KernelLayout& layout) {
   std::vector<std::vector<Region>> all;
   for (const ir::NodeId id : nodes_of(graph, outline))
-    if (is_access(graph[id].op)) all.push_back(regions.of(id));
+    if (is_access(graph, outline, id)) all.push_back(regions.of(id));
   all.resize(outline.accesses.size(), {kAlways});
   const auto leader_of = [&](size_t a) { return layout.accesses[a].leader; };
   for (size_t a = 0; a < all.size(); ++a)

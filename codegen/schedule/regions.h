@@ -28,8 +28,9 @@ struct Decision {
 /// exclude. And what a row's elements share is computed once a row, whoever needs it, unless it gathers.
 class Regions {
  public:
+  /// `roots`: what is computed always.
   Regions(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
-          const std::vector<ir::NodeId>& lazy);
+          const std::vector<ir::NodeId>& roots, const std::vector<ir::NodeId>& lazy);
 
   /// Where a node is computed; none of these lies within another.
   const std::vector<Region>& of(ir::NodeId node) const;

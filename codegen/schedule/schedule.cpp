@@ -34,7 +34,7 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   const std::vector<ir::NodeId> nodes = nodes_of(graph, outline);
   std::ranges::copy_if(nodes, std::back_inserter(wheres),
                        [&](ir::NodeId id) { return graph[id].op == ir::Op::Where && graph[id].attr != ir::kBothArms; });
-  const Regions regions(graph, outline, layout, wheres);
+  const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
   std::vector<ArmFacts> arms(regions.decisions().size());
   const auto each_around = [&](const std::vector<Region>& inner, const auto& note) {
     for (Region region : inner)
@@ -78,10 +78,10 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
   std::vector<bool> result;
   for (const ir::NodeId id : nodes_of(graph, outline)) {
     const ir::Node& node = graph[id];
-    if (!is_access(node.op)) continue;
+    if (!is_access(graph, outline, id)) continue;
     const std::vector<Region>& needed = regions.of(id);
     result.push_back(node.op == ir::Op::Gather && needed.size() == 1 && is_shared(needed.front()) &&
-                     std::ranges::all_of(node.args, is_ahead));
+                     std::ranges::all_of(graph.indices(id), is_ahead));
   }
   result.resize(outline.accesses.size());
   return result;
@@ -92,7 +92,7 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
                          const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
                          Lazy lazy) {
   facts.has_regions = !wheres.empty();
-  const Regions regions(graph, outline, layout, wheres);
+  const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
   const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < of_accesses.size(); ++a)
     facts.accesses[a].masked =
@@ -203,9 +203,35 @@ Schedule widened(Schedule schedule, const KernelFacts& facts) {
   return schedule;
 }
 
+/// Phases in which a kernel goes through its rows once more.
+uint32_t phases_of(const KernelOutline& outline) {
+  uint32_t phases = 0;
+  for (const KernelOutline::ReductionRef& ref : outline.reductions) phases = std::max(phases, ref.phase + 1);
+  for (const KernelOutline::PartRef& ref : outline.parts)
+    if (!ref.of_row) phases = std::max(phases, ref.phase + 1);
+  return phases;
+}
+
+Schedule reducing_on_cpu(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+  Schedule schedule;
+  schedule.index_bits = 64;
+  schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
+  for (uint32_t a = 0; a < facts.accesses.size(); ++a)
+    schedule.accesses.push_back({.how = moves_in_rows(layout, layout.accesses[a]) ? How::Single : How::Fixed,
+                                 .masked = facts.accesses[a].masked});
+  const uint32_t kept = layout.rank - layout.reduced_axes;
+  if (kept > 0) schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Serial}}});
+  if (layout.reduced_axes > 0) schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, {Scope::Vector}}});
+  schedule.rows.classes = cpu_classes(layout.length_bits);
+  schedule.rows.piece = cpu_piece(layout.length_bits);
+  schedule.rows.splits = schedule.rows.piece != 0 && phases_of(outline) == 1;
+  return schedule;
+}
+
 /// The best one last.
 std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelLayout& layout,
                                      const KernelFacts& facts) {
+  if (outline.reduces()) return {reducing_on_cpu(outline, layout, facts)};
   std::vector<Schedule> all = {in_rows(outline, layout, facts)};
   if (Schedule wide = widened(all[0], facts); wide != all[0]) all.push_back(std::move(wide));
   if (facts.has_regions) return all;

@@ -73,6 +73,18 @@ struct AccessSchedule {
   bool operator==(const AccessSchedule&) const = default;
 };
 
+/// How a kernel goes through its rows. What a row comes to depends on `classes` and `piece` alone, which follow from its
+/// length: element i belongs to class i mod classes, of a row or of the piece of it that i lies in; a class takes its
+/// elements in order, and classes are combined along the bits of their numbers, lowest first, as pieces are after that.
+struct RowSchedule {
+  uint32_t classes = 0;   ///< a power of two; 0 where nothing is reduced
+  uint32_t piece = 0;     ///< CPU: elements of a piece; 0: a row is one
+  bool splits = false;    ///< pieces are shared out, and a second launch makes one of them
+  uint32_t pieces = 1;    ///< CUDA: runs of classes, a block each where the row is split
+  uint32_t threads = 1;   ///< CUDA: of a row, or of its piece
+  bool operator==(const RowSchedule&) const = default;
+};
+
 struct Schedule {
   /// Of all axes, outermost first, but that the two of a tile on the CPU come last; none for a single element. Blocks,
   /// and the threads of a block, are counted along the walks as digits are, the last one's first.
@@ -86,6 +98,7 @@ struct Schedule {
   uint32_t simd = 0;        ///< CPU: elements of a vector; 0: as many as the machine's have room for
   uint32_t weight = 1;      ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
+  RowSchedule rows = {};
   std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only where it is taken, in the graph's order
   bool operator==(const Schedule&) const = default;
 

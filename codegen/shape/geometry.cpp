@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 
 #include "codegen/shape/layout.h"
@@ -52,52 +53,111 @@ void keep_axes(KernelGeometry& geometry, const std::vector<size_t>& axes) {
   for (AccessGeometry& access : geometry.accesses) keep(access.strides);
 }
 
-/// Dims of size 1 go; the others are ordered by the distance between neighbours in the first store's memory.
-void drop_and_order(KernelGeometry& geometry, const AccessGeometry& store) {
-  std::vector<size_t> axes;
+int64_t product(std::span<const int64_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>{});
+}
+
+/// Dims of size 1 go; the others are ordered by the distance between neighbours in an access's memory, those that are
+/// reduced behind the others and in their own order.
+void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const AccessGeometry& by) {
+  std::vector<size_t> axes, last;
   for (size_t d = 0; d < geometry.extents.size(); ++d)
-    if (geometry.extents[d] != 1) axes.push_back(d);
-  std::ranges::stable_sort(axes, std::greater{}, [&](size_t d) { return std::abs(store.strides[d]); });
+    if (geometry.extents[d] != 1) (!reduced.empty() && reduced[d] ? last : axes).push_back(d);
+  std::ranges::stable_sort(axes, std::greater{}, [&](size_t d) { return std::abs(by.strides[d]); });
+  geometry.reduced_axes = static_cast<uint32_t>(last.size());
+  axes.insert(axes.end(), last.begin(), last.end());
   keep_axes(geometry, axes);
 }
 
+/// Neighbouring axes become one where all accesses go through them as through one; a reduced one only with its like.
 void merge(KernelGeometry& geometry) {
+  const size_t first_reduced = geometry.extents.size() - geometry.reduced_axes;
   std::vector<size_t> kept;
+  uint32_t reduced = 0;
   for (size_t d = geometry.extents.size(); d-- > 0;) {
     const size_t inner = kept.empty() ? d : kept.back();
-    const bool together = !kept.empty() && std::ranges::all_of(geometry.accesses, [&](const AccessGeometry& access) {
-      return access.strides[d] == access.strides[inner] * geometry.extents[inner];
-    });
-    if (together)
+    const bool are_alike = (d < first_reduced) == (inner < first_reduced);
+    const bool together =
+        !kept.empty() && are_alike && std::ranges::all_of(geometry.accesses, [&](const AccessGeometry& access) {
+          return access.strides[d] == access.strides[inner] * geometry.extents[inner];
+        });
+    if (together) {
       geometry.extents[inner] *= geometry.extents[d];
-    else
+    } else {
       kept.push_back(d);
+      reduced += d >= first_reduced;
+    }
   }
   std::ranges::reverse(kept);
   keep_axes(geometry, kept);
+  geometry.reduced_axes = reduced;
+}
+
+/// The access whose memory the rows of a kernel that reduces are ordered by: what is read of all elements, most likely.
+size_t largest_load(const KernelOutline& kernel, const KernelGeometry& geometry) {
+  const auto moves_in = [&](size_t a) { return std::ranges::count_if(geometry.accesses[a].strides, std::identity()); };
+  size_t most = 0;
+  for (size_t a = 0; a < kernel.accesses.size(); ++a)
+    if (kernel.accesses[a].has_tensor() && moves_in(a) > moves_in(most)) most = a;
+  return most;
+}
+
+/// An element a row, contiguous.
+AccessGeometry store_of_rows(const std::vector<int64_t>& extents, const ir::DimMarks& reduced) {
+  AccessGeometry result;
+  result.strides.assign(extents.size(), 0);
+  int64_t stride = 1;
+  for (size_t d = extents.size(); d-- > 0;) {
+    if (reduced[d]) continue;
+    if (extents[d] != 1) result.strides[d] = stride;
+    stride *= extents[d];
+  }
+  return result;
 }
 
 }  // namespace
 
-KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host,
-                        std::span<const ir::Extents> params, std::span<const ir::Extents> results) {
+int64_t KernelGeometry::rows() const {
+  return product(std::span(extents).first(extents.size() - reduced_axes));
+}
+
+std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host) {
+  std::vector<ir::Extents> result;
+  for (const Workspace& workspace : outline.workspaces) {
+    ir::Extents& extents = result.emplace_back();
+    for (size_t d = 0; d < workspace.domain.size(); ++d)
+      extents.sizes.push_back(workspace.reduced[d] ? 1 : host[workspace.domain[d].index].as_int());
+    extents.strides = ir::contiguous_strides(extents.sizes);
+  }
+  return result;
+}
+
+KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes) {
   KernelGeometry result;
   for (const ir::HostId size : kernel.domain) result.extents.push_back(host[size.index].as_int());
-  result.numel = std::accumulate(result.extents.begin(), result.extents.end(), int64_t{1}, std::multiplies<>{});
+  result.numel = product(result.extents);
   const Reader reader(host, result.extents);
   for (const AccessUse& use : kernel.accesses) {
+    const bool is_store = use.kind == AccessUse::Kind::Store;
     if (use.kind == AccessUse::Kind::Index) {
       AccessGeometry& coordinate = result.accesses.emplace_back();
       coordinate.strides.assign(result.extents.size(), 0);
       if (use.tensor < result.extents.size()) coordinate.strides.end()[-1 - int64_t{use.tensor}] = 1;
+    } else if (is_store && use.in_workspace) {
+      result.accesses.push_back(store_of_rows(result.extents, kernel.reduced));
     } else {
-      const auto& tensors = use.kind == AccessUse::Kind::Store ? results : params;
+      const auto& tensors = use.in_workspace ? shapes.workspaces : is_store ? shapes.results : shapes.params;
       result.accesses.push_back(reader.read(use.access, tensors[use.tensor].strides));
     }
   }
   const auto store = std::ranges::find(kernel.accesses, AccessUse::Kind::Store, &AccessUse::kind);
-  drop_and_order(result, result.accesses[static_cast<size_t>(store - kernel.accesses.begin())]);
+  const size_t by = kernel.reduces() ? largest_load(kernel, result)
+                                     : static_cast<size_t>(store - kernel.accesses.begin());
+  if (result.accesses.empty()) result.accesses.emplace_back().strides.assign(result.extents.size(), 0);
+  const AccessGeometry order = result.accesses[by];
+  drop_and_order(result, kernel.reduced, order);
   merge(result);
+  result.length = product(std::span(result.extents).last(result.reduced_axes));
   return result;
 }
 

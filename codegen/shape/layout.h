@@ -23,20 +23,33 @@ struct AccessGeometry {
 };
 
 /// The domain with dims of size 1 dropped and neighbouring dims merged wherever every access allows it, ordered as the
-/// first store's memory is. A scalar domain has no axes.
+/// first store's memory is, or the first load's of a kernel that reduces: there the axes along which it does come last,
+/// in the domain's order, so that elements of a row are counted as they are in the graph. A scalar domain has no axes.
 struct KernelGeometry {
   std::vector<int64_t> extents;  ///< outermost first
   std::vector<AccessGeometry> accesses;
   int64_t numel = 1;
+  uint32_t reduced_axes = 0;
+  int64_t length = 1;  ///< elements of a row, where there are rows
+
+  int64_t rows() const;
 };
 
-/// `host`: the evaluated slots of the graph's pool. `params`, `results`: sizes and strides, one each (empty for
-/// numbers).
-KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host,
-                        std::span<const ir::Extents> params, std::span<const ir::Extents> results);
+/// The tensors that a geometry is made of: sizes and strides, one each (empty for numbers).
+struct Shapes {
+  std::span<const ir::Extents> params, results, workspaces;
+};
+
+std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host);
+
+/// `host`: the evaluated slots of the graph's pool.
+KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes);
 
 inline constexpr int64_t kLongAxis = 32;
 inline constexpr int64_t kShortRow = 64;
+
+/// Past two to this power, more rows make no other schedule.
+inline constexpr int kManyRows = 12;
 
 /// The longest step from element to element that a kernel may know.
 inline constexpr int64_t kSmallStep = 4;
@@ -70,6 +83,10 @@ struct KernelLayout {
   uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis steps, so that half a tile is filled
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow steps
   bool results_alias = false;   ///< a result overlaps an input or another result: no __restrict__
+  bool reduces = false;         ///< the last axes, or none, are reduced
+  uint32_t reduced_axes = 0;
+  uint8_t length_bits = 0;      ///< of a row: the least power of two that is not less than its length
+  uint8_t rows_bits = 0;        ///< the largest power of two that is not more than the number of rows; at most kManyRows
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 

@@ -1,7 +1,9 @@
 #include "codegen/shape/outline.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "codegen/target/names.h"
@@ -12,28 +14,42 @@ namespace {
 
 using ir::Op;
 
+/// A value of a reduction.
+using Value = std::pair<ir::NodeId, uint32_t>;
+
 bool same_domain(const ir::HostPool& host, const std::vector<ir::HostId>& a, const std::vector<ir::HostId>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [&](ir::HostId x, ir::HostId y) { return host.same(x, y); });
 }
 
-std::string text_of(const ir::Graph& graph, ir::NodeId node, uint32_t param) {
-  const Span span = graph.span(node);
-  return span ? std::string(span.text()) : graph.params[param].name;
+/// The author's expression for what is read.
+std::string text_of(const ir::Graph& graph, ir::NodeId node) {
+  if (const Span span = graph.span(node)) return std::string(span.text());
+  return graph.reduction_read(node) ? "a reduction" : graph.params[graph.access(node).source.index].name;
 }
 
-void add_node(const ir::Graph& graph, ir::NodeId id, KernelOutline& kernel) {
+/// `workspaces`: where values of reductions are.
+void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint32_t>& workspaces,
+              KernelOutline& kernel) {
   const ir::Node& node = graph[id];
   switch (node.op) {
     case Op::Load:
     case Op::Gather: {
+      if (!is_access(graph, kernel, id)) break;
       const ir::Access& access = graph.access(id);
-      kernel.accesses.push_back({node.op == Op::Load ? AccessUse::Kind::Load : AccessUse::Kind::Gather,
-                                 access.source.index, node.dtype, access, text_of(graph, id, access.source.index)});
+      const std::optional<ir::NodeId> reduction = graph.reduction_read(id);
+      kernel.accesses.push_back(
+          {.kind = node.op == Op::Load ? AccessUse::Kind::Load : AccessUse::Kind::Gather,
+           .tensor = reduction ? workspaces.at({*reduction, access.source.index}) : access.source.index,
+           .dtype = node.dtype,
+           .access = access,
+           .text = text_of(graph, id),
+           .in_workspace = reduction.has_value()});
       break;
     }
     case Op::Index:
-      kernel.accesses.push_back({AccessUse::Kind::Index, node.attr, node.dtype, {}, {}});
+      kernel.accesses.push_back(
+          {.kind = AccessUse::Kind::Index, .tensor = node.attr, .dtype = node.dtype, .access = {}, .text = {}});
       break;
     case Op::Scalar: {
       const ScalarUse scalar{graph.host_of(id), ir::compute_type(node.dtype)};
@@ -51,6 +67,191 @@ void add_node(const ir::Graph& graph, ir::NodeId id, KernelOutline& kernel) {
   }
 }
 
+/// Whether a load reads its reduction by rows: at each index the value of the row that this index lies in.
+bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
+  if (graph[load].op != Op::Load) return false;
+  const ir::HostPool& host = graph.host;
+  const ir::Access& access = graph.access(load);
+  const ir::Reduction& reduction = graph.reduction(*graph.reduction_read(load));
+  const size_t rank = reduction.domain.size();
+  if (access.dims.size() > rank) return false;
+  std::vector<bool> moves(rank);
+  for (size_t j = 0; j < access.dims.size(); ++j) {
+    const ir::AccessDim& dim = access.dims[j];
+    const size_t d = rank - access.dims.size() + j;
+    if (dim.terms.empty()) continue;
+    if (dim.terms.size() > 1 || dim.terms[0].dim != d || !host.is_int(dim.terms[0].coef, 1) ||
+        !host.same(dim.size, reduction.domain[d]))
+      return false;
+    moves[d] = true;
+  }
+  for (size_t d = 0; d < rank; ++d) {
+    const bool is_fixed = reduction.reduced[d] || host.is_int(reduction.domain[d], 1);
+    if (!host.is_int(access.offsets[d], 0) || moves[d] == is_fixed) return false;
+  }
+  return true;
+}
+
+/// Which kernels there are, and what each does.
+class Outliner {
+ public:
+  explicit Outliner(const ir::Graph& graph) : graph_(graph), host_(graph.host) {}
+
+  Outline run() {
+    const std::vector<bool> live = graph_.live();
+    for (uint32_t i = 0; i < graph_.count(); ++i)
+      if (live[i] && graph_[{i}].op == Op::Reduce) place_reduction({i});
+    plain_from_ = outline_.kernels.size();
+    for (uint32_t r = 0; r < graph_.results.size(); ++r)
+      for (uint32_t p = 0; p < graph_.results[r].parts.size(); ++p) place_part(r, p);
+    const std::string name = entry_name(graph_.name);
+    for (size_t k = 0; k < outline_.kernels.size(); ++k) {
+      outline_.kernels[k].name = k == 0 ? name : name + "_" + std::to_string(k);
+      list_accesses(outline_.kernels[k]);
+    }
+    return std::move(outline_);
+  }
+
+ private:
+  /// The loads of reductions among what a node is made of.
+  std::vector<ir::NodeId> reads_of(ir::NodeId root) const {
+    std::vector<ir::NodeId> reads = nodes_of(graph_, {root});
+    std::erase_if(reads, [&](ir::NodeId id) { return !graph_.reduction_read(id); });
+    return reads;
+  }
+
+  size_t kernel_of(ir::NodeId load) const { return kernel_of_.at(*graph_.reduction_read(load)); }
+
+  /// Whether a kernel can have a node that makes these reads: of what it reduces itself, by rows; of what kernels
+  /// before it do.
+  bool can_read(size_t k, const std::vector<ir::NodeId>& reads) const {
+    return std::ranges::all_of(reads, [&](ir::NodeId load) {
+      const size_t of = kernel_of(load);
+      return of < k || (of == k && reads_rows(graph_, load));
+    });
+  }
+
+  /// Rows of which there is one alone had better be shared out over the whole machine, phase by phase.
+  bool has_rows(const KernelOutline& kernel) const {
+    for (size_t d = 0; d < kernel.domain.size(); ++d)
+      if (!kernel.reduced[d] && !host_.is_int(kernel.domain[d], 1)) return true;
+    return false;
+  }
+
+  /// Behind the phases of which values are read.
+  uint32_t phase_behind(size_t k, const std::vector<ir::NodeId>& reads) const {
+    uint32_t phase = 0;
+    for (const ir::NodeId load : reads)
+      if (kernel_of(load) == k) phase = std::max(phase, phase_of_.at(*graph_.reduction_read(load)) + 1);
+    return phase;
+  }
+
+  void place_reduction(ir::NodeId id) {
+    const ir::Reduction& reduction = graph_.reduction(id);
+    const std::vector<ir::NodeId> reads = reads_of(graph_[id].args[0]);
+    size_t k = outline_.kernels.size();
+    while (k-- > 0) {
+      const KernelOutline& kernel = outline_.kernels[k];
+      if (kernel.reduced == reduction.reduced && same_domain(host_, kernel.domain, reduction.domain) &&
+          can_read(k, reads) && (phase_behind(k, reads) == 0 || has_rows(kernel)))
+        break;
+    }
+    if (k == SIZE_MAX) {
+      k = outline_.kernels.size();
+      KernelOutline& kernel = outline_.kernels.emplace_back();
+      kernel.domain = reduction.domain;
+      kernel.reduced = reduction.reduced;
+    }
+    kernel_of_[id] = k;
+    phase_of_[id] = phase_behind(k, reads);
+    outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
+    keep_what_others_read(k, reads);
+  }
+
+  void keep_what_others_read(size_t k, const std::vector<ir::NodeId>& reads) {
+    for (const ir::NodeId load : reads) {
+      const size_t of = kernel_of(load);
+      if (of == k) continue;
+      const Value value{*graph_.reduction_read(load), graph_.access(load).source.index};
+      const auto workspace = static_cast<uint32_t>(outline_.workspaces.size());
+      if (!workspace_of_.emplace(value, workspace).second) continue;
+      const ir::Reduction& reduction = graph_.reduction(value.first);
+      outline_.workspaces.push_back({graph_[load].dtype, reduction.domain, reduction.reduced});
+      KernelOutline& kernel = outline_.kernels[of];
+      const auto ref = std::ranges::find(kernel.reductions, value.first, &KernelOutline::ReductionRef::node);
+      kernel.kept.push_back({static_cast<uint32_t>(ref - kernel.reductions.begin()), value.second, workspace});
+    }
+  }
+
+  bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
+    if (domain.size() != kernel.domain.size()) return false;
+    for (size_t d = 0; d < domain.size(); ++d)
+      if (!(kernel.reduced[d] ? host_.is_int(domain[d], 1) : host_.same(domain[d], kernel.domain[d]))) return false;
+    return true;
+  }
+
+  /// Whether a node reads something that the kernel reads as well.
+  bool shares_reads(const KernelOutline& kernel, ir::NodeId node) const {
+    const std::vector<ir::NodeId> ours = nodes_of(graph_, kernel);
+    return std::ranges::any_of(nodes_of(graph_, {node}), [&](ir::NodeId id) {
+      return is_access(graph_, kernel, id) && std::ranges::find(ours, id) != ours.end();
+    });
+  }
+
+  void place_part(uint32_t r, uint32_t p) {
+    const ir::Part& part = graph_.results[r].parts[p];
+    const std::vector<ir::NodeId> reads = reads_of(part.node);
+    for (size_t k = plain_from_; k-- > 0;) {
+      KernelOutline& kernel = outline_.kernels[k];
+      const bool of_row = is_of_rows(kernel, part.domain);
+      const bool is_full = same_domain(host_, kernel.domain, part.domain);
+      const uint32_t phase = phase_behind(k, reads);
+      if ((!of_row && !is_full) || !can_read(k, reads)) continue;
+      if (phase == 0 && (of_row || !shares_reads(kernel, part.node))) continue;
+      if (!of_row && phase > 0 && !has_rows(kernel)) continue;
+      kernel.parts.push_back({r, p, of_row, phase});
+      keep_what_others_read(k, reads);
+      return;
+    }
+    const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(plain_from_);
+    auto kernel = std::find_if(plain, outline_.kernels.end(),
+                               [&](const KernelOutline& k) { return same_domain(host_, k.domain, part.domain); });
+    if (kernel == outline_.kernels.end()) {
+      outline_.kernels.emplace_back().domain = part.domain;
+      kernel = outline_.kernels.end() - 1;
+    }
+    kernel->parts.push_back({r, p});
+    keep_what_others_read(static_cast<size_t>(kernel - outline_.kernels.begin()), reads);
+  }
+
+  void list_accesses(KernelOutline& kernel) {
+    for (const ir::NodeId node : nodes_of(graph_, kernel)) add_node(graph_, node, workspace_of_, kernel);
+    for (const KernelOutline::PartRef& ref : kernel.parts) {
+      const ir::Result& result = graph_.results[ref.result];
+      kernel.accesses.push_back({.kind = AccessUse::Kind::Store,
+                                 .tensor = ref.result,
+                                 .dtype = result.dtype,
+                                 .access = result.parts[ref.part].store,
+                                 .text = result.name});
+    }
+    for (const KernelOutline::KeptRef& ref : kernel.kept)
+      kernel.accesses.push_back({.kind = AccessUse::Kind::Store,
+                                 .tensor = ref.workspace,
+                                 .dtype = outline_.workspaces[ref.workspace].dtype,
+                                 .access = {},
+                                 .text = "a reduction",
+                                 .in_workspace = true});
+  }
+
+  const ir::Graph& graph_;
+  const ir::HostPool& host_;
+  Outline outline_;
+  size_t plain_from_ = 0;  ///< kernels from here on reduce nothing
+  std::map<ir::NodeId, size_t> kernel_of_;
+  std::map<ir::NodeId, uint32_t> phase_of_;
+  std::map<Value, uint32_t> workspace_of_;
+};
+
 }  // namespace
 
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id) {
@@ -62,45 +263,41 @@ bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id) {
   return !divisor || divisor->integer == 0;
 }
 
-std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel) {
+bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId id) {
+  const Op op = graph[id].op;
+  if (op == Op::Index) return true;
+  if (op != Op::Load && op != Op::Gather) return false;
+  const std::optional<ir::NodeId> reduction = graph.reduction_read(id);
+  return !reduction ||
+         std::ranges::count(kernel.reductions, *reduction, &KernelOutline::ReductionRef::node) == 0;
+}
+
+std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, std::vector<ir::NodeId> roots) {
   std::vector<bool> needed(graph.count());
-  for (const KernelOutline::PartRef& ref : kernel.parts)
-    needed[graph.results[ref.result].parts[ref.part].node.index] = true;
+  for (const ir::NodeId root : roots) needed[root.index] = true;
   std::vector<ir::NodeId> nodes;
   for (size_t index = graph.count(); index-- > 0;) {
     if (!needed[index]) continue;
     nodes.push_back(ir::NodeId{static_cast<uint32_t>(index)});
-    for (const ir::NodeId arg : graph[nodes.back()].args) needed[arg.index] = true;
+    for (const ir::NodeId arg : graph[nodes.back()].args)
+      if (graph[arg].op != Op::Reduce) needed[arg.index] = true;
   }
   std::ranges::reverse(nodes);
   return nodes;
 }
 
-Outline outline(const ir::Graph& graph) {
-  Outline result;
-  for (uint32_t r = 0; r < graph.results.size(); ++r) {
-    for (uint32_t p = 0; p < graph.results[r].parts.size(); ++p) {
-      const ir::Part& part = graph.results[r].parts[p];
-      auto kernel = std::ranges::find_if(
-          result.kernels, [&](const KernelOutline& k) { return same_domain(graph.host, k.domain, part.domain); });
-      if (kernel == result.kernels.end()) {
-        result.kernels.emplace_back().domain = part.domain;
-        kernel = result.kernels.end() - 1;
-      }
-      kernel->parts.push_back({r, p});
-    }
-  }
-  const std::string name = entry_name(graph.name);
-  for (size_t k = 0; k < result.kernels.size(); ++k) {
-    KernelOutline& kernel = result.kernels[k];
-    kernel.name = k == 0 ? name : name + "_" + std::to_string(k);
-    for (const ir::NodeId node : nodes_of(graph, kernel)) add_node(graph, node, kernel);
-    for (const KernelOutline::PartRef& ref : kernel.parts) {
-      const ir::Result& res = graph.results[ref.result];
-      kernel.accesses.push_back({AccessUse::Kind::Store, ref.result, res.dtype, res.parts[ref.part].store, res.name});
-    }
-  }
-  return result;
+std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel) {
+  std::vector<ir::NodeId> roots;
+  for (const KernelOutline::PartRef& ref : kernel.parts)
+    roots.push_back(graph.results[ref.result].parts[ref.part].node);
+  for (const KernelOutline::ReductionRef& ref : kernel.reductions) roots.push_back(graph[ref.node].args[0]);
+  return roots;
 }
+
+std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel) {
+  return nodes_of(graph, roots_of(graph, kernel));
+}
+
+Outline outline(const ir::Graph& graph) { return Outliner(graph).run(); }
 
 }  // namespace ingot::codegen

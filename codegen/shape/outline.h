@@ -14,10 +14,13 @@ namespace ingot::codegen {
 /// are their own coordinate: so the dim that it asks about is never merged with another.
 struct AccessUse {
   enum class Kind : uint8_t { Load, Gather, Index, Store } kind = Kind::Load;
-  uint32_t tensor = 0;               ///< the parameter; for a store, the result; for an Index, the dim from the end
+  uint32_t tensor = 0;               ///< the parameter; of a store, the result; of an Index, the dim from the end
   ir::DType dtype = ir::DType::F32;  ///< as in memory
-  ir::Access access;                 ///< over the kernel's domain, aligned at its last dim; empty for an Index
+  /// Over the kernel's domain, aligned at its last dim; empty for an Index, and for a store to a workspace, which has an
+  /// element a row.
+  ir::Access access;
   std::string text;                  ///< the author's expression for it, for messages: "table[0, t]"
+  bool in_workspace = false;         ///< the tensor is one of Outline::workspaces
 
   bool has_tensor() const { return kind != Kind::Index; }
 };
@@ -28,36 +31,71 @@ struct ScalarUse {
   ir::DType dtype = ir::DType::F32;  ///< the type in which the kernel takes it
 };
 
-/// One kernel: the parts of results that share a domain.
+/// One kernel: the parts of results that share a domain; or reductions of the same rows, and what is made of those.
+///
+/// Of a kernel that reduces, a row is what its reductions make one: all elements of the domain that differ in the dims
+/// which are `reduced` alone. It goes through its rows in phases: in each it has the values of the reductions of those
+/// before. What depends on them stands in the phase behind, or, if it is one for each row, behind all phases.
 struct KernelOutline {
   std::string name;                 ///< a valid identifier: "giou", "giou_1"
   std::vector<ir::HostId> domain;   ///< outermost first
-  std::vector<AccessUse> accesses;  ///< in the order of the graph's nodes; stores last, in the order of the results
+  ir::DimMarks reduced;             ///< of the dims; none where nothing is reduced
+  std::vector<AccessUse> accesses;  ///< in the order of the graph's nodes; stores last: of the parts, of `kept`
   std::vector<ScalarUse> scalars;
   struct PartRef {
     uint32_t result, part;
+    bool of_row = false;  ///< an element a row
+    uint32_t phase = 0;   ///< in which it is stored, if it is not of rows
+    bool operator==(const PartRef&) const = default;
   };
   std::vector<PartRef> parts;  ///< one for each store
+  struct ReductionRef {
+    ir::NodeId node;
+    uint32_t phase = 0;
+    bool operator==(const ReductionRef&) const = default;
+  };
+  std::vector<ReductionRef> reductions;  ///< in the graph's order
+  struct KeptRef {
+    uint32_t reduction = 0, value = 0;
+    uint32_t workspace = 0;
+    bool operator==(const KeptRef&) const = default;
+  };
+  std::vector<KeptRef> kept;  ///< values of reductions that a later kernel reads
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
+
+  bool reduces() const { return !reductions.empty(); }
+};
+
+/// A tensor that one kernel writes and later ones read: a value of a reduction, contiguous over its domain, whose
+/// reduced dims are of size 1.
+struct Workspace {
+  ir::DType dtype = ir::DType::F32;
+  std::vector<ir::HostId> domain;
+  ir::DimMarks reduced;
 };
 
 struct Outline {
-  std::vector<KernelOutline> kernels;
+  std::vector<KernelOutline> kernels;  ///< in the order in which they run
+  std::vector<Workspace> workspaces;
 };
 
-/// Groups the parts of the results by domain, in the order of the results. The graph has been simplified and its calls
-/// inlined.
+/// Groups the parts of the results, and the reductions that they need. The graph has been simplified, its calls inlined
+/// and its rows aligned.
 Outline outline(const ir::Graph& graph);
 
 /// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);
 
-/// Whether a node of this op is one of a kernel's accesses.
-inline bool is_access(ir::Op op) { return op == ir::Op::Load || op == ir::Op::Gather || op == ir::Op::Index; }
+/// Whether a node is one of the kernel's accesses: it is none where it reads a value that the kernel itself makes.
+bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId id);
 
-/// The nodes that a kernel computes, in the graph's order. Its loads, gathers and indices are kernel.accesses, in the
-/// same order.
+/// The nodes that a kernel computes, in the graph's order; its reductions are not among them. Its loads, gathers and
+/// indices are kernel.accesses, in the same order.
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel);
+/// The nodes that these are made of, themselves among them, within one kernel.
+std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, std::vector<ir::NodeId> roots);
+/// What the kernel computes nodes for: the parts that it stores, and what it reduces.
+std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel);
 
 }  // namespace ingot::codegen

@@ -18,6 +18,8 @@ extern const std::string_view target_prelude_series_h;
 extern const std::string_view target_prelude_igamma_h;
 extern const std::string_view target_prelude_erfcx_h;
 extern const std::string_view target_prelude_float8_h;
+extern const std::string_view target_prelude_reduce_h;
+extern const std::string_view target_prelude_reduce_cuh;
 
 namespace {
 
@@ -60,10 +62,13 @@ std::vector<Piece> all_pieces(std::initializer_list<std::string_view> files) {
 
 const std::vector<Piece>& pieces(Target::Kind target) {
   static const std::string float8 = for_cuda(target_prelude_float8_h), series = for_cuda(target_prelude_series_h),
-                           igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h);
-  static const std::vector<Piece> cuda = all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx});
+                           igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h),
+                           reduce = for_cuda(target_prelude_reduce_h);
+  static const std::vector<Piece> cuda =
+      all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx, reduce, target_prelude_reduce_cuh});
   static const std::vector<Piece> cpu =
-      all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_staging_h, target_prelude_float8_h,
+      all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_reduce_h, target_prelude_staging_h,
+                  target_prelude_float8_h,
                   target_prelude_series_h, target_prelude_igamma_h, target_prelude_erfcx_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }

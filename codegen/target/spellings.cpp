@@ -18,7 +18,7 @@ struct Row {
   std::string_view floating, wide, narrow, boolean;
 };
 
-constexpr int kFirst = static_cast<int>(Op::Call) + 1;
+constexpr int kFirst = static_cast<int>(ir::kLastStructural) + 1;
 constexpr int kPrimitives = 0
 #define INGOT_OP(id, name, arity, rule, accepts, accuracy, cost, numbers, summary) +1
 #include "ir/ops.def"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -137,6 +138,14 @@ void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& funct
                   "write a `for` over a range");
 }
 
+/// PyTorch's functions take NumPy's names for some of their parameters.
+const std::string& torch_spelling(const std::string& given, const std::vector<ast::Parameter>& parameters) {
+  static const std::map<std::string, std::string, std::less<>> kOfNumPy = {{"axis", "dim"}, {"keepdims", "keepdim"}};
+  const auto known = kOfNumPy.find(given);
+  const auto has = [&](const std::string& name) { return std::ranges::count(parameters, name, &ast::Parameter::name) > 0; };
+  return known != kOfNumPy.end() && !has(given) && has(known->second) ? known->second : given;
+}
+
 }  // namespace
 
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
@@ -164,7 +173,8 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
                     hint());
   }
 
-  for (auto& [name, value] : arguments.keywords) {
+  for (auto& [given, value] : arguments.keywords) {
+    const std::string& name = is_library(module) ? torch_spelling(given, parameters) : given;
     auto parameter = std::find_if(parameters.begin(), parameters.end(), [&, &wanted = name](const ast::Parameter& p) {
       return p.name == wanted && p.kind != Kind::VarKeywords && (p.kind != Kind::VarArgs || is_library(module));
     });
@@ -205,7 +215,8 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
   const ast::Function& definition = function.definition();
   refuse_endless_recursion(evaluation, definition);
   if (is_library(*function.module)) evaluation.calls(definition.name);
-  bool is_native = !function.enclosing && has_decorator(*function.module, definition, "native");
+  const bool reduces = !function.enclosing && has_decorator(*function.module, definition, "reduction");
+  bool is_native = !function.enclosing && (reduces || has_decorator(*function.module, definition, "native"));
   auto scope = std::make_shared<Scope>(Scope{*function.module, function.enclosing, &definition.locals, {}, {}, false});
   std::vector<Value> operands;
   Value result;
@@ -228,6 +239,7 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
     }
   }
   if (scope->captured) evaluation.activity.kept.push_back(std::move(scope));
+  if (reduces) return reduction_result(evaluation, definition.name, result);
   return is_native ? native_result(evaluation, definition.name, result, operands) : result;
 }
 

@@ -20,6 +20,7 @@ std::vector<Builtin> type_builtins();
 std::vector<Builtin> factory_builtins();
 std::vector<Builtin> constant_builtins();
 std::vector<Builtin> index_builtins();
+std::vector<Builtin> reduction_builtins();
 std::vector<Builtin> in_place_builtins();
 std::vector<Builtin> refused_builtins();
 

@@ -78,21 +78,6 @@ Value call_where(Builder& builder, const Builtin&, Args args) {
   return where(builder, args[0], args[1], args[2]);
 }
 
-/// torch.max(a, b) and torch.min(a, b); with anything else they reduce.
-Value call_extreme(Builder& builder, const Builtin& self, Args args) {
-  const bool largest = self.name == "max";
-  if (args[0].is_tensor() && args[1].is_tensor()) {
-    return pointwise(builder, largest ? ir::Op::Maximum : ir::Op::Minimum, {args[0], args[1]});
-  }
-  const bool float_second = args[1].is_number() && builder.graph.host.kind(args[1].number()) == ir::HostKind::Float;
-  if (float_second || !args[0].is_tensor()) {
-    builder.fail(fmt::format("torch.{} takes two tensors, not a tensor and a number", self.name),
-                 fmt::format("write clamp(x, {}=…)", largest ? "min" : "max"));
-  }
-  builder.fail(fmt::format("reductions are not in the language yet: {} of one tensor", self.name),
-               fmt::format("{} of two tensors works element by element; reduce the op's result", self.name));
-}
-
 Value call_positive(Builder& builder, const Builtin&, Args args) {
   if (require_tensor(builder, args[0], "positive: `input`").dtype == ir::DType::Bool) {
     builder.fail("the `+` operator, on a bool tensor is not supported");
@@ -143,20 +128,6 @@ std::vector<Builtin> pointwise_builtins() {
        "held between two limits, either of which may be left out; NaN stays"},
       {"clamp_min", "(input, min)", kFunction, kMethod, {}, call_clamp_min, "at least min"},
       {"clamp_max", "(input, max)", kFunction, kMethod, {}, call_clamp_max, "at most max"},
-      {"max",
-       "(input, other=None, *, dim=None, keepdim=False)",
-       kFunction,
-       kMethod,
-       {},
-       call_extreme,
-       "the larger of two tensors, as maximum"},
-      {"min",
-       "(input, other=None, *, dim=None, keepdim=False)",
-       kFunction,
-       kMethod,
-       {},
-       call_extreme,
-       "the smaller of two tensors, as minimum"},
       {"positive", "(input)", kFunction, kMethod, {}, call_positive, "+input"},
   };
   for (const ir::OpInfo& row : ir::primitives()) {

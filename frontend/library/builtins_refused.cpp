@@ -22,10 +22,10 @@ struct Refused {
 };
 
 constexpr Refused kRefused[] = {
-    {"sum mean amax amin prod logsumexp softmax log_softmax softmin var std var_mean norm argmax argmin all any "
-     "count_nonzero nansum nanmean median nanmedian cumsum cumprod logcumsumexp aminmax layer_norm group_norm rms_norm "
-     "batch_norm normalize cross_entropy nll_loss cosine_similarity",
-     "reductions are not in the language yet; reduce the op's result, as in f(x, y).sum()"},
+    {"median nanmedian mode quantile nanquantile",
+     "its result depends on the order of all elements; call torch's own before or after the op"},
+    {"cumsum cumprod cummax cummin logcumsumexp",
+     "each element of its result depends on all before it; call torch's own before or after the op"},
     {"matmul mm bmm mv dot inner einsum addmm baddbmm linear conv1d conv2d conv3d bilinear "
      "scaled_dot_product_attention",
      "an op of the language computes each element by itself; call torch's own before or after it"},

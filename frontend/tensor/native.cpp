@@ -31,4 +31,19 @@ Value native_result(Builder& builder, std::string_view name, const Value& body, 
   return result;
 }
 
+Value reduction_result(Builder& builder, std::string_view name, const Value& body) {
+  if (builder.native) return body;
+  if (const std::vector<Value>* items = body.items()) {
+    std::vector<Value> results;
+    for (const Value& item : *items) results.push_back(reduction_result(builder, name, item));
+    return Tuple{std::make_shared<const std::vector<Value>>(std::move(results)), body.as<Tuple>().names};
+  }
+  if (!body.is_tensor()) return body;
+  Tensor result = *body.tensor();
+  for (Tile& tile : result.tiles)
+    tile.node = finished_node(builder, builder.placed(builder.graph.call(name, tile.node, {})), result.dtype);
+  result.layout = record_contiguous(builder, shape_of(builder, result));
+  return result;
+}
+
 }  // namespace ingot::frontend

@@ -18,7 +18,9 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
   while (!pending.empty()) {
     const ir::NodeId id = pending.back();
     pending.pop_back();
+    // What a reduction is made of stays as it is.
     for (const ir::NodeId arg : graph[id].args) {
+      if (graph[arg].op == ir::Op::Reduce) continue;
       if (!seen[arg.index]) pending.push_back(arg);
       seen[arg.index] = true;
     }
@@ -89,7 +91,8 @@ class Reindexer {
 
   std::vector<ir::NodeId> moved(const std::vector<ir::NodeId>& args) const {
     std::vector<ir::NodeId> result;
-    for (const ir::NodeId arg : args) result.push_back(moved_.at(arg.index));
+    for (const ir::NodeId arg : args)
+      result.push_back(graph_[arg].op == ir::Op::Reduce ? arg : moved_.at(arg.index));
     return result;
   }
 
@@ -111,7 +114,7 @@ class Reindexer {
     has_access_ = true;
     const ir::Access old = graph_.access(id);
     ir::Access access{old.source, old.offsets, {}, old.leads};
-    std::vector<ir::NodeId> indices = moved(node.args);
+    std::vector<ir::NodeId> indices = moved(node.args);  // behind a reduction, if it reads one
     std::vector<ir::HostId> sizes(view_.to.size(), builder_.integer(1));
     std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
 
@@ -159,8 +162,7 @@ class Reindexer {
       }
     }
     access.dims = trimmed(sizes, terms);
-    if (access.leads.empty()) return graph_.load(node.dtype, std::move(access));
-    return graph_.gather(node.dtype, std::move(access), std::move(indices));
+    return graph_.read(node.dtype, std::move(access), std::move(indices));
   }
 
   /// Along a dim of one element an index leads nowhere, and is still looked at.

@@ -120,7 +120,7 @@ bool is_untouched(const Builder& builder, const ir::Part& part, uint32_t param) 
   const ir::Graph& graph = builder.graph;
   if (graph[part.node].op != ir::Op::Load) return false;
   const ir::Access& load = graph.access(part.node);
-  return load.source.index == param && same_elements(graph.host, load, part.store);
+  return load.source == ir::SourceRef{ir::SourceRef::Kind::Param, param} && same_elements(graph.host, load, part.store);
 }
 
 void make_mutation(Builder& builder, const Value& value, uint32_t param) {

@@ -107,6 +107,8 @@ Graph compact(const Graph& graph) {
       Access access = graph.access({i});
       for_each_host(access, need);
     }
+    if (op == Op::Reduce)
+      for (const HostId size : graph.reduction({i}).domain) needed[graph.host.resolve(size).index] = true;
     if (op == Op::Scalar) needed[graph.host.resolve(graph.host_of({i})).index] = true;
   }
   for (uint32_t i = static_cast<uint32_t>(needed.size()); i-- > 0;) {
@@ -136,8 +138,11 @@ Graph compact(const Graph& graph) {
     if (node.op == Op::Load || node.op == Op::Gather) {
       Access access = graph.access({i});
       for_each_host(access, renumber);
-      now[i] = node.op == Op::Load ? out.load(node.dtype, std::move(access))
-                                   : out.gather(node.dtype, std::move(access), std::move(args));
+      now[i] = out.read(node.dtype, std::move(access), std::move(args));
+    } else if (node.op == Op::Reduce) {
+      Reduction reduction = graph.reduction({i});
+      for (HostId& size : reduction.domain) renumber(size);
+      now[i] = out.reduce(node.dtype, std::move(reduction), args[0]);
     } else if (node.op == Op::Scalar) {
       HostId value = graph.host_of({i});
       renumber(value);

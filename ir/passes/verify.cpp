@@ -139,14 +139,24 @@ class Verifier {
     const Node& node = graph_[id];
     for (const NodeId arg : node.args) {
       expect(arg.index < id.index, "its operands do not come before it");
+      const bool reads = (node.op == Op::Load || node.op == Op::Gather) && arg == node.args[0];
+      expect(graph_[arg].op != Op::Reduce || reads, "a reduction that is not read through an access");
     }
     switch (node.op) {
       case Op::Load:
       case Op::Gather:
         expect(node.attr < graph_.access_count(), "an access that does not exist");
-        expect(graph_.access(id).source.index < graph_.params.size(), "it reads a parameter that does not exist");
+        if (graph_.access(id).source.kind == SourceRef::Kind::Reduce)
+          expect(!node.args.empty() && graph_[node.args[0]].op == Op::Reduce, "it reads no reduction");
+        else
+          expect(graph_.access(id).source.index < graph_.params.size(), "it reads a parameter that does not exist");
         check_ids(graph_.access(id));
-        expect(graph_.access(id).leads.size() == node.args.size(), "not one operand for each gathered coordinate");
+        expect(graph_.access(id).leads.size() == graph_.indices(id).size(),
+               "not one operand for each gathered coordinate");
+        break;
+      case Op::Reduce:
+        expect(node.attr < graph_.reduction_count(), "a reduction that does not exist");
+        check_ids(graph_.reduction(id).domain);
         break;
       case Op::Scalar:
         check_id({node.attr});
@@ -183,6 +193,15 @@ class Verifier {
     }
   }
 
+  void check_read(NodeId reduction, const Access& access, DType dtype) const {
+    const Reduction& read = graph_.reduction(reduction);
+    expect(access.source.index < info(read.kind).values, "it reads a value that the reduction does not give");
+    expect(dtype == (access.source.index == 0 ? type(reduction) : DType::I64), "its dtype is not the value's");
+    check_access(access, read.domain.size());
+    for (const AccessDim& dim : access.dims)
+      for (const Term& term : dim.terms) expect(!read.reduced[term.dim], "it moves along a dim that is reduced");
+  }
+
   DType type(NodeId id) const { return graph_[id].dtype; }
 
   void check_node(NodeId id) const {
@@ -192,12 +211,16 @@ class Verifier {
       case Op::Load:
       case Op::Gather: {
         const Access& access = graph_.access(id);
-        const Param& param = graph_.params[access.source.index];
-        expect(param.kind == ParamKind::Tensor, "it reads a parameter that is no tensor");
-        expect(param.dtype == node.dtype, "its dtype is not the parameter's");
-        check_access(access, param.shape.size());
-        expect((arity == 0) == (node.op == Op::Load), "a gather without indices");
-        for (const NodeId arg : node.args) {
+        if (const std::optional<NodeId> reduction = graph_.reduction_read(id)) {
+          check_read(*reduction, access, node.dtype);
+        } else {
+          const Param& param = graph_.params[access.source.index];
+          expect(param.kind == ParamKind::Tensor, "it reads a parameter that is no tensor");
+          expect(param.dtype == node.dtype, "its dtype is not the parameter's");
+          check_access(access, param.shape.size());
+        }
+        expect(graph_.indices(id).empty() == (node.op == Op::Load), "a gather without indices");
+        for (const NodeId arg : graph_.indices(id)) {
           expect(category(type(arg)) == Category::Integral, "an index that is no integer");
         }
         break;
@@ -221,6 +244,15 @@ class Verifier {
       case Op::Call:
         expect(type(node.args[0]) == node.dtype, "its dtype is not that of its body");
         break;
+      case Op::Reduce: {
+        const Reduction& reduction = graph_.reduction(id);
+        expect(arity == 1 && type(node.args[0]) == node.dtype, "it has one operand, of its own type");
+        expect(!is_narrow_float(node.dtype), "16-bit floats are reduced in float32");
+        expect(info(reduction.kind).accepts.contains(node.dtype), "a type that the reduction does not take");
+        expect(reduction.reduced.size() == reduction.domain.size(), "not one mark for each dim");
+        for (const HostId size : reduction.domain) check_integer(size, "size");
+        break;
+      }
       default:
         check_primitive(node);
     }

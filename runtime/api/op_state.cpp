@@ -26,7 +26,7 @@ void keep_returned(const runtime::BoundCall& call, Results& results) {
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {
-  return std::ranges::any_of(resolved.geometries, [](const auto& geometry) { return geometry.numel > 0; });
+  return std::ranges::any_of(resolved.geometries, [](const auto& geometry) { return geometry.rows() > 0; });
 }
 
 }  // namespace

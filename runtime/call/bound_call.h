@@ -24,9 +24,9 @@ namespace ingot::runtime {
 struct BoundKernel {
   struct Pointer {
     uint32_t at;      ///< where in the packed bytes
+    enum class Of : uint8_t { Param, Result, Workspace } of;
     uint32_t tensor;  ///< the parameter or the result
-    bool of_result;
-    int64_t shift;  ///< bytes from the tensor's first element
+    int64_t shift;    ///< bytes from the tensor's first element, or from the workspace's beginning
   };
   struct Number {
     uint32_t at;
@@ -55,7 +55,8 @@ struct BoundCall {
     bool is_partial = false;              ///< elements of no part stay as they were
   };
   std::vector<Result> results;
-  std::vector<BoundKernel> kernels;  ///< without those of empty domains
+  std::vector<BoundKernel> kernels;  ///< without those that have nothing to do
+  int64_t workspace = 0;             ///< bytes of memory that lasts as long as the call
   /// What is computed from the numbers of every call; sizes stand in it as constants.
   ir::HostPool numbers;
   /// Conditions on numbers, whose ids are of `numbers`.
@@ -68,7 +69,7 @@ struct BoundCall {
 /// What the facts of a call come to, before any kernel is asked for.
 struct Resolved {
   std::vector<ir::HostValue> host;  ///< the slots of program.host
-  std::vector<ir::Extents> params, results;
+  std::vector<ir::Extents> params, results, workspaces;
   std::vector<Destination> destinations;  ///< one for each result
   std::vector<codegen::KernelGeometry> geometries;
   std::vector<codegen::KernelLayout> layouts;  ///< one for each kernel of the outline

@@ -28,7 +28,7 @@ std::string name_of(const Destination& destination, const Facts& facts) {
 }
 
 bool is_read(const codegen::AccessUse& use, size_t param) {
-  return (use.kind == UseKind::Load || use.kind == UseKind::Gather) && use.tensor == param;
+  return (use.kind == UseKind::Load || use.kind == UseKind::Gather) && !use.in_workspace && use.tensor == param;
 }
 
 bool is_read(const Program& program, size_t param) {
@@ -108,7 +108,7 @@ bool reads_in_place(const Program& program, std::span<const codegen::KernelGeome
     const auto& accesses = geometries[k].accesses;
     const auto is_stored = [&](const codegen::AccessGeometry& load) {
       for (size_t a = 0; a < uses.size(); ++a)
-        if (uses[a].kind == UseKind::Store && uses[a].tensor == result && accesses[a].offset == load.offset &&
+        if (uses[a].kind == UseKind::Store && !uses[a].in_workspace && uses[a].tensor == result && accesses[a].offset == load.offset &&
             accesses[a].strides == load.strides)
           return true;
       return false;

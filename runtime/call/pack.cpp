@@ -45,12 +45,48 @@ class Numbers {
   std::map<ir::HostId, ir::HostId> new_ids_;
 };
 
+/// Where in the call's one workspace its tensors are.
+class WorkspaceMap {
+ public:
+  WorkspaceMap(const Program& program, const Resolved& resolved, const Launch* launch) {
+    for (size_t w = 0; w < resolved.workspaces.size(); ++w)
+      tensors_.push_back(place(elements_of(resolved.workspaces[w]), program.outline.workspaces[w].dtype));
+    if (launch == nullptr) return;
+    for (const Kernel& kernel : launch->kernels) {
+      const codegen::LaunchInfo& info = kernel.info;
+      if (states_.contains(info.outline)) continue;
+      const int64_t elements = codegen::count(info.state_count, resolved.geometries[info.outline].extents);
+      for (const ir::DType dtype : info.states) states_[info.outline].push_back(place(elements, dtype));
+    }
+  }
+
+  int64_t tensor(uint32_t workspace) const { return tensors_.at(workspace); }
+  int64_t state(uint32_t outline, uint32_t state) const { return states_.at(outline).at(state); }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  static int64_t elements_of(const ir::Extents& extents) {
+    return std::accumulate(extents.sizes.begin(), extents.sizes.end(), int64_t{1}, std::multiplies<>{});
+  }
+  int64_t place(int64_t elements, ir::DType dtype) {
+    constexpr int64_t kAlignment = 256;
+    const int64_t at = bytes_;
+    bytes_ += (elements * ir::size_of(dtype) + kAlignment - 1) / kAlignment * kAlignment;
+    return at;
+  }
+
+  std::vector<int64_t> tensors_;
+  std::map<uint32_t, std::vector<int64_t>> states_;
+  int64_t bytes_ = 0;
+};
+
 class Packer {
  public:
-  Packer(const Program& program, const Resolved& resolved, Numbers& numbers)
-      : program_(program), resolved_(resolved), numbers_(numbers) {}
+  Packer(const Program& program, const Resolved& resolved, const WorkspaceMap& workspace, Numbers& numbers)
+      : program_(program), resolved_(resolved), workspace_(workspace), numbers_(numbers) {}
 
-  BoundKernel pack(const Kernel& kernel, uint32_t index) {
+  BoundKernel pack(const Kernel& kernel) {
+    const uint32_t index = kernel.info.outline;
     const codegen::KernelOutline& outline = program_.outline.kernels[index];
     const codegen::KernelGeometry& geometry = resolved_.geometries[index];
     const codegen::LaunchInfo& info = kernel.info;
@@ -62,7 +98,7 @@ class Packer {
               .pointers = {},
               .numbers = {}};
     bound_.grain = grain_of(info.weight, geometry.numel, bound_.units);
-    bound_.multiple = multiple_of(info);
+    bound_.multiple = outline.reduces() ? 1 : multiple_of(info);
     for (const KernelParameter& parameter : info.parameters) pack(parameter, outline, geometry);
     return std::move(bound_);
   }
@@ -71,7 +107,7 @@ class Packer {
   /// In units, of which each has as many elements as the others, but for those at the edges.
   static int64_t grain_of(uint32_t weight, int64_t numel, int64_t units) {
     const int64_t elements = kWeightOfThread / std::max<uint32_t>(1, weight);
-    return std::max<int64_t>(1, elements / std::max<int64_t>(1, numel / units));
+    return std::max<int64_t>(1, elements / std::max<int64_t>(1, numel / std::max<int64_t>(1, units)));
   }
 
   /// Elements, and rows of them, are shared out by 64: so a thread's vectors are aligned where the tensor is, and no
@@ -99,12 +135,23 @@ class Packer {
     switch (parameter.kind) {
       case KernelParameter::Kind::Pointer: {
         const codegen::AccessUse& use = outline.accesses[parameter.a];
-        bound_.pointers.push_back({.at = reserve(sizeof(void*)),
-                                   .tensor = use.tensor,
-                                   .of_result = use.kind == codegen::AccessUse::Kind::Store,
-                                   .shift = geometry.accesses[parameter.a].offset * ir::size_of(use.dtype)});
+        using Of = BoundKernel::Pointer::Of;
+        const int64_t shift = geometry.accesses[parameter.a].offset * ir::size_of(use.dtype);
+        bound_.pointers.push_back(
+            {.at = reserve(sizeof(void*)),
+             .of = use.in_workspace                                    ? Of::Workspace
+                   : use.kind == codegen::AccessUse::Kind::Store ? Of::Result
+                                                                 : Of::Param,
+             .tensor = use.tensor,
+             .shift = shift + (use.in_workspace ? workspace_.tensor(use.tensor) : 0)});
         return;
       }
+      case KernelParameter::Kind::State:
+        bound_.pointers.push_back({.at = reserve(sizeof(void*)),
+                                   .of = BoundKernel::Pointer::Of::Workspace,
+                                   .tensor = 0,
+                                   .shift = workspace_.state(bound_.outline, parameter.a)});
+        return;
       case KernelParameter::Kind::Extent:
         return pack_size(geometry.extents[parameter.b], parameter.dtype);
       case KernelParameter::Kind::Numel:
@@ -134,6 +181,7 @@ class Packer {
 
   const Program& program_;
   const Resolved& resolved_;
+  const WorkspaceMap& workspace_;
   Numbers& numbers_;
   BoundKernel bound_;
 };
@@ -142,9 +190,9 @@ class Packer {
 bool is_partial(const Program& program, const Resolved& resolved, uint32_t result) {
   int64_t stored = 0;
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
-    const auto& parts = program.outline.kernels[k].parts;
-    stored +=
-        resolved.geometries[k].numel * std::ranges::count(parts, result, &codegen::KernelOutline::PartRef::result);
+    const codegen::KernelGeometry& geometry = resolved.geometries[k];
+    for (const codegen::KernelOutline::PartRef& part : program.outline.kernels[k].parts)
+      if (part.result == result) stored += part.of_row ? geometry.rows() : geometry.numel;
   }
   return stored < std::accumulate(resolved.results[result].sizes.begin(), resolved.results[result].sizes.end(),
                                   int64_t{1}, std::multiplies<>{});
@@ -168,9 +216,12 @@ BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Lau
     call.checks.push_back(std::move(moved));
   }
   if (launch) {
-    Packer packer(*program, resolved, numbers);
-    for (uint32_t k = 0; k < launch->kernels.size(); ++k)
-      if (resolved.geometries[k].numel > 0) call.kernels.push_back(packer.pack(launch->kernels[k], k));
+    const WorkspaceMap workspace(*program, resolved, launch.get());
+    call.workspace = workspace.bytes();
+    Packer packer(*program, resolved, workspace, numbers);
+    for (const Kernel& kernel : launch->kernels)
+      if (kernel.info.units(resolved.geometries[kernel.info.outline].extents) > 0)
+        call.kernels.push_back(packer.pack(kernel));
   }
   call.numbers = std::move(numbers.pool);
   call.program = std::move(program);

@@ -46,6 +46,10 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
   std::vector<uintptr_t> addresses;
   for (const codegen::AccessUse& use : kernel.accesses) {
     const at::Tensor* tensor = nullptr;
+    if (use.in_workspace) {
+      addresses.push_back(0);
+      continue;
+    }
     if (use.kind == codegen::AccessUse::Kind::Store) {
       const Destination& destination = destinations[use.tensor];
       if (!destination.by_copy) tensor = destination.tensor(facts);
@@ -81,8 +85,9 @@ void follow_layouts(const Program& program, bool all_row_major, Resolved& resolv
 
 std::vector<codegen::KernelGeometry> geometries_of(const Program& program, const Resolved& resolved) {
   std::vector<codegen::KernelGeometry> geometries;
+  const codegen::Shapes shapes{resolved.params, resolved.results, resolved.workspaces};
   for (const codegen::KernelOutline& kernel : program.outline.kernels)
-    geometries.push_back(codegen::geometry(kernel, resolved.host, resolved.params, resolved.results));
+    geometries.push_back(codegen::geometry(kernel, resolved.host, shapes));
   return geometries;
 }
 
@@ -106,6 +111,7 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
 Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = checked_host(program, facts);
+  resolved.workspaces = codegen::workspace_extents(program.outline, resolved.host);
   // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
   // own.
   bool all_row_major = true;

@@ -2,6 +2,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "base/error.h"
@@ -11,7 +12,7 @@
 #include "runtime/call/inline_buffer.h"
 #include "runtime/call/scalar_bytes.h"
 
-// The part of a call that is run every time. It allocates the results and nothing else, takes no lock and asks nobody
+// The part of a call that is run every time. It allocates the results, and one workspace where kernels need it, takes no lock and asks nobody
 // what is known already.
 
 namespace ingot::runtime {
@@ -52,6 +53,15 @@ at::Tensor memory_of(const BoundCall::Result& result, const Facts& facts, Tally&
   return made;
 }
 
+/// On the stream that the call runs on, for as long as it is running there.
+at::Tensor workspace_of(const BoundCall& call, c10::Device device, Tally& tally) {
+  if (call.workspace == 0) return {};
+  Tally::add(tally.allocations);
+  const std::array sizes{call.workspace}, strides{int64_t{1}};
+  if (device.is_cuda()) return cuda_backend().empty_strided(sizes, strides, c10::ScalarType::Byte, device.index());
+  return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, c10::ScalarType::Byte));
+}
+
 /// Lets autograd see that the values which it may have saved are gone. An error does not keep it from that: by then a
 /// part of them may be.
 class VersionBumps {
@@ -75,17 +85,20 @@ class VersionBumps {
   bool copies_ = false;
 };
 
+/// What the kernels of a call write.
+struct Memory {
+  std::span<const at::Tensor> results;
+  at::Tensor workspace;  ///< none where the call needs none
+};
+
 /// A kernel's arguments of this call, and their addresses as a launch takes them.
 class Packed {
  public:
-  Packed(const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results, const Slots& slots,
-         void* status)
+  Packed(const BoundKernel& kernel, const Facts& facts, const Memory& memory, const Slots& slots, void* status)
       : bytes_(kernel.bytes.size()), arguments_(kernel.offsets.size()) {
     std::memcpy(bytes_.data(), kernel.bytes.data(), kernel.bytes.size());
     for (const BoundKernel::Pointer& pointer : kernel.pointers) {
-      const at::Tensor& tensor = pointer.of_result ? results[pointer.tensor] : *facts.actuals[pointer.tensor].tensor;
-      const void* data = pointer.of_result ? tensor.mutable_data_ptr() : tensor.const_data_ptr();
-      const char* moved = static_cast<const char*>(data) + pointer.shift;
+      const char* moved = static_cast<const char*>(data_of(pointer, facts, memory)) + pointer.shift;
       std::memcpy(&bytes_[pointer.at], &moved, sizeof(moved));
     }
     for (const BoundKernel::Number& number : kernel.numbers)
@@ -97,6 +110,18 @@ class Packed {
   void** arguments() { return arguments_.data(); }
 
  private:
+  static const void* data_of(const BoundKernel::Pointer& pointer, const Facts& facts, const Memory& memory) {
+    switch (pointer.of) {
+      case BoundKernel::Pointer::Of::Param:
+        return facts.actuals[pointer.tensor].tensor->const_data_ptr();
+      case BoundKernel::Pointer::Of::Result:
+        return memory.results[pointer.tensor].mutable_data_ptr();
+      case BoundKernel::Pointer::Of::Workspace:
+        return memory.workspace.mutable_data_ptr();
+    }
+    return nullptr;
+  }
+
   InlineBuffer<std::byte, 512> bytes_;
   InlineBuffer<void*, 64> arguments_;
 };
@@ -113,21 +138,20 @@ class Packed {
                "integers do not divide by zero: where(y != 0, y, 1) is a divisor that never is");
 }
 
-void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
-             const Slots& slots) {
+void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, const Memory& memory, const Slots& slots) {
   int32_t status = 0;
-  Packed packed(kernel, facts, results, slots, &status);
+  Packed packed(kernel, facts, memory, slots, &status);
   run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.multiple, kernel.grain);
   if (status != 0) throw_status(call, kernel, status);
 }
 
-void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, std::span<const at::Tensor> results,
+void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, const Memory& memory,
               const Slots& slots, bool debug) {
   CudaBackend& backend = cuda_backend();
   const c10::DeviceIndex device = facts.device.index();
   at::Tensor status;
   if (kernel.status != BoundKernel::kNone) status = backend.status(device);
-  Packed packed(kernel, facts, results, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
+  Packed packed(kernel, facts, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
   backend.launch({kernel.kernel->cuda, static_cast<uint32_t>(kernel.units), kernel.kernel->info.block_threads,
                   packed.arguments(), device});
   if (!debug) return;
@@ -140,12 +164,13 @@ void run(const BoundCall& call, const Facts& facts, Written& written, bool debug
   Slots slots(call.numbers.count());
   compute_numbers(call, facts, slots);
   for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, facts, tally));
+  const Memory memory{written, workspace_of(call, facts.device, tally)};
   VersionBumps versions(call, facts);
   for (const BoundKernel& kernel : call.kernels) {
     if (facts.device.is_cuda())
-      run_cuda(call, kernel, facts, written, slots, debug);
+      run_cuda(call, kernel, facts, memory, slots, debug);
     else
-      run_cpu(call, kernel, facts, written, slots);
+      run_cpu(call, kernel, facts, memory, slots);
     Tally::add(tally.launches);
   }
   versions.begin_copies();

@@ -159,7 +159,7 @@ std::shared_ptr<const Library> KernelCache::library(const std::string& key, cons
 std::shared_ptr<const Launch> KernelCache::stored(const std::string& key, const LaunchRequest& request) {
   const std::optional<std::string> bytes = store_.find("kernel", key);
   const std::optional<LaunchRecord> record = bytes ? from_bytes<LaunchRecord>(*bytes) : std::nullopt;
-  if (!record || record->kernels.size() != request.layouts.size()) return nullptr;
+  if (!record || record->kernels.size() < request.layouts.size()) return nullptr;
   auto loaded = library(record->library, request, record->kernels);
   if (!loaded) return nullptr;
   try {

@@ -44,7 +44,7 @@ struct Kernel {
 
 /// The kernels of one program for one layout, target and options.
 struct Launch {
-  std::vector<Kernel> kernels;  ///< one for each of the outline's
+  std::vector<Kernel> kernels;  ///< one or two for each of the outline's, in the order in which they run
   std::shared_ptr<const Library> library;
 };
 

@@ -207,7 +207,8 @@ inline std::string without_ptx(std::string text) {
 class Arguments {
  public:
   Arguments(const LaunchInfo& launch, const KernelOutline& kernel, const KernelGeometry& geometry,
-            const std::vector<std::byte*>& data, std::span<const ir::HostValue> host, int* status) {
+            const std::vector<std::byte*>& data, std::span<const ir::HostValue> host, int* status,
+            const std::vector<std::byte*>& states = {}) {
     values_.resize(launch.parameters.size());
     for (size_t k = 0; k < launch.parameters.size(); ++k) {
       const KernelParameter& argument = launch.parameters[k];
@@ -237,6 +238,9 @@ class Arguments {
           break;
         case KernelParameter::Kind::Status:
           put(status);
+          break;
+        case KernelParameter::Kind::State:
+          put(states.at(argument.a));
           break;
         case KernelParameter::Kind::Scalar: {
           const ir::HostValue value = host[kernel.scalars[argument.a].value.index];

@@ -158,7 +158,7 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
     const Call call(row, cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
     ir::Graph graph = frontend::lower(*definition, call.signature, call.actuals());
     ir::verify(graph);
-    graph = ir::contract(ir::simplify(ir::inline_calls(graph)));
+    graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(graph))));
     ir::verify(graph);
     const Prepared prepared = prepare(graph, call.tensors);
     const Options options{row.check_indices, false};

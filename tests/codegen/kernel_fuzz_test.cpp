@@ -148,7 +148,7 @@ std::vector<Variant> variants_of(const Case& one, const Prepared& prepared, cons
   schedules.resize(std::min(schedules.size(), kVariants));
   std::vector<Variant> variants;
   for (const Schedule& each : schedules)
-    variants.push_back({each, build(one.graph, outline, prepared.layouts[0], each, target, {true, false})});
+    variants.push_back({each, build(one.graph, outline, prepared.layouts[0], each, target, {true, false})[0]});
   return variants;
 }
 

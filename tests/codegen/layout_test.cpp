@@ -39,7 +39,7 @@ struct Loads {
     host.push_back(ir::HostValue::of(value));
     return {static_cast<uint32_t>(host.size() - 1)};
   }
-  KernelGeometry shape() const { return geometry(kernel, host, params, results); }
+  KernelGeometry shape() const { return geometry(kernel, host, {params, results, {}}); }
   KernelLayout layout(std::vector<uintptr_t> addresses = {}) const {
     addresses.resize(kernel.accesses.size());
     return classify(kernel, shape(), addresses, false);

@@ -80,7 +80,7 @@ inline ir::Extents contiguous(ir::Sizes sizes) { return {sizes, ir::contiguous_s
 struct Prepared {
   Outline outline;
   std::vector<ir::HostValue> host;
-  std::vector<ir::Extents> results;
+  std::vector<ir::Extents> results, workspaces;
   std::vector<KernelGeometry> geometries;
   std::vector<KernelLayout> layouts;
 };
@@ -102,8 +102,9 @@ inline Prepared prepare(const ir::Graph& graph, const Tensors& tensors, bool res
     for (const ir::HostId size : result.shape) sizes.push_back(prepared.host[size.index].as_int());
     prepared.results.push_back(contiguous(sizes));
   }
+  prepared.workspaces = workspace_extents(prepared.outline, prepared.host);
   for (const KernelOutline& kernel : prepared.outline.kernels) {
-    prepared.geometries.push_back(geometry(kernel, prepared.host, tensors.params, prepared.results));
+    prepared.geometries.push_back(geometry(kernel, prepared.host, {tensors.params, prepared.results, prepared.workspaces}));
     std::vector<uintptr_t> addresses;
     for (const AccessUse& use : kernel.accesses) {
       const auto& known = use.kind == AccessUse::Kind::Store ? tensors.result_addresses : tensors.addresses;

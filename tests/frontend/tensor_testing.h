@@ -46,7 +46,7 @@ struct Call {
   ir::Graph lower(const std::string& text) const { return lower(*frontend::define(text)); }
   /// The printed graph after all passes: what is left is what a kernel computes.
   std::string simple(const std::string& text) const {
-    const ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lower(text))));
+    const ir::Graph graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lower(text)))));
     ir::verify(graph);
     return ir::print(graph);
   }

@@ -18,19 +18,27 @@ CpuFrame::CpuFrame(const KernelContext& context)
   assembly_.place({Level::Fetch, Level::Element}, element_);
 }
 
-Kernel CpuFrame::build() {
+void CpuFrame::begin() {
   Kernel& kernel = assembly_.kernel;
   kernel.begin = assembly_.variable("begin", {ir::DType::I64}, Level::Kernel);
   kernel.end = assembly_.variable("end", {ir::DType::I64}, Level::Kernel);
   kernel.arguments = assembly_.variable("arguments", {}, Level::Kernel);
-  start();
-  const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
-  const auto first_store = static_cast<uint32_t>(context_.outline.accesses.size() - results.size());
-  for (uint32_t r = 0; r < results.size(); ++r) store(first_store + r, results[r]);
-  append(kernel.body, loops());
+}
+
+Kernel CpuFrame::finish() {
   if (bad_) report_bad();
   memory_.describe_pointers();
   return assembly_.finish(context_);
+}
+
+Kernel CpuFrame::build() {
+  begin();
+  start();
+  const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
+  const auto first_store = static_cast<uint32_t>(context_.outline.accesses.size() - results.size());
+  for (uint32_t r = 0; r < results.size(); ++r) store(first_store + r, results[r]);
+  append(assembly_.kernel.body, loops());
+  return finish();
 }
 
 ValueId CpuFrame::base(uint32_t access) {
@@ -85,7 +93,7 @@ ValueId CpuFrame::divisor(ValueId value, uint32_t division) {
                                       .operands = {is_zero, assembly_.whole(code), bad()},
                                       .naming = Value::Naming::Inline});
   checks_elements_ |= is_inner(value);
-  assembly_.block(is_inner(value) ? Level::Element : Level::Row).push_back({Assign{bad(), next}});
+  assembly_.block(assembly_[value].level).push_back({Assign{bad(), next}});
   return value;
 }
 

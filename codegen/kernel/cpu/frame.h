@@ -15,7 +15,7 @@ class CpuFrame : public Space, public Access {
  public:
   explicit CpuFrame(const KernelContext& context);
 
-  Kernel build();
+  virtual Kernel build();
 
   // Space
 
@@ -24,7 +24,7 @@ class CpuFrame : public Space, public Access {
     return axis == inner_axis_ ? assembly_.read(element_index_) : row_coordinate(axis);
   }
   ValueId base(uint32_t access) override;
-  uint32_t first_axis() const override { return inner_axis_; }
+  uint32_t first_axis(uint32_t) const override { return inner_axis_; }
   uint32_t first_inner_axis() const override { return inner_axis_; }
   Level level_of_names() const override { return Level::Element; }
   std::string suffix() override { return "_" + assembly_[element_index_].name; }
@@ -75,11 +75,18 @@ class CpuFrame : public Space, public Access {
     return assembly_.let(block, value, assembly_.claim(wanted));
   }
 
+  /// Names what every kernel takes.
+  void begin();
+  Kernel finish();
+
   const KernelContext& context_;
   Assembly assembly_;
   Memory memory_;
   uint32_t inner_axis_;
   SymbolId element_index_;
+  SymbolId bad_;
+  bool checks_elements_ = false;
+  Body row_, element_;
 
  private:
   /// Whether what checks this value is made for each element.
@@ -88,10 +95,8 @@ class CpuFrame : public Space, public Access {
   ValueId bad();
   void report_bad();
 
-  SymbolId bad_;
-  bool checks_elements_ = false;
   std::map<uint32_t, ValueId> row_pointers_;
-  Body pointers_, row_, element_;
+  Body pointers_;
 };
 
 inline void append(Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); }

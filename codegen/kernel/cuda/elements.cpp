@@ -31,7 +31,7 @@ class Cuda : public Space, public Access {
   Kernel build() {
     find_thread();
     load_vectors();
-    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
+    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
     store(results);
     assemble();
     memory_.describe_pointers();
@@ -60,7 +60,7 @@ class Cuda : public Space, public Access {
   }
 
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
-  uint32_t first_axis() const override { return 0; }
+  uint32_t first_axis(uint32_t) const override { return 0; }
   uint32_t first_inner_axis() const override {
     const bool shares_row = schedule_.coordinates == Coordinates::Thread && context_.rank() > 0;
     return shares_row ? context_.rank() - 1 : 0;

@@ -47,7 +47,7 @@ class Tile : public Space, public Access {
     // Where there is one row, a thread's own is the row's.
     assembly_.place({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
     assembly_.place({Level::Fetch, Level::Element}, compute_.lanes);
-    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this);
+    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
     store(results);
     memory_.describe_pointers();
     assemble();
@@ -74,7 +74,7 @@ class Tile : public Space, public Access {
     return known = assembly_.let(is_row || lanes_ == 1 ? pass_->rows : pass_->lanes, at, name);
   }
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
-  uint32_t first_axis() const override { return 0; }
+  uint32_t first_axis(uint32_t) const override { return 0; }
   uint32_t first_inner_axis() const override { return 0; }
   Level level_of_names() const override { return Level::Element; }
   std::string suffix() override { return "_" + name_of("k"); }

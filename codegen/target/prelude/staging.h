@@ -146,3 +146,35 @@ inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
     for (int64 i = 0; i < n; ++i) to[i] = To(from[i * stride]);
     for (int64 i = n; i < rows * n; ++i) to[i] = to[i - n];
 }
+
+// ingot: in_aligned_pieces
+// The same for pieces that end at multiples of their size, wherever the first one begins.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    if (first % size != 0 && first < end) {
+        const int64 next = smaller_of(first / size * size + size, end);
+        work(first, next - first);
+        first = next;
+    }
+    for (; first + size <= end; first += size) work(first, size);
+    if (first < end) work(first, end - first);
+}
+
+// ingot: combined
+// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
+template <typename Kind, typename T, int n>
+inline T combined(T (&classes)[n]) {
+    for (int step = 1; step < n; step *= 2)
+        for (int k = 0; k + step < n; k += 2 * step) classes[k] = Kind::of(classes[k], classes[k + step]);
+    return classes[0];
+}
+
+// ingot: combined_found
+template <typename Kind, typename T, typename I, int n>
+inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
+    for (int step = 1; step < n; step *= 2)
+        for (int k = 0; k + step < n; k += 2 * step)
+            Kind::take(values[k], indices[k], values[k + step], indices[k + step]);
+    return {values[0], indices[0]};
+}

@@ -1,0 +1,92 @@
+// What the preludes of both targets know of reductions: how two things found are made one.
+
+// ingot: Sum
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+};
+
+// ingot: Product
+struct Product {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a * b;
+    }
+    static inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a * (unsigned long long)b); }
+};
+
+// ingot: AnyOf
+struct AnyOf {
+    static inline bool of(bool a, bool b) { return a || b; }
+};
+
+// ingot: AllOf
+struct AllOf {
+    static inline bool of(bool a, bool b) { return a && b; }
+};
+
+// ingot: Largest
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a != a || a > b ? a : b;
+    }
+};
+
+// ingot: Smallest
+struct Smallest {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a != a || a < b ? a : b;
+    }
+};
+
+// ingot: take_larger
+// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+template <typename T, typename I>
+inline void take_larger(T& best, I& index, T value, I at) {
+    const bool is_same = value == best || (value != value && best != best);
+    const bool is_larger = value > best || (value != value && best == best);
+    const bool taken = is_larger || (is_same && at < index);
+    best = taken ? value : best;
+    index = taken ? at : index;
+}
+
+// ingot: take_smaller
+// NaN is smaller than any.
+template <typename T, typename I>
+inline void take_smaller(T& best, I& index, T value, I at) {
+    const bool is_same = value == best || (value != value && best != best);
+    const bool is_smaller = value < best || (value != value && best == best);
+    const bool taken = is_smaller || (is_same && at < index);
+    best = taken ? value : best;
+    index = taken ? at : index;
+}
+
+// ingot: FirstLargest
+struct FirstLargest {
+    template <typename T, typename I>
+    static inline void take(T& best, I& index, T value, I at) {
+        take_larger(best, index, value, at);
+    }
+};
+
+// ingot: FirstSmallest
+struct FirstSmallest {
+    template <typename T, typename I>
+    static inline void take(T& best, I& index, T value, I at) {
+        take_smaller(best, index, value, at);
+    }
+};
+
+// ingot: Found
+// A value, and where it is.
+template <typename T, typename I>
+struct Found {
+    T value;
+    I index;
+};

@@ -1,0 +1,171 @@
+"""Reductions: PyTorch's own, of the primitives of ir/reductions.def. `dim` is one dim, several, or all."""
+
+
+def _count(input, dim):
+    count = 1
+    for d in _reduced_dims(input, dim):
+        count = count * input.size(d)
+    return count
+
+
+def _summed_as(input, dtype):
+    if dtype is not None:
+        return input.to(dtype)
+    return input if input.is_floating_point() else input.to(torch.int64)
+
+
+def _floating_or(input, dtype, function):
+    dtype = input.dtype if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise RuntimeError(function + "(): the input dtype must be either a floating point or complex dtype, or dtype= give one")
+    return input.to(dtype)
+
+
+@method
+@reduction
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """the sum, in float32 of 16-bit floats, of integers and bools as int64"""
+    return _reduce("sum", _summed_as(input, dtype), dim, keepdim, "sum")
+
+
+@method
+@reduction
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    """the sum of what is not NaN"""
+    x = _summed_as(input, dtype)
+    return _reduce("sum", where(isnan(x), 0, x), dim, keepdim, "nansum")
+
+
+@method
+@reduction
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """the product, in float32 of 16-bit floats, of integers and bools as int64"""
+    return _reduce("prod", _summed_as(input, dtype), dim, keepdim, "prod")
+
+
+@method
+@reduction
+def mean(input, dim=None, keepdim=False, *, dtype=None):
+    """the sum over the number of elements"""
+    if dtype is None and not input.is_floating_point():
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype: "
+            "write x.float().mean()"
+        )
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError("mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype")
+    x = _summed_as(input, dtype)
+    return _reduce("sum", x, dim, keepdim, "mean") / _count(x, dim)
+
+
+@method
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    """the mean of what is not NaN
+
+    Source: aten/src/ATen/native/ReduceOps.cpp, nanmean
+    """
+    _check(input, "float")
+    return nansum(input, dim, keepdim, dtype=dtype) / sum(~isnan(input), dim, keepdim)
+
+
+@method
+@reduction
+def amax(input, dim=(), keepdim=False):
+    """the largest element; NaN if there is one"""
+    return _reduce("max", input, dim, keepdim, "amax")
+
+
+@method
+@reduction
+def amin(input, dim=(), keepdim=False):
+    """the smallest element; NaN if there is one"""
+    return _reduce("min", input, dim, keepdim, "amin")
+
+
+@method
+def aminmax(input, *, dim=None, keepdim=False):
+    """the smallest and the largest element, as a named tuple"""
+    return _named(min=_extreme("min", input, dim, keepdim, "aminmax"), max=_extreme("max", input, dim, keepdim, "aminmax"))
+
+
+@reduction
+def _extreme(kind, input, dim, keepdim, function):
+    return _reduce(kind, input, dim, keepdim, function)
+
+
+@reduction
+def _with_index(kind, input, dim, keepdim, function):
+    values, indices = _reduce(kind, input, dim, keepdim, function)
+    return _named(values=values, indices=indices)
+
+
+def _max_or_min(input, other, dim, keepdim, name):
+    if dim is None and isinstance(other, int):
+        other, dim = None, other
+    if isinstance(other, torch.Tensor):
+        return maximum(input, other) if name == "max" else minimum(input, other)
+    if other is not None:
+        raise TypeError("torch." + name + " takes two tensors, not a tensor and a number: write clamp(x, …)")
+    if dim is None:
+        return _extreme(name, input, None, False, name)
+    return _with_index("arg" + name, input, dim, keepdim, name)
+
+
+@method
+def max(input, other=None, keepdim=False, *, dim=None):
+    """the larger of two tensors, as maximum; the largest element of one; or, along dim, with the index of the first"""
+    return _max_or_min(input, other, dim, keepdim, "max")
+
+
+@method
+def min(input, other=None, keepdim=False, *, dim=None):
+    """the smaller of two tensors, as minimum; the smallest element of one; or, along dim, with the index of the first"""
+    return _max_or_min(input, other, dim, keepdim, "min")
+
+
+def _index_of(kind, input, dim, keepdim):
+    if input.dtype == torch.bool:
+        raise RuntimeError(kind + "() is not implemented for bool: write " + kind + "(x.int())")
+    x = input if dim is not None else input.flatten()
+    return _with_index(kind, x, 0 if dim is None else dim, keepdim and dim is not None, kind).indices
+
+
+@method
+def argmax(input, dim=None, keepdim=False):
+    """the index of the largest element, the first of several; without dim, into the flattened tensor"""
+    return _index_of("argmax", input, dim, keepdim)
+
+
+@method
+def argmin(input, dim=None, keepdim=False):
+    """the index of the smallest element, the first of several; without dim, into the flattened tensor"""
+    return _index_of("argmin", input, dim, keepdim)
+
+
+def _holds(input):
+    return input if input.dtype == torch.bool else input != 0
+
+
+def _like_bytes(result, input):
+    return result.to(torch.uint8) if input.dtype == torch.uint8 else result
+
+
+@method
+@reduction
+def any(input, dim=None, keepdim=False):
+    """whether some element is not zero; of none False; of uint8 as uint8"""
+    return _like_bytes(_reduce("any", _holds(input), dim, keepdim, "any"), input)
+
+
+@method
+@reduction
+def all(input, dim=None, keepdim=False):
+    """whether no element is zero; of none True; of uint8 as uint8"""
+    return _like_bytes(_reduce("all", _holds(input), dim, keepdim, "all"), input)
+
+
+@method
+@reduction
+def count_nonzero(input, dim=None):
+    """how many elements are not zero"""
+    return _reduce("sum", _holds(input).to(torch.int64), dim, False, "count_nonzero")

@@ -1,0 +1,108 @@
+#include "frontend/tensor/reduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/tensor/choice.h"
+#include "frontend/tensor/layouts.h"
+#include "frontend/tensor/promotion.h"
+#include "frontend/tensor/tensors.h"
+
+// A reduction keeps its operand where it is: its domain are the finest dims of the tensor's one tile, so that merging
+// dims costs nothing here either, and views of its values stop at their load.
+
+namespace ingot::frontend {
+namespace {
+
+/// The finest dims behind each dim of a tensor of one tile.
+std::vector<DimRange> finest_dims(const Tensor& tensor) {
+  std::vector<DimRange> ranges;
+  for (size_t dim = 0; dim < tensor.rank(); ++dim) {
+    const DimRange grid = dims_of(tensor.groups, dim);
+    DimRange range{dims_of(tensor.tiles[0].groups, grid.begin).begin, 0};
+    for (size_t d = grid.begin; d < grid.begin + grid.count; ++d)
+      range.count += dims_of(tensor.tiles[0].groups, d).count;
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+bool has_value_of_none(ir::ReduceKind kind) { return kind < ir::ReduceKind::Max; }
+
+/// What has no elements at all is not looked at: its result may have none either.
+void require_elements(Builder& builder, const Tensor& x, std::span<const size_t> dims, std::string_view function) {
+  const Shape shape = shape_of(builder, x);
+  if (dims.size() == x.rank()) {
+    const ir::HostId elements = builder.sub(product(builder, shape), builder.integer(1));
+    builder.require(ir::Condition::Kind::NonNegative, elements, elements,
+                    fmt::format("{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                                "reduction dim with the 'dim' argument.",
+                                function));
+    return;
+  }
+  for (const size_t dim : dims)
+    builder.require(ir::Condition::Kind::NonNegative, builder.sub(shape[dim], builder.integer(1)), shape[dim],
+                    fmt::format("{}(): Expected reduction dim {} to have non-zero size.", function, dim));
+}
+
+/// A value of the reduction over the dims that stay.
+Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DType dtype, const Tensor& x,
+                const std::vector<DimRange>& finest, std::span<const size_t> dims) {
+  const Shape& domain = x.tiles[0].shape;
+  const ir::HostId zero = builder.integer(0), one = builder.integer(1);
+  ir::Access access{{ir::SourceRef::Kind::Reduce, value}, Shape(domain.size(), zero), {}, {}};
+  Tile tile;
+  Tensor result;
+  result.dtype = dtype;
+  result.on_host = x.on_host;
+  for (size_t dim = 0; dim < finest.size(); ++dim) {
+    if (std::ranges::find(dims, dim) != dims.end()) continue;
+    const auto [begin, count] = finest[dim];
+    for (size_t d = begin; d < begin + count; ++d) {
+      const bool moves = !is_one(builder, domain[d]);
+      if (moves || !access.dims.empty()) access.dims.push_back({domain[d], {}});
+      if (moves) access.dims.back().terms.push_back({static_cast<uint32_t>(d), one});
+      tile.shape.push_back(domain[d]);
+    }
+    tile.groups.push_back(static_cast<uint32_t>(count));
+    tile.offsets.push_back(zero);
+  }
+  tile.groups = simplified(std::move(tile.groups));
+  const ir::DType in_graph = value == 0 ? builder.graph[reduction].dtype : ir::DType::I64;
+  const ir::NodeId load = builder.placed(builder.graph.read(in_graph, std::move(access), {reduction}));
+  tile.node = finished_node(builder, load, dtype);
+  result.grid = extents(builder, tile);
+  result.tiles.push_back(std::move(tile));
+  return result;
+}
+
+}  // namespace
+
+std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& tensor, std::span<const size_t> dims,
+                           bool keepdim, std::string_view function) {
+  if (!has_value_of_none(kind)) require_elements(builder, tensor, dims, function);
+  const Tensor x = tensor.tiles.size() == 1 ? tensor : as_one_tile(builder, tensor);
+  const std::vector<DimRange> finest = finest_dims(x);
+  ir::Reduction reduction{kind, x.tiles[0].shape, ir::DimMarks(x.tiles[0].shape.size())};
+  for (const size_t dim : dims)
+    std::fill_n(reduction.reduced.begin() + static_cast<ptrdiff_t>(finest[dim].begin), finest[dim].count, 1);
+  const ir::NodeId operand = work_node(builder, x.tiles[0].node, x.dtype);
+  const ir::DType type = builder.graph[operand].dtype;
+  const ir::NodeId node = builder.placed(builder.graph.reduce(type, std::move(reduction), operand));
+
+  std::vector<Tensor> values;
+  for (uint32_t v = 0; v < ir::info(kind).values; ++v) {
+    Tensor value = value_of(builder, node, v, v == 0 ? x.dtype : ir::DType::I64, x, finest, dims);
+    if (keepdim) {
+      std::vector<size_t> ascending(dims.begin(), dims.end());
+      std::ranges::sort(ascending);
+      for (const size_t dim : ascending) value = unsqueezed(builder, value, dim);
+    }
+    value.layout = record_contiguous(builder, shape_of(builder, value));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace ingot::frontend

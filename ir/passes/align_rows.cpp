@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ir/passes/canonical.h"
+#include "ir/passes/rewrite.h"
+
+// A part of a result may read a reduction by its rows from an index space of its own: without the dims that are gone, or
+// with its dims in another order. Written over the reduction's own domain, it is a function of the same index as the
+// reduction's operand, and so of the same kernel.
+
+namespace ingot::ir {
+namespace {
+
+/// The loads of reductions that a node is made of, and the nodes between them.
+struct Cone {
+  std::vector<NodeId> nodes;  ///< ascending
+  std::vector<NodeId> reads;
+};
+
+Cone cone_of(const Graph& graph, NodeId root) {
+  std::vector<bool> seen(root.index + 1);
+  seen[root.index] = true;
+  Cone cone;
+  for (uint32_t i = root.index + 1; i-- > 0;) {
+    if (!seen[i]) continue;
+    const NodeId id{i};
+    cone.nodes.push_back(id);
+    const std::optional<NodeId> reduction = graph.reduction_read(id);
+    if (reduction) cone.reads.push_back(id);
+    for (const NodeId arg : graph[id].args)
+      if (arg != reduction) seen[arg.index] = true;
+  }
+  std::ranges::reverse(cone.nodes);
+  return cone;
+}
+
+constexpr size_t kUnmapped = SIZE_MAX;
+
+/// For each dim of an index space the dim of a reduction's domain that it goes along; kUnmapped where it goes along
+/// none.
+using Map = std::vector<size_t>;
+
+/// How a load reads a reduction by its rows from a space of this rank; nothing where it reads it otherwise.
+std::optional<Map> rows_read(const Graph& graph, NodeId load, size_t rank) {
+  const HostPool& host = graph.host;
+  const Access& access = graph.access(load);
+  const Reduction& reduction = graph.reduction(graph[load].args[0]);
+  if (graph[load].op != Op::Load || access.dims.size() > rank) return std::nullopt;
+  const auto is_zero = [&](HostId id) { return host.is_int(id, 0); };
+  if (!std::ranges::all_of(access.offsets, is_zero)) return std::nullopt;
+  Map map(rank, kUnmapped);
+  std::vector<bool> read(reduction.domain.size());
+  for (size_t j = 0; j < access.dims.size(); ++j) {
+    const AccessDim& dim = access.dims[j];
+    if (dim.terms.empty()) continue;
+    const size_t of = dim.terms[0].dim;
+    if (dim.terms.size() > 1 || !host.is_int(dim.terms[0].coef, 1) || read[of]) return std::nullopt;
+    if (!host.same(dim.size, reduction.domain[of])) return std::nullopt;
+    map[rank - access.dims.size() + j] = of;
+    read[of] = true;
+  }
+  for (size_t d = 0; d < read.size(); ++d)
+    if (!read[d] && !reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) return std::nullopt;
+  return map;
+}
+
+/// Completes a map of a part's domain: dims of size 1 go nowhere, the others stand for the dims that are reduced, all of
+/// them or none.
+bool completed(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, Map& map) {
+  std::vector<size_t> left;
+  for (size_t d = 0; d < reduction.domain.size(); ++d)
+    if (reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) left.push_back(d);
+  size_t next = 0;
+  for (size_t d = 0; d < domain.size(); ++d) {
+    if (map[d] != kUnmapped) {
+      if (!host.same(domain[d], reduction.domain[map[d]])) return false;
+      continue;
+    }
+    if (host.is_int(domain[d], 1)) continue;
+    if (next == left.size() || !host.same(domain[d], reduction.domain[left[next]])) return false;
+    map[d] = left[next++];
+  }
+  return next == 0 || next == left.size();
+}
+
+bool is_aligned(const Map& map, size_t rank) {
+  if (map.size() != rank) return false;
+  for (size_t d = 0; d < rank; ++d)
+    if (map[d] != kUnmapped && map[d] != d) return false;
+  return true;
+}
+
+/// Nodes of one index space moved to another, whose rank and dims a map gives.
+class Alignment {
+ public:
+  Alignment(Graph& graph, Map map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
+
+  NodeId move(const Cone& cone) {
+    for (const NodeId id : cone.nodes) {
+      moved_[id] = moved(id);
+      graph_.carry(graph_, id, moved_[id]);
+    }
+    return moved_.at(cone.nodes.back());
+  }
+
+  std::vector<HostId> domain(const std::vector<HostId>& domain) {
+    std::vector<HostId> sizes(rank_, graph_.host.integer(1));
+    for (size_t d = 0; d < domain.size(); ++d)
+      if (map_[d] != kUnmapped) sizes[map_[d]] = domain[d];
+    return sizes;
+  }
+
+  /// The dims of an access to or from that space.
+  std::vector<AccessDim> dims(const std::vector<AccessDim>& dims) {
+    std::vector<AccessDim> result(rank_, {graph_.host.integer(1), {}});
+    for (size_t j = 0; j < dims.size(); ++j) {
+      const size_t d = map_[map_.size() - dims.size() + j];
+      if (d != kUnmapped) result[d] = dims[j];
+    }
+    const auto first = std::ranges::find_if(result, [](const AccessDim& dim) { return !dim.terms.empty(); });
+    result.erase(result.begin(), first);
+    return result;
+  }
+
+ private:
+  NodeId moved(NodeId id) {
+    Node node = graph_[id];
+    const std::optional<NodeId> reduction = graph_.reduction_read(id);
+    for (NodeId& arg : node.args)
+      if (arg != reduction) arg = moved_.at(arg);
+    if (node.op == Op::Index) {
+      const size_t d = map_[map_.size() - 1 - node.attr];
+      if (d == kUnmapped) return graph_.scalar(DType::I64, graph_.host.integer(0));
+      return graph_.index(static_cast<uint32_t>(rank_ - 1 - d));
+    }
+    if (node.op != Op::Load && node.op != Op::Gather) return graph_.add(std::move(node));
+    Access access = graph_.access(id);
+    access.dims = dims(access.dims);
+    return graph_.read(node.dtype, std::move(access), std::move(node.args));
+  }
+
+  Graph& graph_;
+  Map map_;
+  size_t rank_;
+  std::map<NodeId, NodeId> moved_;
+};
+
+/// Whether the part was moved to the domain of a reduction, the last one that it reads by rows.
+bool align(Graph& graph, Part& part) {
+  const Cone cone = cone_of(graph, part.node);
+  std::set<NodeId> reductions;
+  for (const NodeId load : cone.reads) reductions.insert(*graph.reduction_read(load));
+  for (auto reduction = reductions.rbegin(); reduction != reductions.rend(); ++reduction) {
+    const Reduction of = graph.reduction(*reduction);
+    std::optional<Map> map;
+    bool agree = true;
+    for (const NodeId load : cone.reads) {
+      if (graph.reduction_read(load) != *reduction) continue;
+      const std::optional<Map> own = rows_read(graph, load, part.domain.size());
+      agree &= own && (!map || *map == *own);
+      map = own;
+    }
+    if (!agree || !completed(graph.host, part.domain, of, *map)) continue;
+    if (is_aligned(*map, of.domain.size())) return false;
+    Alignment alignment(graph, *map, of.domain.size());
+    part.node = alignment.move(cone);
+    part.domain = alignment.domain(part.domain);
+    part.store.dims = alignment.dims(part.store.dims);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Graph align_rows(const Graph& graph) {
+  Graph out = graph;
+  bool any = false;
+  for (Result& result : out.results)
+    for (Part& part : result.parts) any |= align(out, part);
+  return any ? compact(canonical(std::move(out))) : graph;
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,28 @@
+#include "ir/reduction.h"
+
+#include <algorithm>
+
+namespace ingot::ir {
+namespace {
+
+using namespace accepted;
+
+constexpr ReductionInfo kReductions[] = {
+#define INGOT_REDUCTION(id, name, values, accepts, summary) {ReduceKind::id, name, values, accepts},
+#include "ir/reductions.def"
+#undef INGOT_REDUCTION
+};
+
+}  // namespace
+
+std::span<const ReductionInfo> reductions() { return kReductions; }
+
+const ReductionInfo& info(ReduceKind kind) { return kReductions[static_cast<size_t>(kind)]; }
+
+std::optional<ReduceKind> reduction_named(std::string_view name) {
+  const auto found = std::ranges::find(kReductions, name, &ReductionInfo::name);
+  if (found == std::end(kReductions)) return std::nullopt;
+  return found->kind;
+}
+
+}  // namespace ingot::ir
