@@ -148,6 +148,7 @@ struct Loop {
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
   uint32_t lanes = 0;     ///< of a Simd loop, the elements of a vector; 0: as many as there is room for
   uint32_t step = 1;      ///< of a Strided loop
+  uint32_t unroll = 1;    ///< of a Strided loop, how many steps at a time
 };
 /// A thread has nothing to do unless `unless_below` is less than `end`.
 struct Return {
@@ -189,7 +190,8 @@ struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> classes, into;
   uint32_t lanes = 1, threads = 1;
-  uint32_t slot = 0;  ///< no other in the kernel has it
+  uint32_t spacing = 1;  ///< how far apart the threads of a row are
+  uint32_t slot = 0;     ///< no other in the kernel has it
 };
 
 struct Statement {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
+#include "codegen/schedule/cost.h"
 #include "ir/types/limits.h"
 
 namespace ingot::codegen {
@@ -144,13 +146,106 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ValueId cla
   block.push_back({Call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0]}});
 }
 
-void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads) {
-  block.push_back({Combine{reduction.kind, reduction.classes, reduction.results, lanes, threads, slots_++}});
+void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing) {
+  block.push_back({Combine{reduction.kind, reduction.classes, reduction.results, lanes, threads, spacing, slots_++}});
 }
 
-SymbolId RowReductions::state_pointer(uint32_t state) {
-  return assembly_.parameter({KernelParameter::Kind::State, state, 0, DType::I64, {}},
-                             {.dtype = states()[state], .is_pointer = true}, "found");
+ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
+  const SymbolId pointer = assembly_.parameter({KernelParameter::Kind::State, number, 0, DType::I64, {}},
+                                               {.dtype = states()[number], .is_pointer = true}, "found");
+  assembly_[pointer].is_written = written;
+  assembly_[pointer].of = "what was found of pieces";
+  return assembly_.add({.kind = Value::Kind::Load,
+                        .type = {assembly_[pointer].type.dtype},
+                        .operands = {assembly_.read(pointer), index},
+                        .naming = Value::Naming::Inline});
+}
+
+uint32_t RowReductions::first_store() const {
+  const KernelOutline& outline = context_.outline;
+  return static_cast<uint32_t>(outline.accesses.size() - outline.parts.size() - outline.kept.size());
+}
+
+Job::Root RowReductions::root_of(const KernelOutline::PartRef& part) const {
+  const ir::Result& result = context_.graph.results[part.result];
+  return {result.parts[part.part].node, result.dtype};
+}
+
+RowReductions::Stores RowReductions::stores_of(uint32_t phase) const {
+  Stores stores;
+  const std::vector<KernelOutline::PartRef>& parts = context_.outline.parts;
+  for (uint32_t p = 0; p < parts.size(); ++p) {
+    if (parts[p].of_row || parts[p].phase != phase) continue;
+    stores.roots.push_back(root_of(parts[p]));
+    stores.accesses.push_back(first_store() + p);
+  }
+  return stores;
+}
+
+RowReductions::Stores RowReductions::stores_of_rows() const {
+  Stores stores;
+  const std::vector<KernelOutline::PartRef>& parts = context_.outline.parts;
+  for (uint32_t p = 0; p < parts.size(); ++p) {
+    if (!parts[p].of_row) continue;
+    stores.roots.push_back(root_of(parts[p]));
+    stores.accesses.push_back(first_store() + p);
+  }
+  return stores;
+}
+
+std::vector<std::pair<uint32_t, ValueId>> RowReductions::kept_values() {
+  std::vector<std::pair<uint32_t, ValueId>> values;
+  auto access = first_store() + static_cast<uint32_t>(context_.outline.parts.size());
+  for (const KernelOutline::KeptRef& kept : context_.outline.kept)
+    values.emplace_back(access++, assembly_.read(reductions_[kept.reduction].results[kept.value]));
+  return values;
+}
+
+bool RowPlaces::moves_in_row(uint32_t access) const {
+  return moves_in_rows(context_.layout, context_.layout.accesses[access]);
+}
+
+ValueId RowPlaces::elements(uint32_t first, uint32_t last) {
+  ValueId product;
+  for (uint32_t d = first; d < last; ++d)
+    product = product ? assembly_.index(IndexOp::Mul, product, extent(d)) : extent(d);
+  return product ? product : assembly_.whole(1);
+}
+
+ValueId RowPlaces::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis) {
+  for (uint32_t d = last; d-- > axis + 1;) index = assembly_.index(IndexOp::Div, index, extent(d));
+  return axis == first ? index : assembly_.index(IndexOp::Rem, index, extent(axis));
+}
+
+ValueId RowPlaces::coordinate(uint32_t axis) {
+  if (kept() == 1) return number_;
+  ValueId& known = coordinates_[axis];
+  if (!known)
+    known = assembly_.let(block_, quotient(number_, 0, kept(), axis), assembly_.claim("i" + std::to_string(axis)));
+  return known;
+}
+
+ValueId RowPlaces::base(uint32_t access) {
+  const SymbolId pointer = memory_.pointer(access);
+  const uint32_t leader = context_.layout.accesses[access].leader;
+  const AccessLayout& layout = context_.layout.accesses[leader];
+  ValueId value = assembly_.read(pointer);
+  if (!moves_in_row(access)) return value;
+  ValueId& known = pointers_[leader];
+  if (known) return known;
+  if (layout.linear && kept() > 0) {
+    value = assembly_.index(IndexOp::Add, value, assembly_.index(IndexOp::Mul, number_, length()));
+  } else {
+    for (uint32_t d = 0; d < kept(); ++d) {
+      if (layout.axes[d] == StrideClass::Zero) continue;
+      ValueId step = coordinate(d);
+      if (layout.axes[d] != StrideClass::One) step = assembly_.index(IndexOp::Mul, step, memory_.stride(leader, d));
+      value = assembly_.index(IndexOp::Add, value, step);
+    }
+  }
+  if (assembly_[value].kind == Value::Kind::Index)
+    value = assembly_.let(block_, value, assembly_.claim(assembly_[pointer].name + "_row"));
+  return known = value;
 }
 
 }  // namespace ingot::codegen

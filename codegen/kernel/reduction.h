@@ -21,6 +21,37 @@ struct RowReduction {
   std::vector<SymbolId> results;   ///< a number for each
 };
 
+/// Where rows are: along the axes that are kept, by a row's number.
+class RowPlaces {
+ public:
+  /// What is found out stands at the end of `block`.
+  RowPlaces(const KernelContext& context, Assembly& assembly, Memory& memory, Body& block)
+      : context_(context), assembly_(assembly), memory_(memory), block_(block) {}
+
+  void set_row(ValueId number) { number_ = number; }
+
+  uint32_t kept() const { return context_.rank() - context_.layout.reduced_axes; }
+  bool moves_in_row(uint32_t access) const;
+  ValueId extent(uint32_t axis) { return assembly_.read(memory_.extent(axis)); }
+  /// Along an axis that is kept.
+  ValueId coordinate(uint32_t axis);
+  /// The pointer to a row's first element; of what does not move in a row, the pointer that it is counted from.
+  ValueId base(uint32_t access);
+  /// Of the product of these axes' extents; 1 of none.
+  ValueId elements(uint32_t first, uint32_t last);
+  ValueId length() { return elements(kept(), context_.rank()); }
+  /// The coordinate along an axis of what has this index among all along the axes [first, last).
+  ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis);
+
+ private:
+  const KernelContext& context_;
+  Assembly& assembly_;
+  Memory& memory_;
+  Body& block_;
+  ValueId number_;
+  std::map<uint32_t, ValueId> coordinates_, pointers_;
+};
+
 class RowReductions {
  public:
   RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory);
@@ -35,12 +66,26 @@ class RowReductions {
   /// Takes an element into a class; `at`: which of the row's elements it is. `found`: a value for each state.
   void fold(Body& block, const RowReduction& reduction, ValueId class_number, const std::vector<ValueId>& found);
   /// Makes one of the classes; from here on the row's values are known.
-  void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads);
+  void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1);
 
   const std::map<ReducedValue, ValueId>& known() const { return known_; }
-  SymbolId state_pointer(uint32_t state);
+  /// An element of what was found of pieces: to be assigned to where it is `written`.
+  ValueId state(uint32_t number, ValueId index, bool written);
+
+  /// The parts that are stored in a phase, or those that there is one of a row: nodes to compute, and the accesses that
+  /// store them.
+  struct Stores {
+    std::vector<Job::Root> roots;
+    std::vector<uint32_t> accesses;
+  };
+  Stores stores_of(uint32_t phase) const;
+  Stores stores_of_rows() const;
+  /// The stores of what later kernels read: each one's access, and its value.
+  std::vector<std::pair<uint32_t, ValueId>> kept_values();
 
  private:
+  uint32_t first_store() const;
+  Job::Root root_of(const KernelOutline::PartRef& part) const;
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
 
   const KernelContext& context_;

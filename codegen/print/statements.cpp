@@ -169,6 +169,7 @@ void Statements::print_one(const If& branch) {
 void Statements::print_one(const Loop& loop) {
   const Symbol& variable = kernel_[loop.variable];
   if (loop.kind == Loop::Kind::Unrolled) line("#pragma unroll");
+  if (loop.unroll > 1) line(fmt::format("#pragma unroll {}", loop.unroll));
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
                      loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
@@ -202,14 +203,19 @@ void Statements::print_one(const Pieces& pieces) {
 void Statements::print_one(const Combine& combine) {
   const auto name = [&](SymbolId symbol) { return kernel_[symbol].name; };
   const Symbol& value = kernel_[combine.into[0]];
+  const bool finds = combine.classes.size() > 1;
+  std::string call = finds ? "combined_found" : "combined";
   std::string pattern(name_of(combine.kind));
-  if (kernel_.target.cuda()) pattern += fmt::format(", {}, {}, {}", combine.lanes, combine.threads, combine.slot);
-  if (combine.classes.size() == 1) {
-    statement(fmt::format("const {} {} = combined<{}>({});", type_text(value.type), value.name, pattern,
-                          name(combine.classes[0])));
-    return;
+  if (combine.spacing > 1) {
+    call += "_across";
+    pattern += fmt::format(", {}, {}, {}", combine.threads, combine.spacing, combine.slot);
+  } else if (kernel_.target.cuda()) {
+    pattern += fmt::format(", {}, {}, {}", combine.lanes, combine.threads, combine.slot);
   }
-  statement(fmt::format("const auto [{}, {}] = combined_found<{}>({}, {});", value.name, name(combine.into[1]), pattern,
+  if (!finds)
+    return statement(fmt::format("const {} {} = {}<{}>({});", type_text(value.type), value.name, call, pattern,
+                                 name(combine.classes[0])));
+  statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
                         name(combine.classes[0]), name(combine.classes[1])));
 }
 

@@ -320,7 +320,13 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     of.unit_axis = kNoAxis;
     for (uint32_t d = 0; d < layout.rank; ++d)
       if (access.axes[d] == StrideClass::One) of.unit_axis = d;
-    of.grouped = std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
+    if (layout.reduces) {
+      of.moves_in_row = moves_in_rows(layout, access);
+      const uint32_t kept = layout.rank - layout.reduced_axes;
+      if (kept > 0) of.along_rows = access.axes[kept - 1];
+      if (layout.reduced_axes == 0) of.inner = StrideClass::Zero;
+    }
+    of.grouped = !layout.reduces && std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
   }
   return facts;
 }
@@ -407,5 +413,80 @@ uint32_t cpu_classes(uint32_t length_bits) { return 1u << std::min(length_bits, 
 
 // Small enough for a thread's first cache, and for sums that lose little; what is left to combine is a thousandth.
 uint32_t cpu_piece(uint32_t length_bits) { return length_bits > 12 ? 4096 : 0; }
+
+uint32_t cuda_classes(uint32_t length_bits) {
+  if (length_bits <= 10) return 1u << (length_bits == 0 ? 0 : length_bits - 1);
+  return length_bits == 11 ? 512 : 1u << std::min(length_bits - 2, 20u);
+}
+
+bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
+  return is_element_wise(access) && !access.masked && access.inner == StrideClass::One && is_aligned(access, lanes) &&
+         facts.inner_multiple >= lanes;
+}
+
+namespace {
+
+/// Whether most of what is read lies side by side from row to row, and not along rows.
+bool lies_across(const KernelFacts& facts) {
+  int64_t across = 0, along = 0;
+  for (const AccessFacts& access : facts.accesses) {
+    if (!access.moves_in_row || access.kind != Kind::Load) continue;
+    if (access.inner == StrideClass::One) along += access.bytes;
+    else if (access.along_rows == StrideClass::One) across += access.bytes;
+  }
+  return across > along;
+}
+
+}  // namespace
+
+uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows) {
+  if (rows.across || layout.reduced_axes == 0) return 1;
+  uint32_t widest = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (access.moves_in_row && is_element_wise(access)) widest = std::max(widest, access.bytes);
+  if (widest == 0) return 1;
+  uint32_t lanes = std::min(kVectorBytes / widest, rows.classes / rows.pieces);
+  const auto suits = [&](const AccessFacts& access) {
+    return !access.moves_in_row || !is_element_wise(access) || runs_in_rows(access, facts, lanes);
+  };
+  return std::ranges::all_of(facts.accesses, suits) ? lanes : 1;
+}
+
+uint32_t cuda_rows_of_block(const RowSchedule& rows) {
+  constexpr uint32_t kThreads = 128;
+  if (rows.across) return 32;
+  return rows.threads >= 64 ? 1 : kThreads / rows.threads;
+}
+
+RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again) {
+  constexpr uint32_t kPiece = 1024;  // classes that a block has where rows are split
+  const uint32_t length_bits = layout.length_bits;
+  RowSchedule rows;
+  rows.classes = cuda_classes(length_bits);
+  rows.across = lies_across(facts);
+  if (rows.across) {
+    rows.threads = std::min(rows.classes, again ? 32u : 8u);
+    const uint32_t runs = rows.classes / rows.threads;
+    if (!again && runs > 8) {
+      rows.splits = true;
+      rows.pieces = runs / 8;
+    }
+    return rows;
+  }
+  if (!again && rows.classes > kPiece && (layout.rows_bits < 11 || rows.classes > 8 * kPiece)) {
+    rows.splits = true;
+    rows.pieces = rows.classes / kPiece;
+  }
+  const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
+  rows.threads = std::max(1u, rows.classes / rows.pieces / std::max(lanes, 4u));
+  rows.threads = std::min(rows.threads, !again ? 256u : length_bits <= 14 ? 512u : 1024u);
+  if (!again) return rows;
+  uint32_t bytes = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (access.moves_in_row && access.kind == Kind::Load) bytes += access.bytes;
+  const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads;
+  if (elements * bytes <= 256) rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
+  return rows;
+}
 
 }  // namespace ingot::codegen

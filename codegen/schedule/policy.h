@@ -31,6 +31,8 @@ struct AccessFacts {
   bool masked = false;        ///< read only where a `where` needs it
   bool skips_rows = false;    ///< of a masked gather, it is known ahead of a row whether and where it is made
   bool shares_place = false;  ///< of a gather, all elements of a row have the same indices
+  bool moves_in_row = false;  ///< of a kernel that reduces, it touches other elements along a row
+  StrideClass along_rows = StrideClass::Zero;  ///< of one that reduces, from row to row along the innermost axis kept
 };
 
 /// What the rules know of a kernel.
@@ -122,5 +124,16 @@ uint32_t cpu_weight(uint32_t cost, uint32_t accesses);
 /// power.
 uint32_t cpu_classes(uint32_t length_bits);
 uint32_t cpu_piece(uint32_t length_bits);
+
+/// CUDA: the classes of rows of at most two to that power elements.
+uint32_t cuda_classes(uint32_t length_bits);
+/// CUDA: how a kernel goes through its rows, once or `again`.
+RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
+/// CUDA: the neighbours that a thread takes at a time.
+uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
+/// CUDA: the rows that a block works on at once.
+uint32_t cuda_rows_of_block(const RowSchedule& rows);
+/// Whether neighbours along a row are as many neighbours in memory, aligned.
+bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes);
 
 }  // namespace ingot::codegen

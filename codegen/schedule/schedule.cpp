@@ -240,7 +240,30 @@ std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelL
   return all;
 }
 
+Schedule reducing_on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+  Schedule schedule;
+  schedule.index_bits = layout.index_bits;
+  const bool again = phases_of(outline) > 1;
+  schedule.rows = cuda_rows(facts, layout, again);
+  schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
+  const uint32_t kept = layout.rank - layout.reduced_axes;
+  const uint32_t rows = cuda_rows_of_block(schedule.rows);
+  schedule.threads = rows * schedule.rows.threads;
+  for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
+    const AccessFacts& access = facts.accesses[a];
+    const bool is_vector = schedule.lanes > 1 && runs_in_rows(access, facts, schedule.lanes);
+    schedule.accesses.push_back({.how = !access.moves_in_row ? How::Fixed : is_vector ? How::Vector : How::Single,
+                                 .masked = access.masked});
+  }
+  const Step by_threads{Scope::Block, schedule.rows.threads};
+  if (kept > 0) schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Block, rows}}});
+  if (layout.reduced_axes > 0)
+    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, schedule.lanes}}});
+  return schedule;
+}
+
 Schedule best_on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+  if (outline.reduces()) return reducing_on_cuda(outline, layout, facts);
   const uint32_t lanes = lanes_for(facts);
   const Preset preset = preset_for(facts, lanes);
   return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
@@ -248,6 +271,7 @@ Schedule best_on_cuda(const KernelOutline& outline, const KernelLayout& layout, 
 
 std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const KernelLayout& layout,
                                       const KernelFacts& facts) {
+  if (outline.reduces()) return {reducing_on_cuda(outline, layout, facts)};
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
   if (lanes_for(facts) == 1) return all;
   const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::grouped) > 0;

@@ -77,11 +77,13 @@ struct AccessSchedule {
 /// length: element i belongs to class i mod classes, of a row or of the piece of it that i lies in; a class takes its
 /// elements in order, and classes are combined along the bits of their numbers, lowest first, as pieces are after that.
 struct RowSchedule {
-  uint32_t classes = 0;   ///< a power of two; 0 where nothing is reduced
-  uint32_t piece = 0;     ///< CPU: elements of a piece; 0: a row is one
-  bool splits = false;    ///< pieces are shared out, and a second launch makes one of them
-  uint32_t pieces = 1;    ///< CUDA: runs of classes, a block each where the row is split
-  uint32_t threads = 1;   ///< CUDA: of a row, or of its piece
+  uint32_t classes = 0;  ///< a power of two; 0 where nothing is reduced
+  uint32_t piece = 0;    ///< CPU: elements of a piece; 0: a row is one
+  bool splits = false;   ///< pieces are shared out, and a second launch makes one of them
+  uint32_t pieces = 1;   ///< CUDA: of a row that is split: neighbouring classes, a block's
+  uint32_t threads = 1;  ///< CUDA: of a row, or of its piece; a power of two
+  bool across = false;   ///< CUDA: neighbouring threads have neighbouring rows
+  uint32_t steps = 0;    ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
   bool operator==(const RowSchedule&) const = default;
 };
 

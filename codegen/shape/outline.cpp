@@ -95,7 +95,13 @@ bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
 /// Which kernels there are, and what each does.
 class Outliner {
  public:
-  explicit Outliner(const ir::Graph& graph) : graph_(graph), host_(graph.host) {}
+  explicit Outliner(const ir::Graph& graph)
+      : graph_(graph), host_(graph.host), reads_any_(graph.count()) {
+    for (uint32_t i = 0; i < graph.count(); ++i)
+      reads_any_[i] = graph.reduction_read({i}) || std::ranges::any_of(graph[{i}].args, [&](ir::NodeId arg) {
+                        return graph[arg].op != Op::Reduce && reads_any_[arg.index];
+                      });
+  }
 
   Outline run() {
     const std::vector<bool> live = graph_.live();
@@ -115,6 +121,7 @@ class Outliner {
  private:
   /// The loads of reductions among what a node is made of.
   std::vector<ir::NodeId> reads_of(ir::NodeId root) const {
+    if (!reads_any_[root.index]) return {};
     std::vector<ir::NodeId> reads = nodes_of(graph_, {root});
     std::erase_if(reads, [&](ir::NodeId id) { return !graph_.reduction_read(id); });
     return reads;
@@ -245,6 +252,7 @@ class Outliner {
 
   const ir::Graph& graph_;
   const ir::HostPool& host_;
+  std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
   Outline outline_;
   size_t plain_from_ = 0;  ///< kernels from here on reduce nothing
   std::map<ir::NodeId, size_t> kernel_of_;

@@ -176,6 +176,7 @@ bool align(Graph& graph, Part& part) {
 }  // namespace
 
 Graph align_rows(const Graph& graph) {
+  if (graph.reduction_count() == 0) return graph;
   Graph out = graph;
   bool any = false;
   for (Result& result : out.results)

@@ -3,7 +3,6 @@
 #include "codegen/kernel/cpu/frame.h"
 #include "codegen/kernel/reduction.h"
 #include "codegen/kernel/targets.h"
-#include "codegen/schedule/cost.h"
 
 // A call computes rows [begin, end), one after the other, phase by phase: a loop over the elements of a row, in runs along
 // the innermost axis where it has several, that takes each into its class, a loop for vector instructions over as many
@@ -18,8 +17,12 @@ class Reduce : public CpuFrame {
   enum class Part : uint8_t { Whole, Pieces, Rest };
 
   Reduce(const KernelContext& context, Part part)
-      : CpuFrame(context), part_(part), rows_(context.schedule.rows), reductions_(context, assembly_, memory_) {
-    kept_ = context.rank() - context.layout.reduced_axes;
+      : CpuFrame(context),
+        part_(part),
+        rows_(context.schedule.rows),
+        reductions_(context, assembly_, memory_),
+        places_(context, assembly_, memory_, row_),
+        kept_(places_.kept()) {
     const auto index = [&](std::string_view name, Level level) {
       return assembly_.variable(name, {ir::DType::I64}, level);
     };
@@ -63,51 +66,35 @@ class Reduce : public CpuFrame {
 
   bool has_linear() const override { return false; }
   ValueId coordinate(uint32_t axis, Level) override {
-    if (axis < kept_) return row_coordinate(axis);
+    if (axis < kept_) return places_.coordinate(axis);
     if (axis + 1 < context_.rank()) return run_coordinate(axis);
     const ValueId at = assembly_.read(element_index_);
     return has_runs() ? assembly_.index(IndexOp::Sub, at, run_begin()) : at;
   }
-  ValueId base(uint32_t access) override;
-  uint32_t first_axis(uint32_t access) const override { return moves_in_row(access) ? kept_ : 0; }
+  ValueId base(uint32_t access) override { return places_.base(access); }
+  uint32_t first_axis(uint32_t access) const override { return places_.moves_in_row(access) ? kept_ : 0; }
   uint32_t first_inner_axis() const override { return kept_; }
 
  private:
-  bool moves_in_row(uint32_t access) const {
-    return moves_in_rows(context_.layout, context_.layout.accesses[access]);
-  }
   bool has_runs() const { return context_.layout.reduced_axes > 1; }
-
-  ValueId extent(uint32_t axis) { return assembly_.read(memory_.extent(axis)); }
 
   // Rows
 
   void find_row() {
     row_number_ = assembly_.read(unit_);
-    if (part_ != Part::Pieces) return;
-    piece_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), pieces()), "piece");
-    row_number_ = let(row_, assembly_.index(IndexOp::Div, assembly_.read(unit_), pieces()), "row");
+    if (part_ == Part::Pieces) {
+      piece_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), pieces()), "piece");
+      row_number_ = let(row_, assembly_.index(IndexOp::Div, assembly_.read(unit_), pieces()), "row");
+    }
+    places_.set_row(row_number_);
   }
 
-  ValueId row_coordinate(uint32_t axis) override {
-    if (kept_ == 1) return row_number_;
-    ValueId& known = coordinates_[axis];
-    if (!known) known = let(row_, quotient(row_number_, kept_ - 1, axis), fmt::format("i{}", axis));
-    return known;
-  }
+  ValueId row_coordinate(uint32_t axis) override { return places_.coordinate(axis); }
   ValueId row_index() override { return row_number_; }
   Body loops() override { return {}; }
 
-  /// Elements of a row.
-  ValueId length() {
-    ValueId product;
-    for (uint32_t d = kept_; d < context_.rank(); ++d)
-      product = product ? assembly_.index(IndexOp::Mul, product, extent(d)) : extent(d);
-    return product ? product : assembly_.whole(1);
-  }
-
   ValueId pieces() {
-    const ValueId above = assembly_.index(IndexOp::Add, length(), assembly_.whole(rows_.piece - 1));
+    const ValueId above = assembly_.index(IndexOp::Add, places_.length(), assembly_.whole(rows_.piece - 1));
     return assembly_.index(IndexOp::Div, above, assembly_.whole(rows_.piece));
   }
 
@@ -123,17 +110,15 @@ class Reduce : public CpuFrame {
   ValueId run_begin() {
     if (run_begin_) return run_begin_;
     const ValueId at = assembly_.read(run_);
-    const ValueId inner = assembly_.index(IndexOp::Rem, at, extent(context_.rank() - 1));
+    const ValueId inner = assembly_.index(IndexOp::Rem, at, places_.extent(context_.rank() - 1));
     return run_begin_ = let(run_lets_, assembly_.index(IndexOp::Sub, at, inner), "run");
   }
 
   ValueId run_coordinate(uint32_t axis) {
     ValueId& known = coordinates_[axis];
     if (known) return known;
-    ValueId index = assembly_.read(run_);
-    for (uint32_t d = context_.rank() - 1; d > axis; --d) index = assembly_.index(IndexOp::Div, index, extent(d));
-    if (axis > kept_) index = assembly_.index(IndexOp::Rem, index, extent(axis));
-    return known = let(run_lets_, index, fmt::format("i{}", axis));
+    const ValueId at = places_.quotient(assembly_.read(run_), kept_, context_.rank(), axis);
+    return known = let(run_lets_, at, fmt::format("i{}", axis));
   }
 
   /// The loop over elements [from, to) of a row for what stands in `element_`.
@@ -152,7 +137,7 @@ class Reduce : public CpuFrame {
     } else {
       const ValueId at = assembly_.read(run_), begin = run_begin();
       const ValueId end = let(run_lets_,
-                              assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, begin, extent(context_.rank() - 1)), to),
+                              assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, begin, places_.extent(context_.rank() - 1)), to),
                               "run_end");
       Pieces pieces{size, first_, count_, at, end, std::move(in_piece_), true};
       pieces.body.push_back({std::move(elements)});
@@ -164,7 +149,7 @@ class Reduce : public CpuFrame {
     run_lets_.clear();
     in_piece_.clear();
     run_begin_ = {};
-    for (uint32_t d = kept_; d < context_.rank(); ++d) coordinates_.erase(d);
+    coordinates_.clear();
   }
 
   /// The number of an element's class.
@@ -185,14 +170,8 @@ class Reduce : public CpuFrame {
     for (const RowReduction& reduction : reductions_.all())
       if (reduction.phase == phase) job.roots.push_back({context_.graph[reduction.node].args[0], reduction.types[0]});
     const size_t first_part = job.roots.size();
-    std::vector<uint32_t> stores;
-    const auto& parts = context_.outline.parts;
-    for (uint32_t p = 0; p < parts.size(); ++p) {
-      if (parts[p].of_row || parts[p].phase != phase) continue;
-      const ir::Result& result = context_.graph.results[parts[p].result];
-      job.roots.push_back({result.parts[parts[p].part].node, result.dtype});
-      stores.push_back(first_store() + p);
-    }
+    const RowReductions::Stores stores = reductions_.stores_of(phase);
+    job.roots.insert(job.roots.end(), stores.roots.begin(), stores.roots.end());
     if (job.roots.empty()) return;
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, job);
     std::vector<RowReduction*> mine;
@@ -213,11 +192,12 @@ class Reduce : public CpuFrame {
       if (of_piece[r].types.size() > 1) found.push_back(assembly_.read(element_index_));
       reductions_.fold(element_, of_piece[r], number, found);
     }
-    for (size_t s = 0; s < stores.size(); ++s) assign(memory_.target(stores[s], Level::Element), values[first_part + s]);
+    for (size_t s = 0; s < stores.accesses.size(); ++s)
+      assign(memory_.target(stores.accesses[s], Level::Element), values[first_part + s]);
     settle();
     if (nests) return nest(mine, of_piece, std::move(declared));
     append(body_, std::move(declared));
-    ValueId from = assembly_.whole(0), to = length();
+    ValueId from = assembly_.whole(0), to = places_.length();
     if (part_ == Part::Pieces) {
       from = let(body_, assembly_.index(IndexOp::Mul, piece_, assembly_.whole(rows_.piece)), "from");
       to = let(body_, end_of_piece(from), "to");
@@ -227,7 +207,7 @@ class Reduce : public CpuFrame {
   }
 
   ValueId end_of_piece(ValueId from) {
-    return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, assembly_.whole(rows_.piece)), length());
+    return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, assembly_.whole(rows_.piece)), places_.length());
   }
 
   /// A long row's pieces, one after the other.
@@ -253,20 +233,10 @@ class Reduce : public CpuFrame {
 
   // Split rows
 
-  ValueId state(uint32_t number, ValueId index) {
-    const SymbolId pointer = reductions_.state_pointer(number);
-    assembly_[pointer].is_written = part_ == Part::Pieces;
-    assembly_[pointer].of = "what was found of pieces";
-    return assembly_.add({.kind = Value::Kind::Load,
-                          .type = {assembly_[pointer].type.dtype},
-                          .operands = {assembly_.read(pointer), index},
-                          .naming = Value::Naming::Inline});
-  }
-
   void leave_states() {
     for (const RowReduction& reduction : reductions_.all())
       for (uint32_t v = 0; v < reduction.results.size(); ++v)
-        row_.push_back({Assign{state(reduction.first_state + v, assembly_.read(unit_)),
+        row_.push_back({Assign{reductions_.state(reduction.first_state + v, assembly_.read(unit_), true),
                                assembly_.read(reduction.results[v])}});
   }
 
@@ -280,7 +250,8 @@ class Reduce : public CpuFrame {
       reductions_.declare(body_, reduction, kClassesOfPieces, Loop::Kind::Serial);
       std::vector<ValueId> found;
       for (uint32_t v = 0; v < reduction.types.size(); ++v)
-        found.push_back(state(reduction.first_state + v, assembly_.index(IndexOp::Add, base, number)));
+        found.push_back(
+            reductions_.state(reduction.first_state + v, assembly_.index(IndexOp::Add, base, number), false));
       reductions_.fold(inside, reduction, assembly_.index(IndexOp::Rem, number, assembly_.whole(kClassesOfPieces)),
                        found);
     }
@@ -290,30 +261,14 @@ class Reduce : public CpuFrame {
 
   // What there is one of a row
 
-  uint32_t first_store() const {
-    return static_cast<uint32_t>(context_.outline.accesses.size() - context_.outline.parts.size() -
-                                 context_.outline.kept.size());
-  }
-
   void store_rows() {
-    Job job{.roots = {}, .reduced = &reductions_.known(), .phase = reductions_.phases() + 1};
-    std::vector<uint32_t> stores;
-    const auto& parts = context_.outline.parts;
-    for (uint32_t p = 0; p < parts.size(); ++p) {
-      if (!parts[p].of_row) continue;
-      const ir::Result& result = context_.graph.results[parts[p].result];
-      job.roots.push_back({result.parts[parts[p].part].node, result.dtype});
-      stores.push_back(first_store() + p);
-    }
+    const RowReductions::Stores stores = reductions_.stores_of_rows();
+    const Job job{stores.roots, &reductions_.known(), reductions_.phases() + 1};
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, job);
-    for (size_t s = 0; s < stores.size(); ++s)
-      row_.push_back({Assign{memory_.target(stores[s], Level::Row), values[s]}});
-    const auto& kept = context_.outline.kept;
-    for (uint32_t k = 0; k < kept.size(); ++k) {
-      const RowReduction& reduction = reductions_.all()[kept[k].reduction];
-      const auto access = first_store() + static_cast<uint32_t>(parts.size()) + k;
-      row_.push_back({Assign{memory_.target(access, Level::Row), assembly_.read(reduction.results[kept[k].value])}});
-    }
+    for (size_t s = 0; s < values.size(); ++s)
+      row_.push_back({Assign{memory_.target(stores.accesses[s], Level::Row), values[s]}});
+    for (const auto& [access, value] : reductions_.kept_values())
+      row_.push_back({Assign{memory_.target(access, Level::Row), value}});
   }
 
   static constexpr uint32_t kClassesOfPieces = 64;
@@ -321,36 +276,14 @@ class Reduce : public CpuFrame {
   Part part_;
   const RowSchedule& rows_;
   RowReductions reductions_;
-  uint32_t kept_ = 0;
+  RowPlaces places_;
+  uint32_t kept_;
   SymbolId unit_, run_, first_, count_;
   std::string base_name_;
   ValueId row_number_, piece_, run_begin_;
   std::map<uint32_t, ValueId> coordinates_;
-  std::map<uint32_t, ValueId> pointers_to_rows_;
   Body body_, run_lets_, in_piece_;
 };
-
-ValueId Reduce::base(uint32_t access) {
-  const SymbolId pointer = memory_.pointer(access);
-  const uint32_t leader = context_.layout.accesses[access].leader;
-  const AccessLayout& layout = context_.layout.accesses[leader];
-  ValueId& known = pointers_to_rows_[leader];
-  if (known) return known;
-  ValueId value = assembly_.read(pointer);
-  if (!moves_in_row(access)) return value;
-  if (layout.linear && kept_ > 0) {
-    value = assembly_.index(IndexOp::Add, value, assembly_.index(IndexOp::Mul, row_number_, length()));
-    return known = let(row_, value, assembly_[pointer].name + "_row");
-  }
-  for (uint32_t d = 0; d < kept_; ++d) {
-    if (layout.axes[d] == StrideClass::Zero) continue;
-    ValueId step = row_coordinate(d);
-    if (layout.axes[d] != StrideClass::One) step = assembly_.index(IndexOp::Mul, step, memory_.stride(leader, d));
-    value = assembly_.index(IndexOp::Add, value, step);
-  }
-  if (assembly_[value].kind == Value::Kind::Index) value = let(row_, value, assembly_[pointer].name + "_row");
-  return known = value;
-}
 
 }  // namespace
 
