@@ -32,6 +32,22 @@ Op op_of(ReduceKind kind) {
   }
 }
 
+/// What its value is called where the author has no name for it.
+std::string_view name_of_value(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::Max:
+    case ReduceKind::ArgMax:
+      return "largest";
+    case ReduceKind::Min:
+    case ReduceKind::ArgMin:
+      return "smallest";
+    case ReduceKind::Prod:
+      return "product";
+    default:
+      return ir::info(kind).name;
+  }
+}
+
 ir::HostValue extreme(DType dtype, bool smallest) {
   if (dtype == DType::Bool) return ir::HostValue::of(!smallest);
   if (ir::is_floating(dtype))
@@ -89,7 +105,7 @@ SymbolId RowReductions::result_of(ir::NodeId node, uint32_t value, DType dtype) 
     if (graph.reduction_read(id) == node && graph.access(id).source.index == value)
       if (const std::string name = memory_.author_name(id); !name.empty())
         return assembly_.variable_called(name, Level::Row, {dtype});
-  return assembly_.variable(value == 0 ? ir::info(graph.reduction(node).kind).name : "index", {dtype}, Level::Row);
+  return assembly_.variable(value == 0 ? name_of_value(graph.reduction(node).kind) : "index", {dtype}, Level::Row);
 }
 
 std::vector<DType> RowReductions::states() const {

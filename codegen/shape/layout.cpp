@@ -161,7 +161,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   for (size_t d = 0; d < geometry.extents.size() && layout.rank > 1; ++d)
     if (d < 64 && geometry.extents[d] >= kLongAxis) layout.long_axes |= uint64_t{1} << d;
   layout.has_short_rows = layout.rank > 1 && geometry.extents.back() <= kShortRow;
-  if (layout.rank > 1)
+  if (layout.rank > 1 || (layout.reduces && layout.rank > 0))
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
   return layout;

@@ -77,8 +77,8 @@ struct KernelLayout {
   uint32_t rank = 1;        ///< number of axes
   uint8_t index_bits = 32;  ///< 64 where an element count or an offset in elements needs it
   /// The largest power of two, at most 8 or 16 bytes' worth of the smallest elements, that divides the innermost
-  /// extent. With one axis or none it is 16 whatever the extent: a row's end is then the domain's end, which every
-  /// kernel handles.
+  /// extent. With one axis or none, and nothing reduced, it is 16 whatever the extent: a row's end is then the
+  /// domain's end, which every kernel handles.
   uint8_t inner_multiple = 16;
   uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis steps, so that half a tile is filled
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow steps

@@ -170,7 +170,10 @@ class Reduce : public Space, public Access {
     if (part_ == Part::Pieces) first = plus(times(piece_, threads_ * lanes_ * runs()), first);
     first_ = first;
     const ValueId step = times(assembly_.read(step_number_), threads_ * lanes_);
-    if (part_ == Part::Rest) return;
+    if (part_ == Part::Rest) {  // it has none
+      element_index_ = whole(0);
+      return;
+    }
     if (is_resident()) {
       element_index_ = named(plus(first, step));
       return;
