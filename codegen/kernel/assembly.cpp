@@ -201,8 +201,7 @@ SymbolId Assembly::parameter(const KernelParameter& parameter, Type type, std::s
     known->second = variable(wanted, type, Level::Kernel);
     Symbol& symbol = (*this)[known->second];
     symbol.parameter = parameter;
-    symbol.parameter->dtype =
-        type.is_pointer ? ir::DType::I64 : type.dtype;
+    symbol.parameter->dtype = type.is_pointer ? ir::DType::I64 : type.dtype;
     symbol.parameter->name = symbol.name;
   }
   return known->second;
@@ -215,10 +214,11 @@ ValueId Assembly::add(Value value) {
   const int64_t number =
       value.number.kind == ir::HostKind::Float ? std::bit_cast<int64_t>(value.number.real) : value.number.integer;
   const ValueId next{static_cast<uint32_t>(kernel.values.size())};
-  const auto [known, is_new] = values_.emplace(
-      Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
-          static_cast<uint8_t>(value.number.kind), number, value.operands.empty() || value.level <= Level::Row ? 0 : scope_, value.operands},
-      next);
+  const auto [known, is_new] =
+      values_.emplace(Key{value.kind, value.type, value.level, value.op, value.work, value.index, value.symbol,
+                          static_cast<uint8_t>(value.number.kind), number,
+                          value.operands.empty() || value.level <= Level::Row ? 0 : scope_, value.operands},
+                      next);
   if (!is_new) return known->second;
   value.node = node_;
   if (is_computed) block(value.level).push_back({Let{next}});

@@ -135,9 +135,9 @@ uint32_t Memory::stride_owner(uint32_t access) const {
   if (leader < access) return stride_owner(leader);
   for (uint32_t b = 0; b < access; ++b) {
     const AccessUse &a_use = use(access), &b_use = use(b);
-    if (b_use.kind == a_use.kind && b_use.tensor == a_use.tensor && b_use.in_workspace == a_use.in_workspace && b_use.access.dims == a_use.access.dims &&
-        b_use.access.leads == a_use.access.leads && layout(b).axes == layout(access).axes &&
-        layout(b).linear == layout(access).linear)
+    if (b_use.kind == a_use.kind && b_use.tensor == a_use.tensor && b_use.in_workspace == a_use.in_workspace &&
+        b_use.access.dims == a_use.access.dims && b_use.access.leads == a_use.access.leads &&
+        layout(b).axes == layout(access).axes && layout(b).linear == layout(access).linear)
       return b;
   }
   return access;

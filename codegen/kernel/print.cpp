@@ -169,8 +169,8 @@ std::string_view name_of(Call::Function function) {
 }
 
 std::string_view name_of(ir::ReduceKind kind) {
-  static constexpr std::string_view kNames[] = {"Sum", "Product", "AnyOf", "AllOf", "Largest", "Smallest",
-                                                "FirstLargest", "FirstSmallest"};
+  static constexpr std::string_view kNames[] = {"Sum",     "Product",  "AnyOf",        "AllOf",
+                                                "Largest", "Smallest", "FirstLargest", "FirstSmallest"};
   return kNames[static_cast<size_t>(kind)];
 }
 

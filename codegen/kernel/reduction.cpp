@@ -133,10 +133,10 @@ void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t class
     assembly_[array].extents = {classes};
     reduction.classes.push_back(array);
     block.push_back({Declare{array}});
-    const ir::HostValue none = v == 0 ? value_of_none(reduction.kind, dtype)
-                                      : ir::HostValue::of(std::numeric_limits<int64_t>::max());
-    const ValueId literal = assembly_.add(
-        {.kind = Value::Kind::Literal, .type = {dtype}, .number = none, .naming = Value::Naming::Inline});
+    const ir::HostValue none =
+        v == 0 ? value_of_none(reduction.kind, dtype) : ir::HostValue::of(std::numeric_limits<int64_t>::max());
+    const ValueId literal =
+        assembly_.add({.kind = Value::Kind::Literal, .type = {dtype}, .number = none, .naming = Value::Naming::Inline});
     initial.push_back({Assign{assembly_.item(assembly_.read(array), assembly_.read(c)), literal}});
   }
   block.push_back({Loop{kind, c, assembly_.whole(0), assembly_.whole(classes), std::move(initial)}});
@@ -145,8 +145,7 @@ void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t class
 void RowReductions::fold(Body& block, const RowReduction& reduction, ValueId class_number,
                          const std::vector<ValueId>& found) {
   std::vector<ValueId> into;
-  for (const SymbolId array : reduction.classes)
-    into.push_back(assembly_.item(assembly_.read(array), class_number));
+  for (const SymbolId array : reduction.classes) into.push_back(assembly_.item(assembly_.read(array), class_number));
   if (into.size() == 1) {
     const ValueId both = assembly_.add({.kind = Value::Kind::Primitive,
                                         .type = {reduction.types[0]},
@@ -157,8 +156,7 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ValueId cla
     block.push_back({Assign{into[0], both}});
     return;
   }
-  const auto take =
-      reduction.kind == ReduceKind::ArgMax ? Call::Function::TakeLarger : Call::Function::TakeSmaller;
+  const auto take = reduction.kind == ReduceKind::ArgMax ? Call::Function::TakeLarger : Call::Function::TakeSmaller;
   block.push_back({Call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0]}});
 }
 

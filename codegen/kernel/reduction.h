@@ -15,10 +15,10 @@ struct RowReduction {
   ir::NodeId node;
   ir::ReduceKind kind;
   uint32_t phase = 0;
-  uint32_t first_state = 0;        ///< of LaunchInfo::states
-  std::vector<ir::DType> types;    ///< of its values
-  std::vector<SymbolId> classes;   ///< an array for each
-  std::vector<SymbolId> results;   ///< a number for each
+  uint32_t first_state = 0;       ///< of LaunchInfo::states
+  std::vector<ir::DType> types;   ///< of its values
+  std::vector<SymbolId> classes;  ///< an array for each
+  std::vector<SymbolId> results;  ///< a number for each
 };
 
 /// Where rows are: along the axes that are kept, by a row's number.

@@ -173,10 +173,9 @@ void Statements::print_one(const Loop& loop) {
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
                      loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
-  const std::string step = loop.kind == Loop::Kind::Rows ? ""
-                           : loop.kind == Loop::Kind::Strided
-                               ? fmt::format(" {} += {}", variable.name, loop.step)
-                               : " ++" + variable.name;
+  const std::string step = loop.kind == Loop::Kind::Rows      ? ""
+                           : loop.kind == Loop::Kind::Strided ? fmt::format(" {} += {}", variable.name, loop.step)
+                                                              : " ++" + variable.name;
   statement(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
                         expressions_.text(loop.begin).text, expressions_.text(loop.end).text, step));
   block(loop.body);

@@ -431,8 +431,10 @@ bool lies_across(const KernelFacts& facts) {
   int64_t across = 0, along = 0;
   for (const AccessFacts& access : facts.accesses) {
     if (!access.moves_in_row || access.kind != Kind::Load) continue;
-    if (access.inner == StrideClass::One) along += access.bytes;
-    else if (access.along_rows == StrideClass::One) across += access.bytes;
+    if (access.inner == StrideClass::One)
+      along += access.bytes;
+    else if (access.along_rows == StrideClass::One)
+      across += access.bytes;
   }
   return across > along;
 }

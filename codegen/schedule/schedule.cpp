@@ -221,7 +221,8 @@ Schedule reducing_on_cpu(const KernelOutline& outline, const KernelLayout& layou
                                  .masked = facts.accesses[a].masked});
   const uint32_t kept = layout.rank - layout.reduced_axes;
   if (kept > 0) schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Serial}}});
-  if (layout.reduced_axes > 0) schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, {Scope::Vector}}});
+  if (layout.reduced_axes > 0)
+    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, {Scope::Vector}}});
   schedule.rows.classes = cpu_classes(layout.length_bits);
   schedule.rows.piece = cpu_piece(layout.length_bits);
   schedule.rows.splits = schedule.rows.piece != 0 && phases_of(outline) == 1;
@@ -252,13 +253,16 @@ Schedule reducing_on_cuda(const KernelOutline& outline, const KernelLayout& layo
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
     const AccessFacts& access = facts.accesses[a];
     const bool is_vector = schedule.lanes > 1 && runs_in_rows(access, facts, schedule.lanes);
-    schedule.accesses.push_back({.how = !access.moves_in_row ? How::Fixed : is_vector ? How::Vector : How::Single,
+    schedule.accesses.push_back({.how = !access.moves_in_row ? How::Fixed
+                                        : is_vector          ? How::Vector
+                                                             : How::Single,
                                  .masked = access.masked});
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};
   if (kept > 0) schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Block, rows}}});
   if (layout.reduced_axes > 0)
-    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, schedule.lanes}}});
+    schedule.walks.push_back(
+        {kept, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, schedule.lanes}}});
   return schedule;
 }
 

@@ -117,9 +117,7 @@ AccessGeometry store_of_rows(const std::vector<int64_t>& extents, const ir::DimM
 
 }  // namespace
 
-int64_t KernelGeometry::rows() const {
-  return product(std::span(extents).first(extents.size() - reduced_axes));
-}
+int64_t KernelGeometry::rows() const { return product(std::span(extents).first(extents.size() - reduced_axes)); }
 
 std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host) {
   std::vector<ir::Extents> result;
@@ -151,8 +149,8 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
     }
   }
   const auto store = std::ranges::find(kernel.accesses, AccessUse::Kind::Store, &AccessUse::kind);
-  const size_t by = kernel.reduces() ? largest_load(kernel, result)
-                                     : static_cast<size_t>(store - kernel.accesses.begin());
+  const size_t by =
+      kernel.reduces() ? largest_load(kernel, result) : static_cast<size_t>(store - kernel.accesses.begin());
   if (result.accesses.empty()) result.accesses.emplace_back().strides.assign(result.extents.size(), 0);
   const AccessGeometry order = result.accesses[by];
   drop_and_order(result, kernel.reduced, order);

@@ -113,8 +113,7 @@ std::string KernelLayout::text() const {
   if (long_axes != 0) text += fmt::format(", long {:b}", long_axes);
   if (has_short_rows) text += ", short";
   if (results_alias) text += ", aliased";
-  if (reduces)
-    text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
+  if (reduces) text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
   for (size_t a = 0; a < accesses.size(); ++a) {
     const AccessLayout& access = accesses[a];
     text += " | ";
@@ -135,7 +134,8 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   if (kernel.reduces()) {
     layout.reduces = true;
     layout.reduced_axes = geometry.reduced_axes;
-    layout.length_bits = static_cast<uint8_t>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(geometry.length, 1) - 1)));
+    layout.length_bits =
+        static_cast<uint8_t>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(geometry.length, 1) - 1)));
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
     layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRows));
   }

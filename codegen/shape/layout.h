@@ -85,8 +85,8 @@ struct KernelLayout {
   bool results_alias = false;   ///< a result overlaps an input or another result: no __restrict__
   bool reduces = false;         ///< the last axes, or none, are reduced
   uint32_t reduced_axes = 0;
-  uint8_t length_bits = 0;      ///< of a row: the least power of two that is not less than its length
-  uint8_t rows_bits = 0;        ///< the largest power of two that is not more than the number of rows; at most kManyRows
+  uint8_t length_bits = 0;  ///< of a row: the least power of two that is not less than its length
+  uint8_t rows_bits = 0;    ///< the largest power of two that is not more than the number of rows; at most kManyRows
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 

@@ -95,8 +95,7 @@ bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
 /// Which kernels there are, and what each does.
 class Outliner {
  public:
-  explicit Outliner(const ir::Graph& graph)
-      : graph_(graph), host_(graph.host), reads_any_(graph.count()) {
+  explicit Outliner(const ir::Graph& graph) : graph_(graph), host_(graph.host), reads_any_(graph.count()) {
     for (uint32_t i = 0; i < graph.count(); ++i)
       reads_any_[i] = graph.reduction_read({i}) || std::ranges::any_of(graph[{i}].args, [&](ir::NodeId arg) {
                         return graph[arg].op != Op::Reduce && reads_any_[arg.index];
@@ -208,17 +207,22 @@ class Outliner {
   void place_part(uint32_t r, uint32_t p) {
     const ir::Part& part = graph_.results[r].parts[p];
     const std::vector<ir::NodeId> reads = reads_of(part.node);
+    // With the last one whose values it takes; what takes none, with the first that reads what it reads.
+    std::optional<size_t> found;
     for (size_t k = plain_from_; k-- > 0;) {
-      KernelOutline& kernel = outline_.kernels[k];
+      const KernelOutline& kernel = outline_.kernels[k];
       const bool of_row = is_of_rows(kernel, part.domain);
-      const bool is_full = same_domain(host_, kernel.domain, part.domain);
       const uint32_t phase = phase_behind(k, reads);
-      if ((!of_row && !is_full) || !can_read(k, reads)) continue;
+      if ((!of_row && !same_domain(host_, kernel.domain, part.domain)) || !can_read(k, reads)) continue;
       if (phase == 0 && (of_row || !shares_reads(kernel, part.node))) continue;
       if (!of_row && phase > 0 && !has_rows(kernel)) continue;
-      kernel.parts.push_back({r, p, of_row, phase});
-      keep_what_others_read(k, reads);
-      return;
+      found = k;
+      if (phase > 0) break;
+    }
+    if (found) {
+      KernelOutline& kernel = outline_.kernels[*found];
+      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_behind(*found, reads)});
+      return keep_what_others_read(*found, reads);
     }
     const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(plain_from_);
     auto kernel = std::find_if(plain, outline_.kernels.end(),
@@ -276,8 +280,7 @@ bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId i
   if (op == Op::Index) return true;
   if (op != Op::Load && op != Op::Gather) return false;
   const std::optional<ir::NodeId> reduction = graph.reduction_read(id);
-  return !reduction ||
-         std::ranges::count(kernel.reductions, *reduction, &KernelOutline::ReductionRef::node) == 0;
+  return !reduction || std::ranges::count(kernel.reductions, *reduction, &KernelOutline::ReductionRef::node) == 0;
 }
 
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, std::vector<ir::NodeId> roots) {

@@ -16,11 +16,11 @@ struct AccessUse {
   enum class Kind : uint8_t { Load, Gather, Index, Store } kind = Kind::Load;
   uint32_t tensor = 0;               ///< the parameter; of a store, the result; of an Index, the dim from the end
   ir::DType dtype = ir::DType::F32;  ///< as in memory
-  /// Over the kernel's domain, aligned at its last dim; empty for an Index, and for a store to a workspace, which has an
-  /// element a row.
+  /// Over the kernel's domain, aligned at its last dim; empty for an Index, and for a store to a workspace, which has
+  /// an element a row.
   ir::Access access;
-  std::string text;                  ///< the author's expression for it, for messages: "table[0, t]"
-  bool in_workspace = false;         ///< the tensor is one of Outline::workspaces
+  std::string text;           ///< the author's expression for it, for messages: "table[0, t]"
+  bool in_workspace = false;  ///< the tensor is one of Outline::workspaces
 
   bool has_tensor() const { return kind != Kind::Index; }
 };

@@ -68,8 +68,7 @@ const std::vector<Piece>& pieces(Target::Kind target) {
       all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx, reduce, target_prelude_reduce_cuh});
   static const std::vector<Piece> cpu =
       all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_reduce_h, target_prelude_staging_h,
-                  target_prelude_float8_h,
-                  target_prelude_series_h, target_prelude_igamma_h, target_prelude_erfcx_h});
+                  target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h, target_prelude_erfcx_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

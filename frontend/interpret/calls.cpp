@@ -142,7 +142,9 @@ void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& funct
 const std::string& torch_spelling(const std::string& given, const std::vector<ast::Parameter>& parameters) {
   static const std::map<std::string, std::string, std::less<>> kOfNumPy = {{"axis", "dim"}, {"keepdims", "keepdim"}};
   const auto known = kOfNumPy.find(given);
-  const auto has = [&](const std::string& name) { return std::ranges::count(parameters, name, &ast::Parameter::name) > 0; };
+  const auto has = [&](const std::string& name) {
+    return std::ranges::count(parameters, name, &ast::Parameter::name) > 0;
+  };
   return known != kOfNumPy.end() && !has(given) && has(known->second) ? known->second : given;
 }
 

@@ -6,8 +6,8 @@
 #include "ir/passes/canonical.h"
 #include "ir/passes/rewrite.h"
 
-// A part of a result may read a reduction by its rows from an index space of its own: without the dims that are gone, or
-// with its dims in another order. Written over the reduction's own domain, it is a function of the same index as the
+// A part of a result may read a reduction by its rows from an index space of its own: without the dims that are gone,
+// or with its dims in another order. Written over the reduction's own domain, it is a function of the same index as the
 // reduction's operand, and so of the same kernel.
 
 namespace ingot::ir {
@@ -66,8 +66,8 @@ std::optional<Map> rows_read(const Graph& graph, NodeId load, size_t rank) {
   return map;
 }
 
-/// Completes a map of a part's domain: dims of size 1 go nowhere, the others stand for the dims that are reduced, all of
-/// them or none.
+/// Completes a map of a part's domain: dims of size 1 go nowhere, the others stand for the dims that are reduced, all
+/// of them or none.
 bool completed(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, Map& map) {
   std::vector<size_t> left;
   for (size_t d = 0; d < reduction.domain.size(); ++d)

@@ -23,7 +23,7 @@ namespace ingot::runtime {
 /// One kernel's launch, packed.
 struct BoundKernel {
   struct Pointer {
-    uint32_t at;      ///< where in the packed bytes
+    uint32_t at;  ///< where in the packed bytes
     enum class Of : uint8_t { Param, Result, Workspace } of;
     uint32_t tensor;  ///< the parameter or the result
     int64_t shift;    ///< bytes from the tensor's first element, or from the workspace's beginning

@@ -108,8 +108,8 @@ bool reads_in_place(const Program& program, std::span<const codegen::KernelGeome
     const auto& accesses = geometries[k].accesses;
     const auto is_stored = [&](const codegen::AccessGeometry& load) {
       for (size_t a = 0; a < uses.size(); ++a)
-        if (uses[a].kind == UseKind::Store && !uses[a].in_workspace && uses[a].tensor == result && accesses[a].offset == load.offset &&
-            accesses[a].strides == load.strides)
+        if (uses[a].kind == UseKind::Store && !uses[a].in_workspace && uses[a].tensor == result &&
+            accesses[a].offset == load.offset && accesses[a].strides == load.strides)
           return true;
       return false;
     };

@@ -137,13 +137,12 @@ class Packer {
         const codegen::AccessUse& use = outline.accesses[parameter.a];
         using Of = BoundKernel::Pointer::Of;
         const int64_t shift = geometry.accesses[parameter.a].offset * ir::size_of(use.dtype);
-        bound_.pointers.push_back(
-            {.at = reserve(sizeof(void*)),
-             .of = use.in_workspace                                    ? Of::Workspace
-                   : use.kind == codegen::AccessUse::Kind::Store ? Of::Result
-                                                                 : Of::Param,
-             .tensor = use.tensor,
-             .shift = shift + (use.in_workspace ? workspace_.tensor(use.tensor) : 0)});
+        bound_.pointers.push_back({.at = reserve(sizeof(void*)),
+                                   .of = use.in_workspace                              ? Of::Workspace
+                                         : use.kind == codegen::AccessUse::Kind::Store ? Of::Result
+                                                                                       : Of::Param,
+                                   .tensor = use.tensor,
+                                   .shift = shift + (use.in_workspace ? workspace_.tensor(use.tensor) : 0)});
         return;
       }
       case KernelParameter::Kind::State:

@@ -12,8 +12,8 @@
 #include "runtime/call/inline_buffer.h"
 #include "runtime/call/scalar_bytes.h"
 
-// The part of a call that is run every time. It allocates the results, and one workspace where kernels need it, takes no lock and asks nobody
-// what is known already.
+// The part of a call that is run every time. It allocates the results, and one workspace where kernels need it, takes
+// no lock and asks nobody what is known already.
 
 namespace ingot::runtime {
 
@@ -138,7 +138,8 @@ class Packed {
                "integers do not divide by zero: where(y != 0, y, 1) is a divisor that never is");
 }
 
-void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, const Memory& memory, const Slots& slots) {
+void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, const Memory& memory,
+             const Slots& slots) {
   int32_t status = 0;
   Packed packed(kernel, facts, memory, slots, &status);
   run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.multiple, kernel.grain);

@@ -87,7 +87,8 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts) {
   for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
   result.thread_dependence = thread_dependence_of(lowered, signature.device);
   // Calls go first: what they bound is simplified together with what is around them.
-  result.graph = std::make_shared<const ir::Graph>(ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lowered)))));
+  result.graph =
+      std::make_shared<const ir::Graph>(ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lowered)))));
   ir::verify(*result.graph);
   return result;
 }

@@ -93,7 +93,7 @@ class Library {
 };
 
 /// What makes CUDA C++ host code: one thread at a time, whose indices are globals. Threads that meet at barriers are
-/// coroutines, which take turns.
+/// coroutines, which take turns; so are those that exchange values.
 inline constexpr std::string_view kCudaOnHost = R"(
 #include <math.h>
 #include <cstring>
@@ -109,31 +109,51 @@ struct Index { unsigned x; };
 #include <vector>
 static ucontext_t between_threads;
 static std::vector<ucontext_t> waiting;
+static std::vector<bool> done;
+static void (*thread_of_block)();
+// All threads that are left come as far as this before any goes on.
 [[maybe_unused]] static void __syncthreads() {
   const Index self = threadIdx;
   swapcontext(&waiting[self.x], &between_threads);
   threadIdx = self;
+}
+template <typename T>
+static T __shfl_xor_sync(unsigned, T value, int bits) {
+  static T values[1024];
+  const unsigned self = threadIdx.x;
+  values[self] = value;
+  __syncthreads();
+  const T other = values[self ^ bits];
+  __syncthreads();
+  return other;
+}
+[[maybe_unused]] static void run_thread() {
+  thread_of_block();
+  done[threadIdx.x] = true;
 }
 [[maybe_unused]] static void run_block(unsigned threads, void (*thread)(), bool meet) {
   if (!meet) {
     for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) thread();
     return;
   }
-  constexpr std::size_t kStack = 32768;
+  constexpr std::size_t kStack = 65536;
   static std::vector<char> stacks;
   stacks.resize(kStack * threads);
   waiting.resize(threads);
+  done.assign(threads, false);
+  thread_of_block = thread;
   for (unsigned t = 0; t < threads; ++t) {
     getcontext(&waiting[t]);
     waiting[t].uc_stack.ss_sp = &stacks[kStack * t];
     waiting[t].uc_stack.ss_size = kStack;
     waiting[t].uc_link = &between_threads;
-    makecontext(&waiting[t], thread, 0);
+    makecontext(&waiting[t], run_thread, 0);
   }
-  // Every thread passes as many barriers as the others.
-  static int turns;
-  for (turns = 0; turns < 2; ++turns)
-    for (unsigned t = 0; t < threads; ++t) {
+  static unsigned t, left;  // what a register holds may be another thread's
+  for (left = threads; left > 0;)
+    for (left = 0, t = 0; t < threads; ++t) {
+      if (done[t]) continue;
+      ++left;
       threadIdx.x = t;
       swapcontext(&between_threads, &waiting[t]);
     }
@@ -172,7 +192,8 @@ inline std::string cuda_runner(const Kernel& kernel) {
     call += (a > 0 ? ", " : "") +
             ("*(" + argument_type(kernel[kernel.parameters[a]]) + " const*)arguments[" + std::to_string(a) + "]");
   const std::string& entry = kernel.launch.entry;
-  const bool meet = print_source(kernel).text.find("__syncthreads") != std::string::npos;
+  const std::string text = print_source(kernel).text;
+  const bool meet = text.find("__syncthreads") != std::string::npos || text.find("combined") != std::string::npos;
   return fmt::format(R"(
 static const void* const* arguments_of_{0};
 static void thread_of_{0}() {{

@@ -79,6 +79,17 @@ const std::vector<Row>& table() {
       {"scalars", "f32", {"f32 1000", "f32 1000", "float 0.5", "int 10", "bool 0"}},
       {"statistics", "u8", {"u8 8x3x64x64", "f32 3", "f32 3"}},
       {"casts", "f32", {"f32 1000", "f32 1", "float 128"}},
+      {"softmax", "rows", {"f32 1000x4096"}},
+      {"softmax", "odd", {"f32 1000x1023"}},
+      {"softmax", "short", {"bf16 1000x32"}},
+      {"softmax", "long", {"f32 10x100000"}},
+      {"softmax", "transposed", {"f32 1000x500 / 1x1000"}},
+      {"squared_error", "f32", {"f32 1000x1000", "f32 1000x1000"}},
+      {"squared_error", "f16", {"f16 1000", "f16 1000"}},
+      {"column_sum", "f32", {"f32 10000x512", "f32 10000x512"}},
+      {"largest", "f32", {"f32 100x1000"}},
+      {"giou_loss", "f32", {"f32 100000x4", "f32 100000x4"}},
+      {"centred", "f32", {"f32 1000x512", "f32 1000x512"}},
   };
   return rows;
 }

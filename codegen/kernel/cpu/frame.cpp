@@ -34,7 +34,8 @@ Kernel CpuFrame::finish() {
 Kernel CpuFrame::build() {
   begin();
   start();
-  const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
+  const std::vector<ValueId> results =
+      compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
   const auto first_store = static_cast<uint32_t>(context_.outline.accesses.size() - results.size());
   for (uint32_t r = 0; r < results.size(); ++r) store(first_store + r, results[r]);
   append(assembly_.kernel.body, loops());

@@ -4,10 +4,10 @@
 #include "codegen/kernel/reduction.h"
 #include "codegen/kernel/targets.h"
 
-// A call computes rows [begin, end), one after the other, phase by phase: a loop over the elements of a row, in runs along
-// the innermost axis where it has several, that takes each into its class, a loop for vector instructions over as many
-// elements as there are classes. What a row comes to is a variable. A row that is split is a unit for each of its pieces,
-// and what these have found is combined by a second function, whose units are rows.
+// A call computes rows [begin, end), one after the other, phase by phase: a loop over the elements of a row, in runs
+// along the innermost axis where it has several, that takes each into its class, a loop for vector instructions over as
+// many elements as there are classes. What a row comes to is a variable. A row that is split is a unit for each of its
+// pieces, and what these have found is combined by a second function, whose units are rows.
 
 namespace ingot::codegen {
 namespace {
@@ -48,8 +48,7 @@ class Reduce : public CpuFrame {
     if (part_ == Part::Rest) launch.entry += "_rest";
     find_row();
     const uint32_t phases = reductions_.phases();
-    for (uint32_t phase = 0; phase < phases; ++phase)
-      part_ == Part::Rest ? combine_pieces() : go_through(phase);
+    for (uint32_t phase = 0; phase < phases; ++phase) part_ == Part::Rest ? combine_pieces() : go_through(phase);
     if (part_ == Part::Pieces) {
       leave_states();
     } else {
@@ -136,9 +135,10 @@ class Reduce : public CpuFrame {
       block.push_back({std::move(pieces)});
     } else {
       const ValueId at = assembly_.read(run_), begin = run_begin();
-      const ValueId end = let(run_lets_,
-                              assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, begin, places_.extent(context_.rank() - 1)), to),
-                              "run_end");
+      const ValueId end = let(
+          run_lets_,
+          assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, begin, places_.extent(context_.rank() - 1)), to),
+          "run_end");
       Pieces pieces{size, first_, count_, at, end, std::move(in_piece_), true};
       pieces.body.push_back({std::move(elements)});
       Body body = std::move(run_lets_);
@@ -207,7 +207,8 @@ class Reduce : public CpuFrame {
   }
 
   ValueId end_of_piece(ValueId from) {
-    return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, assembly_.whole(rows_.piece)), places_.length());
+    return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, assembly_.whole(rows_.piece)),
+                           places_.length());
   }
 
   /// A long row's pieces, one after the other.

@@ -31,7 +31,8 @@ class Cuda : public Space, public Access {
   Kernel build() {
     find_thread();
     load_vectors();
-    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
+    const std::vector<ValueId> results =
+        compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
     store(results);
     assemble();
     memory_.describe_pointers();

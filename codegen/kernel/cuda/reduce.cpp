@@ -5,10 +5,10 @@
 #include "codegen/kernel/reduction.h"
 #include "codegen/kernel/targets.h"
 
-// The threads of a row, neighbours or, where neighbours work on neighbouring rows, a warp apart, go through its elements
-// together, phase by phase: a thread takes `lanes` neighbours at a time, those of the next thread follow. What it finds
-// of its classes stands in arrays; all threads of the row make these one, and know the row's value in the next phase.
-// Where a row has few elements for its threads they are read once, before all phases, and stay in registers.
+// The threads of a row, neighbours or, where neighbours work on neighbouring rows, a warp apart, go through its
+// elements together, phase by phase: a thread takes `lanes` neighbours at a time, those of the next thread follow. What
+// it finds of its classes stands in arrays; all threads of the row make these one, and know the row's value in the next
+// phase. Where a row has few elements for its threads they are read once, before all phases, and stay in registers.
 
 namespace ingot::codegen {
 namespace {
@@ -134,7 +134,8 @@ class Reduce : public Space, public Access {
       launch.state_count = {{0, kept_, 1, rows_.pieces}};
     }
     launch.grid = {{0, kept_, rows, part_ == Part::Pieces ? rows_.pieces : 1}};
-    ValueId block = assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
+    ValueId block =
+        assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
     const ValueId self = assembly_.add(
         {.kind = Value::Kind::Thread, .type = {ir::DType::U32}, .level = Level::Row, .naming = Value::Naming::Inline});
     if (part_ == Part::Pieces) {
@@ -152,8 +153,10 @@ class Reduce : public Space, public Access {
     row_number_ = block;
     if (rows > 1) {
       const auto part = [&](IndexOp op, uint32_t by) { return assembly_.index(op, self, whole(by)); };
-      thread_ = threads_ == 1 ? whole(0) : let(indices, across ? part(IndexOp::Div, rows) : part(IndexOp::Rem, threads_), "thread");
-      row_number_ = plus(times(block, rows), across       ? part(IndexOp::Rem, rows)
+      thread_ = threads_ == 1
+                    ? whole(0)
+                    : let(indices, across ? part(IndexOp::Div, rows) : part(IndexOp::Rem, threads_), "thread");
+      row_number_ = plus(times(block, rows), across         ? part(IndexOp::Rem, rows)
                                              : threads_ > 1 ? part(IndexOp::Div, threads_)
                                                             : self);
     }
@@ -248,9 +251,7 @@ class Reduce : public Space, public Access {
     return {std::move(loop)};
   }
 
-  Loop lanes(Body body) {
-    return {Loop::Kind::Unrolled, lane_, whole(0), whole(lanes_), std::move(body)};
-  }
+  Loop lanes(Body body) { return {Loop::Kind::Unrolled, lane_, whole(0), whole(lanes_), std::move(body)}; }
 
   /// Of the element in a thread's arrays.
   ValueId class_number() {
@@ -265,9 +266,7 @@ class Reduce : public Space, public Access {
     return run ? run : lane ? lane : whole(0);
   }
 
-  ValueId position_in_row() {
-    return lanes_ > 1 ? plus(element_index_, assembly_.read(lane_)) : element_index_;
-  }
+  ValueId position_in_row() { return lanes_ > 1 ? plus(element_index_, assembly_.read(lane_)) : element_index_; }
 
   // Phases
 
@@ -340,8 +339,8 @@ class Reduce : public Space, public Access {
     const ValueId at = plus(times(row_number_, rows_.pieces), piece_);
     for (const RowReduction& reduction : reductions_.all())
       for (uint32_t v = 0; v < reduction.results.size(); ++v)
-        row_stores_.push_back({Assign{reductions_.state(reduction.first_state + v, at, true),
-                                      assembly_.read(reduction.results[v])}});
+        row_stores_.push_back(
+            {Assign{reductions_.state(reduction.first_state + v, at, true), assembly_.read(reduction.results[v])}});
   }
 
   void combine_pieces() {

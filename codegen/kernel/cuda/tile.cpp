@@ -47,7 +47,8 @@ class Tile : public Space, public Access {
     // Where there is one row, a thread's own is the row's.
     assembly_.place({Level::Kernel, Level::Row, Level::Thread}, passes_ == 1 ? compute_.rows : thread_);
     assembly_.place({Level::Fetch, Level::Element}, compute_.lanes);
-    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
+    const std::vector<ValueId> results =
+        compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
     store(results);
     memory_.describe_pointers();
     assemble();

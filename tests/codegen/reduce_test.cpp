@@ -1,0 +1,384 @@
+// Kernels that reduce, run on this machine: what they give of small whole numbers, whose sums are exact, is what the
+// graph says; and of any numbers the bits follow from the rows alone, whatever lies around them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "tests/codegen/execution.h"
+
+namespace ingot::codegen {
+namespace {
+
+using ir::DType;
+using ir::Op;
+using ir::ReduceKind;
+
+constexpr Target kCuda{Target::Kind::Cuda, 90}, kCpu{};
+
+/// A tensor of float32 in memory of its own.
+struct Floats {
+  ir::Extents extents;
+  std::vector<float> memory;
+
+  float& at(const std::vector<int64_t>& index) {
+    return memory[static_cast<size_t>(
+        std::inner_product(index.begin(), index.end(), extents.strides.begin(), int64_t{0}))];
+  }
+};
+
+int64_t elements_of(const ir::Sizes& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>{});
+}
+
+/// Calls `f` with each index in row-major order.
+template <typename F>
+void for_each_index(const ir::Sizes& sizes, F&& f) {
+  std::vector<int64_t> index(sizes.size());
+  for (int64_t e = 0; e < elements_of(sizes); ++e) {
+    int64_t rest = e;
+    for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) index[d] = rest % sizes[d];
+    f(index);
+  }
+}
+
+/// `order`: the dims as they lie in memory, outermost first.
+Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
+              const std::function<float()>& value) {
+  Floats result{{sizes, ir::Sizes(sizes.size())}, {}};
+  int64_t stride = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    result.extents.strides[order[k]] = stride;
+    stride *= sizes[order[k]] + (k + 1 == order.size() ? pad : 0);
+  }
+  result.memory.resize(static_cast<size_t>(std::max<int64_t>(stride, 1)));
+  for_each_index(sizes, [&](const std::vector<int64_t>& index) { result.at(index) = value(); });
+  return result;
+}
+
+/// An op of one float32 tensor: the reductions of it along some dims, or of what is made of it and those.
+class Sketched {
+ public:
+  Sketched(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
+    x_ = sketch_.tensor("x", DType::F32, static_cast<uint32_t>(rank));
+  }
+
+  ir::Graph& graph() { return sketch_.graph; }
+  const std::vector<ir::HostId>& shape() { return graph().params[0].shape; }
+  ir::NodeId x() const { return x_; }
+
+  ir::NodeId reduce(ReduceKind kind, ir::NodeId operand) {
+    return graph().reduce(graph()[operand].dtype, {kind, shape(), reduced_}, operand);
+  }
+  ir::NodeId read(ir::NodeId reduction, uint32_t value = 0) {
+    const ir::DType dtype = value == 0 ? graph()[reduction].dtype : DType::I64;
+    return graph().read(dtype, rows({ir::SourceRef::Kind::Reduce, value}), {reduction});
+  }
+  ir::NodeId add(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
+
+  /// A result with an element a row, or one for each element.
+  void result(ir::NodeId node, bool of_rows) {
+    const std::string name = "out" + std::to_string(graph().results.size());
+    if (!of_rows) return sketch_.result(name, graph()[node].dtype, node, shape());
+    std::vector<ir::HostId> domain = shape();
+    for (size_t d = 0; d < domain.size(); ++d)
+      if (reduced_[d]) domain[d] = graph().host.integer(1);
+    graph().results.push_back({name, graph()[node].dtype, domain, {{node, domain, rows({})}}, 0});
+  }
+
+ private:
+  /// The access of what has an element a row.
+  ir::Access rows(ir::SourceRef source) {
+    const ir::HostId zero = graph().host.integer(0), one = graph().host.integer(1);
+    ir::Access access{source, std::vector<ir::HostId>(shape().size(), zero), {}, {}};
+    for (uint32_t d = 0; d < shape().size(); ++d)
+      access.dims.push_back(reduced_[d] ? ir::AccessDim{one, {}} : ir::AccessDim{shape()[d], {{d, one}}});
+    const auto first = std::ranges::find_if(access.dims, [](const auto& dim) { return !dim.terms.empty(); });
+    access.dims.erase(access.dims.begin(), first);
+    return access;
+  }
+
+  Sketch sketch_{"op"};
+  ir::DimMarks reduced_;
+  ir::NodeId x_;
+};
+
+/// An op and its argument, ready to run.
+struct Case {
+  std::string name;
+  ir::Graph graph;
+  Floats x;
+
+  Tensors tensors() const {
+    Tensors tensors;
+    tensors.params = {x.extents};
+    tensors.addresses = {reinterpret_cast<uintptr_t>(x.memory.data())};
+    return tensors;
+  }
+  Prepared prepared() const { return prepare(graph, tensors()); }
+};
+
+std::string text_of(const Case& one, const Target& target) {
+  const Prepared prepared = one.prepared();
+  std::string text = without_ptx(generate(one.graph, prepared.outline, prepared.layouts, target, {}, {}).text);
+  if (target.cuda())
+    for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {}))
+      text += cuda_runner(kernel);
+  return "namespace in_" + one.name + " {\n" + text + "}\n";
+}
+
+using Bytes = std::vector<std::byte>;
+
+/// The results of a case, run in a library that has its kernels. `pick`: where calls on the CPU are cut.
+std::vector<Bytes> run(const Case& one, const Target& target, const Library& library, std::mt19937& random) {
+  const Prepared prepared = one.prepared();
+  std::vector<Bytes> results, workspaces;
+  for (size_t r = 0; r < prepared.results.size(); ++r)
+    results.emplace_back(
+        static_cast<size_t>(elements_of(prepared.results[r].sizes) * ir::size_of(one.graph.results[r].dtype)),
+        std::byte{0x7b});
+  for (size_t w = 0; w < prepared.workspaces.size(); ++w)
+    workspaces.emplace_back(static_cast<size_t>(8 * elements_of(prepared.workspaces[w].sizes)));
+  std::map<uint32_t, std::vector<Bytes>> states;
+  for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {})) {
+    const uint32_t k = kernel.launch.outline;
+    const KernelGeometry& geometry = prepared.geometries[k];
+    std::vector<std::byte*> data, found;
+    for (const AccessUse& use : prepared.outline.kernels[k].accesses) {
+      const bool is_store = use.kind == AccessUse::Kind::Store;
+      data.push_back(!use.has_tensor()  ? nullptr
+                     : use.in_workspace ? workspaces[use.tensor].data()
+                     : is_store         ? results[use.tensor].data()
+                                        : reinterpret_cast<std::byte*>(const_cast<float*>(one.x.memory.data())));
+    }
+    if (!states.contains(k))
+      for (size_t s = 0; s < kernel.launch.states.size(); ++s)
+        states[k].emplace_back(static_cast<size_t>(8 * count(kernel.launch.state_count, geometry.extents)));
+    for (Bytes& state : states[k]) found.push_back(state.data());
+    int status = 0;
+    const Arguments arguments(kernel.launch, prepared.outline.kernels[k], geometry, data, prepared.host, &status,
+                              found);
+    const std::string name = (target.cuda() ? "run_" : "") + kernel.launch.entry;
+    auto* entry = library.find<Entry>(name);
+    EXPECT_NE(entry, nullptr) << name;
+    if (entry == nullptr) return {};
+    const int64_t units = kernel.launch.units(geometry.extents);
+    for (int64_t begin = 0; begin < units;) {
+      const int64_t left = units - begin;
+      const int64_t end =
+          target.cuda() ? units : begin + 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(left));
+      entry(arguments.addresses(), begin, end);
+      begin = end;
+    }
+  }
+  return results;
+}
+
+Library library_of(const std::vector<Case>& cases, const Target& target) {
+  std::string text(target.cuda() ? cuda_on_host(target) : "");
+  for (const Case& one : cases) text += text_of(one, target);
+  return Library(text, "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+}
+
+template <typename T>
+T element(const Bytes& bytes, int64_t e) {
+  T value;
+  std::memcpy(&value, bytes.data() + e * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+// What an op of several phases must give: m, where it is, the sum of x - m, and x - m itself; and the largest x + sum.
+
+struct Expected {
+  std::vector<float> largest, sums;
+  std::vector<int64_t> indices;
+  std::vector<float> differences;
+};
+
+Case several_phases(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+  Sketched op(x.extents.sizes.size(), reduced);
+  const ir::NodeId largest = op.reduce(ReduceKind::ArgMax, op.x());
+  const ir::NodeId m = op.read(largest), difference = op.add(Op::Sub, op.x(), m);
+  op.result(m, true);
+  op.result(op.read(largest, 1), true);
+  op.result(op.read(op.reduce(ReduceKind::Sum, difference)), true);
+  op.result(difference, false);
+  Case one{std::move(name), std::move(op.graph()), x};
+  one.graph.name = one.name;
+  return one;
+}
+
+Expected expected_of(Floats x, const ir::DimMarks& reduced) {
+  const ir::Sizes& sizes = x.extents.sizes;
+  ir::Sizes rows = sizes, lengths = sizes;
+  for (size_t d = 0; d < sizes.size(); ++d) (reduced[d] ? rows : lengths)[d] = 1;
+  Expected expected;
+  std::map<std::vector<int64_t>, float> of_row;
+  for_each_index(rows, [&](const std::vector<int64_t>& row) {
+    float largest = -std::numeric_limits<float>::infinity();
+    int64_t where = -1, i = 0;
+    const auto each = [&](const auto& f) {
+      for_each_index(lengths, [&](std::vector<int64_t> index) {
+        for (size_t d = 0; d < row.size(); ++d) index[d] += row[d];
+        f(x.at(index));
+      });
+    };
+    each([&](float value) {
+      if (value > largest) largest = value, where = i;
+      ++i;
+    });
+    float sum = 0;
+    each([&](float value) { sum += value - largest; });
+    expected.largest.push_back(largest);
+    expected.indices.push_back(where);
+    expected.sums.push_back(sum);
+    of_row[row] = largest;
+  });
+  for_each_index(sizes, [&](const std::vector<int64_t>& index) {
+    std::vector<int64_t> row = index;
+    for (size_t d = 0; d < row.size(); ++d)
+      if (reduced[d]) row[d] = 0;
+    expected.differences.push_back(x.at(index) - of_row.at(row));
+  });
+  return expected;
+}
+
+class Reduce : public testing::TestWithParam<Target> {};
+
+TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
+  std::mt19937 random(7);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
+  struct Shape {
+    ir::Sizes sizes;
+    std::vector<size_t> order;
+    int64_t pad;
+    ir::DimMarks reduced;
+  };
+  std::vector<Shape> shapes;
+  for (const int64_t n : {1,   2,   3,   4,   5,   8,    17,   32,   63,   64,   65,   100,
+                          128, 255, 256, 257, 512, 1000, 1023, 1024, 2048, 4097, 5000, 20000}) {
+    shapes.push_back({{3, n}, {0, 1}, 0, {0, 1}});
+    shapes.push_back({{2, n}, {0, 1}, 4, {0, 1}});
+    if (n <= 5000) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
+  }
+  shapes.push_back({{1, 3000}, {0, 1}, 0, {0, 1}});
+  shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});
+  shapes.push_back({{4, 6, 8}, {0, 1, 2}, 0, {1, 0, 1}});
+  shapes.push_back({{40, 6, 8}, {2, 0, 1}, 0, {1, 0, 1}});
+  shapes.push_back({{4, 60, 8}, {0, 1, 2}, 0, {0, 1, 0}});
+  shapes.push_back({{4, 6, 50}, {1, 0, 2}, 0, {0, 0, 1}});
+  shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}});
+  shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}});
+  std::vector<Case> cases;
+  for (const Shape& shape : shapes) {
+    const std::string name = "case" + std::to_string(cases.size());
+    cases.push_back(several_phases(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
+    ir::verify(cases.back().graph);
+  }
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
+    const Expected expected = expected_of(cases[c].x, shapes[c].reduced);
+    ASSERT_EQ(results.size(), 4u);
+    const auto what = [&] {
+      const Prepared prepared = cases[c].prepared();
+      return print(cases[c].graph) + prepared.layouts[0].text() + "\n" +
+             schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
+    };
+    for (size_t r = 0; r < expected.largest.size(); ++r) {
+      const auto at = static_cast<int64_t>(r);
+      ASSERT_EQ(element<float>(results[0], at), expected.largest[r]) << "row " << r << "\n" << what();
+      ASSERT_EQ(element<int64_t>(results[1], at), expected.indices[r]) << "row " << r << "\n" << what();
+      ASSERT_EQ(element<float>(results[2], at), expected.sums[r]) << "row " << r << "\n" << what();
+    }
+    for (size_t e = 0; e < expected.differences.size(); ++e)
+      ASSERT_EQ(element<float>(results[3], static_cast<int64_t>(e)), expected.differences[e]) << "element " << e << "\n"
+                                                                                              << what();
+  }
+}
+
+/// The sum of a row's numbers, and of their squares: one phase.
+Case sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+  Sketched op(x.extents.sizes.size(), reduced);
+  op.result(op.read(op.reduce(ReduceKind::Sum, op.x())), true);
+  op.result(op.read(op.reduce(ReduceKind::Prod, op.add(Op::Add, op.x(), op.x()))), true);
+  Case one{std::move(name), std::move(op.graph()), x};
+  one.graph.name = one.name;
+  return one;
+}
+
+TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  for (const int64_t n : {3, 20, 33, 100, 500, 1000, 1023, 1024, 3000, 5000, 9000, 40000}) {
+    std::vector<float> row(static_cast<size_t>(n));
+    for (float& value : row) value = 0.5f + 0.01f * normal(random);
+    // Alone; among others; neighbours across; in padded memory; cut in two dims.
+    std::vector<Case> cases;
+    const auto add = [&](const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
+                         const ir::DimMarks& reduced, const std::function<bool(const std::vector<int64_t>&)>& is_mine) {
+      Floats x = tensor(sizes, order, pad, [&] { return normal(random); });
+      size_t next = 0;
+      for_each_index(sizes, [&](const std::vector<int64_t>& index) {
+        if (is_mine(index)) x.at(index) = row[next++];
+      });
+      const std::string name = "case" + std::to_string(cases.size());
+      cases.push_back(sums(name, x, reduced));
+    };
+    const auto first = [](const std::vector<int64_t>& index) { return index[0] == 0; };
+    add({1, n}, {0, 1}, 0, {0, 1}, first);
+    add({7, n}, {0, 1}, 0, {0, 1}, first);
+    add({7, n}, {0, 1}, 3, {0, 1}, first);
+    add({7, n}, {1, 0}, 0, {0, 1}, first);
+    add({n, 40}, {0, 1}, 0, {1, 0}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
+    if (n % 20 == 0)
+      add({20, 3, n / 20}, {0, 1, 2}, 0, {1, 0, 1}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
+    const Library library = library_of(cases, GetParam());
+    ASSERT_TRUE(library.loaded());
+    std::vector<Bytes> alone;
+    for (const Case& one : cases) {
+      const std::vector<Bytes> results = run(one, GetParam(), library, random);
+      ASSERT_EQ(results.size(), 2u);
+      if (alone.empty()) alone = results;
+      const Prepared prepared = one.prepared();
+      for (size_t r = 0; r < results.size(); ++r)
+        ASSERT_EQ(element<uint32_t>(results[r], 0), element<uint32_t>(alone[r], 0))
+            << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
+    }
+  }
+}
+
+TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
+  std::set<std::string> seen;
+  const auto kind_of = [](const RowSchedule& rows) {
+    return std::string(rows.across         ? "across"
+                       : rows.threads == 1 ? "alone"
+                                           : "along") +
+           (rows.splits ? ", split" : "") + (rows.steps > 0 ? ", kept" : "");
+  };
+  for (const int64_t n : {3, 100, 1023, 1024, 5000, 20000})
+    for (const bool across : {false, true}) {
+      const Floats x = tensor(across ? ir::Sizes{n, 40} : ir::Sizes{40, n}, {0, 1}, 0, [] { return 0.0f; });
+      const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
+      for (const Case& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
+        const Prepared prepared = one.prepared();
+        for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
+          seen.insert(kind_of(schedule.rows));
+      }
+    }
+  const std::set<std::string> all = {"across", "across, split", "alone",       "alone, kept",
+                                     "along",  "along, kept",   "along, split"};
+  EXPECT_TRUE(std::ranges::includes(seen, all));
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Reduce, testing::Values(kCpu, kCuda),
+                         [](const auto& target) { return std::string(target.param.cuda() ? "cuda" : "cpu"); });
+
+}  // namespace
+}  // namespace ingot::codegen

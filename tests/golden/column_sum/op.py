@@ -1,0 +1,2 @@
+def column_sum(x, y):
+    return (x * y).sum(0)

@@ -1,0 +1,232 @@
+// def giou_loss(pred, target):  # boxes: [..., 4]
+//     lt, rb = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
+//     w, h = (rb - lt).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     def area(box):
+//         return (box[..., 2] - box[..., 0]) * (box[..., 3] - box[..., 1])
+//     union = area(pred) + area(target) - overlap
+//     elt, erb = minimum(pred[..., :2], target[..., :2]), maximum(pred[..., 2:], target[..., 2:])
+//     ew, eh = (erb - elt).clamp(min=0).unbind(-1)
+//     hull = ew * eh
+//     giou = overlap / (union + 1e-7) - (hull - union) / (hull + 1e-7)
+//     valid = area(target) > 0
+//     return sum(where(valid, 1 - giou, 0.0)) / clamp(sum(valid), min=1)
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+// Sums, differences and products of integers wrap around.
+__device__ inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
+
+__device__ inline int64 add(int64 a, int64 b) {
+    return int64((unsigned long long)a + (unsigned long long)b);
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
+
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step) values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// What the threads of a row have found of its classes, as one: along the bits of the classes'
+// numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
+// and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
+// threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    constexpr int runs = n / lanes, width = threads < 32 ? threads : 32, warps = threads / width;
+    T found[runs];
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+    constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        __shared__ T of_warps[dealt][33];
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2) found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+    // The runs that a thread kept are neighbours, the lowest bits of their numbers.
+    T all = tree<Kind, kept>(found);
+#pragma unroll
+    for (int bits = dealt / 2; bits > 0; bits /= 2) all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+extern "C" __global__ void __launch_bounds__(256) giou_loss(
+        const float* __restrict__ pred,    // at i * pred_stride + 0..3
+        const float* __restrict__ target,  // at i * target_stride + 0..3
+        float* found,                      // what was found of pieces
+        int64* found_1,                    // what was found of pieces
+        const uint32 n0,                   // of i0
+        const int target_stride,
+        const int pred_stride) {
+    const int piece = blockIdx.x % 32;
+    const int row = blockIdx.x / 32;
+
+    float sum_of[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        sum_of[c] = 0.0f;
+    }
+    int64 sum_1_of[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        sum_1_of[c] = 0LL;
+    }
+    for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const int i = from + v * 256;
+            if (i < n0) {
+                const float target_i = target[i * target_stride + 2];
+                const float target_i_1 = target[i * target_stride];
+                const float target_i_2 = target[i * target_stride + 3];
+                const float target_i_3 = target[i * target_stride + 1];
+                const float v1 = (target_i - target_i_1) * (target_i_2 - target_i_3);
+                const bool valid = v1 > 0.0f;
+                const float pred_i = pred[i * pred_stride + 2];
+                const float rb = minimum(pred_i, target_i);
+                const float pred_i_1 = pred[i * pred_stride];
+                const float lt = maximum(pred_i_1, target_i_1);
+                const float w = maximum(0.0f, rb - lt);
+                const float pred_i_2 = pred[i * pred_stride + 3];
+                const float rb_1 = minimum(pred_i_2, target_i_2);
+                const float pred_i_3 = pred[i * pred_stride + 1];
+                const float lt_1 = maximum(pred_i_3, target_i_3);
+                const float h = maximum(0.0f, rb_1 - lt_1);
+                const float overlap = w * h;
+                const float union_ = (pred_i - pred_i_1) * (pred_i_2 - pred_i_3) + v1 - overlap;
+                const float erb = maximum(pred_i, target_i);
+                const float elt = minimum(pred_i_1, target_i_1);
+                const float ew = maximum(0.0f, erb - elt);
+                const float erb_1 = maximum(pred_i_2, target_i_2);
+                const float elt_1 = minimum(pred_i_3, target_i_3);
+                const float eh = maximum(0.0f, erb_1 - elt_1);
+                const float hull = ew * eh;
+                const float giou = overlap / (union_ + 1e-07f) - (hull - union_) / (hull + 1e-07f);
+                sum_of[v] = sum_of[v] + (valid ? 1.0f - giou : 0.0f);
+                sum_1_of[v] = add(sum_1_of[v], int64(valid));
+            }
+        }
+    }
+    const float sum = combined<Sum, 1, 256, 0>(sum_of);
+    const int64 sum_1 = combined<Sum, 1, 256, 1>(sum_1_of);
+    if (threadIdx.x == 0) {
+        found[row * 32 + piece] = sum;
+        found_1[row * 32 + piece] = sum_1;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128) giou_loss_rest(
+        float* __restrict__ out,  // one element
+        float* found,             // what was found of pieces
+        int64* found_1) {         // what was found of pieces
+    const int thread = threadIdx.x % 32;
+    const int row = blockIdx.x * 4 + threadIdx.x / 32;
+    if (row >= 1) return;
+
+    float sum_of[1];
+#pragma unroll
+    for (int c = 0; c < 1; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 1; ++v) {
+        sum_of[v] = found[row * 32 + (v * 32 + thread)];
+    }
+    int64 sum_1_of[1];
+#pragma unroll
+    for (int c = 0; c < 1; ++c) {
+        sum_1_of[c] = 0LL;
+    }
+#pragma unroll
+    for (int v = 0; v < 1; ++v) {
+        sum_1_of[v] = found_1[row * 32 + (v * 32 + thread)];
+    }
+    const float sum = combined<Sum, 1, 32, 0>(sum_of);
+    const int64 sum_1 = combined<Sum, 1, 32, 1>(sum_1_of);
+    const float v1 = sum / float(max(1LL, sum_1));
+    if (thread == 0) {
+        out[0] = v1;
+    }
+}

@@ -1,0 +1,3 @@
+def largest(x):
+    value, index = x.max(1)
+    return value * 2, index

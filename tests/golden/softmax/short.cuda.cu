@@ -1,0 +1,218 @@
+// def softmax(x):
+//     m = x.amax(-1, keepdim=True)
+//     e = exp(x - m)
+//     return e / e.sum(-1, keepdim=True)
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    __device__ explicit bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
+        const unsigned wide = __float_as_uint(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        bits = (unsigned short)(value != value ? 0x7fff : rounded);
+#endif
+    }
+    __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
+};
+
+#define inf __int_as_float(0x7f800000)
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a != a || a > b ? a : b;
+    }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step) values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// What the threads of a row have found of its classes, as one: along the bits of the classes'
+// numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
+// and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
+// threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    constexpr int runs = n / lanes, width = threads < 32 ? threads : 32, warps = threads / width;
+    T found[runs];
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+    constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        __shared__ T of_warps[dealt][33];
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2) found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+    // The runs that a thread kept are neighbours, the lowest bits of their numbers.
+    T all = tree<Kind, kept>(found);
+#pragma unroll
+    for (int bits = dealt / 2; bits > 0; bits /= 2) all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+extern "C" __global__ void __launch_bounds__(128) softmax(
+        const bfloat16* __restrict__ x,  // contiguous
+        bfloat16* __restrict__ out,      // contiguous
+        const uint32 n0,                 // of i0
+        const uint32 n1) {               // of i1
+    const int thread = threadIdx.x % 2;
+    const int row = blockIdx.x * 64 + threadIdx.x / 2;
+    if (row >= n0) return;
+
+    const auto x_row = x + row * n1;
+    Vec<bfloat16, 8> x8[2];
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = thread * 8 + v * 16;
+        if (i < n1) {
+            x8[v] = load<8>(x_row, i);
+        }
+    }
+    float m_of[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        m_of[c] = -inf;
+    }
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = thread * 8 + v * 16;
+        if (i < n1) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                m_of[k] = maximum(m_of[k], float(x8[v][k]));
+            }
+        }
+    }
+    const float m = combined<Largest, 8, 2, 0>(m_of);
+    float sum_of[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = thread * 8 + v * 16;
+        if (i < n1) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                const float e = expf(float(x8[v][k]) - m);
+                sum_of[k] = sum_of[k] + e;
+            }
+        }
+    }
+    const float sum = combined<Sum, 8, 2, 1>(sum_of);
+    const auto out_row = out + row * n1;
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = thread * 8 + v * 16;
+        if (i < n1) {
+            Vec<bfloat16, 8> out8;
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                const float e = expf(float(x8[v][k]) - m);
+                out8[k] = bfloat16(e / sum);
+            }
+            store(out_row, i, out8);
+        }
+    }
+}

@@ -1,0 +1,2 @@
+def squared_error(x, y):
+    return mean((x - y) ** 2)
