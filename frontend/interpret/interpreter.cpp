@@ -171,6 +171,7 @@ Frame::Flow Frame::execute(const ast::Import& node) {
     if (module == "torch.nn") known = Namespace::Nn;
     if (module == "torch.nn.functional") known = Namespace::Functional;
     if (module == "torch.special") known = Namespace::Special;
+    if (module == "torch.linalg") known = Namespace::Linalg;
     if (module == "math") known = Namespace::Math;
     if (!known) {
       scope_.foreign.emplace_back(binding.alias, module);

@@ -60,6 +60,7 @@ std::optional<Value> torch_attribute(Evaluation& evaluation, std::string_view na
   if (name == "nn") return Namespace::Nn;
   if (auto format = memory_format(name)) return *format;
   if (name == "special") return Namespace::Special;
+  if (name == "linalg") return Namespace::Linalg;
   if (name == "Tensor") return find_python_function(name);
   if (auto constant = math_constant(name)) return number(evaluation.graph.host.real(*constant));
   if (auto function = torch_function(name)) return function;
@@ -79,6 +80,8 @@ std::string_view spelled(Namespace space) {
       return "torch.nn.functional";
     case Namespace::Special:
       return "torch.special";
+    case Namespace::Linalg:
+      return "torch.linalg";
     case Namespace::Nn:
       return "torch.nn";
     case Namespace::Math:
@@ -170,6 +173,7 @@ std::optional<Value> global_name(std::string_view name, bool inside_library) {
   if (name == "nn") return Value(Namespace::Nn);
   if (name == "F") return Value(Namespace::Functional);
   if (name == "special") return Value(Namespace::Special);
+  if (name == "linalg") return Value(Namespace::Linalg);
   if (name == "math") return Value(Namespace::Math);
   if (name.starts_with('_')) {
     if (!inside_library) return std::nullopt;
@@ -186,6 +190,10 @@ std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space
     case Namespace::Functional:
       return functional_attribute(name);
     case Namespace::Special:
+      return torch_function(name);
+    case Namespace::Linalg:
+      // torch.linalg.norm is another function than torch.norm.
+      if (auto function = library_function(fmt::format("_linalg_{}", name))) return function;
       return torch_function(name);
     case Namespace::Nn:
       if (name == "functional") return Namespace::Functional;

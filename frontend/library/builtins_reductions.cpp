@@ -24,7 +24,7 @@ std::vector<size_t> reduced_dims(Builder& builder, const Value& dims, size_t ran
 }
 
 Value call_reduce(Builder& builder, const Builtin&, Args args) {
-  const std::string& function = args[4].as<std::string>();
+  const std::string function = args[4].is_none() ? std::string() : args[4].as<std::string>();
   const Tensor& x = require_tensor(builder, args[1], fmt::format("{}: `input`", function));
   const auto kind = ir::reduction_named(args[0].as<std::string>());
   const std::vector<size_t> dims = reduced_dims(builder, args[2], x.rank());
@@ -44,12 +44,21 @@ Value call_reduced_dims(Builder& builder, const Builtin&, Args args) {
   return Value::tuple(std::move(values));
 }
 
+/// The size of a dim, known where it is up to 16, as if a constant index had touched it.
+Value call_touched_size(Builder& builder, const Builtin&, Args args) {
+  const Tensor& x = require_tensor(builder, args[0], "`input`");
+  const ir::HostId size = shape_of(builder, x)[resolve_dim(builder, args[1], x.rank())];
+  touch(builder, size);
+  return Number{builder.graph.host.resolve(size)};
+}
+
 }  // namespace
 
 std::vector<Builtin> reduction_builtins() {
   return {
       {"_reduce", "(kind, input, dim, keepdim, function)", kFunction, kNoMethod, {}, call_reduce},
       {"_reduced_dims", "(input, dim)", kFunction, kNoMethod, {}, call_reduced_dims},
+      {"_touched_size", "(input, dim)", kFunction, kNoMethod, {}, call_touched_size},
   };
 }
 

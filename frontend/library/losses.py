@@ -1,9 +1,19 @@
-"""Losses, an element each: reduction="none" is the only reduction as yet."""
+"""Losses: of each element or row, and their mean or sum."""
 
 
-def _elementwise(reduction, size_average=None, reduce=None):
-    if reduction != "none" or size_average is not None or reduce is not None:
-        raise ValueError("reductions are not in the language yet: pass reduction='none' and reduce the op's result")
+def _reduction_of(reduction, size_average=None, reduce=None):
+    """reduction, or what the two parameters before it mean"""
+    if size_average is not None or reduce is not None:
+        if reduce is not None and not reduce:
+            return "none"
+        return "mean" if size_average is None or size_average else "sum"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError("reduction must be 'none', 'mean' or 'sum', not " + reduction)
+    return reduction
+
+
+def _reduced(loss, reduction):
+    return loss if reduction == "none" else mean(loss) if reduction == "mean" else sum(loss)
 
 
 def _same_shape(input, other, what):
@@ -13,18 +23,20 @@ def _same_shape(input, other, what):
         assert input.size(dim) == other.size(dim), what + " must have the same size as the input"
 
 
-def _weighted(loss, weight, input):
-    if weight is None:
-        return loss
-    _same_shape(input, weight, "the weight")
-    return loss * weight
+def _weighted_mean(loss, weight, reduction):
+    """of losses that are weighted already"""
+    return sum(loss) / sum(weight) if reduction == "mean" else _reduced(loss, reduction)
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """abs(input - target)"""
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     input, target = broadcast_tensors(input, target)
-    return _weighted(abs(input - target), weight, input)
+    if weight is not None:
+        _same_shape(input, weight, "the weight")
+        return _weighted_mean(abs(input - target) * weight, weight, reduction)
+    _check(input, "float")
+    return _reduced(abs(input - target), reduction)
 
 
 @native
@@ -40,11 +52,12 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     input, target = broadcast_tensors(input, target)
     if weight is not None:
-        return _weighted(pow(input - target, 2), weight, input)
-    return _mse_loss(input, target)
+        _same_shape(input, weight, "the weight")
+        return _weighted_mean(pow(input - target, 2) * weight, weight, reduction)
+    return _reduced(_mse_loss(input, target), reduction)
 
 
 @native
@@ -61,10 +74,14 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
-    _elementwise(reduction)
+    reduction = _reduction_of(reduction)
     assert delta > 0, "huber_loss does not support non-positive values for delta"
     input, target = broadcast_tensors(input, target)
-    return _weighted(_huber_loss(input, target, delta), weight, input)
+    loss = _huber_loss(input, target, delta)
+    if weight is not None:
+        _same_shape(input, weight, "the weight")
+        loss = loss * weight
+    return _reduced(loss, reduction)
 
 
 @native
@@ -80,10 +97,11 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     assert beta >= 0, "smooth_l1_loss does not support negative values for beta"
     input, target = broadcast_tensors(input, target)
-    return abs(input - target) if beta == 0 else _smooth_l1_loss(input, target, beta)
+    loss = abs(input - target) if beta == 0 else _smooth_l1_loss(input, target, beta)
+    return _reduced(loss, reduction)
 
 
 @native
@@ -98,14 +116,14 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
     Source: aten/src/ATen/native/cuda/Loss.cu, binary_cross_entropy_out_kernel
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     _check(input, "float")
     _check_same_dtype(input, target)
     _same_shape(input, target, "the target")
     loss = _binary_cross_entropy(input, target)
     if weight is not None:
         loss *= weight
-    return loss
+    return _reduced(loss, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -115,7 +133,7 @@ def binary_cross_entropy_with_logits(
 
     Source: aten/src/ATen/native/Loss.cpp, binary_cross_entropy_with_logits
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     _same_shape(input, target, "the target")
     loss = 1 - target
     loss *= input
@@ -127,7 +145,7 @@ def binary_cross_entropy_with_logits(
         loss -= log_weight
     if weight is not None:
         loss *= weight
-    return loss
+    return _reduced(loss, reduction)
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -135,12 +153,14 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
     Source: aten/src/ATen/native/Loss.cpp, kl_div
     """
-    _elementwise(reduction, size_average, reduce)
+    legacy = size_average is not None or reduce is not None
+    a_sample = reduction == "batchmean" and not legacy
+    reduction = "sum" if a_sample else _reduction_of(reduction, size_average, reduce)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise ValueError("kl_div takes floating point tensors")
-    if log_target:
-        return exp(target) * (target - input)
-    return xlogy(target, target) - target * input
+    loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    loss = _reduced(loss, reduction)
+    return loss / input.size(0) if a_sample and input.ndim > 0 else loss
 
 
 def poisson_nll_loss(
@@ -150,12 +170,12 @@ def poisson_nll_loss(
 
     Source: aten/src/ATen/native/Loss.cpp, poisson_nll_loss
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
         stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
         loss += masked_fill(stirling, target <= 1, 0)
-    return loss
+    return _reduced(loss, reduction)
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
@@ -163,7 +183,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
 
     Source: torch/nn/functional.py, gaussian_nll_loss
     """
-    _elementwise(reduction)
+    reduction = _reduction_of(reduction)
     if not isinstance(var, torch.Tensor):
         if not isinstance(var, float):
             raise TypeError("var is a tensor or a float")
@@ -182,7 +202,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
     loss = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
         loss += 0.5 * math.log(2 * math.pi)
-    return loss
+    return _reduced(loss, reduction)
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -190,11 +210,11 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 
     Source: aten/src/ATen/native/Loss.cpp, soft_margin_loss_out
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     _check(input, "float")
     exponent = -input
     exponent *= target
-    return _with_strides_of(log1p(exp(exponent)), input)
+    return _reduced(_with_strides_of(log1p(exp(exponent)), input), reduction)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
@@ -202,9 +222,9 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
     Source: aten/src/ATen/native/Loss.cpp, hinge_embedding_loss
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     lacking = clamp(full_like(input, margin) - input, min=0)
-    return where(target != 1, lacking, 0) + where(target != -1, input, 0)
+    return _reduced(where(target != 1, lacking, 0) + where(target != -1, input, 0), reduction)
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
@@ -212,7 +232,234 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, r
 
     Source: aten/src/ATen/native/Loss.cpp, margin_ranking_loss
     """
-    _elementwise(reduction, size_average, reduce)
+    reduction = _reduction_of(reduction, size_average, reduce)
     if input1.ndim != input2.ndim or input1.ndim != target.ndim:
         raise ValueError("margin_ranking_loss: all tensors must have as many dims")
-    return clamp(-target * (input1 - input2) + float(margin), min=0)
+    return _reduced(clamp(-target * (input1 - input2) + float(margin), min=0), reduction)
+
+
+def cosine_embedding_loss(
+    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+):
+    """1 - the cosine of two vectors where target is 1, what it exceeds the margin by where target is -1
+
+    Source: aten/src/ATen/native/Loss.cpp, cosine_embedding_loss
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    if target.ndim > 1:
+        raise RuntimeError("cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported")
+    if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        raise RuntimeError("cosine_embedding_loss: the inputs must have one dim more than the target")
+    product = sum(input1 * input2, -1)
+    square1 = sum(input1 * input1, -1) + 1e-12
+    square2 = sum(input2 * input2, -1) + 1e-12
+    cosine = product / sqrt(square1 * square2)
+    alike = where(target == 1, 1 - cosine, 0)
+    return _reduced(alike + where(target == -1, clamp_min(cosine - margin, 0), 0), reduction)
+
+
+def _farther_than(near, far, margin, reduction):
+    return _reduced(clamp_min(margin + near - far, 0), reduction)
+
+
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
+    """by how much the negative is not farther from the anchor than the positive, by the margin at least
+
+    Source: aten/src/ATen/native/Loss.cpp, triplet_margin_loss
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    assert margin > 0, "margin must be greater than 0"
+    if anchor.ndim != positive.ndim or anchor.ndim != negative.ndim:
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions")
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+    return _farther_than(pairwise_distance(anchor, positive, p, eps), far, margin, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """triplet_margin_loss with a distance of the caller's
+
+    Source: torch/nn/functional.py, triplet_margin_with_distance_loss
+    """
+    reduction = _reduction_of(reduction)
+    assert margin > 0, "margin must be greater than 0"
+    if anchor.ndim != positive.ndim or anchor.ndim != negative.ndim:
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions")
+    distance = pairwise_distance if distance_function is None else distance_function
+    far = distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return _farther_than(distance(anchor, positive), far, margin, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean"
+):
+    """the mean over the classes of the cross entropy between each of a row's targets and sigmoid(input)
+
+    Source: torch/nn/functional.py, multilabel_soft_margin_loss
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduced(sum(loss, -1) / input.size(-1), reduction)
+
+
+def _class_indices(input, target, classes, function):
+    """A target that holds classes, as int64: what it chooses of input is checked by the gather."""
+    if target.dtype != torch.int64 and target.dtype != torch.uint8:
+        raise RuntimeError(function + ": expected a target of class indices of dtype torch.int64: write target.long()")
+    if target.ndim != input.ndim - 1:
+        raise ValueError(function + ": a target of class indices has one dim less than the input, its classes")
+    others = [d for d in range(input.ndim) if d != classes]
+    for k, d in enumerate(others):
+        assert target.size(k) == input.size(d), "Expected the target to have the input's size but for the classes"
+    return target.to(torch.int64)
+
+
+def _class_weight(weight, input, classes, function):
+    if weight is not None:
+        if weight.ndim != 1:
+            raise RuntimeError(function + ": the weight must be 1-D, one of each class")
+        assert weight.size(0) == input.size(classes), "weight tensor should be defined either for all classes or no classes"
+        if weight.dtype != input.dtype:
+            raise RuntimeError(function + ": the weight must have the dtype of the input")
+
+
+@reduction
+def _multi_margin_loss(input, target, p, margin, weight, reduction):
+    chosen = target.unsqueeze(-1)
+    lacking = clamp_min(margin - gather(input, -1, chosen) + input, 0)
+    loss = lacking if p == 1 else lacking * lacking
+    if weight is not None:
+        loss = loss * weight[chosen]
+    loss = where(arange(input.size(-1), device=input.device) == chosen, 0, loss)
+    loss = _reduce("sum", loss, -1, False, "multi_margin_loss") / input.size(-1)
+    return _reduced(loss, reduction)
+
+
+def multi_margin_loss(
+    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+):
+    """by how much each other class's score is not below the target's by the margin, over the number of classes
+
+    Source: aten/src/ATen/native/cuda/MultiMarginLoss.cu
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    if p != 1 and p != 2:
+        raise ValueError("only p == 1 and p == 2 supported")
+    _check(input, "float")
+    if input.ndim != 1 and input.ndim != 2:
+        raise RuntimeError("multi_margin_loss: expected a vector or a matrix of scores")
+    if target.dtype != torch.int64:
+        raise RuntimeError("multi_margin_loss: expected a target of dtype torch.int64: write target.long()")
+    if target.ndim == 1 and input.ndim == 1:
+        assert target.size(0) == 1, "multi_margin_loss: inconsistent target size"
+        target = target.squeeze(0)
+    target = _class_indices(input, target, input.ndim - 1, "multi_margin_loss")
+    _class_weight(weight, input, input.ndim - 1, "multi_margin_loss")
+    return _multi_margin_loss(input, target, p, margin, weight, reduction)
+
+
+@reduction
+def _nll_loss(input, target, weight, ignore_index, reduction):
+    classes = 0 if input.ndim == 1 else 1
+    counted = target != ignore_index
+    loss = -gather(input, classes, target.unsqueeze(classes)).squeeze(classes)
+    total = counted.to(torch.int64)
+    if weight is not None:
+        each = weight[target]
+        loss = loss * each
+        total = where(counted, each, 0)
+    loss = where(counted, loss, 0)
+    if reduction == "none":
+        return loss
+    loss = _reduce("sum", loss, None, False, "nll_loss")
+    return loss if reduction == "sum" else (loss / _reduce("sum", total, None, False, "nll_loss")).to(input.dtype)
+
+
+def nll_loss(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+):
+    """the negative of what the logarithms of probabilities hold at each target, which is a class; the mean is weighted
+
+    Source: aten/src/ATen/native/cuda/Loss.cu, nll_loss_forward_out_cuda_template
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    _check(input, "float")
+    if input.ndim == 0:
+        raise ValueError("nll_loss: expected an input of at least one dim, the classes")
+    classes = 0 if input.ndim == 1 else 1
+    target = _class_indices(input, target, classes, "nll_loss")
+    _class_weight(weight, input, classes, "nll_loss")
+    return _nll_loss(input, target, weight, ignore_index, reduction)
+
+
+def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes):
+    if not target.is_floating_point():
+        raise RuntimeError("cross_entropy: expected floating point type for target with class probabilities")
+    for d in range(input.ndim):
+        assert input.size(d) == target.size(d), "a target with class probabilities has the input's size"
+    count = input.size(classes)
+    if label_smoothing > 0:
+        target = target * (1 - label_smoothing) + label_smoothing / count
+    loss = log_softmax(input, classes) * target
+    if weight is not None:
+        loss = loss * _along_classes(weight, input)
+    if reduction == "none":
+        return -sum(loss, classes)
+    if reduction == "sum":
+        return -sum(loss)
+    return -sum(loss) / (input.numel() / count)
+
+
+def _along_classes(weight, input):
+    for _ in range(input.ndim - 2):
+        weight = weight.unsqueeze(-1)
+    return weight
+
+
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
+    """nll_loss(log_softmax(input), target), where target holds classes, or in the input's shape their probabilities
+
+    Source: aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    _check(input, "float")
+    if input.ndim == 0:
+        raise ValueError("cross_entropy: expected an input of at least one dim, the classes")
+    assert 0 <= label_smoothing and label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0"
+    classes = 0 if input.ndim == 1 else 1
+    _class_weight(weight, input, classes, "cross_entropy")
+    if target.ndim == input.ndim:
+        if ignore_index >= 0:
+            raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
+    target = _class_indices(input, target, classes, "cross_entropy")
+    logarithms = log_softmax(input, classes)
+    loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
+    if not label_smoothing > 0:
+        return loss
+    smooth = -sum(logarithms if weight is None else logarithms * _along_classes(weight, input), classes)
+    counted = target != ignore_index
+    smooth = where(counted, smooth, 0)
+    if reduction != "none":
+        smooth = sum(smooth)
+    if reduction == "mean":
+        smooth = smooth / sum(counted if weight is None else where(counted, weight[target], 0))
+    return (1 - label_smoothing) * loss + smooth * (label_smoothing / input.size(classes))

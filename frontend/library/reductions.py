@@ -14,17 +14,17 @@ def _summed_as(input, dtype):
     return input if input.is_floating_point() else input.to(torch.int64)
 
 
-def _floating_or(input, dtype, function):
-    dtype = input.dtype if dtype is None else dtype
-    if not dtype.is_floating_point:
-        raise RuntimeError(function + "(): the input dtype must be either a floating point or complex dtype, or dtype= give one")
-    return input.to(dtype)
+def _one_dim(dim, function):
+    if isinstance(dim, (tuple, list)):
+        raise TypeError(function + "(): `dim` must be one dim, not several: write input.flatten(…) for dims side by side")
 
 
 @method
 @reduction
 def sum(input, dim=None, keepdim=False, *, dtype=None):
     """the sum, in float32 of 16-bit floats, of integers and bools as int64"""
+    if dtype == torch.bool:
+        return _reduce("any", input.to(dtype), dim, keepdim, "sum")
     return _reduce("sum", _summed_as(input, dtype), dim, keepdim, "sum")
 
 
@@ -40,6 +40,9 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 @reduction
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """the product, in float32 of 16-bit floats, of integers and bools as int64"""
+    _one_dim(dim, "prod")
+    if dtype == torch.bool:
+        return _reduce("all", input.to(dtype), dim, keepdim, "prod")
     return _reduce("prod", _summed_as(input, dtype), dim, keepdim, "prod")
 
 
@@ -85,6 +88,7 @@ def amin(input, dim=(), keepdim=False):
 @method
 def aminmax(input, *, dim=None, keepdim=False):
     """the smallest and the largest element, as a named tuple"""
+    _one_dim(dim, "aminmax")
     return _named(min=_extreme("min", input, dim, keepdim, "aminmax"), max=_extreme("max", input, dim, keepdim, "aminmax"))
 
 
@@ -107,7 +111,10 @@ def _max_or_min(input, other, dim, keepdim, name):
     if other is not None:
         raise TypeError("torch." + name + " takes two tensors, not a tensor and a number: write clamp(x, …)")
     if dim is None:
+        if keepdim:
+            raise TypeError("torch." + name + " takes keepdim together with dim: write a" + name + "(x, keepdim=True)")
         return _extreme(name, input, None, False, name)
+    _one_dim(dim, name)
     return _with_index("arg" + name, input, dim, keepdim, name)
 
 
@@ -125,9 +132,12 @@ def min(input, other=None, keepdim=False, *, dim=None):
 
 def _index_of(kind, input, dim, keepdim):
     if input.dtype == torch.bool:
-        raise RuntimeError(kind + "() is not implemented for bool: write " + kind + "(x.int())")
-    x = input if dim is not None else input.flatten()
-    return _with_index(kind, x, 0 if dim is None else dim, keepdim and dim is not None, kind).indices
+        raise RuntimeError(kind + "(): does not support bool input: write x.int()")
+    _one_dim(dim, kind)
+    if dim is not None:
+        return _with_index(kind, input, dim, keepdim, kind).indices
+    index = _with_index(kind, input.flatten(), 0, False, kind).indices
+    return index.reshape([1] * input.ndim) if keepdim else index
 
 
 @method
@@ -153,14 +163,18 @@ def _like_bytes(result, input):
 @method
 @reduction
 def any(input, dim=None, keepdim=False):
-    """whether some element is not zero; of none False; of uint8 as uint8"""
+    """whether some element is not zero; of none False; of uint8 as uint8; dim=() is no dim"""
+    if isinstance(dim, (tuple, list)) and len(dim) == 0:
+        return _like_bytes(_holds(input), input)
     return _like_bytes(_reduce("any", _holds(input), dim, keepdim, "any"), input)
 
 
 @method
 @reduction
 def all(input, dim=None, keepdim=False):
-    """whether no element is zero; of none True; of uint8 as uint8"""
+    """whether no element is zero; of none True; of uint8 as uint8; dim=() is no dim"""
+    if isinstance(dim, (tuple, list)) and len(dim) == 0:
+        return _like_bytes(_holds(input), input)
     return _like_bytes(_reduce("all", _holds(input), dim, keepdim, "all"), input)
 
 

@@ -81,7 +81,7 @@ Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DTyp
 
 std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& tensor, std::span<const size_t> dims,
                            bool keepdim, std::string_view function) {
-  if (!has_value_of_none(kind)) require_elements(builder, tensor, dims, function);
+  if (!has_value_of_none(kind) && !function.empty()) require_elements(builder, tensor, dims, function);
   const Tensor x = tensor.tiles.size() == 1 ? tensor : as_one_tile(builder, tensor);
   const std::vector<DimRange> finest = finest_dims(x);
   ir::Reduction reduction{kind, x.tiles[0].shape, ir::DimMarks(x.tiles[0].shape.size())};

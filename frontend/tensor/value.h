@@ -103,7 +103,7 @@ struct BoundMethod {
 /// torch.contiguous_format and the like.
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 /// torch, torch.nn.functional, math, …
-enum class Namespace : uint8_t { Torch, Functional, Special, Nn, Math };
+enum class Namespace : uint8_t { Torch, Functional, Special, Linalg, Nn, Math };
 /// torch.finfo(dtype) and torch.iinfo(dtype): its attributes are static numbers.
 struct NumberLimits {
   ir::DType type;

@@ -1,0 +1,266 @@
+"""softmax and its kin, and the normalizations of torch.nn.functional."""
+
+
+def _softmax_dim(dim, ndim):
+    """PyTorch's own choice, where none is given"""
+    if dim is None:
+        return 0 if ndim == 0 or ndim == 1 or ndim == 3 else 1
+    return dim
+
+
+def _softmax_input(input, dim, stacklevel, dtype, function):
+    """input in its dtype: torch.softmax(x, dim, dtype) has it where F.softmax has a level of the stack"""
+    _one_dim(dim, function)
+    if dtype is None and not isinstance(stacklevel, int):
+        dtype = stacklevel
+    x = input if dtype is None else input.to(dtype)
+    if not x.is_floating_point():
+        raise RuntimeError(function + "() is not implemented for integers and bools: pass dtype=torch.float32")
+    _check(x, "float")
+    return x
+
+
+@reduction
+def _softmax(input, dim):
+    weights = exp(input - _reduce("max", input, dim, True, None))
+    return weights / _reduce("sum", weights, dim, True, "softmax")
+
+
+@reduction
+def _log_softmax(input, dim):
+    less = input - _reduce("max", input, dim, True, None)
+    return less - log(_reduce("sum", exp(less), dim, True, "log_softmax"))
+
+
+@method
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(input) over its sum along dim
+
+    Source: aten/src/ATen/native/cuda/SoftMax.cu
+    """
+    dim = _softmax_dim(dim, input.ndim)
+    x = _softmax_input(input, dim, _stacklevel, dtype, "softmax")
+    return _in_format_of(_softmax(x, dim), x)
+
+
+@method
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """log(softmax(input)), exact where softmax is nearly 0
+
+    Source: aten/src/ATen/native/cuda/SoftMax.cu
+    """
+    dim = _softmax_dim(dim, input.ndim)
+    x = _softmax_input(input, dim, _stacklevel, dtype, "log_softmax")
+    return _in_format_of(_log_softmax(x, dim), x)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """softmax(-input)
+
+    Source: torch/nn/functional.py, softmin
+    """
+    return softmax(-input, dim, _stacklevel, dtype)
+
+
+def _fits(parameter, input, function):
+    """A weight or a bias has input's dtype, or is float32 beside 16-bit floats."""
+    if parameter is not None and parameter.dtype != input.dtype:
+        if parameter.dtype != torch.float32 or input.dtype not in (torch.float16, torch.bfloat16):
+            raise RuntimeError(function + ": weight and bias have the dtype of the input, or float32 where it has 16 bits")
+
+
+def _normalized_dims(input, normalized_shape, parameters, function):
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise TypeError(function + "(): argument 'normalized_shape' must be a tuple of ints: write (n,)")
+    count = len(normalized_shape)
+    if count == 0:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element")
+    if input.ndim < count:
+        raise RuntimeError(function + ": the input has fewer dims than normalized_shape")
+    for k in range(count):
+        wanted = "Given normalized_shape, expected input whose last dims are of these sizes, but they are not"
+        assert input.size(k - count) == normalized_shape[k], wanted
+    for parameter in parameters:
+        if parameter is None:
+            continue
+        same = "Expected weight and bias to be of same shape as normalized_shape"
+        assert parameter.ndim == count, same
+        for k in range(count):
+            assert parameter.size(k) == normalized_shape[k], same
+        _fits(parameter, input, function)
+    return [k - count for k in range(count)]
+
+
+def _moments_of(input, dims):
+    """input less its mean, and its variance, along dims"""
+    count = _count(input, dims)
+    centred = input - _reduce("sum", input, dims, True, "mean") / count
+    return centred, _reduce("sum", centred * centred, dims, True, "var") / count
+
+
+def _affine(x, weight, bias):
+    if weight is not None:
+        x = x * weight
+    return x if bias is None else x + bias
+
+
+@reduction
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    """input less its mean over its standard deviation, both along the last dims, times weight plus bias
+
+    Source: aten/src/ATen/native/cuda/layer_norm_kernel.cu
+    """
+    _check(input, "float")
+    dims = _normalized_dims(input, normalized_shape, (weight, bias), "layer_norm")
+    centred, variance = _moments_of(input, dims)
+    return _affine(centred * rsqrt(variance + eps), weight, bias).to(input.dtype)
+
+
+@reduction
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """input over the square root of the mean of its squares along the last dims, times weight
+
+    Source: aten/src/ATen/native/layer_norm.cpp, rms_norm_composite
+    """
+    _check(input, "float")
+    dims = _normalized_dims(input, normalized_shape, (weight,), "rms_norm")
+    if eps is None:
+        eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
+    mean = _reduce("sum", input * input, dims, True, "rms_norm") / _count(input, dims)
+    return _affine(input * rsqrt(mean + eps), weight, None).to(input.dtype)
+
+
+def _channel_parameter(parameter, input, name):
+    """One value a channel, as a tensor that broadcasts to the input."""
+    if parameter is None:
+        return None
+    expected = name + " should contain as many elements as the input has channels"
+    assert parameter.ndim == 1, expected
+    assert parameter.size(0) == input.size(1), expected
+    for _ in range(input.ndim - 2):
+        parameter = parameter.unsqueeze(-1)
+    return parameter
+
+
+def _has_channels(input, function):
+    _check(input, "float")
+    if input.ndim < 2:
+        raise RuntimeError(function + ": expected an input of at least 2 dims, whose second are the channels")
+
+
+def _values_a_channel(input):
+    count = input.size(0)
+    for d in range(2, input.ndim):
+        count = count * input.size(d)
+    return count
+
+
+@reduction
+def _group_norm(input, num_groups, weight, bias, eps):
+    groups = input.unflatten(1, (num_groups, input.size(1) // num_groups))
+    centred, variance = _moments_of(groups, list(range(2, groups.ndim)))
+    return _affine((centred * rsqrt(variance + eps)).flatten(1, 2), weight, bias).to(input.dtype)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+    """layer_norm of the channels in groups
+
+    Source: aten/src/ATen/native/cuda/group_norm_kernel.cu
+    """
+    _has_channels(input, "group_norm")
+    assert num_groups > 0, "Expected num groups to be greater than 0"
+    assert input.size(1) % num_groups == 0, "Expected number of channels in input to be divisible by num_groups"
+    one = "Expected more than 1 value per channel when training"
+    assert _values_a_channel(input) * (input.size(1) // num_groups) != 1, one
+    for parameter in (weight, bias):
+        _fits(parameter, input, "group_norm")
+    weight = _channel_parameter(weight, input, "weight")
+    bias = _channel_parameter(bias, input, "bias")
+    result = _group_norm(input, num_groups, weight, bias, eps)
+    return result if _on_cuda() else _in_format_of(result, input)
+
+
+@reduction
+def _normalized_by_itself(input, dims, weight, bias, eps):
+    centred, variance = _moments_of(input, dims)
+    return _affine(centred * rsqrt(variance + eps), weight, bias).to(input.dtype)
+
+
+@native
+def _normalized_by(input, mean, variance, weight, bias, eps):
+    return _affine((input - mean) * rsqrt(variance + eps), weight, bias).to(input.dtype)
+
+
+@reduction
+def _batch_statistics(input, dims, correction):
+    """mean and variance in the type in which the input is computed"""
+    x = input if input.dtype == torch.float64 else input.float()
+    count = _count(x, dims)
+    centred = x - _reduce("sum", x, dims, True, "mean") / count
+    variance = _reduce("sum", centred * centred, dims, False, "var") / (count - correction)
+    return _reduce("sum", x, dims, False, "mean") / count, variance
+
+
+@native
+def _moved_towards(running, value, momentum):
+    return (momentum * value + (1 - momentum) * running).to(running.dtype)
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """input less mean over standard deviation of each channel, its own in training, which move the running ones
+
+    Source: aten/src/ATen/native/cuda/Normalization.cuh
+    """
+    _has_channels(input, "batch_norm")
+    for parameter in (weight, bias, running_mean, running_var):
+        _fits(parameter, input, "batch_norm")
+    mean = _channel_parameter(running_mean, input, "running_mean")
+    variance = _channel_parameter(running_var, input, "running_var")
+    weight = _channel_parameter(weight, input, "weight")
+    bias = _channel_parameter(bias, input, "bias")
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("batch_norm: expected running_mean and running_var to be given when not training")
+        return _in_format_of(_normalized_by(input, mean, variance, weight, bias, eps), input)
+    assert _values_a_channel(input) != 1, "Expected more than 1 value per channel when training"
+    dims = [d for d in range(input.ndim) if d != 1]
+    result = _in_format_of(_normalized_by_itself(input, dims, weight, bias, eps), input)
+    seen_mean, seen_variance = _batch_statistics(input, dims, 1)
+    if running_mean is not None:
+        running_mean.copy_(_moved_towards(running_mean, seen_mean, momentum))
+    if running_var is not None:
+        running_var.copy_(_moved_towards(running_var, seen_variance, momentum))
+    return result
+
+
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):
+    """batch_norm of each channel of each sample
+
+    Source: aten/src/ATen/native/Normalization.cpp, instance_norm
+    """
+    _has_channels(input, "instance_norm")
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps).contiguous()
+    for parameter in (weight, bias, running_mean, running_var):
+        _fits(parameter, input, "instance_norm")
+    spatial = 1
+    for d in range(2, input.ndim):
+        spatial = spatial * input.size(d)
+    assert spatial != 1, "Expected more than 1 spatial element when training"
+    weight = _channel_parameter(weight, input, "weight")
+    bias = _channel_parameter(bias, input, "bias")
+    _channel_parameter(running_mean, input, "running_mean")
+    _channel_parameter(running_var, input, "running_var")
+    dims = list(range(2, input.ndim))
+    result = _normalized_by_itself(input, dims, weight, bias, eps)
+    if running_mean is not None or running_var is not None:
+        seen_mean, seen_variance = _batch_statistics(input, dims, 1)
+        if running_mean is not None:
+            running_mean.copy_(mean(_moved_towards(running_mean, seen_mean, momentum), 0))
+        if running_var is not None:
+            running_var.copy_(mean(_moved_towards(running_var, seen_variance, momentum), 0))
+    return result

@@ -1,0 +1,242 @@
+"""Variances, norms and logarithms of sums: reductions of what was computed element by element."""
+
+
+def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
+    if isinstance(dim, bool):  # var(x, unbiased)
+        if unbiased is not None:
+            raise TypeError(function + "(): a bool in the place of `dim` is `unbiased`, which is given as well")
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(function + "() takes `unbiased` or `correction`, not both")
+    if not input.is_floating_point():
+        raise RuntimeError(function + "() only supports floating point dtypes: write x.float()")
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    count = _count(input, dim)
+    centred = input - _reduce("sum", input, dim, True, function) / count
+    squares = _reduce("sum", centred * centred, dim, keepdim, function)
+    return squares / max(count - correction, 0), _reduce("sum", input, dim, keepdim, function) / count
+
+
+@method
+@reduction
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """the sum of the squared distances from the mean, over the number of elements less correction"""
+    return _variance_and_mean(input, dim, unbiased, keepdim, correction, "var")[0]
+
+
+@method
+@reduction
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """the square root of var"""
+    return sqrt(_variance_and_mean(input, dim, unbiased, keepdim, correction, "std")[0])
+
+
+@reduction
+def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """var and mean, as a tuple"""
+    return _variance_and_mean(input, dim, unbiased, keepdim, correction, "var_mean")
+
+
+@reduction
+def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """std and mean, as a tuple"""
+    variance, mean = _variance_and_mean(input, dim, unbiased, keepdim, correction, "std_mean")
+    return sqrt(variance), mean
+
+
+@reduction
+def _largest_or_none(input, dim, keepdim):
+    return _reduce("max", input, dim, keepdim, None)  # of no elements -inf
+
+
+def _finite_or_zero(input):
+    return where(abs(input) == math.inf, 0, input)
+
+
+@method
+def logsumexp(input, dim, keepdim=False):
+    """log(sum(exp(input))), which does not overflow
+
+    Source: aten/src/ATen/native/ReduceOps.cpp, logsumexp_out_impl
+    """
+    (input,) = _floating(input)
+    total = sum(exp(input - _finite_or_zero(_largest_or_none(input, dim, True))), dim, keepdim)
+    return log(total) + _finite_or_zero(_largest_or_none(input, dim, keepdim))
+
+
+def _widened(input, dtype, function):
+    """input in dtype, where a norm takes both"""
+    if not input.is_floating_point():
+        raise RuntimeError(function + ": Expected a floating point or complex tensor as input: write x.float()")
+    if dtype is None:
+        return input
+    if not dtype.is_floating_point:
+        raise RuntimeError(function + ": dtype should be floating point or complex")
+    narrows = dtype.itemsize < input.dtype.itemsize or dtype.itemsize == input.dtype.itemsize and dtype != input.dtype
+    if narrows:
+        raise RuntimeError(function + ": the dtype of the input should be convertible without narrowing to `dtype`")
+    return input.to(dtype)
+
+
+@reduction
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """sum(abs(x) ** ord) ** (1 / ord), for ord=inf the largest, for -inf the smallest, for 0 how many are not zero
+
+    Source: aten/src/ATen/native/SharedReduceOps.h, NormOps and its kin
+    """
+    if isinstance(ord, str) or ord is None:
+        raise TypeError("linalg.vector_norm: `ord` must be a number")
+    x = _widened(x, dtype, "linalg.vector_norm")
+    if ord == math.inf:
+        return _reduce("max", abs(x), dim, keepdim, "linalg.vector_norm")
+    if ord == -math.inf:
+        return _reduce("min", abs(x), dim, keepdim, "linalg.vector_norm")
+    if ord == 0:
+        return _reduce("sum", (x != 0).to(x.dtype), dim, keepdim, "linalg.vector_norm")
+    if ord == 1:
+        return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
+    if ord == 2:
+        return sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
+    return pow(_reduce("sum", pow(abs(x), ord), dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """the norm of matrices: "fro"; 1 and inf, the largest sum of abs(A) along columns and rows, -1 and -inf the smallest
+
+    Source: aten/src/ATen/native/LinearAlgebra.cpp, linalg_matrix_norm
+    """
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple")
+    if A.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if isinstance(ord, str):
+        if ord != "fro":
+            raise ValueError("linalg.matrix_norm: of the norms with a name only 'fro' is in the language, not 'nuc'")
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if abs(ord) == 2:
+        raise ValueError("linalg.matrix_norm: the largest and smallest singular value are not in the language")
+    if abs(ord) != 1 and abs(ord) != math.inf:
+        raise RuntimeError("linalg.matrix_norm: this order is not supported: 'fro', 1, -1, inf and -inf are")
+    summed, others = dim if abs(ord) == 1 else (dim[1], dim[0])
+    summed = summed if summed >= 0 else summed + A.ndim
+    others = others if others >= 0 else others + A.ndim
+    if summed == others:
+        raise RuntimeError("linalg.matrix_norm: dims must be different")
+    sums = vector_norm(A, 1, summed, keepdim, dtype=dtype)
+    if not keepdim and others > summed:
+        others -= 1
+    return amax(sums, others, keepdim) if ord > 0 else amin(sums, others, keepdim)
+
+
+def _linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """vector_norm of a vector, matrix_norm of a matrix; without ord the vector norm of all elements
+
+    Source: aten/src/ATen/native/LinearAlgebra.cpp, linalg_norm
+    """
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if dim is None:
+        if A.ndim != 1 and A.ndim != 2:
+            raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.")
+        return matrix_norm(A, ord, (0, 1), keepdim, dtype=dtype) if A.ndim == 2 else vector_norm(A, ord, None, keepdim, dtype=dtype)
+    if not isinstance(dim, (tuple, list)) or len(dim) == 1:
+        return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+    if len(dim) != 2:
+        raise RuntimeError("linalg.norm: If dim is specified, it must be of length 1 or 2.")
+    return matrix_norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+@method
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """the vector norm of order p, of all elements or along dims
+
+    Source: torch/functional.py, norm
+    """
+    if out is not None:
+        raise TypeError("norm has no `out` in the language: call the op itself with out=")
+    if isinstance(p, str):
+        several = isinstance(dim, (tuple, list)) and len(dim) > 2
+        if p != "fro" or several:
+            raise ValueError("norm: of the norms with a name only 'fro' is in the language, along two dims at most: pass p=2")
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+@method
+def dist(input, other, p=2):
+    """the norm of order p of input - other"""
+    return vector_norm(input - other, p)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """input over its norm of order p along dim, which counts as eps at least
+
+    Source: torch/nn/functional.py, normalize
+    """
+    if out is not None:
+        raise TypeError("normalize has no `out` in the language: call the op itself with out=")
+    return input / clamp_min(norm(input, p, dim, keepdim=True), eps).expand_as(input)
+
+
+@method
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """the sum along dim of the products of x1 and x2, each over its norm, which counts as eps at least
+
+    Source: aten/src/ATen/native/Distance.cpp, cosine_similarity
+    """
+    x1, x2 = broadcast_tensors(*_promoted(x1, x2))
+    if not x1.is_floating_point():
+        raise RuntimeError("cosine_similarity expects a common dtype that is floating point: write x.float()")
+    norm1 = clamp_min(vector_norm(x1, 2, dim, True), eps)
+    norm2 = clamp_min(vector_norm(x2, 2, dim, True), eps)
+    return sum(x1 / norm1 * (x2 / norm2), dim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """the norm of order p along the last dim of x1 - x2 + eps
+
+    Source: aten/src/ATen/native/Distance.cpp, pairwise_distance
+    """
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def _distance(differences, p):
+    """the norm of order p of tensors, element by element"""
+    total = None
+    for d in differences:
+        d = abs(d)
+        if p == 0:
+            term = (d != 0).to(d.dtype)
+        elif p == 1 or p == math.inf:
+            term = d
+        elif p == 2:
+            term = d * d
+        else:
+            term = pow(d, p)
+        total = term if total is None else maximum(total, term) if p == math.inf else total + term
+    if p == 0 or p == 1 or p == math.inf:
+        return total
+    return sqrt(total) if p == 2 else pow(total, 1.0 / p)
+
+
+@reduction
+def _cdist(x1, x2, p):
+    columns = _touched_size(x1, -1)
+    if not _known(columns) or columns > 16:
+        raise ValueError("cdist: in the language points have 16 coordinates at most: call torch.cdist before or after the op")
+    if columns == 0:
+        return zeros_like(x1.sum(-1).unsqueeze(-1) + x2.sum(-1).unsqueeze(-2))
+    return _distance([x1[..., k].unsqueeze(-1) - x2[..., k].unsqueeze(-2) for k in range(columns)], p)
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """the norm of order p of the difference of each row of x1 and each of x2, which have 16 columns at most"""
+    if x1.dtype != x2.dtype or not x1.is_floating_point():
+        raise RuntimeError("cdist only supports floating-point dtypes, the same of both: write x.float()")
+    if x1.ndim < 2 or x2.ndim < 2:
+        raise RuntimeError("cdist only supports at least 2D tensors")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    assert x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns"
+    return _cdist(x1, x2, p)
