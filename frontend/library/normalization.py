@@ -40,7 +40,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "softmax")
-    return _in_format_of(_softmax(x, dim), x)
+    return _softmax(x, dim)
 
 
 @method
@@ -51,7 +51,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "log_softmax")
-    return _in_format_of(_log_softmax(x, dim), x)
+    return _log_softmax(x, dim)
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
@@ -70,6 +70,7 @@ def _fits(parameter, input, function):
 
 
 def _normalized_dims(input, normalized_shape, parameters, function):
+    """the last dims, of the sizes that normalized_shape and the parameters have"""
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(function + "(): argument 'normalized_shape' must be a tuple of ints: write (n,)")
     count = len(normalized_shape)
@@ -87,7 +88,6 @@ def _normalized_dims(input, normalized_shape, parameters, function):
         assert parameter.ndim == count, same
         for k in range(count):
             assert parameter.size(k) == normalized_shape[k], same
-        _fits(parameter, input, function)
     return [k - count for k in range(count)]
 
 
@@ -112,6 +112,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     """
     _check(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight, bias), "layer_norm")
+    for parameter in (weight, bias):
+        _fits(parameter, input, "layer_norm")
     centred, variance = _moments_of(input, dims)
     return _affine(centred * rsqrt(variance + eps), weight, bias).to(input.dtype)
 

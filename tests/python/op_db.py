@@ -1,6 +1,6 @@
 """PyTorch's own table of its operators, `op_db`, as calls of Ingot's.
 
-Each entry of tests/data/op_db_{pointwise,movement}.txt brings its dtypes, samples and error inputs. A sample becomes a text,
+Each entry of tests/data/op_db_{pointwise,movement,reduction}.txt brings its dtypes, samples and error inputs. A sample becomes a text,
 `torch.add(x, y, alpha=2)`, whose tensors are parameters and whose other arguments are literals.
 """
 
@@ -45,9 +45,12 @@ def _entries(theme: str) -> list[str]:
 
 
 MOVEMENT = _entries("movement")
-ENTRIES = _entries("pointwise") + MOVEMENT
+REDUCTION = _entries("reduction")
+ENTRIES = _entries("pointwise") + MOVEMENT + REDUCTION
 # What moves elements does not look at them; test_movement.py tries all dtypes.
 MOVED_DTYPES = {torch.float32, torch.int64, torch.bool}
+# test_reductions.py tries the others of some.
+REDUCED_DTYPES = {torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool}
 
 # Entries whose function takes its arguments in another way than `name(input, *args)` does.
 _OPERATORS = {"__radd__": ("+", operator.add), "__rand__": ("&", operator.and_), "__rdiv__": ("/", operator.truediv),
@@ -108,7 +111,7 @@ def _strides(tensor) -> str:
 
 def function_of(entry: str) -> str:
     """The name in the language that an entry is about: "special.polygamma.special_polygamma_n_0" is polygamma's."""
-    return OP_DB[entry].name.removeprefix("nn.functional.").removeprefix("special.")
+    return OP_DB[entry].name.removeprefix("nn.functional.").removeprefix("special.").removeprefix("linalg.")
 
 
 def is_spelled(entry: str, language: set[str]) -> bool:
@@ -117,7 +120,8 @@ def is_spelled(entry: str, language: set[str]) -> bool:
 
 def dtypes_of(entry: str, device: str) -> list[torch.dtype]:
     supported = (d for d in OP_DB[entry].supported_dtypes(device) if not d.is_complex)
-    return sorted((d for d in supported if entry not in MOVEMENT or d in MOVED_DTYPES), key=str)
+    chosen = MOVED_DTYPES if entry in MOVEMENT else REDUCED_DTYPES if entry in REDUCTION else None
+    return sorted((d for d in supported if chosen is None or d in chosen), key=str)
 
 
 def samples(entry: str, dtype: torch.dtype, device: str, reference: bool = False) -> typing.Iterator[Call]:

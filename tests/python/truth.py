@@ -1,0 +1,58 @@
+"""Whether what was added up in another order than eager's is as close to the truth, which is float64's, as eager's."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import torch
+
+
+def as_list(results) -> list[torch.Tensor]:
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def error_of(result: torch.Tensor, truth: torch.Tensor) -> torch.Tensor:
+    """How far from the truth, in float64: 0 where both are NaN or the same infinity."""
+    result, truth = result.double(), truth.double()
+    same = (result == truth) | (result.isnan() & truth.isnan())
+    return torch.where(same, 0.0, (result - truth).abs().nan_to_num(nan=math.inf, posinf=math.inf))
+
+
+def largest(tensor: torch.Tensor) -> float:
+    finite = tensor.double().abs().nan_to_num(nan=0.0, posinf=0.0)
+    return finite.max().item() if finite.numel() else 0.0
+
+
+def complaint(eager: typing.Callable, tensors, results, ulps: float = 8, strides: bool = True) -> str:
+    """What is wrong with the results of an op; nothing if what is no float is eager's, and the rest twice as far from
+    float64's at most as eager's, and a few ulp of its scale: what eager makes of the absolute values."""
+
+    def of(change=lambda tensor: tensor) -> list[torch.Tensor]:
+        return as_list(eager(*(change(t.clone()) if t.is_floating_point() else t for t in tensors)))
+
+    results, expected = as_list(results), of()
+    try:
+        truth, scales = of(torch.Tensor.double), of(lambda tensor: tensor.double().abs())
+    except RuntimeError:  # a dtype that the call names is narrower
+        truth = scales = expected
+    if len(results) != len(expected):
+        return f"{len(results)} results, eager gives {len(expected)}"
+    for ours, theirs, exact, scale in zip(results, expected, truth, scales):
+        if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+            return f"{ours.dtype}{list(ours.shape)}, eager gives {theirs.dtype}{list(theirs.shape)}"
+        if strides and ours.numel() and ours.stride() != theirs.stride():
+            return f"strides {ours.stride()}, eager's are {theirs.stride()}"
+        if not ours.dtype.is_floating_point:
+            if not torch.equal(ours, theirs):
+                return f"{ours.flatten()[:8].tolist()}, eager gives {theirs.flatten()[:8].tolist()}"
+            continue
+        # Where the truth lies outside of the dtype's range, eager's is right.
+        error = torch.where(error_of(ours, theirs) == 0, 0.0, error_of(ours, exact))
+        unit = torch.finfo(ours.dtype).eps
+        size = exact.double().abs().nan_to_num(0, 0, 0) + largest(scale)
+        allowed = 2 * largest(error_of(theirs, exact)) + ulps * unit * size
+        if (error > allowed).any():
+            at = tuple((error > allowed).nonzero()[0].tolist())
+            return f"at {list(at)} {ours[at].item()!r}, eager {theirs[at].item()!r}, in float64 {exact[at].item()!r}"
+    return ""
