@@ -24,6 +24,8 @@ std::string_view function_of(Operator op) {
       return "floor_divide";
     case Operator::Pos:
       return "positive";
+    case Operator::MatMul:
+      return "matmul";
     default:
       return {};
   }

@@ -355,7 +355,9 @@ def multi_margin_loss(
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
     _check(input, "float")
-    if input.ndim != 1 and input.ndim != 2:
+    if input.ndim == 0:
+        input = input.unsqueeze(0)
+    if input.ndim > 2:
         raise RuntimeError("multi_margin_loss: expected a vector or a matrix of scores")
     if target.dtype != torch.int64:
         raise RuntimeError("multi_margin_loss: expected a target of dtype torch.int64: write target.long()")

@@ -106,6 +106,7 @@ def _with_index(kind, input, dim, keepdim, function):
 def _max_or_min(input, other, dim, keepdim, name):
     if dim is None and isinstance(other, int):
         other, dim = None, other
+    _one_dim(other, name)
     if isinstance(other, torch.Tensor):
         return maximum(input, other) if name == "max" else minimum(input, other)
     if other is not None:

@@ -126,7 +126,9 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     sums = vector_norm(A, 1, summed, keepdim, dtype=dtype)
     if not keepdim and others > summed:
         others -= 1
-    return amax(sums, others, keepdim) if ord > 0 else amin(sums, others, keepdim)
+    if ord < 0:
+        return amin(sums, others, keepdim)
+    return clamp_min(_largest_or_none(sums, others, keepdim), 0)  # of an empty matrix 0
 
 
 def _linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):

@@ -18,6 +18,8 @@ std::string_view spelling(Operator op) {
       return "//";
     case Operator::Mod:
       return "%";
+    case Operator::MatMul:
+      return "@";
     case Operator::Pow:
       return "**";
     case Operator::BitAnd:

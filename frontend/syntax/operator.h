@@ -13,6 +13,7 @@ enum class Operator : uint8_t {
   Div,
   FloorDiv,
   Mod,
+  MatMul,
   Pow,
   BitAnd,
   BitOr,

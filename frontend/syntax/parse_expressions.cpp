@@ -17,7 +17,7 @@ struct BinaryOperator {
   Operator op;
   int precedence;
 };
-constexpr std::array<BinaryOperator, 11> kBinaryOperators = {{{"|", Operator::BitOr, 1},
+constexpr std::array<BinaryOperator, 12> kBinaryOperators = {{{"|", Operator::BitOr, 1},
                                                               {"^", Operator::BitXor, 2},
                                                               {"&", Operator::BitAnd, 3},
                                                               {"<<", Operator::LShift, 4},
@@ -27,7 +27,8 @@ constexpr std::array<BinaryOperator, 11> kBinaryOperators = {{{"|", Operator::Bi
                                                               {"*", Operator::Mult, 6},
                                                               {"/", Operator::Div, 6},
                                                               {"//", Operator::FloorDiv, 6},
-                                                              {"%", Operator::Mod, 6}}};
+                                                              {"%", Operator::Mod, 6},
+                                                              {"@", Operator::MatMul, 6}}};
 
 const BinaryOperator* binary_operator(const Token& token) {
   if (!token.is(Token::Kind::Operator)) return nullptr;
@@ -166,8 +167,6 @@ ExprId Parser::binary(int least_precedence) {
   uint32_t start = begin();
   ExprId left = unary();
   for (;;) {
-    if (at_operator("@"))
-      throw_author(peek().span, "matrix products are outside the language", "compute the product before the op");
     const BinaryOperator* row = binary_operator(peek());
     if (!row || row->precedence < least_precedence) return left;
     take();

@@ -185,7 +185,7 @@ TEST(ParserErrors, Targets) {
        "take the parts by index: `first, rest = xs[0], xs[1:]`"},
       {"def f(x):\n    x, y += 1", "2:5", "`+=` changes a name or an item of a list", "give the value a name first"},
       {"def f(x):\n    f(x) += 1", "2:5", "`+=` changes a name or an item of a list", "give the value a name first"},
-      {"def f(x):\n    x @= y", "2:7", "matrix products are outside the language", "compute the product before the op"},
+      {"def f(x):\n    x @= y", "2:7", "`@=` is outside the language", "write `x = x @ y`"},
       {"def f(x):\n    (a, b.c) = x", "2:9", "attributes cannot be assigned", "give the new value a name of its own"},
       {"def f(x):\n    None = x", "2:5", "a constant cannot be assigned to", "equality is `==`"},
       {"def f(x):\n    a = b = 3 = x", "2:13", "a constant cannot be assigned to", "equality is `==`"},

@@ -159,9 +159,9 @@ TEST(TensorTypes, MemoryFormatsDecideStrides) {
 
 TEST(TensorTypes, WhatTheLanguageHasNotSaysWhatToDo) {
   const Refused cases[] = {
-      {"x.sum()", {"f32:3"}, "reductions are not in the language yet", "reduce the op's result"},
-      {"softmax(x, dim=-1)", {"f32:3"}, "`softmax` is not in the language: reductions", ""},
-      {"x.max(1)", {"f32:3x3"}, "reductions are not in the language yet: max of one tensor", ""},
+      {"x.cumsum(0)", {"f32:3"}, "`cumsum` is not in the language", "before or after the op"},
+      {"x.median()", {"f32:3"}, "`median` is not in the language", "before or after the op"},
+      {"x.max((0, 1))", {"f32:3x3"}, "`dim` must be one dim, not several", ""},
       {"torch.matmul(x, x)", {"f32:3x3"}, "`matmul` is not in the language", "before or after"},
       {"x.t_()", {"f32:3"}, "no `t_`", "write `x = x.t(…)`"},
       {"torch.add(x, 1, out=x)", {"f32:3"}, "no parameter `out`", "call the op itself with out="},
@@ -171,7 +171,7 @@ TEST(TensorTypes, WhatTheLanguageHasNotSaysWhatToDo) {
       {"torch.logspace(0, 1, 3) * x", {"f32:3"}, "`logspace` is not in the language", "torch.arange(n)"},
       {"x[x > 0]", {"f32:3"}, "how many elements a mask keeps", "where(mask, x, other)"},
       {"torch.tensor([x, 2])", {"f32:2"}, "nested lists of numbers, not a float32 tensor", "torch.stack"},
-      {"huber_loss(x, x)", {"f32:3"}, "reduction='none'", ""},
+      {"huber_loss(x, x, 'sums')", {"f32:3"}, "reduction must be 'none', 'mean' or 'sum', not sums", ""},
       {"x.shape[0]", {"f32:3"}, "an op returns tensors, not a number", "full_like"},
       {"[[x]]", {"f32:3"}, "an op returns tensors, not a list", "flat tuple"},
   };

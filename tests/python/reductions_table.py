@@ -107,6 +107,17 @@ FLOATING: dict[str, list[str]] = {
     "soft_margin_loss": ["F.soft_margin_loss(m, s, REDUCED)"],
     "hinge_embedding_loss": ["F.hinge_embedding_loss(m, s, 0.5, REDUCED)"],
     "margin_ranking_loss": ["F.margin_ranking_loss(m, n, s, 0.3, REDUCED)"],
+    "matmul": ["d @ f.t()", "torch.matmul(x, y.mT)", "x @ y[0].t()", "x[0] @ y.mT", "m @ v", "v @ m.t()", "v @ a", "x @ y[0, 0]", "m.matmul(a)",
+               "x.mT @ y", "d[:, :0] @ f[:, :0].t()", "x[:, None] @ y[:1].mT", "torch.cat([m, n], 1) @ torch.cat([v, a])"],
+    "mm": ["d.mm(f.t())", "torch.mm(m.t(), n)"],
+    "bmm": ["torch.bmm(x, y.mT)", "x.bmm(y.transpose(1, 2))"],
+    "mv": ["m.mv(v)", "torch.mv(d, f[0])"],
+    "dot": ["v.dot(a)", "torch.dot(x.flatten(), y.flatten())"],
+    "vdot": ["torch.vdot(v, a)"],
+    "vecdot": ["linalg.vecdot(x, y)", "torch.linalg.vecdot(x, y[0], dim=1)"],
+    "inner": ["torch.inner(d, f)", "torch.inner(v, a)", "x.inner(y[0])", "torch.inner(m, v)", "torch.inner(x, y[0, 0, 0])"],
+    "linear": ["F.linear(d, f)", "F.linear(x, y[0], v[:6])", "F.linear(v, m, r)", "F.linear(m, v)"],
+    "trace": ["m.trace()", "torch.trace(x[0])"],
 }  # fmt: skip
 
 REDUCED = ("reduction='none'", "reduction='mean'", "reduction='sum'", "reduction='mean', size_average=False", "reduce=False")

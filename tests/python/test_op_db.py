@@ -38,8 +38,8 @@ def complaint(call) -> str:
     tensors = [tensor.clone() for tensor in call.tensors]  # batch_norm changes some
     try:
         result = call.run()
-    except ingot.Error as error:
-        return "" if is_refused(call) else error.message
+    except (ingot.Error, RuntimeError) as error:
+        return "" if is_refused(call) else getattr(error, "message", str(error))
     if call.entry in REDUCTION:
         return reduced_complaint(call.eager, tensors, result)
     verdict = judge(call.eager, call.tensors, {}, result)

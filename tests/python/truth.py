@@ -32,10 +32,14 @@ def complaint(eager: typing.Callable, tensors, results, ulps: float = 8, strides
         return as_list(eager(*(change(t.clone()) if t.is_floating_point() else t for t in tensors)))
 
     results, expected = as_list(results), of()
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of integers
     try:
         truth, scales = of(torch.Tensor.double), of(lambda tensor: tensor.double().abs())
     except RuntimeError:  # a dtype that the call names is narrower
         truth = scales = expected
+    finally:
+        torch.set_default_dtype(default)
     if len(results) != len(expected):
         return f"{len(results)} results, eager gives {len(expected)}"
     for ours, theirs, exact, scale in zip(results, expected, truth, scales):
