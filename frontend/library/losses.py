@@ -35,7 +35,6 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     if weight is not None:
         _same_shape(input, weight, "the weight")
         return _weighted_mean(abs(input - target) * weight, weight, reduction)
-    _check(input, "float")
     return _reduced(abs(input - target), reduction)
 
 

@@ -3,9 +3,10 @@ itself, so that the first has 16 columns at most."""
 
 
 def _two_of_a_dtype(x, y, function):
+    _check(x, "int float")
+    _check(y, "int float")
     if x.dtype != y.dtype:
         raise RuntimeError(function + ": expected two tensors of one dtype: cast one, x.to(y.dtype)")
-    _check(x, "int float")
 
 
 def _small(size):
@@ -51,46 +52,46 @@ def _product(x, y):
 @method
 def matmul(input, other):
     """the product of vectors and matrices, of which the last two dims are: `@`; two matrices over 16 columns at most"""
+    _two_of_a_dtype(input, other, "matmul")
     if input.ndim == 0 or other.ndim == 0:
         raise RuntimeError("both arguments to matmul need to be at least 1D: write x * y")
-    _two_of_a_dtype(input, other, "matmul")
     return _product(input, other)
 
 
 @method
 def mm(input, mat2):
     """the product of two matrices, over 16 columns at most"""
+    _two_of_a_dtype(input, mat2, "mm")
     if input.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError("mm: two matrices are expected: matmul takes others")
-    _two_of_a_dtype(input, mat2, "mm")
     return _product(input, mat2)
 
 
 @method
 def bmm(input, mat2):
     """the products of matrices, each with that of the same place, over 16 columns at most"""
+    _two_of_a_dtype(input, mat2, "bmm")
     if input.ndim != 3 or mat2.ndim != 3:
         raise RuntimeError("bmm: two tensors of 3 dims are expected: matmul takes others")
     assert input.size(0) == mat2.size(0), "bmm: as many matrices of both are expected: matmul broadcasts"
-    _two_of_a_dtype(input, mat2, "bmm")
     return _product(input, mat2)
 
 
 @method
 def mv(input, vec):
     """the product of a matrix and a vector"""
+    _two_of_a_dtype(input, vec, "mv")
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError("mv: a matrix and a vector are expected: matmul takes others")
-    _two_of_a_dtype(input, vec, "mv")
     return _product(input, vec)
 
 
 @method
 def dot(input, tensor):
     """the sum of the products of two vectors' elements"""
+    _two_of_a_dtype(input, tensor, "dot")
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError("dot: 1D tensors expected: matmul takes others")
-    _two_of_a_dtype(input, tensor, "dot")
     assert input.size(0) == tensor.size(0), "dot: inconsistent tensor size, expected two vectors of one size"
     return _product(input, tensor)
 
@@ -131,9 +132,9 @@ def _linear(input, weight, bias):
 
 def linear(input, weight, bias=None):
     """input @ weight.T + bias, over 16 columns at most"""
+    _two_of_a_dtype(input, weight, "linear")
     if weight.ndim != 1 and weight.ndim != 2 or input.ndim == 0:
         raise RuntimeError("linear: expected a weight that is a matrix or a vector, and an input of at least one dim")
-    _two_of_a_dtype(input, weight, "linear")
     if bias is not None:
         _two_of_a_dtype(input, bias, "linear")
     return _linear(input, weight, bias)
@@ -145,4 +146,5 @@ def trace(input):
     """the sum of a matrix's diagonal"""
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
+    _check(input, "int float")
     return sum(input.diagonal())

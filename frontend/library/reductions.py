@@ -9,6 +9,7 @@ def _count(input, dim):
 
 
 def _summed_as(input, dtype):
+    _check(input, "bool int float unsigned")
     if dtype is not None:
         return input.to(dtype)
     return input if input.is_floating_point() else input.to(torch.int64)
@@ -75,14 +76,14 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 @reduction
 def amax(input, dim=(), keepdim=False):
     """the largest element; NaN if there is one"""
-    return _reduce("max", input, dim, keepdim, "amax")
+    return _extreme("max", input, dim, keepdim, "amax")
 
 
 @method
 @reduction
 def amin(input, dim=(), keepdim=False):
     """the smallest element; NaN if there is one"""
-    return _reduce("min", input, dim, keepdim, "amin")
+    return _extreme("min", input, dim, keepdim, "amin")
 
 
 @method
@@ -94,11 +95,13 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 @reduction
 def _extreme(kind, input, dim, keepdim, function):
+    _check(input, "bool int float unsigned")
     return _reduce(kind, input, dim, keepdim, function)
 
 
 @reduction
 def _with_index(kind, input, dim, keepdim, function):
+    _check(input, "bool int float unsigned")
     values, indices = _reduce(kind, input, dim, keepdim, function)
     return _named(values=values, indices=indices)
 
@@ -183,4 +186,5 @@ def all(input, dim=None, keepdim=False):
 @reduction
 def count_nonzero(input, dim=None):
     """how many elements are not zero"""
+    _check(input, "bool int float")
     return _reduce("sum", _holds(input).to(torch.int64), dim, False, "count_nonzero")

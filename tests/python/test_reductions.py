@@ -265,6 +265,30 @@ def test_a_class_out_of_range_raises_on_the_cpu():
                 op(m, torch.tensor([0, 1, 2, bad, 4, 5, 6, 7]))
 
 
+DTYPES_OF_FEW = [torch.uint16, torch.uint64, torch.float8_e4m3fn, torch.bool, torch.int32]
+
+
+@pytest.mark.parametrize("dtype", DTYPES_OF_FEW, ids=named)
+def test_dtypes_that_pytorch_refuses(dtype):
+    x = torch.tensor([[1, 0, 1], [0, 1, 1], [1, 1, 0]]).to(dtype)
+    texts = """x.sum() x.mean() x.prod() x.nansum() x.nanmean() x.amax(1) x.aminmax() x.max() x.max(1) x.argmax() x.any() x.all(1) x.count_nonzero()
+        x.var() x.logsumexp(1) x.softmax(1) F.layer_norm(x,(3,)) F.group_norm(x,1) F.rms_norm(x,(3,)) x.norm() F.normalize(x) F.mse_loss(x,x)
+        F.l1_loss(x,x) F.smooth_l1_loss(x,x) F.huber_loss(x,x) F.kl_div(x,x) F.poisson_nll_loss(x,x) F.soft_margin_loss(x,x)
+        F.hinge_embedding_loss(x,x) F.cosine_embedding_loss(x,x,x[0]) F.triplet_margin_loss(x,x,x) F.cosine_similarity(x,x) torch.cdist(x,x) x@x
+        x.trace() x[0].dot(x[0]) F.binary_cross_entropy_with_logits(x,x) torch.dist(x,x)""".split()
+    accepted = []
+    for text in texts:
+        try:
+            eager_of(text, "x")(x)
+        except (RuntimeError, TypeError, ValueError):
+            try:
+                op_of(text, {"x": x}).emit("ir", x, device="cpu")
+                accepted.append(text)
+            except ingot.Error as error:
+                assert error.fault == "author", error
+    assert not accepted, accepted
+
+
 def test_named_tuples(device):
     x = torch.randn(5, 6, device=device)
     values, indices = ingot.op("def f(x):\n    r = x.max(1)\n    return r.values - 1, r.indices + 1")(x)
