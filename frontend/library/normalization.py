@@ -129,6 +129,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     if eps is None:
         eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
     mean = _reduce("sum", input * input, dims, True, "rms_norm") / _count(input, dims)
+    if _on_cuda():  # whose kernel finds it step by step, and loses it at infinity
+        mean = where(mean == math.inf, math.nan, mean)
     return _affine(input * rsqrt(mean + eps), weight, None).to(input.dtype)
 
 

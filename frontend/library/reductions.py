@@ -59,7 +59,8 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError("mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype")
     x = _summed_as(input, dtype)
-    return _reduce("sum", x, dim, keepdim, "mean") / _count(x, dim)
+    total, count = _reduce("sum", x, dim, keepdim, "mean"), _count(x, dim)
+    return total * _reciprocal_of(count, total) if _on_cuda() else total / count
 
 
 @method
@@ -90,6 +91,7 @@ def amin(input, dim=(), keepdim=False):
 def aminmax(input, *, dim=None, keepdim=False):
     """the smallest and the largest element, as a named tuple"""
     _one_dim(dim, "aminmax")
+    keepdim = keepdim and not (dim is None and _on_cuda())  # whose kernel of all elements knows no keepdim
     return _named(min=_extreme("min", input, dim, keepdim, "aminmax"), max=_extreme("max", input, dim, keepdim, "aminmax"))
 
 

@@ -265,6 +265,7 @@ class Reduce : public CpuFrame {
   void store_rows() {
     const RowReductions::Stores stores = reductions_.stores_of_rows();
     const Job job{stores.roots, &reductions_.known(), reductions_.phases() + 1};
+    assembly_.place({Level::Thread, Level::Fetch, Level::Element}, row_);
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, job);
     for (size_t s = 0; s < values.size(); ++s)
       row_.push_back({Assign{memory_.target(stores.accesses[s], Level::Row), values[s]}});

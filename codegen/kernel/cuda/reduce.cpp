@@ -365,6 +365,7 @@ class Reduce : public Space, public Access {
   void store_rows() {
     const RowReductions::Stores stores = reductions_.stores_of_rows();
     const Job job{stores.roots, &reductions_.known(), reductions_.phases() + 1};
+    assembly_.place({Level::Thread, Level::Fetch, Level::Element}, row_);
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, job);
     settle();
     for (size_t s = 0; s < values.size(); ++s)
