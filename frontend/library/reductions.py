@@ -97,13 +97,13 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 @reduction
 def _extreme(kind, input, dim, keepdim, function):
-    _check(input, "bool int float unsigned")
+    _check(input, "bool int float")
     return _reduce(kind, input, dim, keepdim, function)
 
 
 @reduction
 def _with_index(kind, input, dim, keepdim, function):
-    _check(input, "bool int float unsigned")
+    _check(input, "bool int float")
     values, indices = _reduce(kind, input, dim, keepdim, function)
     return _named(values=values, indices=indices)
 
