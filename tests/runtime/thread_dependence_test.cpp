@@ -32,8 +32,9 @@ TEST(ThreadDependence, NamesEveryFunctionThatAutocastTreats) {
   const auto check = [](c10::DispatchKey key, frontend::Device device) {
     std::set<std::string> treated = names_with_kernel(key);
     EXPECT_TRUE(treated.contains("mse_loss"));
-    // A composite of a sum, which the language has not.
-    if (device == frontend::Device::Cuda) treated.insert("mvlgamma");
+    // Composites of what is treated.
+    treated.insert({"cross_entropy", "einsum"});
+    if (device == frontend::Device::Cuda) treated.insert({"mvlgamma", "normalize", "pairwise_distance", "vector_norm"});
     for (const frontend::NameInfo& info : frontend::language_names()) {
       const std::string name(info.name);
       EXPECT_EQ(of_mixed(name, device).autocast, treated.contains(name) ? name : "") << c10::toString(key);
