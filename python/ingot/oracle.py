@@ -41,7 +41,24 @@ _CANCELS = {
     "logaddexp": lambda x, y: torch.full_like(x, 0.5),
     "logaddexp2": lambda x, y: torch.full_like(x, 0.5),
     "binary_cross_entropy_with_logits": lambda x, *rest: x.abs() + 1,
+    # Sums, and what is made of them: what was added, whatever is left of it.
+    "sum": lambda x, dim=None, keepdim=False: _sum(x.abs(), dim, keepdim),
+    "mean": lambda x, dim=None, keepdim=False: _sum(x.abs(), dim, keepdim) / max(1, x.numel()) * _sum(x, dim, True).numel(),
+    "var": lambda x, *rest: (x * x).amax(),
+    "std": lambda x, *rest: x.abs().amax(),
+    "logsumexp": lambda x, *rest: x.abs().amax(),
+    "_log_softmax": lambda x, *rest: x.abs().amax() + 1,
+    "native_layer_norm": lambda x, shape, *rest: _normalised(x, tuple(range(x.ndim - len(shape), x.ndim)), *rest),
 }
+
+
+def _sum(x, dim, keepdim):
+    return x.sum() if dim is None or dim == [] else x.sum(dim, keepdim)
+
+
+def _normalised(x, dims, weight, bias, eps):
+    size = (x.abs() + x.abs().mean(dims, keepdim=True)) * (x.var(dims, keepdim=True, correction=0) + eps).rsqrt()
+    return size * (1 if weight is None else weight.abs()) + (0 if bias is None else bias.abs())
 
 
 @dataclasses.dataclass
@@ -242,6 +259,7 @@ class _Pushed(TorchDispatchMode):
             reach = ulp(result) * (1 if _is_half(result) or name in _ROUNDS else ULP_A_STEP)
             if name in _CANCELS:
                 inner = _CANCELS[name](*map(_widened, args))
+                inner = inner if inner.ndim == 0 or inner.shape == result.shape else inner.amax()
                 reach = reach + ULP_A_STEP * torch.finfo(result.dtype).eps * inner.nan_to_num(posinf=0.0)
             reach = reach + difference(result, wide).nan_to_num(posinf=0.0)
         largest = torch.finfo(result.dtype).max

@@ -1,0 +1,20 @@
+"""Rows that are normalised, with what comes before and behind: one kernel each, which reads a row once where it fits."""
+
+
+def softmax(x):
+    return torch.softmax(x, -1)
+
+
+def layer_norm_gelu(x, weight, bias):  # weight, bias: [columns]
+    return F.gelu(F.layer_norm(x, (x.size(-1),), weight, bias))
+
+
+def rms_norm(x, residual, weight, eps: float = 1e-6):
+    """The sum that the next block adds to, and its rows over the root of their mean square."""
+    h = x + residual
+    mean_square = h.float().square().mean(-1, keepdim=True)
+    return h, (h * rsqrt(mean_square + eps)).to(h.dtype) * weight
+
+
+def cross_entropy(logits, target):  # target: [rows], the classes
+    return F.cross_entropy(logits, target)
