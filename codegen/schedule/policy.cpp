@@ -488,7 +488,8 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
     if (access.moves_in_row && access.kind == Kind::Load) bytes += access.bytes;
   // Half of the registers that so many threads leave each of them.
   const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads, room = (128u << 10) / rows.threads;
-  if (elements * bytes <= std::min<uint64_t>(room, 256)) rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
+  if (elements * bytes <= std::min<uint64_t>(room, 256))
+    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
   return rows;
 }
 

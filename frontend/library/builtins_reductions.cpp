@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "frontend/library/builtin_tables.h"
@@ -52,12 +53,103 @@ Value call_touched_size(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.resolve(size)};
 }
 
+/// The dims of a term of einsum's equation, each by its letter; those that `...` stands for count from the last, behind
+/// the letters.
+constexpr int64_t kFirstOfEllipsis = 256;
+
+struct EinsumTerm {
+  std::string before, after;
+  bool ellipsis = false;
+
+  size_t letters() const { return before.size() + after.size(); }
+  std::vector<int64_t> labels(size_t of_ellipsis) const {
+    std::vector<int64_t> result(before.begin(), before.end());
+    for (size_t k = of_ellipsis; ellipsis && k > 0; --k)
+      result.push_back(kFirstOfEllipsis + static_cast<int64_t>(k) - 1);
+    result.insert(result.end(), after.begin(), after.end());
+    return result;
+  }
+};
+
+EinsumTerm einsum_term(const Builder& builder, std::string_view text) {
+  EinsumTerm term;
+  for (; !text.empty(); text.remove_prefix(1)) {
+    if (text.starts_with("...") && !term.ellipsis) {
+      term.ellipsis = true;
+      text.remove_prefix(2);
+    } else if (std::isalpha(static_cast<unsigned char>(text.front()))) {
+      (term.ellipsis ? term.after : term.before).push_back(text.front());
+    } else {
+      builder.fail(fmt::format("einsum(): subscripts are letters and one `...` a tensor, not `{}`", text.front()));
+    }
+  }
+  return term;
+}
+
+Value tuple_of(Builder& builder, std::span<const int64_t> numbers) {
+  std::vector<Value> values;
+  for (const int64_t number : numbers) values.emplace_back(Number{builder.integer(number)});
+  return Value::tuple(std::move(values));
+}
+
+/// What einsum's equation calls the dims of its tensors, a tuple each, and of its result.
+Value call_einsum_labels(Builder& builder, const Builtin&, Args args) {
+  if (!args[0].is<std::string>()) {
+    builder.fail(fmt::format("einsum(): the equation must be text, not {}", describe(args[0])),
+                 "such as einsum(\"ij,jk->ik\", x, y)");
+  }
+  std::string equation = args[0].as<std::string>();
+  std::erase(equation, ' ');
+  const size_t arrow = equation.find("->");
+  const std::string_view inputs = std::string_view(equation).substr(0, arrow);
+  const std::vector<Value>& operands = *args[1].items();
+  if (static_cast<size_t>(std::ranges::count(inputs, ',')) + 1 != operands.size())
+    builder.fail(fmt::format("einsum(): the equation is of {} tensors, but {} are given",
+                             std::ranges::count(inputs, ',') + 1, operands.size()));
+  std::vector<Value> terms;
+  std::vector<int64_t> all;
+  size_t of_ellipsis = 0, begin = 0;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const size_t end = std::min(inputs.find(',', begin), inputs.size());
+    const EinsumTerm term = einsum_term(builder, inputs.substr(begin, end - begin));
+    const size_t rank = require_tensor(builder, operands[k], "einsum(): an operand").rank();
+    if (term.letters() > rank || (term.letters() < rank && !term.ellipsis))
+      builder.fail(
+          fmt::format("einsum(): the number of subscripts in the equation ({}) does not match the number of "
+                      "dimensions ({}) for operand {}{}",
+                      term.letters(), rank, k, term.ellipsis ? "" : " and no ellipsis was given"));
+    if (term.ellipsis) of_ellipsis = std::max(of_ellipsis, rank - term.letters());
+    const std::vector<int64_t> labels = term.labels(rank - term.letters());
+    all.insert(all.end(), labels.begin(), labels.end());
+    terms.push_back(tuple_of(builder, labels));
+    begin = end + 1;
+  }
+  std::vector<int64_t> output;
+  if (arrow == std::string::npos) {  // the dims of `...`, then the letters that occur once, in their order
+    output = EinsumTerm{{}, {}, true}.labels(of_ellipsis);
+    std::ranges::sort(all);
+    for (const int64_t label : all)
+      if (label < kFirstOfEllipsis && std::ranges::count(all, label) == 1) output.push_back(label);
+  } else {
+    output = einsum_term(builder, std::string_view(equation).substr(arrow + 2)).labels(of_ellipsis);
+    for (const int64_t label : output) {
+      if (std::ranges::count(output, label) > 1)
+        builder.fail(fmt::format("einsum(): output subscript {} appears more than once", static_cast<char>(label)));
+      if (std::ranges::count(all, label) == 0)
+        builder.fail(fmt::format("einsum(): output subscript {} does not appear in the equation for any input operand",
+                                 static_cast<char>(label)));
+    }
+  }
+  return Value::tuple({Value::tuple(std::move(terms)), tuple_of(builder, output)});
+}
+
 }  // namespace
 
 std::vector<Builtin> reduction_builtins() {
   return {
       {"_reduce", "(kind, input, dim, keepdim, function)", kFunction, kNoMethod, {}, call_reduce},
       {"_reduced_dims", "(input, dim)", kFunction, kNoMethod, {}, call_reduced_dims},
+      {"_einsum_labels", "(equation, operands)", kFunction, kNoMethod, {}, call_einsum_labels},
       {"_touched_size", "(input, dim)", kFunction, kNoMethod, {}, call_touched_size},
   };
 }

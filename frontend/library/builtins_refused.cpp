@@ -26,9 +26,10 @@ constexpr Refused kRefused[] = {
      "its result depends on the order of all elements; call torch's own before or after the op"},
     {"cumsum cumprod cummax cummin logcumsumexp",
      "each element of its result depends on all before it; call torch's own before or after the op"},
-    {"einsum tensordot addmm baddbmm addmv addbmm chain_matmul conv1d conv2d conv3d bilinear "
+    {"tensordot addmm baddbmm addmv addbmm chain_matmul conv1d conv2d conv3d bilinear "
      "scaled_dot_product_attention",
-     "products of matrices are computed by matmul, and that over 16 columns at most; call torch's own before or after "
+     "products of matrices are computed by matmul and einsum, and those over 16 columns at most; call torch's own "
+     "before or after "
      "the op"},
     {"sort topk argsort unique nonzero masked_select bincount histc searchsorted kthvalue",
      "its result depends on all elements; call torch's own before or after the op"},

@@ -140,6 +140,124 @@ def linear(input, weight, bias=None):
     return _linear(input, weight, bias)
 
 
+def _place(label, labels):
+    for k, each in enumerate(labels):
+        if each == label:
+            return k
+    return None
+
+
+def _diagonals(x, labels):
+    """a dim for each label: those that occur twice are a diagonal"""
+    labels = list(labels)
+    d = 0
+    while d < len(labels):
+        again = _place(labels[d], labels[d + 1 :])
+        if again is None:
+            d += 1
+        else:
+            other = d + 1 + again
+            assert x.size(d) == x.size(other), "einsum(): dims of one subscript must be of one size"
+            x = x.diagonal(dim1=d, dim2=other)
+            labels = [label for k, label in enumerate(labels) if k != d and k != other] + [labels[d]]
+    return x, labels
+
+
+def _arranged(x, labels, wanted):
+    """x with its dims in the order of those wanted, of size 1 where it has none"""
+    x = x.permute([_place(label, labels) for label in wanted if _place(label, labels) is not None])
+    for k, label in enumerate(wanted):
+        if _place(label, labels) is None:
+            x = x.unsqueeze(k)
+    return x
+
+
+def _summed_over(x, labels, kept):
+    gone = [d for d, label in enumerate(labels) if _place(label, kept) is None]
+    if len(gone) == 0:
+        return x, labels
+    return _reduce("sum", x, gone, False, "einsum"), [label for label in labels if _place(label, kept) is not None]
+
+
+def _sizes(x, labels, wanted):
+    return [x.size(_place(label, labels)) for label in wanted]
+
+
+def _pair_labels(xs, ys, kept, order):
+    """the dims of a product: those of both tensors, of one, and of both that go, each as they stand in `order`"""
+    both = [label for label in order if _place(label, xs) is not None and _place(label, ys) is not None]
+    inner = [label for label in both if _place(label, kept) is None]
+    both = [label for label in both if _place(label, kept) is not None]
+    left = [label for label in order if _place(label, xs) is not None and _place(label, ys + inner) is None]
+    right = [label for label in order if _place(label, ys) is not None and _place(label, xs + inner) is None]
+    left = [label for label in left if _place(label, kept) is not None]
+    right = [label for label in right if _place(label, kept) is not None]
+    return both, left, right, inner
+
+
+def _product_labels(both, left, right, inner, order):
+    """the dims of a product as eager's lie in memory"""
+    if len(inner) == 0:
+        return [label for label in order if _place(label, both + left + right) is not None]
+    swapped = len(left) > 0 and len(right) > 0 and _place(right[-1], order) < _place(left[0], order)
+    return both + right + left if swapped else both + left + right
+
+
+@reduction
+def _einsum_pair(x, xs, y, ys, kept, order):
+    x, xs = _summed_over(x, xs, kept + ys)
+    y, ys = _summed_over(y, ys, kept + xs)
+    both, left, right, inner = _pair_labels(xs, ys, kept, order)
+    wanted = _product_labels(both, left, right, inner, order)
+    if len(inner) == 0 or len(left) == 0 or len(right) == 0:
+        product = _arranged(x, xs, wanted + inner) * _arranged(y, ys, wanted + inner)
+        return _summed_over(product, wanted + inner, wanted)[0]
+    if wanted != both + left + right:
+        x, xs, left, y, ys, right = y, ys, right, x, xs, left
+    shape = _sizes(x, xs, left) + _sizes(y, ys, right)
+    for label in inner:
+        assert x.size(_place(label, xs)) == y.size(_place(label, ys)), "einsum(): dims of one subscript must be of one size"
+    x = _arranged(x, xs, both + left + inner).flatten(len(both) + len(left)).flatten(len(both), -2)
+    y = _arranged(y, ys, both + inner + right).flatten(len(both) + len(inner)).flatten(len(both), -2)
+    product = _times_matrix(x, y)
+    return product.unflatten(-1, shape[len(left) :]).unflatten(len(both), shape[: len(left)])
+
+
+@reduction
+def _einsum_alone(x, labels, kept):
+    return _summed_over(x, labels, kept)[0]
+
+
+def einsum(equation, *operands):
+    """the sums of products that the equation says; of two tensors of which each has dims of its own over 16 terms at most
+
+    Source: aten/src/ATen/native/Linear.cpp, einsum
+    """
+    operands = list(_items(operands))
+    terms, output = _einsum_labels(equation, operands)
+    output = list(output)
+    for x in operands:
+        _two_of_a_dtype(operands[0], x, "einsum")
+    order = list(output)
+    for term in terms:
+        for label in term:
+            if _place(label, order) is None:
+                order.append(label)
+    x, labels = _diagonals(operands[0], terms[0])
+    for k in range(1, len(operands)):
+        y, ys = _diagonals(operands[k], terms[k])
+        kept = output
+        for later in terms[k + 1 :]:
+            kept = kept + list(later)
+        both, left, right, inner = _pair_labels(labels, ys, kept, order)
+        x = _einsum_pair(x, labels, y, ys, kept, order)
+        labels = _product_labels(both, left, right, inner, order)
+    if len(labels) > len(output):
+        x = _einsum_alone(x, labels, output)
+        labels = [label for label in labels if _place(label, output) is not None]
+    return x.permute([_place(label, labels) for label in output])
+
+
 @method
 @reduction
 def trace(input):

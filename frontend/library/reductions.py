@@ -115,7 +115,8 @@ def _max_or_min(input, other, dim, keepdim, name):
     if isinstance(other, torch.Tensor):
         return maximum(input, other) if name == "max" else minimum(input, other)
     if other is not None:
-        raise TypeError("torch." + name + " takes two tensors, not a tensor and a number: write clamp(x, " + ("min" if name == "max" else "max") + "=…)")
+        limit = "min" if name == "max" else "max"
+        raise TypeError("torch." + name + " takes two tensors, not a tensor and a number: write clamp(x, " + limit + "=…)")
     if dim is None:
         if keepdim:
             raise TypeError("torch." + name + " takes keepdim together with dim: write a" + name + "(x, keepdim=True)")

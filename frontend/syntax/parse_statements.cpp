@@ -87,8 +87,7 @@ StmtId Parser::assignment_or_expression() {
     ExprId value = expression_list();
     return stmt(start, ast::AugAssign{first, row.op, value});
   }
-  if (at_operator("@="))
-    throw_author(peek().span, "`@=` is outside the language", "write `x = x @ y`");
+  if (at_operator("@=")) throw_author(peek().span, "`@=` is outside the language", "write `x = x @ y`");
   if (!at_operator("=")) {
     if (!peek().is(Token::Kind::Newline) && !at_operator(";")) unexpected_end(first);
     return stmt(start, ast::ExprStmt{first});

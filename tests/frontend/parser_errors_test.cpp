@@ -239,7 +239,6 @@ TEST(ParserErrors, Expressions) {
       {"x + * y", "1:5", "expected an expression, found `*`", "`*values` unpacks into a call, a tuple or a list"},
       {"x and", "1:6", "expected an expression, found the end of the line", ""},
       {"not", "1:4", "expected an expression, found the end of the line", ""},
-      {"x @ y", "1:3", "matrix products are outside the language", "compute the product before the op"},
       {"x := 3", "1:3", "`:=` stands in parentheses here", "write `(name := value)`, or assign on a line of its own"},
       {"(x[0] := 3)", "1:7", "`:=` assigns to a name alone", "write `(name := value)`, or assign on a line of its own"},
       {"f(a=b := 3)", "1:7", "`:=` stands in parentheses here",

@@ -162,7 +162,7 @@ TEST(TensorTypes, WhatTheLanguageHasNotSaysWhatToDo) {
       {"x.cumsum(0)", {"f32:3"}, "`cumsum` is not in the language", "before or after the op"},
       {"x.median()", {"f32:3"}, "`median` is not in the language", "before or after the op"},
       {"x.max((0, 1))", {"f32:3x3"}, "`dim` must be one dim, not several", ""},
-      {"torch.matmul(x, x)", {"f32:3x3"}, "`matmul` is not in the language", "before or after"},
+      {"torch.conv2d(x, x)", {"f32:3x3"}, "`conv2d` is not in the language", "before or after"},
       {"x.t_()", {"f32:3"}, "no `t_`", "write `x = x.t(…)`"},
       {"torch.add(x, 1, out=x)", {"f32:3"}, "no parameter `out`", "call the op itself with out="},
       {"x.backward()", {"f32:3"}, "`backward` is not in the language", "outside of the op"},

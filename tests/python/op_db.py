@@ -55,7 +55,7 @@ REDUCED_DTYPES = {torch.float32, torch.float64, torch.bfloat16, torch.int64, tor
 # Entries whose function takes its arguments in another way than `name(input, *args)` does.
 _OPERATORS = {"__radd__": ("+", operator.add), "__rand__": ("&", operator.and_), "__rdiv__": ("/", operator.truediv),
               "__rmod__": ("%", operator.mod), "__rmul__": ("*", operator.mul), "__ror__": ("|", operator.or_),
-              "__rpow__": ("**", operator.pow), "__rsub__": ("-", operator.sub),
+              "__rmatmul__": ("@", operator.matmul), "__rpow__": ("**", operator.pow), "__rsub__": ("-", operator.sub),
               "__rxor__": ("^", operator.xor)}  # fmt: skip
 _METHODS = set("""bfloat16 bool byte char double float half int long short to expand expand_as repeat unfold view view_as
     reshape_as""".split())

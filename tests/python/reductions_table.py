@@ -117,6 +117,10 @@ FLOATING: dict[str, list[str]] = {
     "vecdot": ["linalg.vecdot(x, y)", "torch.linalg.vecdot(x, y[0], dim=1)"],
     "inner": ["torch.inner(d, f)", "torch.inner(v, a)", "x.inner(y[0])", "torch.inner(m, v)", "torch.inner(x, y[0, 0, 0])"],
     "linear": ["F.linear(d, f)", "F.linear(x, y[0], v[:6])", "F.linear(v, m, r)", "F.linear(m, v)"],
+    "einsum": ["torch.einsum('ij,kj->ik', d, f)", "torch.einsum('ij,kj->ki', d, f)", "torch.einsum('bij,bkj->ikb', x, y)", "torch.einsum('bij,bij->b', x, y)",
+               "torch.einsum('ij,j', m, v)", "torch.einsum('ij,ij->', m, n)", "torch.einsum('i,j->ji', v, a)", "torch.einsum('...ij,kj->...k', x, y[0])",
+               "torch.einsum('ij,kj,k->i', d, f, f[:, 0])", "torch.einsum('ij->j', m)", "torch.einsum('iij->j', x[:, :5])", "torch.einsum('ii,ij->j', m[:, :8], n)", "torch.einsum('abc,adc->bda', [x, y])",
+               "torch.einsum('ij->ji', m)", "torch.einsum('abc,dbc->ad', x, y)"],
     "trace": ["m.trace()", "torch.trace(x[0])"],
 }  # fmt: skip
 
