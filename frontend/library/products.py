@@ -223,11 +223,6 @@ def _einsum_pair(x, xs, y, ys, kept, order):
     return product.unflatten(-1, shape[len(left) :]).unflatten(len(both), shape[: len(left)])
 
 
-@reduction
-def _einsum_alone(x, labels, kept):
-    return _summed_over(x, labels, kept)[0]
-
-
 def einsum(equation, *operands):
     """the sums of products that the equation says; of two tensors of which each has dims of its own over 16 terms at most
 
@@ -253,7 +248,7 @@ def einsum(equation, *operands):
         x = _einsum_pair(x, labels, y, ys, kept, order)
         labels = _product_labels(both, left, right, inner, order)
     if len(labels) > len(output):
-        x = _einsum_alone(x, labels, output)
+        x = sum(x, [d for d, label in enumerate(labels) if _place(label, output) is None])
         labels = [label for label in labels if _place(label, output) is not None]
     return x.permute([_place(label, labels) for label in output])
 

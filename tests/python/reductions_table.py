@@ -120,7 +120,7 @@ FLOATING: dict[str, list[str]] = {
     "einsum": ["torch.einsum('ij,kj->ik', d, f)", "torch.einsum('ij,kj->ki', d, f)", "torch.einsum('bij,bkj->ikb', x, y)", "torch.einsum('bij,bij->b', x, y)",
                "torch.einsum('ij,j', m, v)", "torch.einsum('ij,ij->', m, n)", "torch.einsum('i,j->ji', v, a)", "torch.einsum('...ij,kj->...k', x, y[0])",
                "torch.einsum('ij,kj,k->i', d, f, f[:, 0])", "torch.einsum('ij->j', m)", "torch.einsum('iij->j', x[:, :5])", "torch.einsum('ii,ij->j', m[:, :8], n)", "torch.einsum('abc,adc->bda', [x, y])",
-               "torch.einsum('ij->ji', m)", "torch.einsum('abc,dbc->ad', x, y)"],
+               "torch.einsum('ij->ji', m)", "torch.einsum('abc,dbc->ad', x[:, :2, :3], y[:, :2, :3])"],
     "trace": ["m.trace()", "torch.trace(x[0])"],
 }  # fmt: skip
 
