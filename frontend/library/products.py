@@ -176,7 +176,7 @@ def _summed_over(x, labels, kept):
     gone = [d for d, label in enumerate(labels) if _place(label, kept) is None]
     if len(gone) == 0:
         return x, labels
-    return _reduce("sum", x, gone, False, "einsum"), [label for label in labels if _place(label, kept) is not None]
+    return sum(x, gone), [label for label in labels if _place(label, kept) is not None]
 
 
 def _sizes(x, labels, wanted):
@@ -211,7 +211,8 @@ def _einsum_pair(x, xs, y, ys, kept, order):
     wanted = _product_labels(both, left, right, inner, order)
     if len(inner) == 0 or len(left) == 0 or len(right) == 0:
         product = _arranged(x, xs, wanted + inner) * _arranged(y, ys, wanted + inner)
-        return _summed_over(product, wanted + inner, wanted)[0]
+        dims = [d for d in range(len(wanted), len(wanted) + len(inner))]
+        return _reduce("sum", product, dims, False, "einsum") if len(inner) > 0 else product
     if wanted != both + left + right:
         x, xs, left, y, ys, right = y, ys, right, x, xs, left
     shape = _sizes(x, xs, left) + _sizes(y, ys, right)
