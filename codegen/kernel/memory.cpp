@@ -221,10 +221,12 @@ ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const st
 ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads) {
   // A load must not slip behind a store that may change what it reads.
   const bool early = context_.layout.results_alias && context_.outline.parts.size() > 1;
+  // GCC takes `(float(float16(float(x[i]) + y))) * z` in a lambda for a cast to a type of i elements.
+  const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {type_in_memory(access)},
                         .operands = {space_->base(access), index(access, level, layout(access).neighbour, leads)},
-                        .naming = early ? Value::Naming::Pinned : Value::Naming::Auto,
+                        .naming = early || in_lambda ? Value::Naming::Pinned : Value::Naming::Auto,
                         .name = assembly_[pointer(access)].name + (moves(access) ? space_->suffix() : "_value")});
 }
 

@@ -117,7 +117,7 @@ class Packed {
       case BoundKernel::Pointer::Of::Result:
         return memory.results[pointer.tensor].mutable_data_ptr();
       case BoundKernel::Pointer::Of::Workspace:
-        return memory.workspace.mutable_data_ptr();
+        return memory.workspace.defined() ? memory.workspace.mutable_data_ptr() : nullptr;  // none of no elements
     }
     return nullptr;
   }

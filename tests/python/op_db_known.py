@@ -17,8 +17,7 @@ KNOWN: dict[str, dict[str, str]] = {
     "tensor_split": {"split(a, b": "the sizes of the pieces"},
     "nn.functional.embedding": {"max_norm=1.0": "eager changes the weight"},
     # Singular values:
-    **{norm: {"'nuc'": "their sum", "singular value": "the largest and the smallest",
-              **({"have storage": "reductions of what was reduced to no elements"} if norm != "linalg.matrix_norm" else {})}
+    **{norm: {"'nuc'": "their sum", "singular value": "the largest and the smallest"}
        for norm in ("linalg.matrix_norm", "linalg.norm", "linalg.norm.subgradients_at_zero")},
     "nn.functional.batch_norm": {"float32[0]": "eager takes a vector without elements", "bfloat16[0]": "the same", "float64[0]": "the same"},
     "gather": {"takes it as a mask": "in eager an index without elements has any dtype"},

@@ -149,16 +149,8 @@ EXACT: dict[str, list[str]] = {
 
 
 # Texts that fail, and why: one that does not any more is to be taken out.
-KNOWN = {
-    "F.cross_entropy(v, i, reduction='none')": "the arm of a choice is not declared where rows end",
-    "F.cross_entropy(v, i, reduce=False)": "the arm of a choice is not declared where rows end",
-    **{f"F.cross_entropy({what}, {way})": "the arm of a choice is not declared where rows end"
-       for what in ("m, g, label_smoothing=0.1", "m, g, a, label_smoothing=0.1", "x, l, label_smoothing=0.3")
-       for way in ("reduction='none'", "reduce=False")},
-}  # fmt: skip
-
-
-KNOWN_IN_NUMERICS_OF_EAGER = {"F.layer_norm(x + 1, (7,))": "GCC reads float(float16(float(x_row[i]) + …)) as a type"}
+KNOWN = {}
+KNOWN_IN_NUMERICS_OF_EAGER = {}
 
 
 def texts_of(table: dict[str, list[str]]) -> list[str]:

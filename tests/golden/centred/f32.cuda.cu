@@ -169,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(256) centred_1(
         const float* __restrict__ x,          // at row + i * x_stride1
         const float* __restrict__ workspace,  // at i
         const float* __restrict__ y,          // at row + i * y_stride1
-        const float s1,                       // float(x.size(1))
+        const float s1,                       // float32(1 / x.size(1))
         float* found,                         // what was found of pieces
         const uint32 n0,                      // of i0
         const uint32 n1,                      // of i1
@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(256) centred_1(
             const int i = from + v * 8;
             if (i < n1) {
                 const float h = x_row[i * x_stride1] + y_row[i * y_stride1];
-                sum_of[v] = sum_of[v] + (h - workspace[i] / s1);
+                sum_of[v] = sum_of[v] + (h - workspace[i] * s1);
             }
         }
     }

@@ -108,7 +108,8 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
             const int64 base = first / 32 * 32;
 #pragma omp simd
             for (int64 i = first; i < first + count; ++i) {
-                m_of[i - base] = maximum(m_of[i - base], float(x_row[i]));
+                const bfloat16 x_i = x_row[i];
+                m_of[i - base] = maximum(m_of[i - base], float(x_i));
             }
         });
         const float m = combined<Largest>(m_of);
@@ -120,7 +121,8 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
             const int64 base = first / 32 * 32;
 #pragma omp simd
             for (int64 i = first; i < first + count; ++i) {
-                const float e = expf(float(x_row[i]) - m);
+                const bfloat16 x_i_1 = x_row[i];
+                const float e = expf(float(x_i_1) - m);
                 sum_of[i - base] = sum_of[i - base] + e;
             }
         });
@@ -129,7 +131,8 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
         in_aligned_pieces<32>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
             for (int64 i = first; i < first + count; ++i) {
-                const float e = expf(float(x_row[i]) - m);
+                const bfloat16 x_i_2 = x_row[i];
+                const float e = expf(float(x_i_2) - m);
                 out_row[i] = bfloat16(e / sum);
             }
         });

@@ -101,7 +101,9 @@ extern "C" void squared_error(const void* const* arguments, int64 begin, int64 e
             const int64 base = first / 64 * 64;
 #pragma omp simd
             for (int64 i = first; i < first + count; ++i) {
-                const float v1 = float(x[i]) - float(y[i]);
+                const float16 x_i = x[i];
+                const float16 y_i = y[i];
+                const float v1 = float(x_i) - float(y_i);
                 sum_of[i - base] = sum_of[i - base] + v1 * v1;
             }
         });

@@ -123,7 +123,7 @@ __device__ inline T combined(T (&classes)[n]) {
 extern "C" __global__ void __launch_bounds__(64) squared_error(
         const float16* __restrict__ x,  // contiguous
         const float16* __restrict__ y,  // contiguous
-        const float s1,                 // float(x.size(0))
+        const float s1,                 // float32(1 / x.size(0))
         float16* __restrict__ out,      // one element
         const uint32 n0) {              // of i0
     float sum_of[8];
@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(64) squared_error(
         }
     }
     const float sum = combined<Sum, 8, 64, 0>(sum_of);
-    const float16 v2 = float16(sum / s1);
+    const float16 v2 = float16(sum * s1);
     if (threadIdx.x == 0) {
         out[0] = v2;
     }

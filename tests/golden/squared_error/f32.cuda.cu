@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(256) squared_error(
 }
 
 extern "C" __global__ void __launch_bounds__(256) squared_error_rest(
-        const float s1,           // float(x.size(0)*x.size(1))
+        const float s1,           // float32(1 / (x.size(0)*x.size(1)))
         float* __restrict__ out,  // one element
         float* found) {           // what was found of pieces
     const int row = blockIdx.x;
@@ -151,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(256) squared_error_rest(
         sum_of[v] = found[row * 256 + (v * 256 + threadIdx.x)];
     }
     const float sum = combined<Sum, 1, 256, 0>(sum_of);
-    const float v1 = sum / s1;
+    const float v1 = sum * s1;
     if (threadIdx.x == 0) {
         out[0] = v1;
     }
