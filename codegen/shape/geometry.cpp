@@ -151,7 +151,6 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
   const auto store = std::ranges::find(kernel.accesses, AccessUse::Kind::Store, &AccessUse::kind);
   const size_t by =
       kernel.reduces() ? largest_load(kernel, result) : static_cast<size_t>(store - kernel.accesses.begin());
-  if (result.accesses.empty()) result.accesses.emplace_back().strides.assign(result.extents.size(), 0);
   const AccessGeometry order = result.accesses[by];
   drop_and_order(result, kernel.reduced, order);
   merge(result);

@@ -24,10 +24,11 @@ uint8_t small_step(int64_t stride) {
 uint8_t power_of_two_in(uint64_t value) { return static_cast<uint8_t>(1 << std::countr_zero(value | kVectorBytes)); }
 
 /// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
-/// element count leaves room for the last block, whose threads count past the end.
+/// element count leaves room for the last block, whose threads count past the end, and for as many elements of a row as
+/// have classes of their own.
 bool fits_32_bits(const KernelGeometry& geometry) {
   constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
-  if (geometry.numel > kLimit - (1 << 16)) return false;
+  if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 21 : 1 << 16)) return false;
   for (size_t a = 0; a < geometry.accesses.size(); ++a) {
     const AccessGeometry& access = geometry.accesses[a];
     __int128 below = 0, above = 1;

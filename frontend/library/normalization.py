@@ -210,6 +210,11 @@ def _moved_towards(running, value, momentum):
     return (momentum * value + (1 - momentum) * running).to(running.dtype)
 
 
+def _laid_out(result, input, affine):
+    """As PyTorch's kernels lay a result out: cuDNN's and the CPU's in the input's memory format, CUDA's own as the input."""
+    return _with_strides_of(result, input) if _on_cuda() and not affine else _in_format_of(result, input)
+
+
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """input less mean over standard deviation of each channel, its own in training, which move the running ones
 
@@ -218,6 +223,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     _has_channels(input, "batch_norm")
     for parameter in (weight, bias, running_mean, running_var):
         _fits(parameter, input, "batch_norm")
+    affine = weight is not None and bias is not None
     mean = _channel_parameter(running_mean, input, "running_mean")
     variance = _channel_parameter(running_var, input, "running_var")
     weight = _channel_parameter(weight, input, "weight")
@@ -225,10 +231,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("batch_norm: expected running_mean and running_var to be given when not training")
-        return _in_format_of(_normalized_by(input, mean, variance, weight, bias, eps), input)
+        return _laid_out(_normalized_by(input, mean, variance, weight, bias, eps), input, affine)
     assert _values_a_channel(input) != 1, "Expected more than 1 value per channel when training"
     dims = [d for d in range(input.ndim) if d != 1]
-    result = _in_format_of(_normalized_by_itself(input, dims, weight, bias, eps), input)
+    result = _laid_out(_normalized_by_itself(input, dims, weight, bias, eps), input, affine)
     seen_mean, seen_variance = _batch_statistics(input, dims, 1)
     if running_mean is not None:
         running_mean.copy_(_moved_towards(running_mean, seen_mean, momentum))

@@ -99,6 +99,17 @@ void check_each_others_memory(const Program& program, const Facts& facts, std::s
   }
 }
 
+/// Whether a kernel reads nothing any more once it makes one of its stores: it makes all of them at once, unless it goes
+/// through rows in phases.
+bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
+  if (!kernel.reduces()) return true;
+  const codegen::KernelOutline::PartRef& part =
+      kernel.parts[access - (kernel.accesses.size() - kernel.parts.size() - kernel.kept.size())];
+  const auto is_behind = [&](const auto& other) { return other.phase > part.phase; };
+  return !part.of_row && std::ranges::none_of(kernel.reductions, is_behind) &&
+         std::ranges::none_of(kernel.parts, is_behind);
+}
+
 /// Whether every kernel that reads `param` reads only elements that the same thread of it stores into `result`. Parts
 /// do not overlap, so no other kernel, and no other thread, writes there.
 bool reads_in_place(const Program& program, std::span<const codegen::KernelGeometry> geometries, size_t param,
@@ -110,7 +121,7 @@ bool reads_in_place(const Program& program, std::span<const codegen::KernelGeome
       for (size_t a = 0; a < uses.size(); ++a)
         if (uses[a].kind == UseKind::Store && !uses[a].in_workspace && uses[a].tensor == result &&
             accesses[a].offset == load.offset && accesses[a].strides == load.strides)
-          return true;
+          return stores_last(program.outline.kernels[k], a);
       return false;
     };
     for (size_t a = 0; a < uses.size(); ++a)

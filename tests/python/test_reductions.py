@@ -295,3 +295,30 @@ def test_named_tuples(device):
     assert torch.equal(values, x.max(1).values - 1) and torch.equal(indices, x.max(1).indices + 1)
     low, high = ingot.op("def f(x):\n    r = torch.aminmax(x)\n    return r.min, r.max")(x)
     assert low == x.min() and high == x.max()
+
+
+IN_PLACE = {
+    "a sum that phases read again": "def f(x, r):\n    x += r\n    return torch.softmax(x, 1)",
+    "what a later phase gives": "def f(x, r):\n    x.copy_(torch.softmax(x + r, 1))",
+    "one of each row": "def f(x, r):\n    m = x.mean(1)\n    r[:, 0] += m\n    return x - r[:, :1]",
+    "what another kernel reads": "def f(x, r):\n    s = x.sum(0)\n    x *= 2\n    return s + r",
+}
+
+
+@pytest.mark.parametrize("columns", [7, 1000, 20000])
+@pytest.mark.parametrize("what", IN_PLACE)
+def test_in_place(device, what, columns):
+    op = ingot.op(IN_PLACE[what])
+    x, r = torch.randn(6, columns, device=device), torch.randn(6, columns, device=device)
+    mine, eagers = [x.clone(), r.clone()], [x.clone(), r.clone()]
+    results, wanted = op(*mine), op.reference(*eagers)
+    torch.testing.assert_close(mine, eagers)
+    if wanted is not None:
+        torch.testing.assert_close(results, wanted)
+
+
+def test_out_may_be_what_is_read():
+    x = torch.randn(6, 20000)
+    op = ingot.op("torch.softmax(x, 1)")
+    wanted = op(x)
+    assert op(x, out=x) is x and torch.equal(x, wanted)
