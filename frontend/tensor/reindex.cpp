@@ -91,8 +91,7 @@ class Reindexer {
 
   std::vector<ir::NodeId> moved(const std::vector<ir::NodeId>& args) const {
     std::vector<ir::NodeId> result;
-    for (const ir::NodeId arg : args)
-      result.push_back(graph_[arg].op == ir::Op::Reduce ? arg : moved_.at(arg.index));
+    for (const ir::NodeId arg : args) result.push_back(graph_[arg].op == ir::Op::Reduce ? arg : moved_.at(arg.index));
     return result;
   }
 

@@ -99,8 +99,8 @@ void check_each_others_memory(const Program& program, const Facts& facts, std::s
   }
 }
 
-/// Whether a kernel reads nothing any more once it makes one of its stores: it makes all of them at once, unless it goes
-/// through rows in phases.
+/// Whether a kernel reads nothing any more once it makes one of its stores: it makes all of them at once, unless it
+/// goes through rows in phases.
 bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
   if (!kernel.reduces()) return true;
   const codegen::KernelOutline::PartRef& part =

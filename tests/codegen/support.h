@@ -104,7 +104,8 @@ inline Prepared prepare(const ir::Graph& graph, const Tensors& tensors, bool res
   }
   prepared.workspaces = workspace_extents(prepared.outline, prepared.host);
   for (const KernelOutline& kernel : prepared.outline.kernels) {
-    prepared.geometries.push_back(geometry(kernel, prepared.host, {tensors.params, prepared.results, prepared.workspaces}));
+    prepared.geometries.push_back(
+        geometry(kernel, prepared.host, {tensors.params, prepared.results, prepared.workspaces}));
     std::vector<uintptr_t> addresses;
     for (const AccessUse& use : kernel.accesses) {
       const auto& known = use.kind == AccessUse::Kind::Store ? tensors.result_addresses : tensors.addresses;

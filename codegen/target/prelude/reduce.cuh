@@ -1,4 +1,5 @@
-// The prelude of generated CUDA kernels that reduce: what the threads of a row have found, made one.
+// The prelude of generated CUDA kernels that reduce: what the threads of a row have found, made
+// one.
 
 // ingot: from_thread
 // The value of the thread whose number in the warp differs in these bits.
@@ -24,7 +25,8 @@ __device__ inline T tree(T* values) {
 #pragma unroll
     for (int step = 1; step < n; step *= 2) {
 #pragma unroll
-        for (int k = 0; k + step < n; k += 2 * step) values[k] = Kind::of(values[k], values[k + step]);
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
     }
     return values[0];
 }
@@ -67,7 +69,8 @@ __device__ inline T combined(T (&classes)[n]) {
             if constexpr (dealt == 1) {
                 found[r] = row[place % warps];
 #pragma unroll
-                for (int bits = 1; bits < warps; bits *= 2) found[r] = with_thread<Kind>(found[r], bits);
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
             } else {
                 T of_warp[warps];
 #pragma unroll

@@ -6,7 +6,9 @@ struct Sum {
     static inline T of(T a, T b) {
         return a + b;
     }
-    static inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
 };
 
 // ingot: Product
@@ -15,7 +17,9 @@ struct Product {
     static inline T of(T a, T b) {
         return a * b;
     }
-    static inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a * (unsigned long long)b); }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a * (unsigned long long)b);
+    }
 };
 
 // ingot: AnyOf

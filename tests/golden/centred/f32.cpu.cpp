@@ -17,12 +17,15 @@ struct Sum {
     static inline T of(T a, T b) {
         return a + b;
     }
-    static inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
 };
 
 // The same for pieces that end at multiples of their size, wherever the first one begins.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end, const Work& work) {
+__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
+                                                             const Work& work) {
     int64 first = begin;
     if (first % size != 0 && first < end) {
         const int64 next = smaller_of(first / size * size + size, end);
@@ -37,7 +40,8 @@ __attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 
 template <typename Kind, typename T, int n>
 inline T combined(T (&classes)[n]) {
     for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step) classes[k] = Kind::of(classes[k], classes[k + step]);
+        for (int k = 0; k + step < n; k += 2 * step)
+            classes[k] = Kind::of(classes[k], classes[k + step]);
     return classes[0];
 }
 

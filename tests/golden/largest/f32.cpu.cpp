@@ -40,7 +40,8 @@ struct Found {
 
 // The same for pieces that end at multiples of their size, wherever the first one begins.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end, const Work& work) {
+__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
+                                                             const Work& work) {
     int64 first = begin;
     if (first % size != 0 && first < end) {
         const int64 next = smaller_of(first / size * size + size, end);

@@ -38,7 +38,9 @@ struct Sum {
     static __device__ inline T of(T a, T b) {
         return a + b;
     }
-    static __device__ inline int64 of(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+    static __device__ inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -62,7 +64,8 @@ __device__ inline T tree(T* values) {
 #pragma unroll
     for (int step = 1; step < n; step *= 2) {
 #pragma unroll
-        for (int k = 0; k + step < n; k += 2 * step) values[k] = Kind::of(values[k], values[k + step]);
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
     }
     return values[0];
 }
@@ -104,7 +107,8 @@ __device__ inline T combined(T (&classes)[n]) {
             if constexpr (dealt == 1) {
                 found[r] = row[place % warps];
 #pragma unroll
-                for (int bits = 1; bits < warps; bits *= 2) found[r] = with_thread<Kind>(found[r], bits);
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
             } else {
                 T of_warp[warps];
 #pragma unroll
