@@ -175,11 +175,6 @@ ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
                         .naming = Value::Naming::Inline});
 }
 
-uint32_t RowReductions::first_store() const {
-  const KernelOutline& outline = context_.outline;
-  return static_cast<uint32_t>(outline.accesses.size() - outline.parts.size() - outline.kept.size());
-}
-
 Job::Root RowReductions::root_of(const KernelOutline::PartRef& part) const {
   const ir::Result& result = context_.graph.results[part.result];
   return {result.parts[part.part].node, result.dtype};
@@ -191,7 +186,7 @@ RowReductions::Stores RowReductions::stores_of(uint32_t phase) const {
   for (uint32_t p = 0; p < parts.size(); ++p) {
     if (parts[p].of_row || parts[p].phase != phase) continue;
     stores.roots.push_back(root_of(parts[p]));
-    stores.accesses.push_back(first_store() + p);
+    stores.accesses.push_back(context_.outline.first_store() + p);
   }
   return stores;
 }
@@ -202,14 +197,14 @@ RowReductions::Stores RowReductions::stores_of_rows() const {
   for (uint32_t p = 0; p < parts.size(); ++p) {
     if (!parts[p].of_row) continue;
     stores.roots.push_back(root_of(parts[p]));
-    stores.accesses.push_back(first_store() + p);
+    stores.accesses.push_back(context_.outline.first_store() + p);
   }
   return stores;
 }
 
 std::vector<std::pair<uint32_t, ValueId>> RowReductions::kept_values() {
   std::vector<std::pair<uint32_t, ValueId>> values;
-  auto access = first_store() + static_cast<uint32_t>(context_.outline.parts.size());
+  auto access = context_.outline.first_store() + static_cast<uint32_t>(context_.outline.parts.size());
   for (const KernelOutline::KeptRef& kept : context_.outline.kept)
     values.emplace_back(access++, assembly_.read(reductions_[kept.reduction].results[kept.value]));
   return values;
@@ -226,16 +221,12 @@ ValueId RowPlaces::elements(uint32_t first, uint32_t last) {
   return product ? product : assembly_.whole(1);
 }
 
-ValueId RowPlaces::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis) {
-  for (uint32_t d = last; d-- > axis + 1;) index = assembly_.index(IndexOp::Div, index, extent(d));
-  return axis == first ? index : assembly_.index(IndexOp::Rem, index, extent(axis));
-}
-
 ValueId RowPlaces::coordinate(uint32_t axis) {
   if (kept() == 1) return number_;
   ValueId& known = coordinates_[axis];
   if (!known)
-    known = assembly_.let(block_, quotient(number_, 0, kept(), axis), assembly_.claim("i" + std::to_string(axis)));
+    known =
+        assembly_.let(block_, memory_.quotient(number_, 0, kept(), axis), assembly_.claim("i" + std::to_string(axis)));
   return known;
 }
 

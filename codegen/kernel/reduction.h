@@ -10,6 +10,9 @@
 
 namespace ingot::codegen {
 
+/// What a kernel does of its rows: all of it; or of rows that are split, what is found of their pieces, and the rest.
+enum class RowPart : uint8_t { Whole, Pieces, Rest };
+
 /// One reduction of a kernel: its arrays, an element a class, and what they come to.
 struct RowReduction {
   ir::NodeId node;
@@ -40,8 +43,6 @@ class RowPlaces {
   /// Of the product of these axes' extents; 1 of none.
   ValueId elements(uint32_t first, uint32_t last);
   ValueId length() { return elements(kept(), context_.rank()); }
-  /// The coordinate along an axis of what has this index among all along the axes [first, last).
-  ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis);
 
  private:
   const KernelContext& context_;
@@ -63,7 +64,7 @@ class RowReductions {
   /// Arrays of that many classes, declared at the end of `block` and set to what is found of no elements by a loop of
   /// that kind.
   void declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind loop);
-  /// Takes an element into a class; `at`: which of the row's elements it is. `found`: a value for each state.
+  /// Takes what was found of an element, a value for each state, into a class.
   void fold(Body& block, const RowReduction& reduction, ValueId class_number, const std::vector<ValueId>& found);
   /// Makes one of the classes; from here on the row's values are known.
   void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1);
@@ -84,7 +85,6 @@ class RowReductions {
   std::vector<std::pair<uint32_t, ValueId>> kept_values();
 
  private:
-  uint32_t first_store() const;
   Job::Root root_of(const KernelOutline::PartRef& part) const;
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
 

@@ -203,15 +203,6 @@ Schedule widened(Schedule schedule, const KernelFacts& facts) {
   return schedule;
 }
 
-/// Phases in which a kernel goes through its rows once more.
-uint32_t phases_of(const KernelOutline& outline) {
-  uint32_t phases = 0;
-  for (const KernelOutline::ReductionRef& ref : outline.reductions) phases = std::max(phases, ref.phase + 1);
-  for (const KernelOutline::PartRef& ref : outline.parts)
-    if (!ref.of_row) phases = std::max(phases, ref.phase + 1);
-  return phases;
-}
-
 Schedule reducing_on_cpu(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
@@ -225,7 +216,7 @@ Schedule reducing_on_cpu(const KernelOutline& outline, const KernelLayout& layou
     schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, {Scope::Vector}}});
   schedule.rows.classes = cpu_classes(layout.length_bits);
   schedule.rows.piece = cpu_piece(layout.length_bits);
-  schedule.rows.splits = schedule.rows.piece != 0 && phases_of(outline) == 1;
+  schedule.rows.splits = schedule.rows.piece != 0 && outline.phases() == 1;
   return schedule;
 }
 
@@ -244,7 +235,7 @@ std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelL
 Schedule reducing_on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
-  const bool again = phases_of(outline) > 1;
+  const bool again = outline.phases() > 1;
   schedule.rows = cuda_rows(facts, layout, again);
   schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
   const uint32_t kept = layout.rank - layout.reduced_axes;

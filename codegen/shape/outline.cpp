@@ -198,9 +198,9 @@ class Outliner {
 
   /// Whether a node reads something that the kernel reads as well.
   bool shares_reads(const KernelOutline& kernel, ir::NodeId node) const {
-    const std::vector<ir::NodeId> ours = nodes_of(graph_, kernel);
+    const std::vector<ir::NodeId> ours = nodes_of(graph_, kernel);  // ascending
     return std::ranges::any_of(nodes_of(graph_, {node}), [&](ir::NodeId id) {
-      return is_access(graph_, kernel, id) && std::ranges::find(ours, id) != ours.end();
+      return is_access(graph_, kernel, id) && std::ranges::binary_search(ours, id);
     });
   }
 
@@ -273,6 +273,14 @@ bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id) {
   if (!divides || ir::is_floating(node.dtype)) return false;
   const std::optional<ir::Constant> divisor = ir::constant_of(graph, node.args[1]);
   return !divisor || divisor->integer == 0;
+}
+
+uint32_t KernelOutline::phases() const {
+  uint32_t last = 0;
+  for (const ReductionRef& reduction : reductions) last = std::max(last, reduction.phase);
+  for (const PartRef& part : parts)
+    if (!part.of_row) last = std::max(last, part.phase);
+  return last + 1;
 }
 
 bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId id) {

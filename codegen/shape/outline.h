@@ -65,6 +65,10 @@ struct KernelOutline {
   std::vector<std::string> divisions;
 
   bool reduces() const { return !reductions.empty(); }
+  /// How often it goes through its elements.
+  uint32_t phases() const;
+  /// Of the accesses.
+  uint32_t first_store() const { return static_cast<uint32_t>(accesses.size() - parts.size() - kept.size()); }
 };
 
 /// A tensor that one kernel writes and later ones read: a value of a reduction, contiguous over its domain, whose

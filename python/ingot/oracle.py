@@ -5,7 +5,8 @@ by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a
 runs eager PyTorch again and again, each time with one such step pushed off by that much, and allows at each element the
 sum of what these pushes do to it. Arithmetic on what such a step gave may round the other way, so it is pushed as well.
 4 ulp count from the truth, so what eager's own step is off float64 is added to them; so is, of a function that adds what
-a transcendental one gave to what nearly cancels it, what 4 ulp of that are worth. Steps in 16-bit floats are pushed by their rounding, which Ingot leaves out unless numerics="eager". What no
+a transcendental one gave to what nearly cancels it, what 4 ulp of that are worth, and of a sum and what is made of one
+what 4 ulp of all that was added are. Steps in 16-bit floats are pushed by their rounding, which Ingot leaves out unless numerics="eager". What no
 such step has touched must be equal.
 """
 

@@ -103,11 +103,8 @@ void check_each_others_memory(const Program& program, const Facts& facts, std::s
 /// goes through rows in phases.
 bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
   if (!kernel.reduces()) return true;
-  const codegen::KernelOutline::PartRef& part =
-      kernel.parts[access - (kernel.accesses.size() - kernel.parts.size() - kernel.kept.size())];
-  const auto is_behind = [&](const auto& other) { return other.phase > part.phase; };
-  return !part.of_row && std::ranges::none_of(kernel.reductions, is_behind) &&
-         std::ranges::none_of(kernel.parts, is_behind);
+  const codegen::KernelOutline::PartRef& part = kernel.parts[access - kernel.first_store()];
+  return !part.of_row && part.phase + 1 == kernel.phases();
 }
 
 /// Whether every kernel that reads `param` reads only elements that the same thread of it stores into `result`. Parts

@@ -57,13 +57,7 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
   for (const Row& row : rows) {
     const Outline result = outline_of(row.text, row.ranks);
     std::vector<uint32_t> phases;
-    for (const KernelOutline& kernel : result.kernels) {
-      uint32_t last = 0;
-      for (const auto& reduction : kernel.reductions) last = std::max(last, reduction.phase);
-      for (const auto& part : kernel.parts)
-        if (!part.of_row) last = std::max(last, part.phase);
-      phases.push_back(last + 1);
-    }
+    for (const KernelOutline& kernel : result.kernels) phases.push_back(kernel.phases());
     EXPECT_EQ(phases, row.phases) << row.text;
     EXPECT_EQ(result.workspaces.size(), row.workspaces) << row.text;
   }

@@ -1,6 +1,7 @@
 """Reductions and what is made of them, beside eager. A sum has not eager's bits, for it is added up in another order: it
 is held to float64's value, from which it may be about as far as eager's. What has one result in any order is exact."""
 
+import itertools
 import math
 import re
 
@@ -322,3 +323,41 @@ def test_out_may_be_what_is_read():
     op = ingot.op("torch.softmax(x, 1)")
     wanted = op(x)
     assert op(x, out=x) is x and torch.equal(x, wanted)
+
+
+OF_ANY_SIZE = ["x.sum(1)", "x.softmax(1)", "x.softmax(-1).sum(0)", "x.var(1)", "(x - x.mean(0, keepdim=True)).square().sum((1, 2))",
+               "x.logsumexp((0, 2))", "x.sum((0, 2)) * 2 + 1", "x.sum(0).softmax(0)", "(x.sum(1), x.sum(1).sum())", "x.norm(dim=(1, 2))",
+               "F.normalize(x, dim=0)", "x.transpose(0, 2).prod(2)", "x.amax(1)"]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_sizes_of_0_and_1(device):
+    """What eager refuses, such as the largest of nothing, is refused."""
+    for shape in itertools.product([0, 1, 3], [0, 1, 4], [0, 1, 5]):
+        x = torch.randn(shape, device=device)
+        for op in map(ingot.op, OF_ANY_SIZE):
+            try:
+                wanted = op.reference(x)
+            except (RuntimeError, IndexError):
+                with pytest.raises(ingot.Error):
+                    op(x)
+            else:
+                torch.testing.assert_close(op(x), wanted, equal_nan=True)
+
+
+ODD = ["(x * torch.arange(8)).sum(1)", "(x * torch.arange(6)[:, None]).amax(1) + torch.arange(6)", "x.flip(0, 1).sum(0)[::2]", "torch.ones(3, 8).sum(0) + x[0]",
+       "s - s.sum(0)[:, None]", "(s - s.sum(1)).sum(0)", "s.t() - s.sum(0)", "s.softmax(0).t() + s.softmax(1)", "torch.cat([x.sum(1), x.amax(0)])",
+       "torch.stack([x.sum(0), x.amax(0)], 1)", "torch.where(x > 0, x.sum(1, keepdim=True), x.amax(0))", "x[i].softmax(0)", "x.softmax(1)[i].sum(0)",
+       "torch.where((i > 2)[:, None], x[i], 0.5).sum(0)", "x.unfold(1, 3, 1).amax(1)", "s.diagonal().sum()", "x.t().reshape(-1).argmax()", "x.view(2, 3, 8).sum((0, 2))",
+       "torch.cat([x, x[:, :3]], 1).softmax(1)", "torch.cat([x.softmax(1), x[:, :3]], 1).sum(1)", "x.sum(1, keepdim=True).expand(-1, 8) * x", "s @ s.sum(1)",
+       "F.pad(x, (1, 2)).softmax(1)", "s.tril().sum(0)", "torch.roll(x, 1, 1).amax(1)", "x.view(torch.int32).sum(1)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("lazy", ["auto", "always", "never"])
+def test_odd_places(device, lazy):
+    tensors = {"x": torch.randn(6, 8), "s": torch.randn(5, 5), "i": torch.tensor([3, 0, 5])}
+    with torch.device(device):
+        for text in ODD:
+            own = {name: tensor.to(device) for name, tensor in used(text, tensors).items()}
+            op = op_of(text, own, lazy=lazy)
+            torch.testing.assert_close(op(*own.values()), eager_of(text, own)(*own.values()), atol=1e-5, rtol=1e-5)

@@ -73,12 +73,6 @@ std::vector<ValueId> CpuFrame::wrap(uint32_t access, const std::vector<ValueId>&
   return wrapped;
 }
 
-ValueId CpuFrame::quotient(ValueId index, uint32_t last, uint32_t axis) {
-  for (uint32_t d = last; d > axis; --d)
-    index = assembly_.index(IndexOp::Div, index, assembly_.read(memory_.extent(d)));
-  return axis == 0 ? index : assembly_.index(IndexOp::Rem, index, assembly_.read(memory_.extent(axis)));
-}
-
 ValueId CpuFrame::bad() {
   if (!bad_) bad_ = assembly_.variable("bad", {ir::DType::I32}, Level::Kernel);
   return assembly_.read(bad_);

@@ -44,8 +44,6 @@ class CpuFrame : public Space, public Access {
   /// Settles where a row is.
   virtual void start() {}
   virtual ValueId row_coordinate(uint32_t axis) = 0;
-  /// The coordinate along an axis of what has this index among all along the axes up to `last`.
-  ValueId quotient(ValueId index, uint32_t last, uint32_t axis);
   /// The index of a row's first element among those of the domain.
   virtual ValueId row_index() = 0;
   /// All loops.

@@ -14,9 +14,7 @@ namespace {
 
 class Reduce : public CpuFrame {
  public:
-  enum class Part : uint8_t { Whole, Pieces, Rest };
-
-  Reduce(const KernelContext& context, Part part)
+  Reduce(const KernelContext& context, RowPart part)
       : CpuFrame(context),
         part_(part),
         rows_(context.schedule.rows),
@@ -26,7 +24,7 @@ class Reduce : public CpuFrame {
     const auto index = [&](std::string_view name, Level level) {
       return assembly_.variable(name, {ir::DType::I64}, level);
     };
-    unit_ = index(part == Part::Pieces ? "unit" : "row", Level::Row);
+    unit_ = index(part == RowPart::Pieces ? "unit" : "row", Level::Row);
     element_index_ = index("i", Level::Element);
     run_ = index("e", Level::Thread);
     first_ = index("first", Level::Thread);
@@ -39,17 +37,17 @@ class Reduce : public CpuFrame {
   Kernel build() override {
     begin();
     LaunchInfo& launch = assembly_.kernel.launch;
-    if (part_ != Part::Whole) {
+    if (part_ != RowPart::Whole) {
       launch.states = reductions_.states();
       launch.state_count = {{0, kept_, 1}, {kept_, context_.layout.reduced_axes, rows_.piece}};
     }
     launch.grid = {{0, kept_, 1}};
-    if (part_ == Part::Pieces) launch.grid = launch.state_count;
-    if (part_ == Part::Rest) launch.entry += "_rest";
+    if (part_ == RowPart::Pieces) launch.grid = launch.state_count;
+    if (part_ == RowPart::Rest) launch.entry += "_rest";
     find_row();
     const uint32_t phases = reductions_.phases();
-    for (uint32_t phase = 0; phase < phases; ++phase) part_ == Part::Rest ? combine_pieces() : go_through(phase);
-    if (part_ == Part::Pieces) {
+    for (uint32_t phase = 0; phase < phases; ++phase) part_ == RowPart::Rest ? combine_pieces() : go_through(phase);
+    if (part_ == RowPart::Pieces) {
       leave_states();
     } else {
       go_through(phases);
@@ -81,7 +79,7 @@ class Reduce : public CpuFrame {
 
   void find_row() {
     row_number_ = assembly_.read(unit_);
-    if (part_ == Part::Pieces) {
+    if (part_ == RowPart::Pieces) {
       piece_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), pieces()), "piece");
       row_number_ = let(row_, assembly_.index(IndexOp::Div, assembly_.read(unit_), pieces()), "row");
     }
@@ -116,7 +114,7 @@ class Reduce : public CpuFrame {
   ValueId run_coordinate(uint32_t axis) {
     ValueId& known = coordinates_[axis];
     if (known) return known;
-    const ValueId at = places_.quotient(assembly_.read(run_), kept_, context_.rank(), axis);
+    const ValueId at = memory_.quotient(assembly_.read(run_), kept_, context_.rank(), axis);
     return known = let(run_lets_, at, fmt::format("i{}", axis));
   }
 
@@ -180,7 +178,7 @@ class Reduce : public CpuFrame {
     std::vector<RowReduction> of_piece;
     for (const RowReduction* reduction : mine) of_piece.push_back(*reduction);
     Body declared;
-    const bool nests = rows_.piece != 0 && part_ == Part::Whole && !mine.empty();
+    const bool nests = rows_.piece != 0 && part_ == RowPart::Whole && !mine.empty();
     if (nests)
       for (RowReduction& reduction : of_piece)
         for (SymbolId& result : reduction.results)
@@ -198,7 +196,7 @@ class Reduce : public CpuFrame {
     if (nests) return nest(mine, of_piece, std::move(declared));
     append(body_, std::move(declared));
     ValueId from = assembly_.whole(0), to = places_.length();
-    if (part_ == Part::Pieces) {
+    if (part_ == RowPart::Pieces) {
       from = let(body_, assembly_.index(IndexOp::Mul, piece_, assembly_.whole(rows_.piece)), "from");
       to = let(body_, end_of_piece(from), "to");
     }
@@ -275,7 +273,7 @@ class Reduce : public CpuFrame {
 
   static constexpr uint32_t kClassesOfPieces = 64;
 
-  Part part_;
+  RowPart part_;
   const RowSchedule& rows_;
   RowReductions reductions_;
   RowPlaces places_;
@@ -290,8 +288,8 @@ class Reduce : public CpuFrame {
 }  // namespace
 
 std::vector<Kernel> build_cpu_reduce(const KernelContext& context) {
-  if (!context.schedule.rows.splits) return {Reduce(context, Reduce::Part::Whole).build()};
-  return {Reduce(context, Reduce::Part::Pieces).build(), Reduce(context, Reduce::Part::Rest).build()};
+  if (!context.schedule.rows.splits) return {Reduce(context, RowPart::Whole).build()};
+  return {Reduce(context, RowPart::Pieces).build(), Reduce(context, RowPart::Rest).build()};
 }
 
 }  // namespace ingot::codegen

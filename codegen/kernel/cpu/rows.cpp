@@ -59,7 +59,7 @@ void Rows::start() {
 ValueId Rows::row_coordinate(uint32_t axis) {
   ValueId& known = coordinates_[axis];
   if (known) return known;
-  return known = let(coordinate_lets_[axis], quotient(assembly_.read(linear_), inner_axis_, axis),
+  return known = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(linear_), 0, context_.rank(), axis),
                      fmt::format("i{}", axis));
 }
 

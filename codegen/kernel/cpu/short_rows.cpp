@@ -72,7 +72,7 @@ ValueId ShortRows::row_coordinate(uint32_t axis) {
   if (across_ == 0) return assembly_.read(row_number_);
   ValueId& known = coordinates_[axis];
   if (known) return known;
-  return known = let(coordinate_lets_[axis], quotient(assembly_.read(row_number_), across_, axis),
+  return known = let(coordinate_lets_[axis], memory_.quotient(assembly_.read(row_number_), 0, across_ + 1, axis),
                      fmt::format("i{}", axis));
 }
 

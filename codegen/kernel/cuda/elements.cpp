@@ -186,13 +186,8 @@ class Cuda : public Space, public Access {
 
   Body& block_of(Level level) { return level == Level::Fetch ? fetch_ : has_lanes() ? element_ : thread_; }
 
-  /// A coordinate of the element of this index, by division.
-  ValueId quotient(uint32_t axis, ValueId linear) {
-    ValueId value = linear;
-    for (uint32_t d = context_.rank() - 1; d > axis; --d)
-      value = assembly_.index(IndexOp::Div, value, assembly_.read(memory_.extent(d)));
-    return axis == 0 ? value : assembly_.index(IndexOp::Rem, value, assembly_.read(memory_.extent(axis)));
-  }
+  /// A coordinate of the element of this index.
+  ValueId quotient(uint32_t axis, ValueId linear) { return memory_.quotient(linear, 0, context_.rank(), axis); }
 
   ValueId divided(uint32_t axis, ValueId linear, Level level) {
     ValueId& known = coordinates_[{axis, level}];

@@ -17,9 +17,7 @@ using How = AccessSchedule::How;
 
 class Reduce : public Space, public Access {
  public:
-  enum class Part : uint8_t { Whole, Pieces, Rest };
-
-  Reduce(const KernelContext& context, Part part)
+  Reduce(const KernelContext& context, RowPart part)
       : context_(context),
         part_(part),
         rows_(context.schedule.rows),
@@ -28,8 +26,8 @@ class Reduce : public Space, public Access {
         reductions_(context, assembly_, memory_),
         places_(context, assembly_, memory_, row_),
         kept_(places_.kept()),
-        lanes_(part == Part::Rest ? 1 : context.schedule.lanes),
-        threads_(part == Part::Rest ? std::min(rows_.pieces, 1024u) : rows_.threads) {
+        lanes_(part == RowPart::Rest ? 1 : context.schedule.lanes),
+        threads_(part == RowPart::Rest ? std::min(rows_.pieces, 1024u) : rows_.threads) {
     memory_.set_space(*this);
     lane_ = assembly_.variable("k", {}, Level::Element);
     step_number_ = assembly_.variable("v", {}, Level::Thread);
@@ -42,12 +40,12 @@ class Reduce : public Space, public Access {
     find_row();
     find_element();
     const uint32_t phases = reductions_.phases();
-    if (part_ == Part::Rest) {
+    if (part_ == RowPart::Rest) {
       combine_pieces();
     } else {
       for (uint32_t phase = 0; phase < phases; ++phase) go_through(phase);
     }
-    if (part_ == Part::Pieces) {
+    if (part_ == RowPart::Pieces) {
       leave_states();
     } else {
       go_through(phases);
@@ -66,7 +64,7 @@ class Reduce : public Space, public Access {
     if (axis < kept_) return places_.coordinate(axis);
     const bool is_inner = axis + 1 == context_.rank();
     ValueId at = element_index_;
-    if (context_.layout.reduced_axes > 1) at = places_.quotient(element_index_, kept_, context_.rank(), axis);
+    if (context_.layout.reduced_axes > 1) at = memory_.quotient(element_index_, kept_, context_.rank(), axis);
     if (!is_inner || level <= Level::Thread || lanes_ == 1) return at;
     return assembly_.index(IndexOp::Add, at, assembly_.read(lane_));
   }
@@ -125,24 +123,24 @@ class Reduce : public Space, public Access {
   void find_row() {
     Body& indices = assembly_.kernel.indices;
     LaunchInfo& launch = assembly_.kernel.launch;
-    const uint32_t threads = part_ == Part::Rest ? std::max(threads_, 128u) : context_.schedule.threads;
+    const uint32_t threads = part_ == RowPart::Rest ? std::max(threads_, 128u) : context_.schedule.threads;
     launch.block_threads = threads;
     const uint32_t rows = threads / threads_;
-    if (part_ == Part::Rest) launch.entry += "_rest";
+    if (part_ == RowPart::Rest) launch.entry += "_rest";
     if (rows_.splits) {
       launch.states = reductions_.states();
       launch.state_count = {{0, kept_, 1, rows_.pieces}};
     }
-    launch.grid = {{0, kept_, rows, part_ == Part::Pieces ? rows_.pieces : 1}};
+    launch.grid = {{0, kept_, rows, part_ == RowPart::Pieces ? rows_.pieces : 1}};
     ValueId block =
         assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
     const ValueId self = assembly_.add(
         {.kind = Value::Kind::Thread, .type = {ir::DType::U32}, .level = Level::Row, .naming = Value::Naming::Inline});
-    if (part_ == Part::Pieces) {
+    if (part_ == RowPart::Pieces) {
       piece_ = let(indices, assembly_.index(IndexOp::Rem, block, whole(rows_.pieces)), "piece");
       block = assembly_.index(IndexOp::Div, block, whole(rows_.pieces));
     }
-    const bool across = rows_.across && part_ != Part::Rest;
+    const bool across = rows_.across && part_ != RowPart::Rest;
     if (context_.index_dtype() == ir::DType::I64)
       block = assembly_.add({.kind = Value::Kind::Cast,
                              .type = {ir::DType::I64},
@@ -161,8 +159,7 @@ class Reduce : public Space, public Access {
                                                             : self);
     }
     row_number_ = let(indices, row_number_, "row");
-    if (kept_ > 0 && rows > 1) indices.push_back({Return{row_number_, places_.elements(0, kept_)}});
-    if (kept_ == 0 && rows > 1) indices.push_back({Return{row_number_, whole(1)}});
+    if (rows > 1) indices.push_back({Return{row_number_, places_.elements(0, kept_)}});
     places_.set_row(row_number_);
   }
 
@@ -170,10 +167,10 @@ class Reduce : public Space, public Access {
   void find_element() {
     element_name_ = assembly_.claim("i");
     ValueId first = times(thread_, lanes_);
-    if (part_ == Part::Pieces) first = plus(times(piece_, threads_ * lanes_ * runs()), first);
+    if (part_ == RowPart::Pieces) first = plus(times(piece_, threads_ * lanes_ * runs()), first);
     first_ = first;
     const ValueId step = times(assembly_.read(step_number_), threads_ * lanes_);
-    if (part_ == Part::Rest) {  // it has none
+    if (part_ == RowPart::Rest) {  // it has none
       element_index_ = whole(0);
       return;
     }
@@ -306,7 +303,8 @@ class Reduce : public Space, public Access {
     if (!inner.empty()) step.push_back({lanes(std::move(inner))});
     append(step, std::move(after));
     body_.push_back(loop_over(std::move(step)));
-    for (RowReduction* reduction : mine) combine(body_, *reduction, lanes_, threads_, rows_.across);
+    for (RowReduction* reduction : mine)
+      reductions_.combine(body_, *reduction, lanes_, threads_, rows_.across ? rows_of_block() : 1);
   }
 
   ValueId wide(ValueId index) {
@@ -316,10 +314,6 @@ class Reduce : public Space, public Access {
                           .work = context_.index_dtype(),
                           .operands = {index},
                           .naming = Value::Naming::Inline});
-  }
-
-  void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, bool across) {
-    reductions_.combine(block, reduction, lanes, threads, across ? rows_of_block() : 1);
   }
 
   void store(uint32_t access, ValueId value, Body& after) {
@@ -394,7 +388,7 @@ class Reduce : public Space, public Access {
   }
 
   const KernelContext& context_;
-  Part part_;
+  RowPart part_;
   const RowSchedule& rows_;
   Assembly assembly_;
   Memory memory_;
@@ -418,10 +412,10 @@ class Reduce : public Space, public Access {
 std::vector<Kernel> build_cuda_reduce(const KernelContext& context) {
   std::vector<Kernel> kernels;
   if (!context.schedule.rows.splits) {
-    kernels.push_back(Reduce(context, Reduce::Part::Whole).build());
+    kernels.push_back(Reduce(context, RowPart::Whole).build());
   } else {
-    kernels.push_back(Reduce(context, Reduce::Part::Pieces).build());
-    kernels.push_back(Reduce(context, Reduce::Part::Rest).build());
+    kernels.push_back(Reduce(context, RowPart::Pieces).build());
+    kernels.push_back(Reduce(context, RowPart::Rest).build());
   }
   return kernels;
 }
