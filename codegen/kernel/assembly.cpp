@@ -132,6 +132,11 @@ class Pruner {
     for (const SymbolId symbol : combine.classes) read_[symbol.index] = true;
     for (const SymbolId symbol : combine.into) read_[symbol.index] = true;  // all are declared
   }
+  void mark_one(const Carry& carry) {
+    if (!stays(carry)) return;
+    read_[carry.classes.index] = true;
+    need(carry.group);
+  }
   void mark_one(const Call& call) {
     if (stays(call)) std::ranges::for_each(call.operands, [&](ValueId operand) { need(operand); });
   }
@@ -146,6 +151,7 @@ class Pruner {
   bool stays(const Combine& combine) const {
     return std::ranges::any_of(combine.into, [&](SymbolId symbol) { return read_[symbol.index]; });
   }
+  bool stays(const Carry& carry) const { return read_[carry.levels.index]; }
   bool stays(const Assign& assign) const { return is_effect(assign.target); }
   bool stays(const Advance& advance) const { return read_[advance.variable.index]; }
   bool stays(const StoreVector&) const { return true; }

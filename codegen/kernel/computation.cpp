@@ -47,12 +47,6 @@ class Computation {
   }
 
  private:
-  static std::vector<ir::NodeId> roots_of(const Job& job) {
-    std::vector<ir::NodeId> nodes;
-    for (const Job::Root& root : job.roots) nodes.push_back(root.node);
-    return nodes;
-  }
-
   /// Accesses and divisions are numbered in the graph's order, whatever the order in which they are made.
   void number_accesses() {
     uint32_t accesses = 0, divisions = 0;
@@ -101,6 +95,7 @@ class Computation {
   ValueId value_of(ir::NodeId id, Region seen_from) {
     const Site site = site_of(id, seen_from);
     if (const auto known = of_site_.find(site); known != of_site_.end()) return known->second;
+    if (const auto known = job_.known.find(id); known != job_.known.end()) return known->second;
     const Region around = region_, own = site.second;
     if (own != around) enter(own);
     if (const auto decision = decision_of_.find(site); decision != decision_of_.end()) {
@@ -289,6 +284,9 @@ class Computation {
     const DType result = info.rule == ir::Rule::Compare ? DType::Bool : ir::compute_type(work);
     work = ir::compute_type(work);
     for (ValueId& operand : operands) operand = cast(operand, work);
+    if (node.op == Op::Div && work == DType::F32)
+      if (const std::optional<ValueId> quotient = access_.quotient(operands[0], operands[1]))
+        return cast(*quotient, node.dtype);
     return cast(make(node.op, work, result, std::move(operands)), node.dtype);
   }
 
@@ -318,6 +316,12 @@ class Computation {
 };
 
 }  // namespace
+
+std::vector<ir::NodeId> roots_of(const Job& job) {
+  std::vector<ir::NodeId> nodes;
+  for (const Job::Root& root : job.roots) nodes.push_back(root.node);
+  return nodes;
+}
 
 Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline) {
   Job job;

@@ -21,6 +21,8 @@ class Access {
   virtual ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) = 0;
   /// None where it is always 0.
   virtual std::optional<ValueId> position(uint32_t access) = 0;
+  /// A quotient of float32, if the target has a way of its own for it.
+  virtual std::optional<ValueId> quotient(ValueId, ValueId) { return std::nullopt; }
   /// A divisor that must not be zero; `division`: the kernel's number of it.
   virtual ValueId divisor(ValueId value, uint32_t division) = 0;
 };
@@ -36,8 +38,10 @@ struct Job {
   };
   std::vector<Root> roots;
   const std::map<ReducedValue, ValueId>* reduced = nullptr;
-  uint32_t phase = 0;  ///< what is computed of elements in one phase is not known in another
+  uint32_t phase = 0;                        ///< what is computed of elements in one phase is not known in another
+  std::map<ir::NodeId, ValueId> known = {};  ///< but these
 };
+std::vector<ir::NodeId> roots_of(const Job& job);
 /// All parts of a kernel that reduces nothing.
 Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline);
 

@@ -42,26 +42,28 @@ struct Type {
 enum class Level : uint8_t { Kernel, Row, Thread, Fetch, Element };
 
 /// Arithmetic on indices and pointers, which is C++'s own.
-enum class IndexOp : uint8_t { Add, Sub, Mul, Div, Rem, Min, Less, LessEqual, Equal, NotEqual, And };
+enum class IndexOp : uint8_t { Add, Sub, Mul, Div, Rem, Min, Less, LessEqual, Equal, NotEqual, And, Or };
 
 struct Value {
   enum class Kind : uint8_t {
-    Literal,    ///< `number`
-    Symbol,     ///< a parameter or a variable
-    Block,      ///< the number of this block
-    Thread,     ///< the number of this thread in its block
-    Index,      ///< `index` on the operands
-    Load,       ///< the element at operand 1 of pointer 0
-    Target,     ///< what pointer 0 points to
-    Vector,     ///< type.lanes neighbours from element 1 of pointer 0 on
-    Shifted,    ///< the same, of a pointer that is not aligned: out of the aligned vectors around them
-    VectorEnd,  ///< the same; past element 2, the end, the last one before it stands again
-    Lane,       ///< element 1 of vector or array 0
-    Pack,       ///< a vector of the operands
-    Wrap,       ///< index 0 made one of the operand 1 many elements
-    Check,      ///< the same; one out of range leaves `number`, its code, in operand 2; 0 unless guard 3 holds
-    Primitive,  ///< `op` on operands of type `work`
-    Cast,       ///< from `work`
+    Literal,      ///< `number`
+    Symbol,       ///< a parameter or a variable
+    Block,        ///< the number of this block
+    Thread,       ///< the number of this thread in its block
+    Index,        ///< `index` on the operands
+    Load,         ///< the element at operand 1 of pointer 0
+    Target,       ///< what pointer 0 points to
+    Vector,       ///< type.lanes neighbours from element 1 of pointer 0 on
+    Shifted,      ///< the same, of a pointer that is not aligned: out of the aligned vectors around them
+    VectorEnd,    ///< the same; past element 2, the end, the last one before it stands again
+    VectorInRow,  ///< the same of a row that begins anywhere; past element 2, its end, the last one stands again
+    Quotients,    ///< of the lanes of vector 0, each divided by number 1, which all of a row share
+    Lane,         ///< element 1 of vector or array 0
+    Pack,         ///< a vector of the operands
+    Wrap,         ///< index 0 made one of the operand 1 many elements
+    Check,        ///< the same; one out of range leaves `number`, its code, in operand 2; 0 unless guard 3 holds
+    Primitive,    ///< `op` on operands of type `work`
+    Cast,         ///< from `work`
     Bitcast,
   } kind = Kind::Literal;
   Type type;
@@ -103,6 +105,7 @@ struct Symbol {
   std::string of = {};                 ///< of a number, what it is; of a vector, the name of its pointer
   std::vector<uint32_t> extents = {};  ///< of an array
   bool is_shared = false;              ///< by the threads of a block
+  uint32_t in_registers = 0;           ///< of an array whose other elements lie in shared memory; 0: all of them
 };
 
 struct Statement;
@@ -148,7 +151,7 @@ struct Loop {
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
   uint32_t lanes = 0;     ///< of a Simd loop, the elements of a vector; 0: as many as there is room for
   uint32_t step = 1;      ///< of a Strided loop
-  uint32_t unroll = 1;    ///< of a Strided loop, how many steps at a time
+  uint32_t unroll = 0;    ///< of a Strided loop, how many steps at a time; 0: as the compiler likes
 };
 /// A thread has nothing to do unless `unless_below` is less than `end`.
 struct Return {
@@ -190,12 +193,22 @@ struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> classes, into;
   uint32_t lanes = 1, threads = 1;
-  uint32_t spacing = 1;  ///< how far apart the threads of a row are
+  uint32_t spacing = 1;  ///< how far apart the threads of a row are; their classes are neighbours if they are
   uint32_t slot = 0;     ///< no other in the kernel has it
+  bool carried = false;  ///< the last element of the array is what was found of all of them
+};
+
+/// What was found of one group of neighbouring classes is put together with the groups before it, as a binary counter
+/// counts: `levels` has an element for each bit of the groups' numbers, and the last for all.
+struct Carry {
+  ir::ReduceKind kind;
+  SymbolId classes, levels;
+  ValueId group;
 };
 
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces, Combine> node;
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces, Combine, Carry>
+      node;
 };
 
 struct Kernel {
@@ -206,8 +219,9 @@ struct Kernel {
   std::vector<SymbolId> parameters;  ///< one for each of launch.parameters
   SymbolId begin, end, arguments;    ///< CPU: the range of units to compute, and where the arguments are
   bool restrict_pointers = true;
-  Body before;   ///< once a kernel (CPU)
-  Body indices;  ///< where a thread is
+  uint32_t resident_blocks = 0;  ///< CUDA: that a multiprocessor has room for at once, at least; 0: as it comes
+  Body before;                   ///< once a kernel (CPU)
+  Body indices;                  ///< where a thread is
   Body body;
   Body after;  ///< once a kernel (CPU)
 

@@ -1,5 +1,7 @@
 #include "codegen/kernel/launch.h"
 
+#include <algorithm>
+
 namespace ingot::codegen {
 
 int64_t count(const std::vector<GridFactor>& factors, const std::vector<int64_t>& extents) {
@@ -13,5 +15,10 @@ int64_t count(const std::vector<GridFactor>& factors, const std::vector<int64_t>
 }
 
 int64_t LaunchInfo::units(const std::vector<int64_t>& extents) const { return count(grid, extents); }
+
+int64_t LaunchInfo::shared_bytes(const std::vector<int64_t>& extents) const {
+  if (shared.bytes == 0) return 0;
+  return std::max<int64_t>(0, count(shared.needed, extents) - shared.first) * shared.bytes;
+}
 
 }  // namespace ingot::codegen

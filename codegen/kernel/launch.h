@@ -38,6 +38,17 @@ struct GridFactor {
   bool operator==(const GridFactor&) const = default;
 };
 
+/// What a block keeps of its row in shared memory: of the steps in which its threads read it, which the product of
+/// `needed` counts, those from `first` on.
+struct SharedSteps {
+  std::vector<GridFactor> needed;
+  uint32_t first = 0, last = 0;  ///< no row needs `last`
+  uint32_t bytes = 0;            ///< of one
+  bool operator==(const SharedSteps&) const = default;
+
+  int64_t most_bytes() const { return int64_t{last - first} * bytes; }
+};
+
 struct LaunchInfo {
   std::string entry;     ///< extern "C" name
   uint32_t outline = 0;  ///< which of the outline's kernels it is, or a part of
@@ -49,8 +60,11 @@ struct LaunchInfo {
   /// each value of each reduction. The launches of one kernel have them in common.
   std::vector<ir::DType> states;
   std::vector<GridFactor> state_count;  ///< elements of each
+  SharedSteps shared = {};
   bool operator==(const LaunchInfo&) const = default;
 
+  /// Bytes of shared memory, beside what the kernel declares itself.
+  int64_t shared_bytes(const std::vector<int64_t>& extents) const;
   /// How many units there are over these extents.
   int64_t units(const std::vector<int64_t>& extents) const;
 };

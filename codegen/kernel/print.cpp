@@ -17,7 +17,7 @@ std::string_view name_of(Level level) {
 }
 
 std::string_view name_of(IndexOp op) {
-  static constexpr std::string_view kNames[] = {"+", "-", "*", "/", "%", "min", "<", "<=", "==", "!=", "and"};
+  static constexpr std::string_view kNames[] = {"+", "-", "*", "/", "%", "min", "<", "<=", "==", "!=", "and", "or"};
   return kNames[static_cast<size_t>(op)];
 }
 
@@ -79,6 +79,10 @@ class Printer {
         return fmt::format("load shifted {}({})", value.type.lanes, all);
       case Value::Kind::VectorEnd:
         return fmt::format("load up to {}({})", value.type.lanes, all);
+      case Value::Kind::VectorInRow:
+        return fmt::format("load in row {}({})", value.type.lanes, all);
+      case Value::Kind::Quotients:
+        return fmt::format("quotients({})", all);
       case Value::Kind::Pack:
         return fmt::format("{{{}}}", all);
       case Value::Kind::Wrap:
@@ -149,8 +153,13 @@ class Printer {
     std::vector<std::string> classes, into;
     for (const SymbolId symbol : combine.classes) classes.push_back(kernel_[symbol].name);
     for (const SymbolId symbol : combine.into) into.push_back(kernel_[symbol].name);
-    return fmt::format("{} = {} of classes {}, runs of {}, {} threads", fmt::join(into, ", "),
-                       ir::info(combine.kind).name, fmt::join(classes, ", "), combine.lanes, combine.threads);
+    return fmt::format("{} = {} of classes {}, {}, {} threads", fmt::join(into, ", "), ir::info(combine.kind).name,
+                       fmt::join(classes, ", "),
+                       combine.spacing > 1 ? "neighbours" : fmt::format("runs of {}", combine.lanes), combine.threads);
+  }
+  std::string head(const Carry& carry) {
+    return fmt::format("{} counts group {}: {} of classes {}", kernel_[carry.levels].name, of(carry.group),
+                       ir::info(carry.kind).name, kernel_[carry.classes].name);
   }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));

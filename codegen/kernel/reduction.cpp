@@ -1,6 +1,7 @@
 #include "codegen/kernel/reduction.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <string>
 
@@ -79,8 +80,13 @@ ir::HostValue value_of_none(ReduceKind kind, DType dtype) {
 
 }  // namespace
 
-RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory)
-    : context_(context), assembly_(assembly), memory_(memory) {
+bool RowReduction::has_order() const {
+  return (kind == ReduceKind::Sum || kind == ReduceKind::Prod) && ir::is_floating(types[0]);
+}
+
+RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory, uint32_t rows,
+                             SymbolId lane)
+    : context_(context), assembly_(assembly), memory_(memory), rows_(rows), lane_(lane) {
   uint32_t states = 0;
   for (const KernelOutline::ReductionRef& ref : context.outline.reductions) {
     RowReduction& reduction = reductions_.emplace_back();
@@ -92,7 +98,8 @@ RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, M
     for (uint32_t v = 0; v < ir::info(reduction.kind).values; ++v) {
       reduction.types.push_back(v == 0 ? dtype : DType::I64);
       reduction.results.push_back(result_of(ref.node, v, reduction.types[v]));
-      known_[{ref.node, v}] = assembly.read(reduction.results[v]);
+      const ValueId result = assembly.read(reduction.results[v]);
+      known_[{ref.node, v}] = rows == 1 ? result : assembly.lane(result, assembly.read(lane));
     }
     states += ir::info(reduction.kind).values;
   }
@@ -104,8 +111,9 @@ SymbolId RowReductions::result_of(ir::NodeId node, uint32_t value, DType dtype) 
   for (const ir::NodeId id : nodes_of(graph, context_.outline))
     if (graph.reduction_read(id) == node && graph.access(id).source.index == value)
       if (const std::string name = memory_.author_name(id); !name.empty())
-        return assembly_.variable_called(name, Level::Row, {dtype});
-  return assembly_.variable(value == 0 ? name_of_value(graph.reduction(node).kind) : "index", {dtype}, Level::Row);
+        return assembly_.variable_called(name, Level::Row, {dtype, rows_});
+  return assembly_.variable(value == 0 ? name_of_value(graph.reduction(node).kind) : "index", {dtype, rows_},
+                            Level::Row);
 }
 
 std::vector<DType> RowReductions::states() const {
@@ -126,10 +134,11 @@ void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t class
   const SymbolId c = assembly_.variable_called(class_name_, Level::Thread);
   Body initial;
   reduction.classes.clear();
+  reduction.levels = {};
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
     const DType dtype = reduction.types[v];
     const std::string& name = assembly_[reduction.results[v]].name;
-    const SymbolId array = assembly_.variable(name + "_of", {dtype}, Level::Thread);
+    const SymbolId array = assembly_.variable(name + "_of", {dtype, rows_}, Level::Thread);
     assembly_[array].extents = {classes};
     reduction.classes.push_back(array);
     block.push_back({Declare{array}});
@@ -137,15 +146,23 @@ void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t class
         v == 0 ? value_of_none(reduction.kind, dtype) : ir::HostValue::of(std::numeric_limits<int64_t>::max());
     const ValueId literal =
         assembly_.add({.kind = Value::Kind::Literal, .type = {dtype}, .number = none, .naming = Value::Naming::Inline});
-    initial.push_back({Assign{assembly_.item(assembly_.read(array), assembly_.read(c)), literal}});
+    initial.push_back(
+        {Assign{element(array, {assembly_.read(c), lane_ ? assembly_.read(lane_) : ValueId{}}), literal}});
   }
+  if (rows_ > 1)
+    initial = {{Loop{Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(rows_), std::move(initial)}}};
   block.push_back({Loop{kind, c, assembly_.whole(0), assembly_.whole(classes), std::move(initial)}});
 }
 
-void RowReductions::fold(Body& block, const RowReduction& reduction, ValueId class_number,
+ValueId RowReductions::element(SymbolId array, ClassPlace place) {
+  const ValueId item = assembly_.item(assembly_.read(array), place.number);
+  return rows_ > 1 ? assembly_.lane(item, place.lane) : item;
+}
+
+void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace place,
                          const std::vector<ValueId>& found) {
   std::vector<ValueId> into;
-  for (const SymbolId array : reduction.classes) into.push_back(assembly_.item(assembly_.read(array), class_number));
+  for (const SymbolId array : reduction.classes) into.push_back(element(array, place));
   if (into.size() == 1) {
     const ValueId both = assembly_.add({.kind = Value::Kind::Primitive,
                                         .type = {reduction.types[0]},
@@ -160,53 +177,72 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ValueId cla
   block.push_back({Call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0]}});
 }
 
-void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing) {
-  block.push_back({Combine{reduction.kind, reduction.classes, reduction.results, lanes, threads, spacing, slots_++}});
+void RowReductions::declare_levels(Body& block, RowReduction& reduction, uint32_t groups) {
+  reduction.levels =
+      assembly_.variable(assembly_[reduction.results[0]].name + "_levels", {reduction.types[0], rows_}, Level::Thread);
+  assembly_[reduction.levels].extents = {static_cast<uint32_t>(std::bit_width(groups))};
+  block.push_back({Declare{reduction.levels}});
 }
 
-ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
+void RowReductions::carry(Body& block, const RowReduction& reduction, ValueId group) {
+  block.push_back({Carry{reduction.kind, reduction.classes[0], reduction.levels, group}});
+}
+
+void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing) {
+  const std::vector<SymbolId> found = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
+  block.push_back({Combine{reduction.kind, found, reduction.results, lanes, threads, spacing, slots_++,
+                           static_cast<bool>(reduction.levels)}});
+}
+
+SymbolId RowReductions::states_pointer(uint32_t number, bool written) {
   const SymbolId pointer = assembly_.parameter({KernelParameter::Kind::State, number, 0, DType::I64, {}},
                                                {.dtype = states()[number], .is_pointer = true}, "found");
   assembly_[pointer].is_written = written;
   assembly_[pointer].of = "what was found of pieces";
+  return pointer;
+}
+
+ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
+  const SymbolId pointer = states_pointer(number, written);
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {assembly_[pointer].type.dtype},
                         .operands = {assembly_.read(pointer), index},
                         .naming = Value::Naming::Inline});
 }
 
-Job::Root RowReductions::root_of(const KernelOutline::PartRef& part) const {
-  const ir::Result& result = context_.graph.results[part.result];
-  return {result.parts[part.part].node, result.dtype};
+RowWork RowReductions::of_phase(uint32_t phase) {
+  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phase}, .reductions = {}, .stores = {}};
+  for (RowReduction& reduction : reductions_) {
+    if (reduction.phase != phase) continue;
+    work.reductions.push_back(&reduction);
+    work.job.roots.push_back({context_.graph[reduction.node].args[0], reduction.types[0]});
+  }
+  add_parts(work, [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; });
+  return work;
 }
 
-RowReductions::Stores RowReductions::stores_of(uint32_t phase) const {
-  Stores stores;
-  const std::vector<KernelOutline::PartRef>& parts = context_.outline.parts;
-  for (uint32_t p = 0; p < parts.size(); ++p) {
-    if (parts[p].of_row || parts[p].phase != phase) continue;
-    stores.roots.push_back(root_of(parts[p]));
-    stores.accesses.push_back(context_.outline.first_store() + p);
-  }
-  return stores;
+RowWork RowReductions::of_rows() {
+  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + 1}, .reductions = {}, .stores = {}};
+  add_parts(work, [](const KernelOutline::PartRef& part) { return part.of_row; });
+  return work;
 }
 
-RowReductions::Stores RowReductions::stores_of_rows() const {
-  Stores stores;
+template <typename IsWanted>
+void RowReductions::add_parts(RowWork& work, IsWanted is_wanted) const {
   const std::vector<KernelOutline::PartRef>& parts = context_.outline.parts;
   for (uint32_t p = 0; p < parts.size(); ++p) {
-    if (!parts[p].of_row) continue;
-    stores.roots.push_back(root_of(parts[p]));
-    stores.accesses.push_back(context_.outline.first_store() + p);
+    if (!is_wanted(parts[p])) continue;
+    const ir::Result& result = context_.graph.results[parts[p].result];
+    work.job.roots.push_back({result.parts[parts[p].part].node, result.dtype});
+    work.stores.push_back(context_.outline.first_store() + p);
   }
-  return stores;
 }
 
 std::vector<std::pair<uint32_t, ValueId>> RowReductions::kept_values() {
   std::vector<std::pair<uint32_t, ValueId>> values;
   auto access = context_.outline.first_store() + static_cast<uint32_t>(context_.outline.parts.size());
   for (const KernelOutline::KeptRef& kept : context_.outline.kept)
-    values.emplace_back(access++, assembly_.read(reductions_[kept.reduction].results[kept.value]));
+    values.emplace_back(access++, known_.at({reductions_[kept.reduction].node, kept.value}));
   return values;
 }
 
@@ -238,10 +274,10 @@ ValueId RowPlaces::base(uint32_t access) {
   if (!moves_in_row(access)) return value;
   ValueId& known = pointers_[leader];
   if (known) return known;
-  if (layout.linear && kept() > 0) {
+  if (layout.linear && kept() > 0 && free_axes_ == 0) {
     value = assembly_.index(IndexOp::Add, value, assembly_.index(IndexOp::Mul, number_, length()));
   } else {
-    for (uint32_t d = 0; d < kept(); ++d) {
+    for (uint32_t d = 0; d < first_axis(access); ++d) {
       if (layout.axes[d] == StrideClass::Zero) continue;
       ValueId step = coordinate(d);
       if (layout.axes[d] != StrideClass::One) step = assembly_.index(IndexOp::Mul, step, memory_.stride(leader, d));

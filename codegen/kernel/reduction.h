@@ -22,14 +22,19 @@ struct RowReduction {
   std::vector<ir::DType> types;   ///< of its values
   std::vector<SymbolId> classes;  ///< an array for each
   std::vector<SymbolId> results;  ///< a number for each
+  SymbolId levels = {};           ///< what is found of groups of classes, as far as it is put together
+
+  /// Whether its value depends on the order in which elements are taken.
+  bool has_order() const;
 };
 
 /// Where rows are: along the axes that are kept, by a row's number.
 class RowPlaces {
  public:
-  /// What is found out stands at the end of `block`.
-  RowPlaces(const KernelContext& context, Assembly& assembly, Memory& memory, Body& block)
-      : context_(context), assembly_(assembly), memory_(memory), block_(block) {}
+  /// What is found out stands at the end of `block`. Pointers to rows leave the last `free_axes` of those that are kept
+  /// to the index of an element.
+  RowPlaces(const KernelContext& context, Assembly& assembly, Memory& memory, Body& block, uint32_t free_axes = 0)
+      : context_(context), assembly_(assembly), memory_(memory), block_(block), free_axes_(free_axes) {}
 
   void set_row(ValueId number) { number_ = number; }
 
@@ -40,6 +45,8 @@ class RowPlaces {
   ValueId coordinate(uint32_t axis);
   /// The pointer to a row's first element; of what does not move in a row, the pointer that it is counted from.
   ValueId base(uint32_t access);
+  /// The first axis along which an access counts from there.
+  uint32_t first_axis(uint32_t access) const { return moves_in_row(access) ? kept() - free_axes_ : 0; }
   /// Of the product of these axes' extents; 1 of none.
   ValueId elements(uint32_t first, uint32_t last);
   ValueId length() { return elements(kept(), context_.rank()); }
@@ -49,13 +56,29 @@ class RowPlaces {
   Assembly& assembly_;
   Memory& memory_;
   Body& block_;
+  uint32_t free_axes_;
   ValueId number_;
   std::map<uint32_t, ValueId> coordinates_, pointers_;
 };
 
+/// What is computed in a phase, or of rows once all are over: the roots are what `reductions` take, then what `stores`,
+/// the numbers of accesses, write.
+struct RowWork {
+  Job job;
+  std::vector<RowReduction*> reductions;
+  std::vector<uint32_t> stores;
+};
+
+/// An element of an array of classes, and of several rows' side by side the lane that is its row.
+struct ClassPlace {
+  ValueId number, lane = {};
+};
+
 class RowReductions {
  public:
-  RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory);
+  /// Where a thread has several rows, `lane` counts them.
+  RowReductions(const KernelContext& context, Assembly& assembly, Memory& memory, uint32_t rows = 1,
+                SymbolId lane = {});
 
   std::vector<RowReduction>& all() { return reductions_; }
   std::vector<ir::DType> states() const;
@@ -65,32 +88,35 @@ class RowReductions {
   /// that kind.
   void declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind loop);
   /// Takes what was found of an element, a value for each state, into a class.
-  void fold(Body& block, const RowReduction& reduction, ValueId class_number, const std::vector<ValueId>& found);
+  void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& found);
+  /// Classes come in groups, `groups` of them, a power of two: what carry() puts together of each is declared here.
+  void declare_levels(Body& block, RowReduction& reduction, uint32_t groups);
+  void carry(Body& block, const RowReduction& reduction, ValueId group);
   /// Makes one of the classes; from here on the row's values are known.
   void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1);
 
-  const std::map<ReducedValue, ValueId>& known() const { return known_; }
+  RowWork of_phase(uint32_t phase);
+  RowWork of_rows();
+
   /// An element of what was found of pieces: to be assigned to where it is `written`.
   ValueId state(uint32_t number, ValueId index, bool written);
+  /// The pointer to the first of them.
+  SymbolId states_pointer(uint32_t number, bool written);
 
-  /// The parts that are stored in a phase, or those that there is one of a row: nodes to compute, and the accesses that
-  /// store them.
-  struct Stores {
-    std::vector<Job::Root> roots;
-    std::vector<uint32_t> accesses;
-  };
-  Stores stores_of(uint32_t phase) const;
-  Stores stores_of_rows() const;
   /// The stores of what later kernels read: each one's access, and its value.
   std::vector<std::pair<uint32_t, ValueId>> kept_values();
 
  private:
-  Job::Root root_of(const KernelOutline::PartRef& part) const;
+  template <typename IsWanted>
+  void add_parts(RowWork& work, IsWanted is_wanted) const;
+  ValueId element(SymbolId array, ClassPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
 
   const KernelContext& context_;
   Assembly& assembly_;
   Memory& memory_;
+  uint32_t rows_;
+  SymbolId lane_;
   std::vector<RowReduction> reductions_;
   std::map<ReducedValue, ValueId> known_;
   uint32_t slots_ = 0;

@@ -20,10 +20,10 @@ Text literal_text(const Value& value) {
 }
 
 const Spelling& spelling_of(IndexOp op, bool cuda) {
-  static const std::array<Spelling, 11> kSpellings = {Spelling("a + b"),  Spelling("a - b"),  Spelling("a * b"),
+  static const std::array<Spelling, 12> kSpellings = {Spelling("a + b"),  Spelling("a - b"),  Spelling("a * b"),
                                                       Spelling("a / b"),  Spelling("a % b"),  Spelling("min(a, b)"),
                                                       Spelling("a < b"),  Spelling("a <= b"), Spelling("a == b"),
-                                                      Spelling("a != b"), Spelling("a && b")};
+                                                      Spelling("a != b"), Spelling("a && b"), Spelling("a || b")};
   static const Spelling kHostMin("smaller_of(a, b)");
   return op == IndexOp::Min && !cuda ? kHostMin : kSpellings[static_cast<size_t>(op)];
 }
@@ -66,6 +66,11 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::VectorEnd:
       return {fmt::format("load_until<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
                           operands[2].text)};
+    case Value::Kind::VectorInRow:
+      return {fmt::format("load_in_row<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
+                          operands[2].text)};
+    case Value::Kind::Quotients:
+      return {fmt::format("quotients({}, {})", operands[0].text, operands[1].text)};
     case Value::Kind::Pack: {
       std::vector<std::string> items;
       for (const Text& operand : operands) items.push_back(operand.text);

@@ -53,7 +53,8 @@ std::vector<std::string> comments_of(const Kernel& kernel, const Statements& out
 
 Printed print_cuda(const Kernel& kernel) {
   Statements out(kernel);
-  out.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", kernel.launch.block_threads,
+  const std::string blocks = kernel.resident_blocks == 0 ? "" : fmt::format(", {}", kernel.resident_blocks);
+  out.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}{}) {}(", kernel.launch.block_threads, blocks,
                        kernel.launch.entry));
   std::vector<std::string> lines;
   for (const SymbolId id : kernel.parameters) {

@@ -15,13 +15,16 @@ using Naming = Value::Naming;
 constexpr size_t kColumns = 100;
 constexpr size_t kIndent = 12;  // of the innermost statements
 
-std::string variable_type(const Symbol& variable) {
+std::string variable_type(const Symbol& variable, uint32_t threads) {
+  if (variable.in_registers > 0)
+    return fmt::format("Resident<{}, {}, {}>", type_text(variable.type), variable.in_registers, threads);
   return (variable.is_shared ? "__shared__ " : "") + type_text(variable.type);
 }
 
 /// "x4", or "x4[4]" of an array.
 std::string declarator(const Symbol& variable) {
   std::string text = variable.name;
+  if (variable.in_registers > 0) return text;
   for (const uint32_t extent : variable.extents) text += fmt::format("[{}]", extent);
   return text;
 }
@@ -58,11 +61,13 @@ void Statements::print(const Body& statements, int indent) {
       continue;
     }
     // Variables of one type share a line.
-    const std::string type = variable_type(kernel_[declare->variable]);
+    const std::string type = variable_type(kernel_[declare->variable], kernel_.launch.block_threads);
     std::string text = type + " " + declarator(kernel_[declare->variable]);
     for (; s + 1 < statements.size(); ++s) {
       const auto* next = std::get_if<Declare>(&statements[s + 1].node);
-      if (next == nullptr || next->value || variable_type(kernel_[next->variable]) != type) break;
+      if (next == nullptr || next->value ||
+          variable_type(kernel_[next->variable], kernel_.launch.block_threads) != type)
+        break;
       text += ", " + declarator(kernel_[next->variable]);
     }
     statement(text + ";");
@@ -169,7 +174,7 @@ void Statements::print_one(const If& branch) {
 void Statements::print_one(const Loop& loop) {
   const Symbol& variable = kernel_[loop.variable];
   if (loop.kind == Loop::Kind::Unrolled) line("#pragma unroll");
-  if (loop.unroll > 1) line(fmt::format("#pragma unroll {}", loop.unroll));
+  if (loop.unroll > 0) line(fmt::format("#pragma unroll {}", loop.unroll));
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
                      loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
@@ -201,21 +206,32 @@ void Statements::print_one(const Pieces& pieces) {
 
 void Statements::print_one(const Combine& combine) {
   const auto name = [&](SymbolId symbol) { return kernel_[symbol].name; };
-  const Symbol& value = kernel_[combine.into[0]];
+  const Symbol &value = kernel_[combine.into[0]], &found = kernel_[combine.classes[0]];
+  const std::string_view kind = name_of(combine.kind);
   const bool finds = combine.classes.size() > 1;
-  std::string call = finds ? "combined_found" : "combined";
-  std::string pattern(name_of(combine.kind));
+  std::string call = finds ? "combined_found" : "combined", pattern(kind), operand = found.name;
   if (combine.spacing > 1) {
     call += "_across";
     pattern += fmt::format(", {}, {}, {}", combine.threads, combine.spacing, combine.slot);
+    if (combine.carried)
+      operand += fmt::format("[{}]", found.extents[0] - 1);
+    else if (!finds)
+      operand = fmt::format("tree<{}, {}>({})", kind, found.extents[0], found.name);
   } else if (kernel_.target.cuda()) {
     pattern += fmt::format(", {}, {}, {}", combine.lanes, combine.threads, combine.slot);
   }
   if (!finds)
-    return statement(fmt::format("const {} {} = {}<{}>({});", type_text(value.type), value.name, call, pattern,
-                                 name(combine.classes[0])));
+    return statement(
+        fmt::format("const {} {} = {}<{}>({});", type_text(value.type), value.name, call, pattern, operand));
   statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
-                        name(combine.classes[0]), name(combine.classes[1])));
+                        operand, name(combine.classes[1])));
+}
+
+void Statements::print_one(const Carry& carry) {
+  const Symbol& classes = kernel_[carry.classes];
+  const std::string_view kind = name_of(carry.kind);
+  statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[carry.levels].name,
+                        expressions_.text(carry.group).text, kind, classes.extents[0], classes.name));
 }
 
 void Statements::print_one(const Return& leave) {

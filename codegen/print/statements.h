@@ -35,6 +35,7 @@ class Statements {
   void print_one(const Call& call);
   void print_one(const Pieces& pieces);
   void print_one(const Combine& combine);
+  void print_one(const Carry& carry);
 
   void statement(const std::string& text, ir::NodeId node = kNoNode);
   void block(const Body& inner);

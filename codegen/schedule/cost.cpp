@@ -11,6 +11,11 @@ uint32_t cost_of(ir::Op op, ir::DType work) {
   return wide && cost > 1 ? 2 * cost : cost;
 }
 
+bool is_function(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Op op = graph[id].op;
+  return ir::is_primitive(op) && ir::info(op).accuracy == ir::Accuracy::Ulp;
+}
+
 namespace {
 
 uint32_t cost_of_node(const ir::Graph& graph, ir::NodeId id) {
@@ -50,6 +55,41 @@ uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const 
   for (const ir::NodeId id : nodes_of(graph, kernel))
     if (!varying.contains(id)) sum += cost_of_node(graph, id);
   return sum;
+}
+
+namespace {
+
+/// What a phase computes of elements.
+std::vector<ir::NodeId> nodes_of_phase(const ir::Graph& graph, const KernelOutline& kernel, uint32_t phase) {
+  std::vector<ir::NodeId> roots;
+  for (const KernelOutline::ReductionRef& reduction : kernel.reductions)
+    if (reduction.phase == phase) roots.push_back(graph[reduction.node].args[0]);
+  for (const KernelOutline::PartRef& part : kernel.parts)
+    if (!part.of_row && part.phase == phase) roots.push_back(graph.results[part.result].parts[part.part].node);
+  return nodes_of(graph, roots);
+}
+
+}  // namespace
+
+std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
+                                         const KernelLayout& layout) {
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
+  std::set<ir::NodeId> before, shared;
+  for (uint32_t phase = 0; phase < kernel.phases(); ++phase) {
+    const std::vector<ir::NodeId> nodes = nodes_of_phase(graph, kernel, phase);
+    std::set<ir::NodeId> costly, inner;  // those that take a function; those that another one of them is made of
+    for (const ir::NodeId id : nodes) {
+      const std::span<const ir::NodeId> args = graph[id].args;
+      if (!varying.contains(id)) continue;
+      if (is_function(graph, id) || std::ranges::any_of(args, [&](ir::NodeId arg) { return costly.contains(arg); }))
+        costly.insert(id);
+      if (before.contains(id)) inner.insert(args.begin(), args.end());
+    }
+    for (const ir::NodeId id : nodes)
+      if (before.contains(id) && costly.contains(id) && !inner.contains(id)) shared.insert(id);
+    before.insert(nodes.begin(), nodes.end());
+  }
+  return {shared.begin(), shared.end()};
 }
 
 }  // namespace ingot::codegen

@@ -9,6 +9,9 @@ namespace ingot::codegen {
 /// What an op costs, as ops.def counts; twice as much in 64 bits.
 uint32_t cost_of(ir::Op op, ir::DType work);
 
+/// Whether it takes a function of many instructions, whose last bits are its own.
+bool is_function(const ir::Graph& graph, ir::NodeId id);
+
 /// What an element of a kernel costs.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
 
@@ -20,5 +23,10 @@ std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline
 
 /// What an element costs of what its row shares: of ops on operands that stand still along the innermost axis.
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
+
+/// What several phases of a kernel compute of the same elements, if it takes a function to do so: the last nodes that
+/// they have in common.
+std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
+                                         const KernelLayout& layout);
 
 }  // namespace ingot::codegen

@@ -11,16 +11,6 @@ namespace {
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
-constexpr uint32_t kVectorBytes = 16;  // the widest load or store of a thread
-constexpr uint32_t kWordBytes = 4;     // the narrowest whose bytes are shifted
-
-bool is_element_wise(const AccessFacts& access) { return access.kind == Kind::Load || access.kind == Kind::Store; }
-
-/// Whether neighbours along the innermost axis are neighbours in memory and no two lanes' vectors overlap.
-bool is_aligned(const AccessFacts& access, uint32_t lanes) {
-  return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
-}
-
 /// The same of vectors that begin with each row: of what knows no rows, only the first is known to be aligned.
 bool is_aligned_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
   return is_aligned(access, lanes) && (!access.linear || facts.inner_multiple >= lanes);
@@ -116,6 +106,12 @@ std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& o
 }
 
 }  // namespace
+
+bool is_element_wise(const AccessFacts& access) { return access.kind == Kind::Load || access.kind == Kind::Store; }
+
+bool is_aligned(const AccessFacts& access, uint32_t lanes) {
+  return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
+}
 
 bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(access) && access.unit_axis == axis; }
 
@@ -287,19 +283,19 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
   const std::vector<bool> rounds = rounding_accesses(graph, outline);
   const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
-  const auto is_function = [&](ir::NodeId id) {
-    const ir::Op op = graph[id].op;
-    return ir::is_primitive(op) && ir::info(op).accuracy == ir::Accuracy::Ulp;
-  };
+  const auto calls = [&](ir::NodeId id) { return is_function(graph, id); };
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
                     .cost = cost_of(graph, outline),
-                    .has_functions = std::ranges::any_of(nodes_of(graph, outline), is_function),
+                    .has_functions = std::ranges::any_of(nodes_of(graph, outline), calls),
                     .long_axes = layout.long_axes,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,
                     .row_cost = cost_of_row(graph, outline, layout)};
+  for (const KernelOutline::ReductionRef& reduction : outline.reductions)
+    facts.found_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype)) +
+                         (ir::info(graph.reduction(reduction.node).kind).values > 1 ? 8 : 0);
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];
@@ -406,91 +402,6 @@ uint32_t cpu_weight(uint32_t cost, uint32_t accesses) {
   // An element of `relu(x) + y + b` takes a tenth of a nanosecond on one thread with AVX-512, a transcendental a fifth
   // to a half; without vectors four times that. An eighth of a nanosecond is the unit.
   return std::max(1u, accesses / 2 + cost / 4);
-}
-
-// As many as keep four vectors of AVX-512 under way; a shorter row has fewer.
-uint32_t cpu_classes(uint32_t length_bits) { return 1u << std::min(length_bits, 6u); }
-
-// Small enough for a thread's first cache, and for sums that lose little; what is left to combine is a thousandth.
-uint32_t cpu_piece(uint32_t length_bits) { return length_bits > 12 ? 4096 : 0; }
-
-uint32_t cuda_classes(uint32_t length_bits) {
-  if (length_bits <= 10) return 1u << (length_bits == 0 ? 0 : length_bits - 1);
-  return length_bits == 11 ? 512 : 1u << std::min(length_bits - 2, 20u);
-}
-
-bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
-  return is_element_wise(access) && !access.masked && access.inner == StrideClass::One && is_aligned(access, lanes) &&
-         facts.inner_multiple >= lanes;
-}
-
-namespace {
-
-/// Whether most of what is read lies side by side from row to row, and not along rows.
-bool lies_across(const KernelFacts& facts) {
-  int64_t across = 0, along = 0;
-  for (const AccessFacts& access : facts.accesses) {
-    if (!access.moves_in_row || access.kind != Kind::Load) continue;
-    if (access.inner == StrideClass::One)
-      along += access.bytes;
-    else if (access.along_rows == StrideClass::One)
-      across += access.bytes;
-  }
-  return across > along;
-}
-
-}  // namespace
-
-uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows) {
-  if (rows.across || layout.reduced_axes == 0) return 1;
-  uint32_t widest = 0;
-  for (const AccessFacts& access : facts.accesses)
-    if (access.moves_in_row && is_element_wise(access)) widest = std::max(widest, access.bytes);
-  if (widest == 0) return 1;
-  uint32_t lanes = std::min(kVectorBytes / widest, rows.classes / rows.pieces);
-  const auto suits = [&](const AccessFacts& access) {
-    return !access.moves_in_row || !is_element_wise(access) || runs_in_rows(access, facts, lanes);
-  };
-  return std::ranges::all_of(facts.accesses, suits) ? lanes : 1;
-}
-
-uint32_t cuda_rows_of_block(const RowSchedule& rows) {
-  constexpr uint32_t kThreads = 128;
-  if (rows.across) return 32;
-  return rows.threads >= 64 ? 1 : kThreads / rows.threads;
-}
-
-RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again) {
-  constexpr uint32_t kPiece = 1024;  // classes that a block has where rows are split
-  const uint32_t length_bits = layout.length_bits;
-  RowSchedule rows;
-  rows.classes = cuda_classes(length_bits);
-  rows.across = lies_across(facts);
-  if (rows.across) {
-    rows.threads = std::min(rows.classes, again ? 32u : 8u);
-    const uint32_t runs = rows.classes / rows.threads;
-    if (!again && runs > 8) {
-      rows.splits = true;
-      rows.pieces = runs / 8;
-    }
-    return rows;
-  }
-  if (!again && rows.classes > kPiece && (layout.rows_bits < 11 || rows.classes > 8 * kPiece)) {
-    rows.splits = true;
-    rows.pieces = rows.classes / kPiece;
-  }
-  const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
-  rows.threads = std::max(1u, rows.classes / rows.pieces / std::max(lanes, 4u));
-  rows.threads = std::min(rows.threads, !again ? 256u : length_bits <= 14 ? 512u : 1024u);
-  if (!again) return rows;
-  uint32_t bytes = 0;
-  for (const AccessFacts& access : facts.accesses)
-    if (access.moves_in_row && access.kind == Kind::Load) bytes += access.bytes;
-  // Half of the registers that so many threads leave each of them.
-  const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads, room = (128u << 10) / rows.threads;
-  if (elements * bytes <= std::min<uint64_t>(room, 256))
-    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
-  return rows;
 }
 
 }  // namespace ingot::codegen

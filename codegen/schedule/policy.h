@@ -12,6 +12,8 @@
 namespace ingot::codegen {
 
 inline constexpr uint32_t kNoAxis = UINT32_MAX;
+inline constexpr uint32_t kVectorBytes = 16;  ///< the widest load or store of a thread
+inline constexpr uint32_t kWordBytes = 4;     ///< the narrowest whose bytes are shifted
 
 /// What the rules know of an access.
 struct AccessFacts {
@@ -35,6 +37,11 @@ struct AccessFacts {
   StrideClass along_rows = StrideClass::Zero;  ///< of one that reduces, from row to row along the innermost axis kept
 };
 
+/// Whether it is read or written where the elements are.
+bool is_element_wise(const AccessFacts& access);
+/// Whether the address of each vector of so many lanes is a multiple of its size.
+bool is_aligned(const AccessFacts& access, uint32_t lanes);
+
 /// What the rules know of a kernel.
 struct KernelFacts {
   std::vector<AccessFacts> accesses;  ///< one for each of the outline's
@@ -44,8 +51,10 @@ struct KernelFacts {
   bool has_functions = false;  ///< transcendental ones
   uint64_t long_axes = 0;      ///< as the layout has them
   bool results_alias = false, has_short_rows = false;
-  uint32_t row_cost = 0;     ///< of what a row's elements share
-  bool has_regions = false;  ///< some `where`s are lazy
+  uint32_t row_cost = 0;      ///< of what a row's elements share
+  bool has_regions = false;   ///< some `where`s are lazy
+  uint32_t found_bytes = 0;   ///< of what its reductions find of a row
+  uint32_t shared_bytes = 0;  ///< CUDA: shared memory that a block may have
 };
 
 /// `graph` must be the one that the outline was made of.
@@ -119,21 +128,5 @@ uint32_t cpu_simd(const KernelFacts& facts);
 
 /// The cost of an element for the grain of parallel_for, in eighths of a nanosecond.
 uint32_t cpu_weight(uint32_t cost, uint32_t accesses);
-
-/// CPU: classes of a row or its piece, and elements of a piece, 0 where a row is one, of rows of at most two to that
-/// power.
-uint32_t cpu_classes(uint32_t length_bits);
-uint32_t cpu_piece(uint32_t length_bits);
-
-/// CUDA: the classes of rows of at most two to that power elements.
-uint32_t cuda_classes(uint32_t length_bits);
-/// CUDA: how a kernel goes through its rows, once or `again`.
-RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
-/// CUDA: the neighbours that a thread takes at a time.
-uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
-/// CUDA: the rows that a block works on at once.
-uint32_t cuda_rows_of_block(const RowSchedule& rows);
-/// Whether neighbours along a row are as many neighbours in memory, aligned.
-bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes);
 
 }  // namespace ingot::codegen

@@ -6,6 +6,7 @@
 #include "codegen/schedule/cost.h"
 #include "codegen/schedule/policy.h"
 #include "codegen/schedule/regions.h"
+#include "codegen/schedule/row_policy.h"
 
 namespace ingot::codegen {
 namespace {
@@ -232,41 +233,58 @@ std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelL
   return all;
 }
 
-Schedule reducing_on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                          const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
   const bool again = outline.phases() > 1;
   schedule.rows = cuda_rows(facts, layout, again);
   schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
   const uint32_t kept = layout.rank - layout.reduced_axes;
-  const uint32_t rows = cuda_rows_of_block(schedule.rows);
-  schedule.threads = rows * schedule.rows.threads;
+  const uint32_t rows = cuda_rows_of_block(schedule.rows, schedule.lanes, again);
+  const bool across = schedule.rows.across;
+  schedule.ragged = cuda_rows_are_ragged(facts, layout, schedule.rows, schedule.lanes);
+  const uint32_t lanes_of_row = across ? 1 : schedule.lanes, lanes_of_rows = schedule.lanes / lanes_of_row;
+  schedule.threads = rows / lanes_of_rows * schedule.rows.threads;
+  uint32_t kept_bytes = 0;
+  for (const ir::NodeId id : shared_by_phases(graph, outline, layout)) {
+    const auto bytes = static_cast<uint32_t>(ir::size_of(graph[id].dtype));
+    if (facts.has_regions || !cuda_keeps(schedule.rows, schedule.lanes, kept_bytes + bytes)) continue;
+    schedule.rows.kept.push_back(id);
+    kept_bytes += bytes;
+  }
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
     const AccessFacts& access = facts.accesses[a];
-    const bool is_vector = schedule.lanes > 1 && runs_in_rows(access, facts, schedule.lanes);
-    schedule.accesses.push_back({.how = !access.moves_in_row ? How::Fixed
-                                        : is_vector          ? How::Vector
-                                                             : How::Single,
+    const bool runs = across ? runs_across_rows(access, layout, schedule.lanes)
+                             : access.moves_in_row && runs_in_rows(access, facts, schedule.lanes);
+    const bool shifts = schedule.ragged && access.moves_in_row && access.kind == Kind::Load;
+    schedule.accesses.push_back({.how = shifts                       ? How::Shifted
+                                        : schedule.lanes > 1 && runs ? How::Vector
+                                        : access.moves_in_row        ? How::Single
+                                                                     : How::Fixed,
                                  .masked = access.masked});
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};
-  if (kept > 0) schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Block, rows}}});
+  if (kept > 0) {
+    schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Block, rows / lanes_of_rows}}});
+    if (lanes_of_rows > 1) schedule.walks.back().steps.push_back({Scope::Vector, lanes_of_rows});
+  }
   if (layout.reduced_axes > 0)
-    schedule.walks.push_back(
-        {kept, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, schedule.lanes}}});
+    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, by_threads, {Scope::Vector, lanes_of_row}}});
   return schedule;
 }
 
-Schedule best_on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
-  if (outline.reduces()) return reducing_on_cuda(outline, layout, facts);
+Schedule best_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                      const KernelFacts& facts) {
+  if (outline.reduces()) return reducing_on_cuda(graph, outline, layout, facts);
   const uint32_t lanes = lanes_for(facts);
   const Preset preset = preset_for(facts, lanes);
   return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
 }
 
-std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const KernelLayout& layout,
+std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                       const KernelFacts& facts) {
-  if (outline.reduces()) return {reducing_on_cuda(outline, layout, facts)};
+  if (outline.reduces()) return {reducing_on_cuda(graph, outline, layout, facts)};
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
   if (lanes_for(facts) == 1) return all;
   const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::grouped) > 0;
@@ -277,7 +295,7 @@ std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const Kernel
   if (allows(Preset::Tile, facts, 1))
     for (const uint32_t lanes : {1u, tile_size_for(facts).lanes})
       all.push_back(on_cuda(outline, layout, facts, Preset::Tile, lanes));
-  all.push_back(best_on_cuda(outline, layout, facts));
+  all.push_back(best_on_cuda(graph, outline, layout, facts));
   return all;
 }
 
@@ -290,6 +308,7 @@ struct Known {
 Known known_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout, const Target& target,
                Lazy lazy) {
   KernelFacts facts = facts_of(graph, outline, layout);
+  if (target.cuda()) facts.shared_bytes = cuda_shared_bytes(static_cast<uint32_t>(target.architecture));
   std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
   facts = with_regions(std::move(facts), graph, outline, layout, wheres, target, lazy);
   return {std::move(facts), std::move(wheres)};
@@ -301,8 +320,8 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
                   const Target& target, const Options& options) {
   const KernelLayout layout = read_by(target, whole_layout);
   const Known known = known_of(graph, outline, layout, target, options.lazy);
-  Schedule best =
-      target.cuda() ? best_on_cuda(outline, layout, known.facts) : allowed_on_cpu(outline, layout, known.facts).back();
+  Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, known.facts)
+                                : allowed_on_cpu(outline, layout, known.facts).back();
   best.lazy = known.wheres;
   return best;
 }
@@ -313,8 +332,8 @@ std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutl
   std::vector<Schedule> all;
   for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
     const Known known = known_of(graph, outline, layout, target, lazy);
-    for (Schedule& schedule :
-         target.cuda() ? allowed_on_cuda(outline, layout, known.facts) : allowed_on_cpu(outline, layout, known.facts)) {
+    for (Schedule& schedule : target.cuda() ? allowed_on_cuda(graph, outline, layout, known.facts)
+                                            : allowed_on_cpu(outline, layout, known.facts)) {
       schedule.lazy = known.wheres;
       if (std::ranges::find(all, schedule) == all.end()) all.push_back(std::move(schedule));
     }

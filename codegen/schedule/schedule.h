@@ -83,8 +83,12 @@ struct RowSchedule {
   bool splits = false;   ///< pieces are shared out, and a second launch makes one of them
   uint32_t pieces = 1;   ///< CUDA: of a row that is split: neighbouring classes, a block's
   uint32_t threads = 1;  ///< CUDA: of a row, or of its piece; a power of two
-  bool across = false;   ///< CUDA: neighbouring threads have neighbouring rows
-  uint32_t steps = 0;  ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
+  bool across = false;   ///< CUDA: lanes, and neighbouring threads, have neighbouring rows
+  uint32_t group = 0;    ///< CUDA, across: neighbouring classes that a thread has at a time; a power of two
+  uint32_t steps = 0;   ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
+  uint32_t shared = 0;  ///< CUDA: of these steps the last, whose elements lie in shared memory
+  uint32_t blocks = 0;  ///< CUDA: that a multiprocessor shall have room for at once; 0: as it comes
+  std::vector<ir::NodeId> kept;  ///< values of elements that it keeps as well, from the phase that computes them on
   bool operator==(const RowSchedule&) const = default;
 };
 

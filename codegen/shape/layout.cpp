@@ -115,6 +115,8 @@ std::string KernelLayout::text() const {
   if (has_short_rows) text += ", short";
   if (results_alias) text += ", aliased";
   if (reduces) text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
+  if (has_empty_rows) text += ", empty";
+  if (rows_multiple > 1) text += fmt::format(", {}k rows", rows_multiple);
   for (size_t a = 0; a < accesses.size(); ++a) {
     const AccessLayout& access = accesses[a];
     text += " | ";
@@ -135,6 +137,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   if (kernel.reduces()) {
     layout.reduces = true;
     layout.reduced_axes = geometry.reduced_axes;
+    layout.has_empty_rows = geometry.length == 0;
     layout.length_bits =
         static_cast<uint8_t>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(geometry.length, 1) - 1)));
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
@@ -159,6 +162,16 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     access.alignment = in_a_row || grouped[a] ? alignment_of(geometry.accesses[a], access.linear, bytes, addresses[a])
                                               : static_cast<uint8_t>(bytes);
   }
+  if (const uint32_t kept = layout.rank - layout.reduced_axes; layout.reduces && kept > 0) {
+    const auto lies_across = [&](size_t a) {
+      const std::vector<StrideClass>& axes = layout.accesses[a].axes;
+      const bool moves =
+          std::any_of(axes.begin() + kept, axes.end(), [](StrideClass s) { return s != StrideClass::Zero; });
+      return kernel.accesses[a].kind == AccessUse::Kind::Load && moves && axes[kept - 1] == StrideClass::One;
+    };
+    for (size_t a = 0; a < layout.accesses.size(); ++a)
+      if (lies_across(a)) layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[kept - 1]));
+  }
   for (size_t d = 0; d < geometry.extents.size() && layout.rank > 1; ++d)
     if (d < 64 && geometry.extents[d] >= kLongAxis) layout.long_axes |= uint64_t{1} << d;
   layout.has_short_rows = layout.rank > 1 && geometry.extents.back() <= kShortRow;
@@ -176,6 +189,7 @@ KernelLayout read_by(const Target& target, KernelLayout layout) {
   }
   layout.index_bits = 64;
   layout.inner_multiple = kVectorBytes;
+  layout.rows_multiple = 1;
   layout.long_axes = 0;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;
   return layout;

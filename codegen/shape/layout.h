@@ -87,6 +87,10 @@ struct KernelLayout {
   uint32_t reduced_axes = 0;
   uint8_t length_bits = 0;  ///< of a row: the least power of two that is not less than its length
   uint8_t rows_bits = 0;    ///< the largest power of two that is not more than the number of rows; at most kManyRows
+  bool has_empty_rows = false;  ///< nothing may be read: there are no elements
+  /// Where neighbouring rows lie side by side in what is read, the largest power of two, at most 16, that divides the
+  /// innermost extent of those that are kept; else 1.
+  uint8_t rows_multiple = 1;
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 

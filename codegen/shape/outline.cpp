@@ -69,27 +69,9 @@ void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint3
 
 /// Whether a load reads its reduction by rows: at each index the value of the row that this index lies in.
 bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
-  if (graph[load].op != Op::Load) return false;
-  const ir::HostPool& host = graph.host;
-  const ir::Access& access = graph.access(load);
-  const ir::Reduction& reduction = graph.reduction(*graph.reduction_read(load));
-  const size_t rank = reduction.domain.size();
-  if (access.dims.size() > rank) return false;
-  std::vector<bool> moves(rank);
-  for (size_t j = 0; j < access.dims.size(); ++j) {
-    const ir::AccessDim& dim = access.dims[j];
-    const size_t d = rank - access.dims.size() + j;
-    if (dim.terms.empty()) continue;
-    if (dim.terms.size() > 1 || dim.terms[0].dim != d || !host.is_int(dim.terms[0].coef, 1) ||
-        !host.same(dim.size, reduction.domain[d]))
-      return false;
-    moves[d] = true;
-  }
-  for (size_t d = 0; d < rank; ++d) {
-    const bool is_fixed = reduction.reduced[d] || host.is_int(reduction.domain[d], 1);
-    if (!host.is_int(access.offsets[d], 0) || moves[d] == is_fixed) return false;
-  }
-  return true;
+  const size_t rank = graph.reduction(*graph.reduction_read(load)).domain.size();
+  const std::optional<ir::RowMap> map = ir::rows_read(graph, load, rank);
+  return map && ir::is_aligned(*map, rank);
 }
 
 /// Which kernels there are, and what each does.
@@ -289,20 +271,6 @@ bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId i
   if (op != Op::Load && op != Op::Gather) return false;
   const std::optional<ir::NodeId> reduction = graph.reduction_read(id);
   return !reduction || std::ranges::count(kernel.reductions, *reduction, &KernelOutline::ReductionRef::node) == 0;
-}
-
-std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, std::vector<ir::NodeId> roots) {
-  std::vector<bool> needed(graph.count());
-  for (const ir::NodeId root : roots) needed[root.index] = true;
-  std::vector<ir::NodeId> nodes;
-  for (size_t index = graph.count(); index-- > 0;) {
-    if (!needed[index]) continue;
-    nodes.push_back(ir::NodeId{static_cast<uint32_t>(index)});
-    for (const ir::NodeId arg : graph[nodes.back()].args)
-      if (graph[arg].op != Op::Reduce) needed[arg.index] = true;
-  }
-  std::ranges::reverse(nodes);
-  return nodes;
 }
 
 std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/rows.h"
 
 // What the kernels of a graph touch, before any layout is known: it is derived from the graph alone, it is small, and
 // it is all of the graph that a call with an already compiled kernel needs (runtime/records/program.h stores it).
@@ -97,8 +98,7 @@ bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId i
 /// The nodes that a kernel computes, in the graph's order; its reductions are not among them. Its loads, gathers and
 /// indices are kernel.accesses, in the same order.
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel);
-/// The nodes that these are made of, themselves among them, within one kernel.
-std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, std::vector<ir::NodeId> roots);
+using ir::nodes_of;
 /// What the kernel computes nodes for: the parts that it stores, and what it reduces.
 std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel);
 

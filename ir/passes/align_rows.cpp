@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "ir/passes/canonical.h"
 #include "ir/passes/rewrite.h"
+#include "ir/rows.h"
 
 // A part of a result may read a reduction by its rows from an index space of its own: without the dims that are gone,
 // or with its dims in another order. Written over the reduction's own domain, it is a function of the same index as the
@@ -20,55 +22,15 @@ struct Cone {
 };
 
 Cone cone_of(const Graph& graph, NodeId root) {
-  std::vector<bool> seen(root.index + 1);
-  seen[root.index] = true;
-  Cone cone;
-  for (uint32_t i = root.index + 1; i-- > 0;) {
-    if (!seen[i]) continue;
-    const NodeId id{i};
-    cone.nodes.push_back(id);
-    const std::optional<NodeId> reduction = graph.reduction_read(id);
-    if (reduction) cone.reads.push_back(id);
-    for (const NodeId arg : graph[id].args)
-      if (arg != reduction) seen[arg.index] = true;
-  }
-  std::ranges::reverse(cone.nodes);
+  Cone cone{nodes_of(graph, {root}), {}};
+  std::ranges::copy_if(cone.nodes, std::back_inserter(cone.reads),
+                       [&](NodeId id) { return graph.reduction_read(id).has_value(); });
   return cone;
-}
-
-constexpr size_t kUnmapped = SIZE_MAX;
-
-/// For each dim of an index space the dim of a reduction's domain that it goes along; kUnmapped where it goes along
-/// none.
-using Map = std::vector<size_t>;
-
-/// How a load reads a reduction by its rows from a space of this rank; nothing where it reads it otherwise.
-std::optional<Map> rows_read(const Graph& graph, NodeId load, size_t rank) {
-  const HostPool& host = graph.host;
-  const Access& access = graph.access(load);
-  const Reduction& reduction = graph.reduction(graph[load].args[0]);
-  if (graph[load].op != Op::Load || access.dims.size() > rank) return std::nullopt;
-  const auto is_zero = [&](HostId id) { return host.is_int(id, 0); };
-  if (!std::ranges::all_of(access.offsets, is_zero)) return std::nullopt;
-  Map map(rank, kUnmapped);
-  std::vector<bool> read(reduction.domain.size());
-  for (size_t j = 0; j < access.dims.size(); ++j) {
-    const AccessDim& dim = access.dims[j];
-    if (dim.terms.empty()) continue;
-    const size_t of = dim.terms[0].dim;
-    if (dim.terms.size() > 1 || !host.is_int(dim.terms[0].coef, 1) || read[of]) return std::nullopt;
-    if (!host.same(dim.size, reduction.domain[of])) return std::nullopt;
-    map[rank - access.dims.size() + j] = of;
-    read[of] = true;
-  }
-  for (size_t d = 0; d < read.size(); ++d)
-    if (!read[d] && !reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) return std::nullopt;
-  return map;
 }
 
 /// Completes a map of a part's domain: dims of size 1 go nowhere, the others stand for the dims that are reduced, all
 /// of them or none.
-bool completed(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, Map& map) {
+bool completed(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
   std::vector<size_t> left;
   for (size_t d = 0; d < reduction.domain.size(); ++d)
     if (reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) left.push_back(d);
@@ -85,17 +47,10 @@ bool completed(const HostPool& host, const std::vector<HostId>& domain, const Re
   return next == 0 || next == left.size();
 }
 
-bool is_aligned(const Map& map, size_t rank) {
-  if (map.size() != rank) return false;
-  for (size_t d = 0; d < rank; ++d)
-    if (map[d] != kUnmapped && map[d] != d) return false;
-  return true;
-}
-
 /// Nodes of one index space moved to another, whose rank and dims a map gives.
 class Alignment {
  public:
-  Alignment(Graph& graph, Map map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
+  Alignment(Graph& graph, RowMap map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
 
   NodeId move(const Cone& cone) {
     for (const NodeId id : cone.nodes) {
@@ -142,7 +97,7 @@ class Alignment {
   }
 
   Graph& graph_;
-  Map map_;
+  RowMap map_;
   size_t rank_;
   std::map<NodeId, NodeId> moved_;
 };
@@ -154,11 +109,11 @@ bool align(Graph& graph, Part& part) {
   for (const NodeId load : cone.reads) reductions.insert(*graph.reduction_read(load));
   for (auto reduction = reductions.rbegin(); reduction != reductions.rend(); ++reduction) {
     const Reduction of = graph.reduction(*reduction);
-    std::optional<Map> map;
+    std::optional<RowMap> map;
     bool agree = true;
     for (const NodeId load : cone.reads) {
       if (graph.reduction_read(load) != *reduction) continue;
-      const std::optional<Map> own = rows_read(graph, load, part.domain.size());
+      const std::optional<RowMap> own = rows_read(graph, load, part.domain.size());
       agree &= own && (!map || *map == *own);
       map = own;
     }

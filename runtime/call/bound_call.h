@@ -38,6 +38,7 @@ struct BoundKernel {
   const Kernel* kernel = nullptr;
   uint32_t outline = 0;           ///< which of the program's kernels it is
   int64_t units = 1;              ///< as codegen::LaunchInfo::grid counts
+  uint32_t shared_bytes = 0;      ///< CUDA: as codegen::LaunchInfo counts
   int64_t grain = 1;              ///< CPU: the fewest units worth a thread
   int64_t multiple = 1;           ///< CPU: of units, at which a thread's begin
   std::vector<std::byte> bytes;   ///< the arguments' values, those that change left blank

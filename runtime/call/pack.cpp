@@ -97,6 +97,7 @@ class Packer {
               .offsets = {},
               .pointers = {},
               .numbers = {}};
+    bound_.shared_bytes = static_cast<uint32_t>(info.shared_bytes(geometry.extents));
     bound_.grain = grain_of(info.weight, geometry.numel, bound_.units);
     bound_.multiple = outline.reduces() ? 1 : multiple_of(info);
     for (const KernelParameter& parameter : info.parameters) pack(parameter, outline, geometry);

@@ -154,7 +154,7 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& fac
   if (kernel.status != BoundKernel::kNone) status = backend.status(device);
   Packed packed(kernel, facts, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
   backend.launch({kernel.kernel->cuda, static_cast<uint32_t>(kernel.units), kernel.kernel->info.block_threads,
-                  packed.arguments(), device});
+                  kernel.shared_bytes, packed.arguments(), device});
   if (!debug) return;
   if (const int32_t found = backend.synchronize(device, status); found != 0) throw_status(call, kernel, found);
 }

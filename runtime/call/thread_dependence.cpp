@@ -61,6 +61,7 @@ constexpr Row kRows[] = {
     {"log_softmax", Cast::Float32, Cast::None},
     {"logsumexp", Cast::Float32, Cast::None},
     {"multi_margin_loss", Cast::Float32, Cast::Float32},
+    {"multilabel_margin_loss", Cast::Float32, Cast::Float32},
     {"nll_loss", Cast::Float32, Cast::Float32},
     {"norm", Cast::Float32, Cast::None},
     {"prod", Cast::Float32, Cast::Float32},
@@ -73,6 +74,9 @@ constexpr Row kRows[] = {
     {"pairwise_distance", Cast::Float32, Cast::None},  // by its norm
     {"vector_norm", Cast::Float32, Cast::None},        // linalg_vector_norm
     {"prelu", Cast::Half, Cast::Half},
+    {"addmm", Cast::Half, Cast::Half},
+    {"addmv", Cast::Half, Cast::None},
+    {"baddbmm", Cast::Half, Cast::Half},
     {"bmm", Cast::Half, Cast::Half},
     {"einsum", Cast::Half, Cast::Half},  // by its bmm
     {"linear", Cast::Half, Cast::Half},
@@ -84,6 +88,7 @@ constexpr Row kRows[] = {
     {"atan2", Cast::Widest, Cast::None},
     {"cross", Cast::Widest, Cast::None},
     {"dot", Cast::Widest, Cast::None},
+    {"tensordot", Cast::Widest, Cast::Half},  // on the CPU by its mm
     {"vdot", Cast::Widest, Cast::None},
     {"cat", Cast::None, Cast::Widest},
     {"stack", Cast::None, Cast::Widest},

@@ -80,10 +80,13 @@ class Backend final : public CudaBackend {
     return library;
   }
 
-  void load_on(const void* kernel, c10::DeviceIndex device) override {
+  void load_on(const void* kernel, int64_t shared_bytes, c10::DeviceIndex device) override {
     const c10::cuda::CUDAGuard guard(device);
     cudaFuncAttributes attributes;  // to ask for them is to load the kernel for this device
     check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
+    if (shared_bytes == 0) return;
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          "asking for shared memory");
   }
 
   at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,
@@ -94,7 +97,7 @@ class Backend final : public CudaBackend {
 
   void launch(const CudaLaunch& launch) override {
     const c10::cuda::OptionalCUDAGuard guard(device_to_switch_to(launch.device));
-    check(cudaLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.block), launch.arguments, 0,
+    check(cudaLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.block), launch.arguments, launch.shared_bytes,
                            c10::cuda::getCurrentCUDAStream(launch.device).stream()),
           "launching a kernel");
   }

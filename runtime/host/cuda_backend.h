@@ -17,6 +17,7 @@ namespace ingot::runtime {
 struct CudaLaunch {
   const void* kernel;
   uint32_t grid, block;
+  uint32_t shared_bytes;
   void** arguments;
   c10::DeviceIndex device;
 };
@@ -35,8 +36,9 @@ class CudaBackend {
   /// they are for. Errors: Error(Environment).
   virtual std::shared_ptr<const void> load(std::string_view cubin, std::span<const std::string> entries,
                                            c10::DeviceIndex device, std::span<const void*> loaded) = 0;
-  /// Loads a kernel in full on a device, so that a later launch there may be captured. Errors: Error(Environment).
-  virtual void load_on(const void* kernel, c10::DeviceIndex device) = 0;
+  /// Loads a kernel in full on a device, so that a later launch there may be captured; it may be launched with at most
+  /// that much shared memory. Errors: Error(Environment).
+  virtual void load_on(const void* kernel, int64_t shared_bytes, c10::DeviceIndex device) = 0;
 
   /// From PyTorch's caching allocator, on its current stream.
   virtual at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,

@@ -113,7 +113,8 @@ std::shared_ptr<const Launch> KernelCache::get(const LaunchRequest& request) {
 
 /// A cubin's library serves all devices of its architecture, each of which loads a kernel at its first use.
 void KernelCache::load_on_device(const LaunchRequest& request, const Launch& launch) {
-  for (const Kernel& kernel : launch.kernels) cuda_().load_on(kernel.cuda, request.device);
+  for (const Kernel& kernel : launch.kernels)
+    cuda_().load_on(kernel.cuda, kernel.info.shared.most_bytes(), request.device);
 }
 
 std::shared_ptr<const Library> KernelCache::load(const std::string& key, const std::string& binary,
@@ -126,7 +127,8 @@ std::shared_ptr<const Library> KernelCache::load(const std::string& key, const s
     library->functions.resize(entries.size());
     library->cuda = cuda_().load(binary, entries, request.device, library->functions);
     // In full, so that what does not load is made anew instead of failing its first launch.
-    for (const void* function : library->functions) cuda_().load_on(function, request.device);
+    for (size_t k = 0; k < kernels.size(); ++k)
+      cuda_().load_on(library->functions[k], kernels[k].shared.most_bytes(), request.device);
   } else {
     library->cpu = std::make_shared<const SharedObject>(binary, request.program.name);
   }

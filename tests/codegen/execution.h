@@ -100,10 +100,11 @@ inline constexpr std::string_view kCudaOnHost = R"(
 #include <algorithm>
 using std::max, std::min, std::isnan, std::isinf, std::isfinite, std::signbit, std::copysign, std::floor, std::fmod, std::sqrt, std::pow;
 struct Index { unsigned x; };
+struct int4 { int x, y, z, w; };
 [[maybe_unused]] static Index blockIdx, threadIdx;
 #define __global__
 #define __device__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static
 #include <ucontext.h>
 #include <vector>
@@ -164,6 +165,7 @@ inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, b
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
   return unsigned(((unsigned long long)high << 32 | low) >> (bits & 31));
 }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 inline double erfinv(double y) {
@@ -221,6 +223,9 @@ inline std::string without_ptx(std::string text) {
           "bits = value != value ? 0x7fff : (wide + 0x7fff + (wide >> 16 & 1)) >> 16;");
   replace("asm(\"max.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;");
   replace("asm(\"min.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b;");
+  constexpr std::string_view kDynamic = "extern __shared__ int4 behind[];";
+  if (const size_t at = text.find(kDynamic); at != std::string::npos)
+    text.replace(at, kDynamic.size(), "static int4 behind[16384];");
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/schedule/cost.h"
+#include "codegen/schedule/row_policy.h"
 
 namespace ingot::codegen {
 namespace {
@@ -198,6 +199,100 @@ TEST(Chunks, NothingIsReadOutsideTheTensorAndNothingWrittenThatIsNotMeant) {
   EXPECT_EQ(chunks_of({0, 3}, 4, 16, false), (std::vector<Chunk>{{0, 4}})) << "what lies between two elements exists";
   EXPECT_EQ(chunks_of({0, 1, 3}, 4, 16, true), (std::vector<Chunk>{{0, 2}, {3, 1}}));
   EXPECT_EQ(chunks_of({0, 2, 3}, 4, 16, true), (std::vector<Chunk>{{0, 1}, {2, 2}}));
+}
+
+AccessFacts of_elements(uint32_t bytes, uint32_t alignment = 16) {
+  AccessFacts access = along(bytes, alignment);
+  access.moves_in_row = true;
+  return access;
+}
+
+/// Of `rows_bits` rows of at most 2^length_bits elements; `across`: they lie side by side.
+struct RowsOf {
+  KernelFacts facts;
+  KernelLayout layout;
+
+  RowsOf(std::vector<AccessFacts> accesses, uint8_t length_bits, uint8_t rows_bits, bool across = false,
+         uint8_t rows_multiple = 16) {
+    facts.accesses = std::move(accesses);
+    facts.shared_bytes = cuda_shared_bytes(90);
+    layout.reduces = true;
+    layout.rank = 2;
+    layout.reduced_axes = 1;
+    layout.length_bits = length_bits;
+    layout.rows_bits = rows_bits;
+    layout.rows_multiple = across ? rows_multiple : 1;
+    if (!across) return;
+    for (AccessFacts& access : facts.accesses) {
+      access.inner = StrideClass::Other;
+      access.along_rows = StrideClass::One;
+    }
+  }
+
+  RowSchedule once() const { return cuda_rows(facts, layout, false); }
+  RowSchedule again() const { return cuda_rows(facts, layout, true); }
+  uint32_t lanes() const { return cuda_row_lanes(facts, layout, once()); }
+  bool are_ragged() const { return cuda_rows_are_ragged(facts, layout, once(), lanes()); }
+};
+
+TEST(Rows, ThatAreGoneThroughAgainStayInRegistersThenInSharedMemoryToo) {
+  const auto rows = [](uint8_t length_bits, uint32_t architecture = 90) {
+    RowsOf of({of_elements(4)}, length_bits, 12);
+    of.facts.shared_bytes = cuda_shared_bytes(architecture);
+    return of.again();
+  };
+  EXPECT_EQ(rows(12).steps, 4u);
+  EXPECT_EQ(rows(14).steps, 8u);
+  EXPECT_EQ(rows(14).shared, 0u);
+  EXPECT_EQ(rows(15).shared, 8u);
+  EXPECT_EQ(rows(15).blocks, 2u);
+  EXPECT_EQ(rows(16).threads, 1024u);
+  EXPECT_EQ(rows(16).shared, 8u);
+  EXPECT_EQ(rows(16, 89).steps, 0u) << "such a block has no room for half of it, so it is read again";
+  EXPECT_EQ(rows(17).steps, 0u);
+  EXPECT_EQ(RowsOf({of_elements(4), of_elements(4)}, 16, 12).again().steps, 0u) << "two operands are too much";
+}
+
+TEST(Rows, FewElementsAThreadAreLoadedAtOnce) {
+  EXPECT_EQ(RowsOf({of_elements(4)}, 5, 12).once().steps, 2u);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 15, 12).once().steps, 0u);
+}
+
+TEST(Rows, FewLongOnesAreSharedOut) {
+  EXPECT_TRUE(RowsOf({of_elements(4)}, 20, 4).once().splits);
+  EXPECT_FALSE(RowsOf({of_elements(4)}, 12, 12).once().splits);
+  EXPECT_FALSE(RowsOf({of_elements(4)}, 20, 4).again().splits);
+}
+
+TEST(Rows, ThatBeginAnywhereAreShiftedUnlessElementsAreStored) {
+  EXPECT_EQ(RowsOf({of_elements(2, 2)}, 10, 12).lanes(), 8u);
+  EXPECT_TRUE(RowsOf({of_elements(2, 2)}, 10, 12).are_ragged());
+  EXPECT_FALSE(RowsOf({of_elements(2)}, 10, 12).are_ragged());
+  AccessFacts result = stored(2, 2);
+  result.moves_in_row = true;
+  EXPECT_EQ(RowsOf({of_elements(2, 2), result}, 10, 12).lanes(), 1u);
+}
+
+TEST(Rows, SideBySideAreVectorsWithEnoughOfThemForAWarp) {
+  EXPECT_TRUE(RowsOf({of_elements(4)}, 10, 12, true).once().across);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 10, 12, true).lanes(), 4u);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 10, 12, true, 2).lanes(), 1u) << "some of a vector's rows would lie elsewhere";
+  EXPECT_EQ(RowsOf({of_elements(4)}, 10, 6, true).lanes(), 2u);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 10, 5, true).lanes(), 1u);
+}
+
+TEST(Rows, SideBySideFindNoMoreThanSharedMemoryHolds) {
+  RowsOf few({of_elements(2)}, 10, 12, true), many = few;
+  few.facts.found_bytes = 4, many.facts.found_bytes = 64;
+  EXPECT_EQ(few.again().threads, 32u);
+  EXPECT_EQ(many.again().threads, 2u);
+}
+
+TEST(Rows, SideBySideAreSharedOutWhereTheyAreLongOrFew) {
+  EXPECT_EQ(RowsOf({of_elements(4)}, 10, 12, true).once().pieces, 1u);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 16, 12, true).once().pieces, 64u);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 10, 10, true).once().pieces, 8u);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 24, 1, true).once().pieces, 1024u);
 }
 
 TEST(Cost, TranscendentalsAreHeavy) {

@@ -79,6 +79,7 @@ class Sketched {
     const ir::DType dtype = value == 0 ? graph()[reduction].dtype : DType::I64;
     return graph().read(dtype, rows({ir::SourceRef::Kind::Reduce, value}), {reduction});
   }
+  ir::NodeId of(Op op, ir::NodeId a) { return graph().add(op, DType::F32, {a}); }
   ir::NodeId add(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
 
   /// A result with an element a row, or one for each element.
@@ -265,12 +266,19 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     shapes.push_back({{3, n}, {0, 1}, 0, {0, 1}});
     shapes.push_back({{2, n}, {0, 1}, 4, {0, 1}});
     if (n <= 5000) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
+    if (n <= 1024) shapes.push_back({{n, 132}, {0, 1}, 0, {1, 0}});
   }
+  for (const int64_t n : {20480, 32768, 33001, 40000})
+    for (const int64_t pad : {0, 1}) shapes.push_back({{2, n}, {0, 1}, pad, {0, 1}});
   shapes.push_back({{1, 3000}, {0, 1}, 0, {0, 1}});
   shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});
   shapes.push_back({{4, 6, 8}, {0, 1, 2}, 0, {1, 0, 1}});
   shapes.push_back({{40, 6, 8}, {2, 0, 1}, 0, {1, 0, 1}});
   shapes.push_back({{4, 60, 8}, {0, 1, 2}, 0, {0, 1, 0}});
+  shapes.push_back({{5, 60, 68}, {0, 1, 2}, 0, {0, 1, 0}});
+  shapes.push_back({{5, 33, 68}, {0, 1, 2}, 4, {0, 1, 0}});
+  shapes.push_back({{30, 5, 68}, {0, 1, 2}, 0, {1, 0, 0}});
+  shapes.push_back({{3, 4, 5, 36}, {0, 1, 2, 3}, 0, {1, 0, 1, 0}});
   shapes.push_back({{4, 6, 50}, {1, 0, 2}, 0, {0, 0, 1}});
   shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}});
   shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}});
@@ -313,6 +321,64 @@ Case sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   return one;
 }
 
+/// Two ops whose phases share functions of the elements: e / sum(e) + x with e = exp(x - max(x)), which needs x to the
+/// end; and sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and s = sum(exp(x)), whose second phase needs x once
+/// more after the first has kept exp(x).
+Case kept_beside_its_input(const std::string& name, const Floats& x) {
+  Sketched op(2, {0, 1});
+  const ir::NodeId e = op.of(Op::Exp, op.add(Op::Sub, op.x(), op.read(op.reduce(ReduceKind::Max, op.x()))));
+  op.result(op.add(Op::Add, op.add(Op::Div, e, op.read(op.reduce(ReduceKind::Sum, e))), op.x()), false);
+  Case one{name, std::move(op.graph()), x};
+  one.graph.name = name;
+  return one;
+}
+Case kept_one_after_the_other(const std::string& name, const Floats& x) {
+  Sketched op(2, {0, 1});
+  const ir::NodeId e = op.of(Op::Exp, op.x()), sine = op.of(Op::Sin, op.x());
+  const ir::NodeId s = op.read(op.reduce(ReduceKind::Sum, e));
+  const ir::NodeId terms = op.add(Op::Add, op.add(Op::Mul, e, s), sine);
+  const ir::NodeId t = op.read(op.reduce(ReduceKind::Sum, terms));
+  op.result(op.add(Op::Add, op.add(Op::Mul, sine, t), e), false);
+  Case one{name, std::move(op.graph()), x};
+  one.graph.name = name;
+  return one;
+}
+
+TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  std::vector<Case> cases;
+  for (const int64_t n : {20, 1023, 1024, 4096, 20000, 32768, 33001, 65536}) {
+    const Floats x = tensor({2, n}, {0, 1}, 0, [&] { return normal(random); });
+    cases.push_back(kept_beside_its_input("beside" + std::to_string(n), x));
+    cases.push_back(kept_one_after_the_other("after" + std::to_string(n), x));
+  }
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
+    Floats x = cases[c].x;
+    const int64_t n = x.extents.sizes[1];
+    for (int64_t r = 0; r < 2; ++r) {
+      const auto sum = [&](auto f) {
+        double total = 0;
+        for (int64_t i = 0; i < n; ++i) total += f(double{x.at({r, i})});
+        return total;
+      };
+      double m = -std::numeric_limits<double>::infinity();
+      for (int64_t i = 0; i < n; ++i) m = std::max(m, double{x.at({r, i})});
+      const double s = sum([&](double v) { return std::exp(v - m); }), all = sum([](double v) { return std::exp(v); });
+      const double t = sum([&](double v) { return std::exp(v) * all + std::sin(v); });
+      for (int64_t i = 0; i < n; ++i) {
+        const double v = x.at({r, i});
+        const double expected = c % 2 == 0 ? std::exp(v - m) / s + v : std::sin(v) * t + std::exp(v);
+        ASSERT_NEAR(element<float>(results[0], r * n + i), expected, 1e-5 * (1 + std::abs(c % 2 == 0 ? v : t)))
+            << cases[c].name << " at " << r << ", " << i;
+      }
+    }
+  }
+}
+
 TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal;
@@ -336,7 +402,10 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
     add({7, n}, {0, 1}, 0, {0, 1}, first);
     add({7, n}, {0, 1}, 3, {0, 1}, first);
     add({7, n}, {1, 0}, 0, {0, 1}, first);
-    add({n, 40}, {0, 1}, 0, {1, 0}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
+    const auto first_column = [](const std::vector<int64_t>& index) { return index.back() == 0; };
+    add({n, 40}, {0, 1}, 0, {1, 0}, first_column);
+    add({n, 132}, {0, 1}, 0, {1, 0}, first_column);
+    add({n, 66}, {0, 1}, 0, {1, 0}, first_column);
     if (n % 20 == 0)
       add({20, 3, n / 20}, {0, 1, 2}, 0, {1, 0, 1}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
     const Library library = library_of(cases, GetParam());
@@ -354,26 +423,50 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   }
 }
 
+TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
+  const auto bytes_of = [](int64_t n) {
+    const Case one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
+    const Prepared prepared = one.prepared();
+    const Kernel kernel = kernels(one.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
+    const int64_t bytes = kernel.launch.shared_bytes(prepared.geometries[0].extents);
+    EXPECT_LE(bytes, kernel.launch.shared.most_bytes()) << n;
+    return bytes;
+  };
+  // Vectors of 512 threads, and of 1024 past 32768 elements; eight of each thread lie in registers.
+  EXPECT_EQ(bytes_of(16384), 0);
+  EXPECT_EQ(bytes_of(20000), 2 * 512 * 16);
+  EXPECT_EQ(bytes_of(32768), 8 * 512 * 16);
+  EXPECT_EQ(bytes_of(33000), 1 * 1024 * 16);
+  EXPECT_EQ(bytes_of(65536), 8 * 1024 * 16);
+  EXPECT_EQ(bytes_of(65540), 0) << "it is read again";
+}
+
 TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
   std::set<std::string> seen;
-  const auto kind_of = [](const RowSchedule& rows) {
-    return std::string(rows.across         ? "across"
-                       : rows.threads == 1 ? "alone"
-                                           : "along") +
-           (rows.splits ? ", split" : "") + (rows.steps > 0 ? ", kept" : "");
+  const auto kind_of = [](const RowSchedule& rows, uint32_t lanes) {
+    return std::string(lanes > 1 && rows.across ? "across by vectors"
+                       : rows.across            ? "across"
+                       : rows.threads == 1      ? "alone"
+                                                : "along") +
+           (rows.splits ? ", split" : "") +
+           (rows.shared > 0  ? ", shared"
+            : rows.steps > 0 ? ", kept"
+                             : "");
   };
-  for (const int64_t n : {3, 100, 1023, 1024, 5000, 20000})
-    for (const bool across : {false, true}) {
-      const Floats x = tensor(across ? ir::Sizes{n, 40} : ir::Sizes{40, n}, {0, 1}, 0, [] { return 0.0f; });
+  for (const int64_t n : {3, 100, 1023, 1024, 5000, 20000, 40000, 100000})
+    for (const int64_t columns : {0, 40, 160}) {
+      const bool across = columns > 0;
+      const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{40, n}, {0, 1}, 0, [] { return 0.0f; });
       const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
       for (const Case& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
         const Prepared prepared = one.prepared();
         for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
-          seen.insert(kind_of(schedule.rows));
+          seen.insert(kind_of(schedule.rows, schedule.lanes));
       }
     }
-  const std::set<std::string> all = {"across", "across, split", "alone",       "alone, kept",
-                                     "along",  "along, kept",   "along, split"};
+  const std::set<std::string> all = {"across",      "across, split", "across by vectors", "across by vectors, split",
+                                     "alone, kept", "along",         "along, kept",       "along, shared",
+                                     "along, split"};
   EXPECT_TRUE(std::ranges::includes(seen, all));
 }
 

@@ -34,4 +34,28 @@ for count in (1, 255, 257, 511, 513):
     boxes = torch.rand(count, 4, device="cuda")
     boxes[::3] = 0
     check("where(b[..., 2] > b[..., 0], a[..., 0] + a[..., 3], b[..., 1])", boxes.flip(0).contiguous(), boxes)
+
+
+def reduce(text: str, *arguments: torch.Tensor) -> None:
+    """Eager on the CPU: its CUDA kernels that reduce have hazards of their own."""
+    op = ingot.op(text)
+    found = op(*arguments)
+    found = tuple(one.cpu() for one in found) if isinstance(found, tuple) else found.cpu()
+    torch.testing.assert_close(found, op.reference(*[one.cpu() for one in arguments]), rtol=2e-2, atol=2e-2)
+
+
+# Each kind of kernel that reduces: rows whose vectors begin anywhere, in registers and in shared memory, read again,
+# shared out to blocks; rows side by side by vectors and one by one, a few classes at a time, shared out.
+for dtype in (torch.float32, torch.bfloat16):
+    for rows, columns in ((3, 7), (5, 1023), (4, 4096), (2, 33001), (2, 40000), (2, 140001)):
+        x = torch.randn(rows, columns, device="cuda").to(dtype)
+        for text in ("x.logsumexp(1)", "x.softmax(1)", "x.argmax(1)", "x.sum(1) + x.amax(1)"):
+            reduce(text, x)
+            reduce(text, torch.randn(rows * columns + 1, device="cuda").to(dtype)[1:].view(rows, columns))
+    for rows, columns in ((9, 130), (9, 136), (700, 131), (700, 256), (5000, 64), (20000, 136)):
+        x = torch.randn(rows, columns, device="cuda").to(dtype) / rows**0.5
+        for text in ("x.sum(0)", "x.softmax(0)", "x.argmax(0)", "(x.sum(0), x.amax(0))"):
+            reduce(text, x)
+    reduce("x.sum(1)", torch.randn(3, 65, 132, device="cuda").to(dtype))
+reduce("F.cross_entropy(x, t)", torch.randn(9, 50257, device="cuda").bfloat16(), torch.arange(9, device="cuda"))
 print("as eager")

@@ -26,7 +26,7 @@ struct Gpu final : CudaBackend {
     std::ranges::fill(loaded, this);
     return std::make_shared<int>();
   }
-  void load_on(const void*, c10::DeviceIndex device) override { loaded_on.push_back(device); }
+  void load_on(const void*, int64_t, c10::DeviceIndex device) override { loaded_on.push_back(device); }
   at::Tensor empty_strided(c10::IntArrayRef, c10::IntArrayRef, c10::ScalarType, c10::DeviceIndex) override {
     return {};
   }

@@ -164,17 +164,11 @@ class Reduce : public CpuFrame {
 
   /// What a phase computes of each element: what its reductions take, and the parts that are stored.
   void go_through(uint32_t phase) {
-    Job job{.roots = {}, .reduced = &reductions_.known(), .phase = phase};
-    for (const RowReduction& reduction : reductions_.all())
-      if (reduction.phase == phase) job.roots.push_back({context_.graph[reduction.node].args[0], reduction.types[0]});
-    const size_t first_part = job.roots.size();
-    const RowReductions::Stores stores = reductions_.stores_of(phase);
-    job.roots.insert(job.roots.end(), stores.roots.begin(), stores.roots.end());
-    if (job.roots.empty()) return;
-    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, job);
-    std::vector<RowReduction*> mine;
-    for (RowReduction& reduction : reductions_.all())
-      if (reduction.phase == phase) mine.push_back(&reduction);
+    const RowWork work = reductions_.of_phase(phase);
+    if (work.job.roots.empty()) return;
+    if (context_.layout.has_empty_rows) return find_nothing(work);
+    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
+    const std::vector<RowReduction*>& mine = work.reductions;
     std::vector<RowReduction> of_piece;
     for (const RowReduction* reduction : mine) of_piece.push_back(*reduction);
     Body declared;
@@ -188,10 +182,10 @@ class Reduce : public CpuFrame {
       reductions_.declare(declared, of_piece[r], rows_.classes, Loop::Kind::Serial);
       std::vector<ValueId> found = {values[r]};
       if (of_piece[r].types.size() > 1) found.push_back(assembly_.read(element_index_));
-      reductions_.fold(element_, of_piece[r], number, found);
+      reductions_.fold(element_, of_piece[r], {number}, found);
     }
-    for (size_t s = 0; s < stores.accesses.size(); ++s)
-      assign(memory_.target(stores.accesses[s], Level::Element), values[first_part + s]);
+    for (size_t s = 0; s < work.stores.size(); ++s)
+      assign(memory_.target(work.stores[s], Level::Element), values[mine.size() + s]);
     settle();
     if (nests) return nest(mine, of_piece, std::move(declared));
     append(body_, std::move(declared));
@@ -202,6 +196,13 @@ class Reduce : public CpuFrame {
     }
     loop_over(body_, from, to);
     for (RowReduction& reduction : of_piece) reductions_.combine(body_, reduction, rows_.classes, 1);
+  }
+
+  void find_nothing(const RowWork& work) {
+    for (RowReduction* reduction : work.reductions) {
+      reductions_.declare(body_, *reduction, rows_.classes, Loop::Kind::Serial);
+      reductions_.combine(body_, *reduction, rows_.classes, 1);
+    }
   }
 
   ValueId end_of_piece(ValueId from) {
@@ -223,7 +224,7 @@ class Reduce : public CpuFrame {
       reductions_.combine(inside, of_piece[r], rows_.classes, 1);
       std::vector<ValueId> found;
       for (const SymbolId result : of_piece[r].results) found.push_back(assembly_.read(result));
-      reductions_.fold(inside, *mine[r], assembly_.index(IndexOp::Rem, number, assembly_.whole(kClassesOfPieces)),
+      reductions_.fold(inside, *mine[r], {assembly_.index(IndexOp::Rem, number, assembly_.whole(kClassesOfPieces))},
                        found);
     }
     body_.push_back({Loop{Loop::Kind::Serial, piece, assembly_.whole(0), pieces(), std::move(inside)}});
@@ -251,7 +252,7 @@ class Reduce : public CpuFrame {
       for (uint32_t v = 0; v < reduction.types.size(); ++v)
         found.push_back(
             reductions_.state(reduction.first_state + v, assembly_.index(IndexOp::Add, base, number), false));
-      reductions_.fold(inside, reduction, assembly_.index(IndexOp::Rem, number, assembly_.whole(kClassesOfPieces)),
+      reductions_.fold(inside, reduction, {assembly_.index(IndexOp::Rem, number, assembly_.whole(kClassesOfPieces))},
                        found);
     }
     body_.push_back({Loop{Loop::Kind::Serial, piece, assembly_.whole(0), pieces(), std::move(inside)}});
@@ -261,12 +262,11 @@ class Reduce : public CpuFrame {
   // What there is one of a row
 
   void store_rows() {
-    const RowReductions::Stores stores = reductions_.stores_of_rows();
-    const Job job{stores.roots, &reductions_.known(), reductions_.phases() + 1};
+    const RowWork work = reductions_.of_rows();
     assembly_.place({Level::Thread, Level::Fetch, Level::Element}, row_);
-    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, job);
+    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
     for (size_t s = 0; s < values.size(); ++s)
-      row_.push_back({Assign{memory_.target(stores.accesses[s], Level::Row), values[s]}});
+      row_.push_back({Assign{memory_.target(work.stores[s], Level::Row), values[s]}});
     for (const auto& [access, value] : reductions_.kept_values())
       row_.push_back({Assign{memory_.target(access, Level::Row), value}});
   }

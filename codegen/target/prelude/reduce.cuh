@@ -31,6 +31,64 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// ingot: load_in_row
+// The N elements from i on of a row of n that begins anywhere; past its end the last stands again.
+template <int N, typename T, typename I, typename Length>
+__device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
+    return i + 2 * N <= I(n) ? load_shifted<N>(row, i) : load_until<N>(row, i, I(n));
+}
+
+// ingot: quotients
+// Each of the values divided by what all of a row share, with one reciprocal: the residual of the
+// product gives back what it lacks, so that the quotient is the nearest one. That was tried for all
+// pairs of significands; where a quotient is so small that its residual may not be exact, or where
+// it is none, each value is divided by itself.
+template <int N>
+__device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float divisor) {
+    const bool is_plain = divisor > 1e-12f && divisor < 1e12f;
+    const float reciprocal = is_plain ? 1.0f / divisor : nan;
+    Vec<float, N> found;
+    float least = inf;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        const float near = values[k] * reciprocal;
+        const float residual = __fmaf_rn(near, divisor, -values[k]);
+        found[k] = __fmaf_rn(-residual, reciprocal, near);
+        least = minimum(least, fabsf(found[k]));
+    }
+    if (least > 1e-16f) return found;
+#pragma unroll
+    for (int k = 0; k < N; ++k) found[k] = values[k] / divisor;
+    return found;
+}
+
+// ingot: Resident
+// What a thread keeps of a row: the first elements in registers, those behind them in shared
+// memory.
+template <typename T, int registers, int threads>
+struct Resident {
+    T first[registers];
+
+    __device__ inline T& operator[](int v) {
+        extern __shared__ int4 behind[];
+        T* const others = reinterpret_cast<T*>(behind) + threadIdx.x;
+        return v < registers ? first[v] : others[(v - registers) * threads];
+    }
+};
+
+// ingot: in_turn
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // ingot: combined
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
@@ -58,7 +116,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -112,37 +170,86 @@ __device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
     return {best, index};
 }
 
+// ingot: tree Vec
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+// ingot: carry
+// Takes what was found of one group into what was found of those before, as a binary counter counts
+// them: so neighbours meet first. After the last group its level has all.
+template <typename Kind, typename T, int n>
+__device__ inline void carry(T (&levels)[n], int group, T found) {
+    bool carries = true;
+#pragma unroll
+    for (int level = 0; level < n; ++level) {
+        if (!carries) continue;
+        carries = group >> level & 1;
+        T both[2] = {levels[level], found};
+        if (carries)
+            found = tree<Kind, 2>(both);
+        else
+            levels[level] = found;
+    }
+}
+
 // ingot: combined_across
-// The same where the threads of a row are `spacing` apart, with those of as many other rows between
-// them; a thread has one element of each run.
-template <typename Kind, int threads, int spacing, int slot, typename T, int runs>
-__device__ inline T combined_across(T (&classes)[runs]) {
+// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
+// those of as many other rows between them.
+template <typename Kind, int threads, int spacing, int slot, typename T>
+__device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
     const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    for (int r = 0; r < runs; ++r) {
-        if (r > 0) __syncthreads();
-        of_threads[thread][row] = classes[r];
-        __syncthreads();
-        T found[threads];
+    of_threads[thread][row] = found;
+    __syncthreads();
+    T of_row[threads];
 #pragma unroll
-        for (int t = 0; t < threads; ++t) found[t] = of_threads[t][row];
-        classes[r] = tree<Kind, threads>(found);
-    }
-    return tree<Kind, runs>(classes);
+    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
+    return tree<Kind, threads>(of_row);
 }
 
 // ingot: combined_found_across
-template <typename Kind, int threads, int spacing, int slot, typename T, typename I, int runs>
-__device__ inline Found<T, I> combined_found_across(T (&values)[runs], I (&indices)[runs]) {
+template <typename Kind, int threads, int spacing, int slot, typename T, typename I, int n>
+__device__ inline Found<T, I> combined_found_across(T (&values)[n], I (&indices)[n]) {
     __shared__ T value_of[threads][spacing];
     __shared__ I index_of[threads][spacing];
     T best = values[0];
     I index = indices[0];
 #pragma unroll
-    for (int r = 1; r < runs; ++r) Kind::take(best, index, values[r], indices[r]);
+    for (int r = 1; r < n; ++r) Kind::take(best, index, values[r], indices[r]);
     const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
     value_of[thread][row] = best, index_of[thread][row] = index;
     __syncthreads();
     for (int t = 0; t < threads; ++t) Kind::take(best, index, value_of[t][row], index_of[t][row]);
+    __syncthreads();
     return {best, index};
+}
+
+// ingot: combined_found_across Vec
+// The same of vectors, each lane for itself.
+template <typename Kind, int threads, int spacing, int slot, typename T, typename I, int lanes,
+          int n>
+__device__ inline Found<Vec<T, lanes>, Vec<I, lanes>> combined_found_across(
+    Vec<T, lanes> (&values)[n], Vec<I, lanes> (&indices)[n]) {
+    Found<Vec<T, lanes>, Vec<I, lanes>> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+        I at[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k], at[i] = indices[i][k];
+        const auto one = combined_found_across<Kind, threads, spacing, slot>(of_lane, at);
+        found.value[k] = one.value, found.index[k] = one.index;
+    }
+    return found;
 }

@@ -37,22 +37,27 @@ struct AllOf {
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
-        return a != a || a > b ? a : b;
+        return a > b ? a : b;
     }
+    static inline float of(float a, float b) { return maximum(a, b); }
+    static inline double of(double a, double b) { return maximum(a, b); }
 };
 
 // ingot: Smallest
 struct Smallest {
     template <typename T>
     static inline T of(T a, T b) {
-        return a != a || a < b ? a : b;
+        return a < b ? a : b;
     }
+    static inline float of(float a, float b) { return minimum(a, b); }
+    static inline double of(double a, double b) { return minimum(a, b); }
 };
 
 // ingot: take_larger
 // Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
-template <typename T, typename I>
-inline void take_larger(T& best, I& index, T value, I at) {
+template <typename T, typename I, typename Found>
+inline void take_larger(T& best, I& index, Found found, I at) {
+    const T value = found;
     const bool is_same = value == best || (value != value && best != best);
     const bool is_larger = value > best || (value != value && best == best);
     const bool taken = is_larger || (is_same && at < index);
@@ -62,8 +67,9 @@ inline void take_larger(T& best, I& index, T value, I at) {
 
 // ingot: take_smaller
 // NaN is smaller than any.
-template <typename T, typename I>
-inline void take_smaller(T& best, I& index, T value, I at) {
+template <typename T, typename I, typename Found>
+inline void take_smaller(T& best, I& index, Found found, I at) {
+    const T value = found;
     const bool is_same = value == best || (value != value && best != best);
     const bool is_smaller = value < best || (value != value && best == best);
     const bool taken = is_smaller || (is_same && at < index);

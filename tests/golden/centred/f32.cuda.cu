@@ -62,6 +62,18 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
 // and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
@@ -88,7 +100,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -116,22 +128,32 @@ __device__ inline T combined(T (&classes)[n]) {
     return all;
 }
 
-// The same where the threads of a row are `spacing` apart, with those of as many other rows between
-// them; a thread has one element of each run.
-template <typename Kind, int threads, int spacing, int slot, typename T, int runs>
-__device__ inline T combined_across(T (&classes)[runs]) {
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
+// those of as many other rows between them.
+template <typename Kind, int threads, int spacing, int slot, typename T>
+__device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
     const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    for (int r = 0; r < runs; ++r) {
-        if (r > 0) __syncthreads();
-        of_threads[thread][row] = classes[r];
-        __syncthreads();
-        T found[threads];
+    of_threads[thread][row] = found;
+    __syncthreads();
+    T of_row[threads];
 #pragma unroll
-        for (int t = 0; t < threads; ++t) found[t] = of_threads[t][row];
-        classes[r] = tree<Kind, threads>(found);
-    }
-    return tree<Kind, runs>(classes);
+    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
+    return tree<Kind, threads>(of_row);
 }
 
 extern "C" __global__ void __launch_bounds__(64) centred(
@@ -145,23 +167,33 @@ extern "C" __global__ void __launch_bounds__(64) centred(
     const auto x_row = x + row * n1;
     const auto y_row = y + row * n1;
     const auto h_row = h + row * n1;
+    Vec<float, 4> x4[2], y4[2];
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 4 + v * 256;
+        if (v < 1 || i < n1) {
+            x4[v] = load<4>(x_row, i);
+            y4[v] = load<4>(y_row, i);
+        }
+    }
     float sum_of[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
         sum_of[c] = 0.0f;
     }
-#pragma unroll 4
-    for (int i = threadIdx.x * 4; i < n1; i += 256) {
-        const auto x4 = load<4>(x_row, i);
-        const auto y4 = load<4>(y_row, i);
-        Vec<float, 4> h4;
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const float h_1 = x4[k] + y4[k];
-            sum_of[k] = sum_of[k] + h_1;
-            h4[k] = h_1;
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 4 + v * 256;
+        if (v < 1 || i < n1) {
+            Vec<float, 4> h4;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const float h_1 = x4[v][k] + y4[v][k];
+                sum_of[k] = sum_of[k] + h_1;
+                h4[k] = h_1;
+            }
+            store(h_row, i, h4);
         }
-        store(h_row, i, h4);
     }
     const float sum = combined<Sum, 4, 64, 0>(sum_of);
     if (threadIdx.x == 0) {
@@ -179,52 +211,67 @@ extern "C" __global__ void __launch_bounds__(256) centred_1(
         const uint32 n1,                      // of i1
         const int x_stride1,
         const int y_stride1) {
-    const int piece = blockIdx.x % 8;
+    const int blocks = (n0 + 127) / 128;
+    const int piece = blockIdx.x / blocks;
     const int thread = threadIdx.x / 32;
-    const int row = blockIdx.x / 8 * 32 + threadIdx.x % 32;
+    const int row = blockIdx.x % blocks * 128 + threadIdx.x % 32 * 4;
     if (row >= n0) return;
+    const int last = n1 - 1;
 
-    const auto x_row = x + row;
-    const auto y_row = y + row;
-    float sum_of[8];
+    Vec<float, 4> sum_of[4];
 #pragma unroll
-    for (int c = 0; c < 8; ++c) {
-        sum_of[c] = 0.0f;
+    for (int c = 0; c < 4; ++c) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            sum_of[c][k] = 0.0f;
+        }
     }
-    for (int from = piece * 64 + thread; from < n1; from += 512) {
+    for (int from = (piece * 8 + thread) * 4; from < n1; from += 512) {
+        Vec<float, 4> x4[4], y4[4];
 #pragma unroll
-        for (int v = 0; v < 8; ++v) {
-            const int i = from + v * 8;
+        for (int v = 0; v < 4; ++v) {
+            const int i = from + v;
+            const int at = min(i, last);
+            x4[v] = load<4>(x, row + at * x_stride1);
+            y4[v] = load<4>(y, row + at * y_stride1);
+        }
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const int i = from + v;
             if (i < n1) {
-                const float h = x_row[i * x_stride1] + y_row[i * y_stride1];
-                sum_of[v] = sum_of[v] + (h - workspace[i] * s1);
+                const float v1 = workspace[i] * s1;
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    const float h = x4[v][k] + y4[v][k];
+                    sum_of[v][k] = sum_of[v][k] + (h - v1);
+                }
             }
         }
     }
-    const float sum = combined_across<Sum, 8, 32, 0>(sum_of);
+    const Vec<float, 4> sum = combined_across<Sum, 8, 32, 0>(tree<Sum, 4>(sum_of));
     if (thread == 0) {
-        found[row * 8 + piece] = sum;
+        store(found, piece * n0 + row, sum);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128) centred_1_rest(
+extern "C" __global__ void __launch_bounds__(256) centred_1_rest(
         float* __restrict__ out1,  // at row
         float* found,              // what was found of pieces
         const uint32 n0) {         // of i0
-    const int thread = threadIdx.x % 8;
-    const int row = blockIdx.x * 16 + threadIdx.x / 8;
+    const int thread = threadIdx.x / 32;
+    const int row = blockIdx.x * 32 + threadIdx.x % 32;
     if (row >= n0) return;
 
-    float sum_of[1];
+    float sum_of[2];
 #pragma unroll
-    for (int c = 0; c < 1; ++c) {
+    for (int c = 0; c < 2; ++c) {
         sum_of[c] = 0.0f;
     }
 #pragma unroll
-    for (int v = 0; v < 1; ++v) {
-        sum_of[v] = found[row * 8 + (v * 8 + thread)];
+    for (int v = 0; v < 2; ++v) {
+        sum_of[v] = sum_of[v] + found[(thread * 2 + v) * n0 + row];
     }
-    const float sum = combined<Sum, 1, 8, 0>(sum_of);
+    const float sum = combined_across<Sum, 8, 32, 0>(tree<Sum, 2>(sum_of));
     if (thread == 0) {
         out1[row] = sum;
     }

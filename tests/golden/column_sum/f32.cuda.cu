@@ -5,6 +5,25 @@ using int64 = long long;
 
 using uint32 = unsigned;
 
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -14,21 +33,6 @@ struct Sum {
         return int64((unsigned long long)a + (unsigned long long)b);
     }
 };
-
-// The value of the thread whose number in the warp differs in these bits.
-template <typename T>
-__device__ inline T from_thread(T value, int bits) {
-    if constexpr (sizeof(T) < 4)
-        return T(__shfl_xor_sync(~0u, int(value), bits));
-    else
-        return __shfl_xor_sync(~0u, value, bits);
-}
-
-// What this thread has found and what the thread has whose number differs in these bits, as one.
-template <typename Kind, typename T>
-__device__ inline T with_thread(T found, int bits) {
-    return Kind::of(found, from_thread(found, bits));
-}
 
 // Of values with neighbouring numbers: along the bits of their numbers, lowest first.
 template <typename Kind, int n, typename T>
@@ -42,76 +46,49 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// What the threads of a row have found of its classes, as one: along the bits of the classes'
-// numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
-// and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
-// threads each goes on with one half.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n>
-__device__ inline T combined(T (&classes)[n]) {
-    constexpr int runs = n / lanes, width = threads < 32 ? threads : 32, warps = threads / width;
-    T found[runs];
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
 #pragma unroll
-    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
-    constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
 #pragma unroll
-    for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
-#pragma unroll
-        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
-            if (half > 0) {
-                const bool is_upper = threadIdx.x & bits;
-                const T mine = is_upper ? found[r + half] : found[r];
-                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
-            } else {
-                found[r] = with_thread<Kind>(found[r], bits);
-            }
-        }
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
     }
-    if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
-        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
-#pragma unroll
-        for (int r = 0; r < kept; ++r) {
-            if (r > 0) __syncthreads();
-            if (place < dealt) of_warps[place][warp] = found[r];
-            __syncthreads();
-            const T* const row = &of_warps[place % dealt][warp / warps * warps];
-            if constexpr (dealt == 1) {
-                found[r] = row[place % warps];
-#pragma unroll
-                for (int bits = 1; bits < warps; bits *= 2)
-                    found[r] = with_thread<Kind>(found[r], bits);
-            } else {
-                T of_warp[warps];
-#pragma unroll
-                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
-                found[r] = tree<Kind, warps>(of_warp);
-            }
-        }
-    }
-    // The runs that a thread kept are neighbours, the lowest bits of their numbers.
-    T all = tree<Kind, kept>(found);
-#pragma unroll
-    for (int bits = dealt / 2; bits > 0; bits /= 2) all = with_thread<Kind>(all, bits);
-    return all;
+    return found;
 }
 
-// The same where the threads of a row are `spacing` apart, with those of as many other rows between
-// them; a thread has one element of each run.
-template <typename Kind, int threads, int spacing, int slot, typename T, int runs>
-__device__ inline T combined_across(T (&classes)[runs]) {
+// Takes what was found of one group into what was found of those before, as a binary counter counts
+// them: so neighbours meet first. After the last group its level has all.
+template <typename Kind, typename T, int n>
+__device__ inline void carry(T (&levels)[n], int group, T found) {
+    bool carries = true;
+#pragma unroll
+    for (int level = 0; level < n; ++level) {
+        if (!carries) continue;
+        carries = group >> level & 1;
+        T both[2] = {levels[level], found};
+        if (carries)
+            found = tree<Kind, 2>(both);
+        else
+            levels[level] = found;
+    }
+}
+
+// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
+// those of as many other rows between them.
+template <typename Kind, int threads, int spacing, int slot, typename T>
+__device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
     const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    for (int r = 0; r < runs; ++r) {
-        if (r > 0) __syncthreads();
-        of_threads[thread][row] = classes[r];
-        __syncthreads();
-        T found[threads];
+    of_threads[thread][row] = found;
+    __syncthreads();
+    T of_row[threads];
 #pragma unroll
-        for (int t = 0; t < threads; ++t) found[t] = of_threads[t][row];
-        classes[r] = tree<Kind, threads>(found);
-    }
-    return tree<Kind, runs>(classes);
+    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
+    return tree<Kind, threads>(of_row);
 }
 
 extern "C" __global__ void __launch_bounds__(256) column_sum(
@@ -122,51 +99,71 @@ extern "C" __global__ void __launch_bounds__(256) column_sum(
         const uint32 n1,              // of i1
         const int x_stride1,
         const int y_stride1) {
-    const int piece = blockIdx.x % 64;
+    const int blocks = (n0 + 127) / 128;
+    const int piece = blockIdx.x / blocks;
     const int thread = threadIdx.x / 32;
-    const int row = blockIdx.x / 64 * 32 + threadIdx.x % 32;
+    const int row = blockIdx.x % blocks * 128 + threadIdx.x % 32 * 4;
     if (row >= n0) return;
+    const int last = n1 - 1;
 
-    const auto x_row = x + row;
-    const auto y_row = y + row;
-    float sum_of[8];
+    Vec<float, 4> sum_of[4];
 #pragma unroll
-    for (int c = 0; c < 8; ++c) {
-        sum_of[c] = 0.0f;
+    for (int c = 0; c < 4; ++c) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            sum_of[c][k] = 0.0f;
+        }
     }
-    for (int from = piece * 64 + thread; from < n1; from += 4096) {
+    for (int from = (piece * 8 + thread) * 4; from < n1; from += 4096) {
+        Vec<float, 4> x4[4], y4[4];
 #pragma unroll
-        for (int v = 0; v < 8; ++v) {
-            const int i = from + v * 8;
+        for (int v = 0; v < 4; ++v) {
+            const int i = from + v;
+            const int at = min(i, last);
+            x4[v] = load<4>(x, row + at * x_stride1);
+            y4[v] = load<4>(y, row + at * y_stride1);
+        }
+#pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            const int i = from + v;
             if (i < n1) {
-                sum_of[v] = sum_of[v] + x_row[i * x_stride1] * y_row[i * y_stride1];
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    sum_of[v][k] = sum_of[v][k] + x4[v][k] * y4[v][k];
+                }
             }
         }
     }
-    const float sum = combined_across<Sum, 8, 32, 0>(sum_of);
+    const Vec<float, 4> sum = combined_across<Sum, 8, 32, 0>(tree<Sum, 4>(sum_of));
     if (thread == 0) {
-        found[row * 64 + piece] = sum;
+        store(found, piece * n0 + row, sum);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128) column_sum_rest(
+extern "C" __global__ void __launch_bounds__(256) column_sum_rest(
         float* __restrict__ out,  // at row
         float* found,             // what was found of pieces
         const uint32 n0) {        // of i0
-    const int thread = threadIdx.x % 64;
-    const int row = blockIdx.x * 2 + threadIdx.x / 64;
+    const int thread = threadIdx.x / 32;
+    const int row = blockIdx.x * 32 + threadIdx.x % 32;
     if (row >= n0) return;
+    const int first = thread * 16;
 
-    float sum_of[1];
+    float sum_levels[3];
+#pragma unroll 1
+    for (int g = 0; g < 16; g += 4) {
+        float sum_of[4];
 #pragma unroll
-    for (int c = 0; c < 1; ++c) {
-        sum_of[c] = 0.0f;
-    }
+        for (int c = 0; c < 4; ++c) {
+            sum_of[c] = 0.0f;
+        }
 #pragma unroll
-    for (int v = 0; v < 1; ++v) {
-        sum_of[v] = found[row * 64 + (v * 64 + thread)];
+        for (int v = 0; v < 4; ++v) {
+            sum_of[v] = sum_of[v] + found[(first + g + v) * n0 + row];
+        }
+        carry<Sum>(sum_levels, g / 4, tree<Sum, 4>(sum_of));
     }
-    const float sum = combined<Sum, 1, 64, 0>(sum_of);
+    const float sum = combined_across<Sum, 8, 32, 0>(sum_levels[2]);
     if (thread == 0) {
         out[row] = sum;
     }

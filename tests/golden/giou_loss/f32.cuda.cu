@@ -34,6 +34,10 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
 // NaN if either is; then -0.0 is less than +0.0.
 __device__ inline float minimum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -43,6 +47,10 @@ __device__ inline float minimum(float a, float b) {
 #else
     return a != a ? a : b != b ? b : fminf(a, b);
 #endif
+}
+
+__device__ inline double minimum(double a, double b) {
+    return a != a ? a : b != b ? b : fmin(a, b);
 }
 
 struct Sum {
@@ -82,6 +90,18 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
 // and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
@@ -108,7 +128,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -152,9 +172,9 @@ extern "C" __global__ void __launch_bounds__(256) giou_loss(
     for (int c = 0; c < 4; ++c) {
         sum_of[c] = 0.0f;
     }
-    int64 sum_1_of[4];
+    int64 sum_1_of[1];
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
+    for (int c = 0; c < 1; ++c) {
         sum_1_of[c] = 0LL;
     }
     for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
@@ -189,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(256) giou_loss(
                 const float hull = ew * eh;
                 const float giou = overlap / (union_ + 1e-07f) - (hull - union_) / (hull + 1e-07f);
                 sum_of[v] = sum_of[v] + (valid ? 1.0f - giou : 0.0f);
-                sum_1_of[v] = add(sum_1_of[v], int64(valid));
+                sum_1_of[0] = add(sum_1_of[0], int64(valid));
             }
         }
     }

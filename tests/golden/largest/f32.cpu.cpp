@@ -15,8 +15,9 @@ inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
 constexpr float inf = __builtin_inff();
 
 // Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
-template <typename T, typename I>
-inline void take_larger(T& best, I& index, T value, I at) {
+template <typename T, typename I, typename Found>
+inline void take_larger(T& best, I& index, Found found, I at) {
+    const T value = found;
     const bool is_same = value == best || (value != value && best != best);
     const bool is_larger = value > best || (value != value && best == best);
     const bool taken = is_larger || (is_same && at < index);

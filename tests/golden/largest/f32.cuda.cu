@@ -23,8 +23,9 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
 }
 
 // Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
-template <typename T, typename I>
-__device__ inline void take_larger(T& best, I& index, T value, I at) {
+template <typename T, typename I, typename Found>
+__device__ inline void take_larger(T& best, I& index, Found found, I at) {
+    const T value = found;
     const bool is_same = value == best || (value != value && best != best);
     const bool is_larger = value > best || (value != value && best == best);
     const bool taken = is_larger || (is_same && at < index);
@@ -88,6 +89,14 @@ extern "C" __global__ void __launch_bounds__(128) largest(
     const int row = blockIdx.x;
 
     const auto x_row = x + row * n1;
+    Vec<float, 4> x4[2];
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 4 + v * 512;
+        if (v < 1 || i < n1) {
+            x4[v] = load<4>(x_row, i);
+        }
+    }
     float value_of[4];
     int64 index_1_of[4];
 #pragma unroll
@@ -95,12 +104,14 @@ extern "C" __global__ void __launch_bounds__(128) largest(
         value_of[c] = -inf;
         index_1_of[c] = 9223372036854775807LL;
     }
-#pragma unroll 4
-    for (int i = threadIdx.x * 4; i < n1; i += 512) {
-        const auto x4 = load<4>(x_row, i);
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            take_larger(value_of[k], index_1_of[k], x4[k], int64(i + k));
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 4 + v * 512;
+        if (v < 1 || i < n1) {
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                take_larger(value_of[k], index_1_of[k], x4[v][k], int64(i + k));
+            }
         }
     }
     const auto [value, index_1] = combined_found<FirstLargest, 4, 128, 0>(value_of, index_1_of);

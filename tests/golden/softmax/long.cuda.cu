@@ -39,6 +39,10 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -53,8 +57,10 @@ struct Sum {
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
-        return a != a || a > b ? a : b;
+        return a > b ? a : b;
     }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -84,6 +90,18 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
 // and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
@@ -110,7 +128,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -138,6 +156,20 @@ __device__ inline T combined(T (&classes)[n]) {
     return all;
 }
 
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
 extern "C" __global__ void __launch_bounds__(1024) softmax(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out,      // contiguous
@@ -145,9 +177,9 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
     const int row = blockIdx.x;
 
     const auto x_row = x + row * n1;
-    float m_of[32];
+    float m_of[4];
 #pragma unroll
-    for (int c = 0; c < 32; ++c) {
+    for (int c = 0; c < 4; ++c) {
         m_of[c] = -inf;
     }
     for (int from = threadIdx.x * 4; from < n1; from += 32768) {
@@ -158,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
                 const auto x4 = load<4>(x_row, i);
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
-                    m_of[v * 4 + k] = maximum(m_of[v * 4 + k], x4[k]);
+                    m_of[k] = maximum(m_of[k], x4[k]);
                 }
             }
         }

@@ -20,6 +20,10 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -34,8 +38,10 @@ struct Sum {
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
-        return a != a || a > b ? a : b;
+        return a > b ? a : b;
     }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -65,6 +71,18 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
 // and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
@@ -91,7 +109,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -130,20 +148,20 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (i < n1) {
+        if (v < 4 || i < n1) {
             x_of[v] = x_row[i];
         }
     }
-    float m_of[4];
+    float m_of[1];
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
+    for (int c = 0; c < 1; ++c) {
         m_of[c] = -inf;
     }
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (i < n1) {
-            m_of[v % 4] = maximum(m_of[v % 4], x_of[v]);
+        if (v < 4 || i < n1) {
+            m_of[0] = maximum(m_of[0], x_of[v]);
         }
     }
     const float m = combined<Largest, 1, 128, 0>(m_of);
@@ -155,9 +173,10 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (i < n1) {
+        if (v < 4 || i < n1) {
             const float e = expf(x_of[v] - m);
             sum_of[v % 4] = sum_of[v % 4] + e;
+            x_of[v] = e;
         }
     }
     const float sum = combined<Sum, 1, 128, 1>(sum_of);
@@ -165,9 +184,8 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (i < n1) {
-            const float e = expf(x_of[v] - m);
-            out_row[i] = e / sum;
+        if (v < 4 || i < n1) {
+            out_row[i] = x_of[v] / sum;
         }
     }
 }

@@ -9,6 +9,8 @@ using uint32 = unsigned;
 
 #define inf __int_as_float(0x7f800000)
 
+#define nan __int_as_float(0x7fc00000)
+
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
@@ -39,6 +41,25 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
+}
+
+__device__ inline double minimum(double a, double b) {
+    return a != a ? a : b != b ? b : fmin(a, b);
+}
+
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -53,8 +74,10 @@ struct Sum {
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
-        return a != a || a > b ? a : b;
+        return a > b ? a : b;
     }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -84,6 +107,41 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// Each of the values divided by what all of a row share, with one reciprocal: the residual of the
+// product gives back what it lacks, so that the quotient is the nearest one. That was tried for all
+// pairs of significands; where a quotient is so small that its residual may not be exact, or where
+// it is none, each value is divided by itself.
+template <int N>
+__device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float divisor) {
+    const bool is_plain = divisor > 1e-12f && divisor < 1e12f;
+    const float reciprocal = is_plain ? 1.0f / divisor : nan;
+    Vec<float, N> found;
+    float least = inf;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        const float near = values[k] * reciprocal;
+        const float residual = __fmaf_rn(near, divisor, -values[k]);
+        found[k] = __fmaf_rn(-residual, reciprocal, near);
+        least = minimum(least, fabsf(found[k]));
+    }
+    if (least > 1e-16f) return found;
+#pragma unroll
+    for (int k = 0; k < N; ++k) found[k] = values[k] / divisor;
+    return found;
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
 // and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
@@ -110,7 +168,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -138,6 +196,20 @@ __device__ inline T combined(T (&classes)[n]) {
     return all;
 }
 
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
 extern "C" __global__ void __launch_bounds__(256) softmax(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out,      // contiguous
@@ -149,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        if (i < n1) {
+        if (v < 2 || i < n1) {
             x4[v] = load<4>(x_row, i);
         }
     }
@@ -161,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        if (i < n1) {
+        if (v < 2 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 m_of[k] = maximum(m_of[k], x4[v][k]);
@@ -177,11 +249,12 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        if (i < n1) {
+        if (v < 2 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const float e = expf(x4[v][k] - m);
                 sum_of[k] = sum_of[k] + e;
+                x4[v][k] = e;
             }
         }
     }
@@ -190,12 +263,12 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        if (i < n1) {
+        if (v < 2 || i < n1) {
+            const auto quotient4 = quotients(x4[v], sum);
             Vec<float, 4> out4;
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                const float e = expf(x4[v][k] - m);
-                out4[k] = e / sum;
+                out4[k] = quotient4[k];
             }
             store(out_row, i, out4);
         }

@@ -25,6 +25,8 @@ struct bfloat16 {
 
 #define inf __int_as_float(0x7f800000)
 
+#define nan __int_as_float(0x7fc00000)
+
 // N neighbours in memory, read and written at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
@@ -55,6 +57,25 @@ __device__ inline float maximum(float a, float b) {
 #endif
 }
 
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
+}
+
+__device__ inline double minimum(double a, double b) {
+    return a != a ? a : b != b ? b : fmin(a, b);
+}
+
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -69,8 +90,10 @@ struct Sum {
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
-        return a != a || a > b ? a : b;
+        return a > b ? a : b;
     }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -100,6 +123,41 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// Each of the values divided by what all of a row share, with one reciprocal: the residual of the
+// product gives back what it lacks, so that the quotient is the nearest one. That was tried for all
+// pairs of significands; where a quotient is so small that its residual may not be exact, or where
+// it is none, each value is divided by itself.
+template <int N>
+__device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float divisor) {
+    const bool is_plain = divisor > 1e-12f && divisor < 1e12f;
+    const float reciprocal = is_plain ? 1.0f / divisor : nan;
+    Vec<float, N> found;
+    float least = inf;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        const float near = values[k] * reciprocal;
+        const float residual = __fmaf_rn(near, divisor, -values[k]);
+        found[k] = __fmaf_rn(-residual, reciprocal, near);
+        least = minimum(least, fabsf(found[k]));
+    }
+    if (least > 1e-16f) return found;
+#pragma unroll
+    for (int k = 0; k < N; ++k) found[k] = values[k] / divisor;
+    return found;
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
 // and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
@@ -126,7 +184,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -154,6 +212,20 @@ __device__ inline T combined(T (&classes)[n]) {
     return all;
 }
 
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
 extern "C" __global__ void __launch_bounds__(128) softmax(
         const bfloat16* __restrict__ x,  // contiguous
         bfloat16* __restrict__ out,      // contiguous
@@ -168,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = thread * 8 + v * 16;
-        if (i < n1) {
+        if (v < 1 || i < n1) {
             x8[v] = load<8>(x_row, i);
         }
     }
@@ -180,7 +252,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = thread * 8 + v * 16;
-        if (i < n1) {
+        if (v < 1 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 m_of[k] = maximum(m_of[k], float(x8[v][k]));
@@ -193,14 +265,16 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
     for (int c = 0; c < 8; ++c) {
         sum_of[c] = 0.0f;
     }
+    Vec<float, 8> e_of[2];
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = thread * 8 + v * 16;
-        if (i < n1) {
+        if (v < 1 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const float e = expf(float(x8[v][k]) - m);
                 sum_of[k] = sum_of[k] + e;
+                e_of[v][k] = e;
             }
         }
     }
@@ -209,12 +283,12 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = thread * 8 + v * 16;
-        if (i < n1) {
+        if (v < 1 || i < n1) {
+            const auto quotient8 = quotients(e_of[v], sum);
             Vec<bfloat16, 8> out8;
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const float e = expf(float(x8[v][k]) - m);
-                out8[k] = bfloat16(e / sum);
+                out8[k] = bfloat16(quotient8[k]);
             }
             store(out_row, i, out8);
         }

@@ -44,8 +44,10 @@ struct Sum {
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
-        return a != a || a > b ? a : b;
+        return a > b ? a : b;
     }
+    static inline float of(float a, float b) { return maximum(a, b); }
+    static inline double of(double a, double b) { return maximum(a, b); }
 };
 
 // The same for pieces that end at multiples of their size, wherever the first one begins.

@@ -9,6 +9,20 @@ using uint32 = unsigned;
 
 #define inf __int_as_float(0x7f800000)
 
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -18,6 +32,10 @@ __device__ inline float maximum(float a, float b) {
 #else
     return a != a ? a : b != b ? b : fmaxf(a, b);
 #endif
+}
+
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
 }
 
 struct Sum {
@@ -34,8 +52,10 @@ struct Sum {
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
-        return a != a || a > b ? a : b;
+        return a > b ? a : b;
     }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
 };
 
 // Of values with neighbouring numbers: along the bits of their numbers, lowest first.
@@ -50,22 +70,49 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
-// The same where the threads of a row are `spacing` apart, with those of as many other rows between
-// them; a thread has one element of each run.
-template <typename Kind, int threads, int spacing, int slot, typename T, int runs>
-__device__ inline T combined_across(T (&classes)[runs]) {
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+// Takes what was found of one group into what was found of those before, as a binary counter counts
+// them: so neighbours meet first. After the last group its level has all.
+template <typename Kind, typename T, int n>
+__device__ inline void carry(T (&levels)[n], int group, T found) {
+    bool carries = true;
+#pragma unroll
+    for (int level = 0; level < n; ++level) {
+        if (!carries) continue;
+        carries = group >> level & 1;
+        T both[2] = {levels[level], found};
+        if (carries)
+            found = tree<Kind, 2>(both);
+        else
+            levels[level] = found;
+    }
+}
+
+// What the threads of a row have found, one behind the other, where they are `spacing` apart, with
+// those of as many other rows between them.
+template <typename Kind, int threads, int spacing, int slot, typename T>
+__device__ inline T combined_across(T found) {
     __shared__ T of_threads[threads][spacing];
     const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    for (int r = 0; r < runs; ++r) {
-        if (r > 0) __syncthreads();
-        of_threads[thread][row] = classes[r];
-        __syncthreads();
-        T found[threads];
+    of_threads[thread][row] = found;
+    __syncthreads();
+    T of_row[threads];
 #pragma unroll
-        for (int t = 0; t < threads; ++t) found[t] = of_threads[t][row];
-        classes[r] = tree<Kind, threads>(found);
-    }
-    return tree<Kind, runs>(classes);
+    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
+    return tree<Kind, threads>(of_row);
 }
 
 extern "C" __global__ void __launch_bounds__(1024) softmax(
@@ -73,51 +120,99 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
         float* __restrict__ out,      // contiguous
         const uint32 n0,              // of i0
         const uint32 n1,              // of i1
-        const int x_stride1) {
+        const int x_stride1,
+        const int out_stride0) {
     const int thread = threadIdx.x / 32;
-    const int row = blockIdx.x * 32 + threadIdx.x % 32;
+    const int row = blockIdx.x * 128 + threadIdx.x % 32 * 4;
     if (row >= n0) return;
+    const int first = thread * 8;
+    const int last = n1 - 1;
 
-    const auto x_row = x + row;
-    float m_of[8];
+    Vec<float, 4> m_of[4];
 #pragma unroll
-    for (int c = 0; c < 8; ++c) {
-        m_of[c] = -inf;
+    for (int c = 0; c < 4; ++c) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            m_of[c][k] = -inf;
+        }
     }
-    for (int from = thread; from < n1; from += 256) {
+#pragma unroll 1
+    for (int g = 0; g < 8; g += 4) {
+        for (int from = first + g; from < n1; from += 256) {
+            Vec<float, 4> x4[4];
 #pragma unroll
-        for (int v = 0; v < 8; ++v) {
-            const int i = from + v * 32;
-            if (i < n1) {
-                m_of[v] = maximum(m_of[v], x_row[i * x_stride1]);
+            for (int v = 0; v < 4; ++v) {
+                const int i = from + v;
+                const int at = min(i, last);
+                x4[v] = load<4>(x, row + at * x_stride1);
+            }
+#pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const int i = from + v;
+                if (i < n1) {
+#pragma unroll
+                    for (int k = 0; k < 4; ++k) {
+                        m_of[v][k] = maximum(m_of[v][k], x4[v][k]);
+                    }
+                }
             }
         }
     }
-    const float m = combined_across<Largest, 32, 32, 0>(m_of);
-    float sum_of[8];
+    const Vec<float, 4> m = combined_across<Largest, 32, 32, 0>(tree<Largest, 4>(m_of));
+    Vec<float, 4> sum_levels[2];
+#pragma unroll 1
+    for (int g = 0; g < 8; g += 4) {
+        Vec<float, 4> sum_of[4];
 #pragma unroll
-    for (int c = 0; c < 8; ++c) {
-        sum_of[c] = 0.0f;
-    }
-    for (int from = thread; from < n1; from += 256) {
+        for (int c = 0; c < 4; ++c) {
 #pragma unroll
-        for (int v = 0; v < 8; ++v) {
-            const int i = from + v * 32;
-            if (i < n1) {
-                const float e = expf(x_row[i * x_stride1] - m);
-                sum_of[v] = sum_of[v] + e;
+            for (int k = 0; k < 4; ++k) {
+                sum_of[c][k] = 0.0f;
             }
         }
-    }
-    const float sum = combined_across<Sum, 32, 32, 1>(sum_of);
-    const auto out_row = out + row * n1;
-    for (int from = thread; from < n1; from += 256) {
+        for (int from = first + g; from < n1; from += 256) {
+            Vec<float, 4> x4_1[4];
 #pragma unroll
-        for (int v = 0; v < 8; ++v) {
-            const int i = from + v * 32;
-            if (i < n1) {
-                const float e = expf(x_row[i * x_stride1] - m);
-                out_row[i] = e / sum;
+            for (int v = 0; v < 4; ++v) {
+                const int i = from + v;
+                const int at = min(i, last);
+                x4_1[v] = load<4>(x, row + at * x_stride1);
+            }
+#pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const int i = from + v;
+                if (i < n1) {
+#pragma unroll
+                    for (int k = 0; k < 4; ++k) {
+                        const float e = expf(x4_1[v][k] - m[k]);
+                        sum_of[v][k] = sum_of[v][k] + e;
+                    }
+                }
+            }
+        }
+        carry<Sum>(sum_levels, g / 4, tree<Sum, 4>(sum_of));
+    }
+    const Vec<float, 4> sum = combined_across<Sum, 32, 32, 1>(sum_levels[1]);
+#pragma unroll 1
+    for (int g = 0; g < 8; g += 4) {
+        for (int from = first + g; from < n1; from += 256) {
+            Vec<float, 4> x4_2[4];
+#pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const int i = from + v;
+                const int at = min(i, last);
+                x4_2[v] = load<4>(x, row + at * x_stride1);
+            }
+#pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                const int i = from + v;
+                if (i < n1) {
+#pragma unroll
+                    for (int k = 0; k < 4; ++k) {
+                        const float e = expf(x4_2[v][k] - m[k]);
+                        out[(row + k) * out_stride0 + i] = e / sum[k];
+                    }
+                }
             }
         }
     }

@@ -70,6 +70,18 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
 // What the threads of a row have found of its classes, as one: along the bits of the classes'
 // numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
 // and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
@@ -96,7 +108,7 @@ __device__ inline T combined(T (&classes)[n]) {
         }
     }
     if constexpr (warps > 1) {
-        __shared__ T of_warps[dealt][33];
+        auto& of_warps = in_turn<T[dealt][33], slot>();
         const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
 #pragma unroll
         for (int r = 0; r < kept; ++r) {
@@ -124,25 +136,49 @@ __device__ inline T combined(T (&classes)[n]) {
     return all;
 }
 
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
 extern "C" __global__ void __launch_bounds__(64) squared_error(
         const float16* __restrict__ x,  // contiguous
         const float16* __restrict__ y,  // contiguous
         const float s1,                 // float32(1 / x.size(0))
         float16* __restrict__ out,      // one element
         const uint32 n0) {              // of i0
+    Vec<float16, 8> x8[2], y8[2];
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 8 + v * 512;
+        if (v < 1 || i < n0) {
+            x8[v] = load<8>(x, i);
+            y8[v] = load<8>(y, i);
+        }
+    }
     float sum_of[8];
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
         sum_of[c] = 0.0f;
     }
-#pragma unroll 4
-    for (int i = threadIdx.x * 8; i < n0; i += 512) {
-        const auto x8 = load<8>(x, i);
-        const auto y8 = load<8>(y, i);
 #pragma unroll
-        for (int k = 0; k < 8; ++k) {
-            const float v1 = float(x8[k]) - float(y8[k]);
-            sum_of[k] = sum_of[k] + v1 * v1;
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 8 + v * 512;
+        if (v < 1 || i < n0) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                const float v1 = float(x8[v][k]) - float(y8[v][k]);
+                sum_of[k] = sum_of[k] + v1 * v1;
+            }
         }
     }
     const float sum = combined<Sum, 8, 64, 0>(sum_of);

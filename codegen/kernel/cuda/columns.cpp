@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <bit>
+
+#include "codegen/kernel/cuda/reduce.h"
+
+// Neighbouring rows are neighbours in memory: a thread has some of them, its lanes, and a warp the next ones. The
+// threads of a row are a warp apart. Each has classes that are neighbours, and goes through them some at a time, so
+// that few have to be held: what they come to is put together as a binary counter counts.
+
+namespace ingot::codegen {
+namespace {
+
+using How = AccessSchedule::How;
+
+constexpr uint32_t kWarp = 32;
+constexpr uint32_t kThreadsOfRest = 8;  // of a row, that put its pieces together
+
+class Columns : public CudaReduce {
+ public:
+  Columns(const KernelContext& context, RowPart part)
+      : CudaReduce(context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
+                   part == RowPart::Rest ? std::min(context.schedule.rows.pieces, kThreadsOfRest)
+                                         : context.schedule.rows.threads,
+                   1),
+        own_(classes() / threads_),
+        group_(std::min(own_, std::max(context.schedule.rows.group, 1u))) {}
+
+  // Space
+
+  uint32_t first_inner_axis() const override { return kept_ - 1; }
+  ValueId coordinate(uint32_t axis, Level level) override {
+    if (axis >= kept_)
+      return context_.layout.reduced_axes > 1 ? memory_.quotient(element_index_, kept_, context_.rank(), axis)
+                                              : element_index_;
+    const ValueId first = places_.coordinate(axis);
+    return axis + 1 < kept_ || level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
+  }
+
+  // Access
+
+  ValueId load(uint32_t access) override {
+    const bool is_vector = lanes_ > 1 && how(access).how == How::Vector;
+    if (how(access).masked || (lanes_ > 1 && !is_vector)) return memory_.load(access, Level::Element);
+    if (places_.moves_in_row(access)) return lane_of(of_group(group_of(access)));
+    if (!is_vector) return memory_.load(access, Level::Element);
+    SymbolId& vector = of_rows_[access];
+    if (!vector) {
+      vector = vector_of(access);
+      row_.push_back({Declare{vector, vector_at(access)}});
+    }
+    return lane_of(assembly_.read(vector));
+  }
+
+ private:
+  /// That a block shares out to its threads; of the rest, a piece is one.
+  uint32_t classes() const { return part_ == RowPart::Rest ? rows_.pieces : rows_.classes / rows_.pieces; }
+
+  ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
+
+  /// All of a group's elements are loaded before anything is computed of them: behind the last stands the last again.
+  SymbolId group_of(uint32_t access) {
+    SymbolId& array = vectors_[access];
+    if (array) return array;
+    array = vector_of(access);
+    assembly_[array].extents = {group_};
+    const ValueId index = element_index_;
+    if (group_ > 1) element_index_ = loaded_index_;
+    const ValueId from = lanes_ > 1 ? vector_at(access) : memory_.target(access, Level::Thread);
+    element_index_ = index;
+    loads_.declared.push_back({Declare{array}});
+    if (group_ > 1 && loads_.step.empty()) loads_.step.push_back({Let{loaded_index_}});
+    loads_.step.push_back({Assign{of_group(array), from}});
+    return array;
+  }
+  ValueId of_group(SymbolId array) { return assembly_.item(assembly_.read(array), class_of_element().number); }
+
+  // Where a thread is
+
+  void find_row() override {
+    Body& indices = assembly_.kernel.indices;
+    const uint32_t rows = kWarp * lanes_;
+    launch(kWarp * threads_, rows);
+    const ValueId all = places_.elements(0, kept_), self = thread_number();
+    ValueId block = block_number();
+    if (part_ == RowPart::Pieces) {
+      // Blocks that run at once had better read neighbours.
+      const ValueId above = assembly_.index(IndexOp::Add, all, whole(rows - 1));
+      const ValueId blocks = let(indices, assembly_.index(IndexOp::Div, above, whole(rows)), "blocks");
+      piece_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "piece");
+      block = assembly_.index(IndexOp::Rem, block, blocks);
+    }
+    thread_ = threads_ == 1 ? whole(0) : let(indices, assembly_.index(IndexOp::Div, self, whole(kWarp)), "thread");
+    const ValueId in_block = threads_ == 1 ? self : assembly_.index(IndexOp::Rem, self, whole(kWarp));
+    row_number_ = let(indices, plus(times(block, rows), times(in_block, lanes_)), "row");
+    indices.push_back({Return{row_number_, all}});
+    places_.set_row(row_number_);
+  }
+
+  void find_element() override {
+    const Type type{context_.index_dtype()};
+    first_ = times(part_ == RowPart::Pieces ? plus(times(piece_, threads_), thread_) : thread_, own_);
+    if (groups() > 1) {
+      first_ = let(assembly_.kernel.indices, first_, "first");
+      group_number_ = assembly_.variable("g", type, Level::Thread);
+      first_ = plus(first_, assembly_.read(group_number_));
+    }
+    from_ = assembly_.variable(group_ == 1 ? "i" : "from", type, Level::Thread);
+    element_index_ = assembly_.read(from_);
+    if (group_ == 1 || part_ == RowPart::Rest) return;
+    element_index_ = named(plus(element_index_, assembly_.read(step_number_)), assembly_.claim("i"));
+    const ValueId last =
+        let(assembly_.kernel.indices, assembly_.index(IndexOp::Sub, places_.length(), whole(1)), "last");
+    loaded_index_ =
+        named(assembly_.index(IndexOp::Min, plus(assembly_.read(from_), assembly_.read(step_number_)), last),
+              assembly_.claim("at"));
+  }
+
+  uint32_t groups() const { return own_ / group_; }
+
+  // Phases
+
+  /// `step` for each of a thread's elements, a group of classes at a time: before that, and behind it, `before` and
+  /// `after`.
+  void loop_over_groups(Body before, Body step, Body after) {
+    Body both = std::move(loads_.declared);
+    append(both, each_of_group(std::move(loads_.step)));
+    loads_ = {};
+    if (group_ > 1) step = {{If{assembly_.index(IndexOp::Less, element_index_, places_.length()), std::move(step)}}};
+    append(both, each_of_group(std::move(step)));
+    Loop elements{Loop::Kind::Strided, from_, first_, places_.length(), std::move(both)};
+    elements.step = rows_.classes;
+    before.push_back({std::move(elements)});
+    in_groups(std::move(before), std::move(after));
+  }
+
+  Body each_of_group(Body step) {
+    if (group_ == 1 || step.empty()) return step;
+    Body body = {{Let{element_index_}}};
+    append(body, std::move(step));
+    return {{Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(group_), std::move(body)}}};
+  }
+
+  void in_groups(Body group, Body after) {
+    append(group, std::move(after));
+    if (groups() == 1) return append(body_, std::move(group));
+    Loop loop{Loop::Kind::Strided, group_number_, whole(0), whole(own_), std::move(group)};
+    loop.step = group_;
+    loop.unroll = 1;
+    body_.push_back({std::move(loop)});
+  }
+
+  /// The arrays of a reduction's classes; those of a group are put together before the next one's are begun.
+  void declare(RowReduction& reduction, Body& before, Body& after) {
+    const bool carries = reduction.has_order() && groups() > 1;
+    reductions_.declare(carries ? before : body_, reduction, group_, Loop::Kind::Unrolled);
+    if (!carries) return;
+    reductions_.declare_levels(body_, reduction, groups());
+    reductions_.carry(after, reduction, assembly_.index(IndexOp::Div, assembly_.read(group_number_), whole(group_)));
+  }
+
+  void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, kWarp); }
+
+  ClassPlace class_of_element() {
+    return {group_ == 1 ? whole(0) : assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
+  }
+
+  void go_through(uint32_t phase) override {
+    const RowWork work = reductions_.of_phase(phase);
+    if (work.job.roots.empty()) return;
+    if (context_.layout.has_empty_rows) return find_nothing(work);
+    vectors_.clear();
+    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
+    settle();
+    Body before, behind_step, after;
+    auto value = values.begin();
+    for (RowReduction* reduction : work.reductions) {
+      declare(*reduction, before, after);
+      std::vector<ValueId> found = {*value++};
+      if (reduction->types.size() > 1) found.push_back(wide(element_index_));
+      reductions_.fold(element(), *reduction, class_of_element(), found);
+    }
+    for (const uint32_t access : work.stores) store(access, *value++, behind_step);
+    settle();
+    loop_over_groups(std::move(before), take_step(std::move(behind_step)), std::move(after));
+    for (RowReduction* reduction : work.reductions) combine(*reduction);
+  }
+
+  void find_nothing(const RowWork& work) {
+    for (RowReduction* reduction : work.reductions) {
+      reductions_.declare(body_, *reduction, group_, Loop::Kind::Unrolled);
+      combine(*reduction);
+    }
+  }
+
+  // Split rows
+
+  /// Of neighbouring rows what was found of one piece lies side by side.
+  ValueId place_of_piece(ValueId piece) {
+    return plus(assembly_.index(IndexOp::Mul, piece, places_.elements(0, kept_)), row_number_);
+  }
+
+  void leave_states() override {
+    const ValueId at = place_of_piece(piece_);
+    for (const RowReduction& reduction : reductions_.all())
+      for (uint32_t v = 0; v < reduction.results.size(); ++v) {
+        const uint32_t state = reduction.first_state + v;
+        const ValueId result = assembly_.read(reduction.results[v]);
+        row_stores_.push_back(
+            lanes_ == 1 ? Statement{Assign{reductions_.state(state, at, true), result}}
+                        : Statement{StoreVector{assembly_.read(reductions_.states_pointer(state, true)), at, result}});
+      }
+  }
+
+  void combine_pieces() override {
+    settle();
+    Body before, after, loads;
+    const ValueId piece = group_ == 1 ? first_ : plus(first_, assembly_.read(step_number_));
+    for (RowReduction& reduction : reductions_.all()) {
+      declare(reduction, before, after);
+      std::vector<ValueId> found;
+      for (uint32_t v = 0; v < reduction.types.size(); ++v)
+        found.push_back(reductions_.state(reduction.first_state + v, place_of_piece(piece), false));
+      reductions_.fold(loads, reduction, class_of_element(), found);
+    }
+    if (group_ > 1) loads = {{Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(group_), std::move(loads)}}};
+    append(before, std::move(loads));
+    in_groups(std::move(before), std::move(after));
+    for (RowReduction& reduction : reductions_.all()) combine(reduction);
+  }
+
+  // What there is one of a row
+
+  void store_rows() override {
+    const RowWork work = reductions_.of_rows();
+    vectors_.clear();
+    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
+    Body after;
+    for (size_t s = 0; s < values.size(); ++s) store(work.stores[s], values[s], after);
+    for (const auto& [access, value] : reductions_.kept_values()) store(access, value, after);
+    settle();
+    row_stores_ = take_step(std::move(after));
+  }
+
+  uint32_t own_, group_;  ///< classes of a thread, and those that it has at a time; powers of two
+  SymbolId group_number_, from_;
+  ValueId first_, loaded_index_;
+  struct {
+    Body declared, step;
+  } loads_;
+  std::map<uint32_t, SymbolId> of_rows_;  ///< vectors of what stands still along a row
+};
+
+}  // namespace
+
+std::vector<Kernel> build_cuda_columns(const KernelContext& context) {
+  if (!context.schedule.rows.splits) return {Columns(context, RowPart::Whole).build()};
+  return {Columns(context, RowPart::Pieces).build(), Columns(context, RowPart::Rest).build()};
+}
+
+}  // namespace ingot::codegen

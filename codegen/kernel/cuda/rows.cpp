@@ -1,0 +1,373 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "codegen/kernel/cuda/reduce.h"
+
+// The threads of a row are neighbours: a thread takes `lanes` neighbours at a time, those of the next thread follow.
+// Where a row has few elements for its threads they are read once, before all phases, and stay in registers, those of a
+// longer row in shared memory too; so does what one phase has computed of them at some cost and a later one needs.
+
+namespace ingot::codegen {
+namespace {
+
+using How = AccessSchedule::How;
+
+class Rows : public CudaReduce {
+ public:
+  Rows(const KernelContext& context, RowPart part)
+      : CudaReduce(
+            context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
+            part == RowPart::Rest ? std::min(context.schedule.rows.pieces, 1024u) : context.schedule.rows.threads, 0) {}
+
+  // Space
+
+  /// What is linear has an element of a row behind the other, whatever axes it has.
+  bool has_linear() const override { return context_.layout.reduced_axes > 0; }
+  ValueId linear(Level level) override { return of_lane(element_index_, level); }
+  uint32_t first_inner_axis() const override { return kept_; }
+  ValueId coordinate(uint32_t axis, Level level) override {
+    if (axis < kept_) return places_.coordinate(axis);
+    const bool is_inner = axis + 1 == context_.rank();
+    ValueId at = element_index_;
+    if (context_.layout.reduced_axes > 1) at = memory_.quotient(element_index_, kept_, context_.rank(), axis);
+    return is_inner ? of_lane(at, level) : at;
+  }
+
+  // Access
+
+  ValueId load(uint32_t access) override {
+    if (how(access).how == How::Fixed || how(access).masked) return memory_.load(access, Level::Element);
+    if (is_resident() && (phase_ == 0 || arrays_.contains(access))) return resident(access);
+    if (!is_vector(access)) return memory_.load(access, Level::Element);
+    SymbolId& vector = vectors_[access];
+    if (!vector) {
+      vector = vector_of(access);
+      step_.push_back({Declare{vector, vector_at(access)}});
+    }
+    return assembly_.lane(assembly_.read(vector), assembly_.read(lane_));
+  }
+
+  /// A vector that is kept, by a number that its row shares, is divided at once.
+  std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
+    const Value& lane = assembly_[value];
+    if (context_.options.fast_math || lanes_ == 1 || lane.kind != Value::Kind::Lane ||
+        assembly_[divisor].level > Level::Row)
+      return std::nullopt;
+    const ValueId vector = lane.operands[0];
+    const Type type = assembly_[vector].type;
+    if (type != Type{ir::DType::F32, lanes_}) return std::nullopt;
+    SymbolId& quotients = quotients_[{vector, divisor}];
+    if (!quotients) {
+      quotients = assembly_.variable("quotient" + std::to_string(lanes_), type, Level::Thread);
+      const ValueId all = assembly_.add({.kind = Value::Kind::Quotients,
+                                         .type = type,
+                                         .operands = {vector, divisor},
+                                         .naming = Value::Naming::Inline});
+      step_.push_back({Declare{quotients, all}});
+    }
+    return assembly_.lane(assembly_.read(quotients), assembly_.read(lane_));
+  }
+
+ private:
+  bool is_vector(uint32_t access) const { return how(access).how == How::Vector || how(access).how == How::Shifted; }
+  bool is_resident() const { return rows_.steps > 0; }
+  /// The index of a lane's element, if that of the first is `first`.
+  ValueId of_lane(ValueId first, Level level) {
+    return level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
+  }
+  /// Runs of neighbours, one a thread, that together are all classes.
+  uint32_t runs() const { return std::max(1u, rows_.classes / rows_.pieces / (threads_ * lanes_)); }
+
+  // Where a thread is
+
+  void find_row() override {
+    Body& indices = assembly_.kernel.indices;
+    const uint32_t threads = part_ == RowPart::Rest ? std::max(threads_, 128u) : context_.schedule.threads;
+    const uint32_t rows = threads / threads_;
+    launch(threads, rows);
+    ValueId block = block_number();
+    if (part_ == RowPart::Pieces) {
+      piece_ = let(indices, assembly_.index(IndexOp::Rem, block, whole(rows_.pieces)), "piece");
+      block = assembly_.index(IndexOp::Div, block, whole(rows_.pieces));
+    }
+    const ValueId self = thread_number();
+    thread_ = self;
+    row_number_ = block;
+    if (rows > 1) {
+      const auto part = [&](IndexOp op) { return assembly_.index(op, self, whole(threads_)); };
+      thread_ = threads_ == 1 ? whole(0) : let(indices, part(IndexOp::Rem), "thread");
+      row_number_ = plus(times(block, rows), threads_ > 1 ? part(IndexOp::Div) : self);
+    }
+    row_number_ = let(indices, row_number_, "row");
+    if (rows > 1) indices.push_back({Return{row_number_, places_.elements(0, kept_)}});
+    places_.set_row(row_number_);
+  }
+
+  /// The first of a thread's elements in one step of its loop.
+  void find_element() override {
+    element_name_ = assembly_.claim("i");
+    ValueId first = times(thread_, lanes_);
+    if (part_ == RowPart::Pieces) first = plus(times(piece_, threads_ * lanes_ * runs()), first);
+    first_ = first;
+    const ValueId step = times(assembly_.read(step_number_), threads_ * lanes_);
+    if (part_ == RowPart::Rest) {  // it has none
+      element_index_ = whole(0);
+      return;
+    }
+    if (is_resident()) {
+      element_index_ = named(plus(first, step), element_name_);
+      return;
+    }
+    from_ = assembly_.variable_called(runs() == 1 ? element_name_ : assembly_.claim("from"), Level::Thread,
+                                      {context_.index_dtype()});
+    element_index_ = runs() == 1 ? assembly_.read(from_) : named(plus(assembly_.read(from_), step), element_name_);
+  }
+
+  // Elements
+
+  /// Of an array that has a vector, or an element, for each step: the one of this step and lane.
+  ValueId element_of(SymbolId array) {
+    const ValueId mine = assembly_.item(assembly_.read(array), assembly_.read(step_number_));
+    return lanes_ > 1 ? assembly_.lane(mine, assembly_.read(lane_)) : mine;
+  }
+
+  /// Makes an array of a variable: one for each step.
+  SymbolId array_of_steps(SymbolId variable) {
+    Symbol& symbol = assembly_[variable];
+    symbol.extents = {rows_.steps};
+    if (rows_.shared == 0) return variable;
+    symbol.in_registers = rows_.steps - rows_.shared;
+    const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * threads_;
+    assembly_.kernel.launch.shared = {
+        {{kept_, context_.layout.reduced_axes, threads_ * lanes_}}, symbol.in_registers, rows_.steps, bytes};
+    return variable;
+  }
+
+  /// What is read once, before the first phase, and kept.
+  ValueId resident(uint32_t access) {
+    SymbolId& array = arrays_[access];
+    if (!array) {
+      array = array_of_steps(vector_of(access));
+      loads_.declared.push_back({Declare{array}});
+      const ValueId place = assembly_.item(assembly_.read(array), assembly_.read(step_number_));
+      if (lanes_ == 1)
+        loads_.step.push_back({Assign{place, memory_.target(access, Level::Thread)}});
+      else if (is_vector(access))
+        loads_.step.push_back({Assign{place, vector_at(access)}});
+      else
+        loads_.lane.push_back(
+            {Assign{assembly_.lane(place, assembly_.read(lane_)), memory_.target(access, Level::Element)}});
+    }
+    return element_of(array);
+  }
+
+  /// A row is longer than half of what the steps have room for, so that the first half of them needs no guard.
+  ValueId or_in_first_half(ValueId is_element) {
+    if (rows_.steps < 2 || (rows_.shared > 0 && lanes_ == 1)) return is_element;
+    return assembly_.index(
+        IndexOp::Or, assembly_.index(IndexOp::Less, assembly_.read(step_number_), whole(rows_.steps / 2)), is_element);
+  }
+
+  /// The loop over a thread's elements.
+  Statement loop_over(Body step) {
+    const ValueId length = places_.length();
+    const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
+    if (is_resident()) {
+      Body guarded = {{Let{element_index_}}, {If{or_in_first_half(is_element), std::move(step)}}};
+      return {Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(rows_.steps), std::move(guarded)}};
+    }
+    const uint32_t stride = rows_.classes;
+    Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
+    loop.step = stride;
+    if (runs() == 1) loop.unroll = 4;
+    if (runs() > 1) {
+      const auto kind = runs() <= 8 ? Loop::Kind::Unrolled : Loop::Kind::Serial;
+      Body guarded = {{Let{element_index_}}, {If{is_element, std::move(loop.body)}}};
+      loop.body = {{Loop{kind, step_number_, whole(0), whole(runs()), std::move(guarded)}}};
+    }
+    return {std::move(loop)};
+  }
+
+  /// Of the element in a thread's arrays. What no order changes has no more of them than lanes.
+  ValueId class_number(const RowReduction& reduction) {
+    ValueId run;
+    if (runs() > 1 && reduction.has_order()) {
+      run = assembly_.read(step_number_);
+      if (is_resident() && runs() < rows_.steps) run = assembly_.index(IndexOp::Rem, run, whole(runs()));
+      run = times(run, lanes_);
+    }
+    const ValueId lane = lanes_ > 1 ? assembly_.read(lane_) : ValueId{};
+    if (run && lane) return plus(run, lane);
+    return run ? run : lane ? lane : whole(0);
+  }
+
+  ValueId position_in_row() { return of_lane(element_index_, Level::Element); }
+
+  // Phases
+
+  /// What the job shares with other phases: known from an earlier one, or else added to its roots, to be kept. Gives
+  /// the nodes that are added.
+  std::vector<ir::NodeId> keep(Job& job) {
+    const std::vector<ir::NodeId> nodes = nodes_of(context_.graph, roots_of(job));
+    std::vector<ir::NodeId> added;
+    for (const ir::NodeId node : rows_.kept) {
+      if (computed_.contains(node))
+        job.known[node] = element_of(computed_.at(node));
+      else if (std::ranges::binary_search(nodes, node))
+        added.push_back(node);
+    }
+    // In shared memory there is room for what was read, and for nothing beside it.
+    if (rows_.shared > 0 && (added.size() != 1 || !place_of_input(added[0]))) added.clear();
+    for (const ir::NodeId node : added) job.roots.push_back({node, context_.graph[node].dtype});
+    return added;
+  }
+
+  /// Where the values of a node are kept: in the place of what was read, if no other node of this phase is kept, that
+  /// may read it still; or else in an array of their own.
+  SymbolId place_of_values(ir::NodeId node, bool is_alone, Body& declared) {
+    if (const SymbolId array = is_alone ? place_of_input(node) : SymbolId{}) return array;
+    const Type type{context_.graph[node].dtype, lanes_};
+    const std::string name = memory_.author_name(node);
+    const SymbolId array =
+        array_of_steps(assembly_.variable((name.empty() ? "value" : name) + "_of", type, Level::Thread));
+    declared.push_back({Declare{array}});
+    return array;
+  }
+
+  /// What was read of the same type, and is not needed once a node's values are kept; none where there is nothing.
+  SymbolId place_of_input(ir::NodeId node) {
+    const Type type{context_.graph[node].dtype, lanes_};
+    for (const auto& [access, array] : arrays_)
+      if (assembly_[array].type == type && !is_taken(array) && !is_read_later(access, node)) return array;
+    return {};
+  }
+
+  bool is_taken(SymbolId array) const {
+    return std::ranges::any_of(computed_, [&](const auto& computed) { return computed.second == array; });
+  }
+
+  /// Whether a phase behind this one needs an access for more than what is kept by then, the values of `kept` among it.
+  bool is_read_later(uint32_t access, ir::NodeId kept) {
+    std::vector<ir::NodeId> open;
+    for (uint32_t phase = phase_ + 1; phase <= reductions_.phases(); ++phase)
+      std::ranges::copy(roots_of(reductions_.of_phase(phase).job), std::back_inserter(open));
+    std::set<ir::NodeId> seen;
+    while (!open.empty()) {
+      const ir::NodeId node = open.back();
+      open.pop_back();
+      if (node == kept || computed_.contains(node) || !seen.insert(node).second) continue;
+      for (const ir::NodeId arg : context_.graph[node].args)
+        if (context_.graph[arg].op != ir::Op::Reduce) open.push_back(arg);
+    }
+    std::vector<ir::NodeId> accesses = nodes_of(context_.graph, context_.outline);
+    std::erase_if(accesses, [&](ir::NodeId id) { return !is_access(context_.graph, context_.outline, id); });
+    return seen.contains(accesses.at(access));
+  }
+
+  void go_through(uint32_t phase) override {
+    RowWork work = reductions_.of_phase(phase);
+    if (work.job.roots.empty()) return;
+    if (context_.layout.has_empty_rows) return find_nothing(work);
+    phase_ = phase;
+    vectors_.clear();
+    quotients_.clear();
+    const std::vector<ir::NodeId> added = keep(work.job);
+    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
+    Body declared, folds, after;
+    auto value = values.begin();
+    for (RowReduction* reduction : work.reductions) {
+      reductions_.declare(declared, *reduction, (reduction->has_order() ? runs() : 1) * lanes_, Loop::Kind::Unrolled);
+      std::vector<ValueId> taken = {*value++};
+      if (reduction->types.size() > 1) taken.push_back(wide(position_in_row()));
+      reductions_.fold(folds, *reduction, {class_number(*reduction)}, taken);
+    }
+    // The last vector of a ragged row has lanes past its end.
+    if (context_.schedule.ragged)
+      folds = {{If{or_in_first_half(assembly_.index(IndexOp::Less, position_in_row(), places_.length())),
+                   std::move(folds)}}};
+    append(element(), std::move(folds));
+    for (const uint32_t access : work.stores) store(access, *value++, after);
+    for (const ir::NodeId node : added) {
+      computed_[node] = place_of_values(node, added.size() == 1, declared);
+      element().push_back({Assign{element_of(computed_.at(node)), *value++}});
+    }
+    settle();
+    if (phase == 0 && !arrays_.empty()) {
+      append(body_, std::move(loads_.declared));
+      if (!loads_.lane.empty()) loads_.step.push_back({over_lanes(std::move(loads_.lane))});
+      body_.push_back(loop_over(std::move(loads_.step)));
+    }
+    append(body_, std::move(declared));
+    body_.push_back(loop_over(take_step(std::move(after))));
+    for (RowReduction* reduction : work.reductions) reductions_.combine(body_, *reduction, lanes_, threads_);
+  }
+
+  void find_nothing(const RowWork& work) {
+    for (RowReduction* reduction : work.reductions) {
+      reductions_.declare(body_, *reduction, lanes_, Loop::Kind::Unrolled);
+      reductions_.combine(body_, *reduction, lanes_, threads_);
+    }
+  }
+
+  // Split rows
+
+  void leave_states() override {
+    const ValueId at = plus(times(row_number_, rows_.pieces), piece_);
+    for (const RowReduction& reduction : reductions_.all())
+      for (uint32_t v = 0; v < reduction.results.size(); ++v)
+        row_stores_.push_back(
+            {Assign{reductions_.state(reduction.first_state + v, at, true), assembly_.read(reduction.results[v])}});
+  }
+
+  void combine_pieces() override {
+    settle();
+    const uint32_t each = rows_.pieces / threads_;
+    for (RowReduction& reduction : reductions_.all()) {
+      reductions_.declare(body_, reduction, each, Loop::Kind::Unrolled);
+      Body loads;
+      const ValueId number = plus(times(assembly_.read(step_number_), threads_), thread_);
+      const ValueId at = plus(times(row_number_, rows_.pieces), number);
+      for (uint32_t v = 0; v < reduction.types.size(); ++v) {
+        const ValueId place = assembly_.item(assembly_.read(reduction.classes[v]), assembly_.read(step_number_));
+        loads.push_back({Assign{place, reductions_.state(reduction.first_state + v, at, false)}});
+      }
+      body_.push_back({Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(each), std::move(loads)}});
+    }
+    for (RowReduction& reduction : reductions_.all()) reductions_.combine(body_, reduction, 1, threads_);
+  }
+
+  // What there is one of a row
+
+  void store_rows() override {
+    const RowWork work = reductions_.of_rows();
+    assembly_.place({Level::Thread, Level::Fetch, Level::Element}, row_);
+    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
+    settle();
+    for (size_t s = 0; s < values.size(); ++s)
+      row_stores_.push_back({Assign{memory_.target(work.stores[s], Level::Row), values[s]}});
+    for (const auto& [access, value] : reductions_.kept_values())
+      row_stores_.push_back({Assign{memory_.target(access, Level::Row), value}});
+    settle();
+  }
+
+  std::string element_name_;
+  SymbolId from_;
+  ValueId first_;
+  uint32_t phase_ = 0;
+  std::map<uint32_t, SymbolId> arrays_;                        ///< of what is read once
+  std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< of a step
+  std::map<ir::NodeId, SymbolId> computed_;                    ///< of what is computed once
+  struct {
+    Body declared, step, lane;
+  } loads_;
+};
+
+}  // namespace
+
+std::vector<Kernel> build_cuda_rows(const KernelContext& context) {
+  if (!context.schedule.rows.splits) return {Rows(context, RowPart::Whole).build()};
+  return {Rows(context, RowPart::Pieces).build(), Rows(context, RowPart::Rest).build()};
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,206 @@
+#include "codegen/schedule/row_policy.h"
+
+#include <algorithm>
+
+namespace ingot::codegen {
+namespace {
+
+using Kind = AccessUse::Kind;
+
+constexpr uint32_t kWarp = 32;
+
+}  // namespace
+
+// As many as keep four vectors of AVX-512 under way; a shorter row has fewer.
+uint32_t cpu_classes(uint32_t length_bits) { return 1u << std::min(length_bits, 6u); }
+
+// Small enough for a thread's first cache, and for sums that lose little; what is left to combine is a thousandth.
+uint32_t cpu_piece(uint32_t length_bits) { return length_bits > 12 ? 4096 : 0; }
+
+uint32_t cuda_classes(uint32_t length_bits) {
+  if (length_bits <= 10) return 1u << (length_bits == 0 ? 0 : length_bits - 1);
+  return length_bits == 11 ? 512 : 1u << std::min(length_bits - 2, 20u);
+}
+
+bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
+  return is_element_wise(access) && !access.masked && access.inner == StrideClass::One && is_aligned(access, lanes) &&
+         facts.inner_multiple >= lanes;
+}
+
+namespace {
+
+/// Whether most of what is read lies side by side from row to row, and not along rows.
+bool lies_across(const KernelFacts& facts) {
+  int64_t across = 0, along = 0;
+  for (const AccessFacts& access : facts.accesses) {
+    if (!access.moves_in_row || access.kind != Kind::Load) continue;
+    if (access.inner == StrideClass::One)
+      along += access.bytes;
+    else if (access.along_rows == StrideClass::One)
+      across += access.bytes;
+  }
+  return across > along;
+}
+
+}  // namespace
+
+bool runs_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes) {
+  return is_element_wise(access) && !access.masked && access.along_rows == StrideClass::One &&
+         is_aligned(access, lanes) && layout.rows_multiple >= lanes;
+}
+
+namespace {
+
+/// Whether a thread can take so many neighbours of an access at a time; what stands still, and what is gathered, it can
+/// in any case.
+bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
+           uint32_t lanes) {
+  if (!access.moves_in_row || !is_element_wise(access)) return true;
+  if (rows.across) return access.along_rows != StrideClass::One || runs_across_rows(access, layout, lanes);
+  return access.inner == StrideClass::Zero ? facts.inner_multiple >= lanes : runs_in_rows(access, facts, lanes);
+}
+
+/// Whether vectors that begin anywhere can be shifted out of the aligned ones around them: nothing is stored of
+/// elements, and nothing is read that must not be past a row's end.
+bool can_shift(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows, uint32_t lanes) {
+  if (rows.across || layout.reduced_axes != 1) return false;
+  return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+    if (access.kind == Kind::Gather && !access.shares_place) return false;  // an index past the end is out of range
+    if (!access.moves_in_row || access.kind == Kind::Index) return true;
+    return access.kind == Kind::Load && !access.masked && access.inner == StrideClass::One &&
+           lanes * access.bytes >= kWordBytes;
+  });
+}
+
+}  // namespace
+
+uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows) {
+  if (!rows.across && layout.reduced_axes == 0) return 1;
+  uint32_t widest = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (access.moves_in_row && is_element_wise(access)) widest = std::max(widest, access.bytes);
+  if (widest == 0) return 1;
+  uint32_t lanes = kVectorBytes / widest;
+  // Few rows had better be shared out to all threads of a warp.
+  lanes = rows.across ? std::min(lanes, std::max(1u, (1u << layout.rows_bits) / kWarp))
+                      : std::min(lanes, rows.classes / rows.pieces);
+  const bool suit = std::ranges::all_of(
+      facts.accesses, [&](const AccessFacts& access) { return suits(access, facts, layout, rows, lanes); });
+  return suit || can_shift(facts, layout, rows, lanes) ? lanes : 1;
+}
+
+bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
+                          uint32_t lanes) {
+  return lanes > 1 && std::ranges::any_of(facts.accesses, [&](const AccessFacts& access) {
+           return !suits(access, facts, layout, rows, lanes);
+         });
+}
+
+uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again) {
+  if (rows.across) return kWarp * lanes;
+  return rows.threads >= 64 ? 1 : (again ? 128 : 256) / rows.threads;
+}
+
+namespace {
+
+// Of 2^16 x 4096, 2^20 x 256 and 4096 x 2^16 elements `(x * y).sum(0)` reaches 1.05, 1.01 and 1.04 of a copy with
+// 8 threads a row, four classes at a time, 32 or so of a thread; `x.sum(1)` of 256 x 1024 x 1024 1.02. Written by hand
+// 1.08, 1.06, 1.08 and 1.03; there eight classes at a time gave 1.03 to 1.07, and two pieces of the last 0.99.
+RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout, bool again) {
+  constexpr uint32_t kClassesOfPiece = 256, kPieces = 1024, kEnough = 4, kSharedBytes = 40 << 10;
+  rows.group = std::min(rows.classes, 4u);
+  rows.threads = std::min(rows.classes / rows.group, again ? 32u : 8u);
+  // What all threads have found of a block's rows lies in shared memory.
+  const uint32_t found_bytes = kWarp * cuda_row_lanes(facts, layout, rows) * facts.found_bytes;
+  while (rows.threads > 1 && rows.threads * found_bytes > kSharedBytes) rows.threads /= 2;
+  if (again) return rows;
+  // Of few rows, more pieces.
+  const uint64_t wanted = uint64_t{rows.classes / kClassesOfPiece} << (kManyRows - layout.rows_bits);
+  const uint64_t most = std::min(rows.classes / (rows.threads * rows.group), kPieces);
+  const auto pieces = static_cast<uint32_t>(std::min(wanted, most));
+  if (pieces < kEnough) return rows;
+  rows.splits = true;
+  rows.pieces = pieces;
+  return rows;
+}
+
+}  // namespace
+
+namespace {
+
+/// Rows that a kernel goes through several times: it reads them once if a block can hold one, in registers, or in
+/// registers and shared memory.
+RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, uint32_t length_bits, uint32_t lanes) {
+  constexpr uint32_t kRegisterBytes = 128 << 10, kLongRow = 64 << 10, kLongestRow = 256 << 10;
+  constexpr uint32_t kOwnBytes = 8 << 10;  // of shared memory, for what threads tell one another
+  uint32_t bytes = 0, loads = 0;
+  for (const AccessFacts& access : facts.accesses) {
+    if (!access.moves_in_row || access.kind != Kind::Load) continue;
+    bytes += access.bytes;
+    ++loads;
+  }
+  const uint64_t length = uint64_t{1} << length_bits, row_bytes = length * bytes;
+  rows.threads = std::min(rows.threads, length_bits <= 14 ? 512u : 1024u);
+  if (loads == 1 && lanes * bytes >= kWordBytes && row_bytes > kLongRow && row_bytes <= kLongestRow) {
+    const uint32_t threads = std::min(rows.threads, row_bytes <= 2 * kLongRow ? 512u : 1024u);
+    const auto steps = static_cast<uint32_t>(length / (threads * lanes));
+    const uint32_t shared = steps / 2;
+    if (shared * threads * lanes * bytes + kOwnBytes <= facts.shared_bytes) {
+      rows.threads = threads, rows.steps = steps, rows.shared = shared;
+      rows.blocks = 1024 / threads;
+      return rows;
+    }
+  }
+  // Half of the registers that so many threads leave each of them.
+  const uint64_t elements = length / rows.threads, room = kRegisterBytes / rows.threads;
+  if (elements * bytes <= std::min<uint64_t>(room, 256))
+    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
+  return rows;
+}
+
+}  // namespace
+
+uint32_t cuda_shared_bytes(uint32_t architecture) {
+  switch (architecture) {
+    case 80:
+    case 87:
+      return 163 << 10;
+    case 90:
+    case 100:
+    case 103:
+      return 227 << 10;
+    case 75:
+      return 64 << 10;
+    default:
+      return architecture < 80 ? 48 << 10 : 99 << 10;
+  }
+}
+
+RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again) {
+  constexpr uint32_t kPiece = 1024;  // classes that a block has where rows are split
+  const uint32_t length_bits = layout.length_bits;
+  RowSchedule rows;
+  rows.classes = cuda_classes(length_bits);
+  rows.across = lies_across(facts);
+  if (rows.across) return cuda_columns(rows, facts, layout, again);
+  if (!again && rows.classes > kPiece && (layout.rows_bits < 11 || rows.classes > 8 * kPiece)) {
+    rows.splits = true;
+    rows.pieces = rows.classes / kPiece;
+  }
+  const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
+  rows.threads = std::max(1u, rows.classes / rows.pieces / std::max(lanes, 4u));
+  if (again) return kept_rows(rows, facts, length_bits, lanes);
+  rows.threads = std::min(rows.threads, 256u);
+  const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads;
+  // Few elements a thread are loaded at once: sums of 32 columns reach 1.01 of a copy for 0.91.
+  if (!rows.splits && elements <= 4 * lanes)
+    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
+  return rows;
+}
+
+bool cuda_keeps(const RowSchedule& rows, uint32_t lanes, uint32_t bytes) {
+  constexpr uint32_t kBytes = 128;
+  return rows.steps > 0 && (rows.steps - rows.shared) * lanes * bytes <= kBytes;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,53 @@
+#include "ir/rows.h"
+
+#include <algorithm>
+
+namespace ingot::ir {
+
+std::vector<NodeId> nodes_of(const Graph& graph, const std::vector<NodeId>& roots) {
+  if (roots.empty()) return {};
+  const uint32_t last = std::ranges::max(roots).index;
+  std::vector<bool> needed(last + 1);
+  for (const NodeId root : roots) needed[root.index] = true;
+  std::vector<NodeId> nodes;
+  for (uint32_t index = last + 1; index-- > 0;) {
+    if (!needed[index]) continue;
+    nodes.push_back(NodeId{index});
+    for (const NodeId arg : graph[nodes.back()].args)
+      if (graph[arg].op != Op::Reduce) needed[arg.index] = true;
+  }
+  std::ranges::reverse(nodes);
+  return nodes;
+}
+
+std::optional<RowMap> rows_read(const Graph& graph, NodeId load, size_t rank) {
+  const HostPool& host = graph.host;
+  const Access& access = graph.access(load);
+  const Reduction& reduction = graph.reduction(graph[load].args[0]);
+  if (graph[load].op != Op::Load || access.dims.size() > rank) return std::nullopt;
+  const auto is_zero = [&](HostId id) { return host.is_int(id, 0); };
+  if (!std::ranges::all_of(access.offsets, is_zero)) return std::nullopt;
+  RowMap map(rank, kUnmapped);
+  std::vector<bool> read(reduction.domain.size());
+  for (size_t j = 0; j < access.dims.size(); ++j) {
+    const AccessDim& dim = access.dims[j];
+    if (dim.terms.empty()) continue;
+    const size_t of = dim.terms[0].dim;
+    if (dim.terms.size() > 1 || !host.is_int(dim.terms[0].coef, 1) || read[of]) return std::nullopt;
+    if (!host.same(dim.size, reduction.domain[of])) return std::nullopt;
+    map[rank - access.dims.size() + j] = of;
+    read[of] = true;
+  }
+  for (size_t d = 0; d < read.size(); ++d)
+    if (!read[d] && !reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) return std::nullopt;
+  return map;
+}
+
+bool is_aligned(const RowMap& map, size_t rank) {
+  if (map.size() != rank) return false;
+  for (size_t d = 0; d < rank; ++d)
+    if (map[d] != kUnmapped && map[d] != d) return false;
+  return true;
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,34 @@
+// Whether what the prelude's `quotients` takes for a quotient is the nearest one, for all 2^46 pairs of significands:
+// exponents change nothing as long as nothing overflows or becomes subnormal.
+//
+//   nvcc -O3 -arch=native -fmad=false tests/cuda/quotients.cu -o build/quotients && build/quotients
+//
+// takes about a minute on an H200.
+
+#include <cstdio>
+
+constexpr unsigned kSignificands = 1u << 23, kOne = 0x3f800000;
+
+/// One divisor a block; its threads share the dividends out.
+__global__ void try_all(unsigned first, unsigned long long* wrong) {
+  const float divisor = __uint_as_float(kOne + first + blockIdx.x), reciprocal = 1.0f / divisor;
+  unsigned mine = 0;
+  for (unsigned s = threadIdx.x; s < kSignificands; s += blockDim.x) {
+    const float value = __uint_as_float(kOne + s), near = value * reciprocal;
+    const float residual = __fmaf_rn(near, divisor, -value);
+    mine += __fmaf_rn(-residual, reciprocal, near) != value / divisor;
+  }
+  if (mine != 0) atomicAdd(wrong, mine);
+}
+
+int main() {
+  constexpr unsigned kDivisors = 1u << 19;
+  unsigned long long *wrong = nullptr, found = 0;
+  cudaMalloc(&wrong, sizeof(found));
+  cudaMemset(wrong, 0, sizeof(found));
+  for (unsigned first = 0; first < kSignificands; first += kDivisors) try_all<<<kDivisors, 256>>>(first, wrong);
+  cudaMemcpy(&found, wrong, sizeof(found), cudaMemcpyDeviceToHost);
+  if (cudaGetLastError() != cudaSuccess) return std::puts("the GPU failed"), 2;
+  std::printf("%llu of 2^46 quotients are not the nearest\n", found);
+  return found == 0 ? 0 : 1;
+}

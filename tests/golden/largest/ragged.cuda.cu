@@ -1,0 +1,186 @@
+// def largest(x):
+//     value, index = x.max(1)
+//     return value * 2, index
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    __device__ explicit bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
+        const unsigned wide = __float_as_uint(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        bits = (unsigned short)(value != value ? 0x7fff : rounded);
+#endif
+    }
+    __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
+};
+
+#define inf __int_as_float(0x7f800000)
+
+template <typename To, typename From>
+__device__ inline To bit_cast(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    memcpy(&to, &from, sizeof(to));
+    return to;
+}
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
+// them: by whole words first, half as far each time, then by bytes.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_shifted(const T* data, I i) {
+    constexpr int words = sizeof(T) * N / 4;
+    const unsigned off = (unsigned long long)data % (4 * words);
+    const char* const at = reinterpret_cast<const char*>(data + i) - off;
+    const auto low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
+    const auto high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
+    unsigned both[2 * words];
+#pragma unroll
+    for (int w = 0; w < words; ++w) both[w] = low[w], both[words + w] = high[w];
+#pragma unroll
+    for (int step = words / 2; step > 0; step /= 2) {
+#pragma unroll
+        for (int w = 0; w + step < 2 * words; ++w) {
+            const unsigned near = both[w], far = both[w + step];
+            both[w] = off & 4 * step ? far : near;
+        }
+    }
+    Vec<unsigned, words> shifted;
+#pragma unroll
+    for (int w = 0; w < words; ++w) shifted[w] = __funnelshift_r(both[w], both[w + 1], off % 4 * 8);
+    return bit_cast<Vec<T, N>>(shifted);
+}
+
+// The N elements from i on; past the last of n, the last stands again.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
+    Vec<T, N> values;
+#pragma unroll
+    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
+    return values;
+}
+
+// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+template <typename T, typename I, typename Found>
+__device__ inline void take_larger(T& best, I& index, Found found, I at) {
+    const T value = found;
+    const bool is_same = value == best || (value != value && best != best);
+    const bool is_larger = value > best || (value != value && best == best);
+    const bool taken = is_larger || (is_same && at < index);
+    best = taken ? value : best;
+    index = taken ? at : index;
+}
+
+struct FirstLargest {
+    template <typename T, typename I>
+    static __device__ inline void take(T& best, I& index, T value, I at) {
+        take_larger(best, index, value, at);
+    }
+};
+
+// A value, and where it is.
+template <typename T, typename I>
+struct Found {
+    T value;
+    I index;
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// The N elements from i on of a row of n that begins anywhere; past its end the last stands again.
+template <int N, typename T, typename I, typename Length>
+__device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
+    return i + 2 * N <= I(n) ? load_shifted<N>(row, i) : load_until<N>(row, i, I(n));
+}
+
+template <typename Kind, int lanes, int threads, int slot, typename T, typename I, int n>
+__device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
+    T best = values[0];
+    I index = indices[0];
+#pragma unroll
+    for (int k = 1; k < n; ++k) Kind::take(best, index, values[k], indices[k]);
+#pragma unroll
+    for (int bits = 1; bits < (threads < 32 ? threads : 32); bits *= 2)
+        Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
+    if constexpr (threads > 32) {
+        constexpr int warps = threads / 32;
+        __shared__ T best_of_warps[32];
+        __shared__ I index_of_warps[32];
+        const int warp = threadIdx.x / 32;
+        if (threadIdx.x % 32 == 0) best_of_warps[warp] = best, index_of_warps[warp] = index;
+        __syncthreads();
+        best = best_of_warps[warp / warps * warps + threadIdx.x % warps];
+        index = index_of_warps[warp / warps * warps + threadIdx.x % warps];
+#pragma unroll
+        for (int bits = 1; bits < warps; bits *= 2)
+            Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
+    }
+    return {best, index};
+}
+
+extern "C" __global__ void __launch_bounds__(64) largest(
+        const bfloat16* __restrict__ x,  // contiguous
+        bfloat16* __restrict__ out0,     // at row
+        int64* __restrict__ index,       // at row
+        const uint32 n1) {               // of i1
+    const int row = blockIdx.x;
+
+    const auto x_row = x + row * n1;
+    Vec<bfloat16, 8> x8[2];
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 8 + v * 512;
+        if (v < 1 || i < n1) {
+            x8[v] = load_in_row<8>(x_row, i, n1);
+        }
+    }
+    float value_of[8];
+    int64 index_1_of[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        value_of[c] = -inf;
+        index_1_of[c] = 9223372036854775807LL;
+    }
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = threadIdx.x * 8 + v * 512;
+        if (v < 1 || i < n1) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                const float v1 = float(x8[v][k]);
+                if (v < 1 || i + k < n1) {
+                    take_larger(value_of[k], index_1_of[k], v1, int64(i + k));
+                }
+            }
+        }
+    }
+    const auto [value, index_1] = combined_found<FirstLargest, 8, 64, 0>(value_of, index_1_of);
+    const bfloat16 v2 = bfloat16(value * 2.0f);
+    if (threadIdx.x == 0) {
+        out0[row] = v2;
+        index[row] = index_1;
+    }
+}

@@ -1,0 +1,166 @@
+// def softmax(x):
+//     m = x.amax(-1, keepdim=True)
+//     e = exp(x - m)
+//     return e / e.sum(-1, keepdim=True)
+
+// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
+#else
+#define INGOT_VECTOR
+#endif
+
+extern "C" INGOT_VECTOR float expf(float) noexcept;
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+template <typename To, typename From>
+inline To bit_cast(From from) {
+    To to;
+    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
+    return to;
+}
+
+// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
+// along.
+inline float half_to_float(unsigned short half) {
+    const unsigned magnitude = half & 0x7fffu;
+    const unsigned top_bit = (half & 0x8000u) << 16;
+    const float scaled = bit_cast<float>(magnitude << 13) * 0x1p112f;
+    const unsigned special = magnitude >= 0x7c00u ? 0x7f800000u : 0u;
+    return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
+}
+
+// Rounds to even; adding one half has the processor do so to a denormal's bits.
+inline unsigned short half_from_float(float value) {
+    const unsigned bits = bit_cast<unsigned>(value);
+    const unsigned magnitude = bits & 0x7fffffffu;
+    const unsigned top_bit = bits >> 16 & 0x8000u;
+    const unsigned normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
+    const unsigned small = bit_cast<unsigned>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    unsigned result = magnitude < 0x38800000u ? small : normal;
+    result = magnitude >= 0x47800000u ? 0x7c00u : result;
+    result = magnitude > 0x7f800000u ? 0x7e00u : result;
+    return (unsigned short)(result | top_bit);
+}
+
+// The copies are written out: GCC does not vectorise a loop that copies a struct as a whole.
+struct float16 {
+    unsigned short bits;
+
+    float16() = default;
+    float16(const float16& other) : bits(other.bits) {}
+    explicit float16(float value) : bits(half_from_float(value)) {}
+    float16& operator=(const float16& other) {
+        bits = other.bits;
+        return *this;
+    }
+    operator float() const { return half_to_float(bits); }
+};
+
+constexpr float inf = __builtin_inff();
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a > b ? a : b;
+    }
+    static inline float of(float a, float b) { return maximum(a, b); }
+    static inline double of(double a, double b) { return maximum(a, b); }
+};
+
+// The same for pieces that end at multiples of their size, wherever the first one begins.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
+                                                             const Work& work) {
+    int64 first = begin;
+    if (first % size != 0 && first < end) {
+        const int64 next = smaller_of(first / size * size + size, end);
+        work(first, next - first);
+        first = next;
+    }
+    for (; first + size <= end; first += size) work(first, size);
+    if (first < end) work(first, end - first);
+}
+
+// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
+template <typename Kind, typename T, int n>
+inline T combined(T (&classes)[n]) {
+    for (int step = 1; step < n; step *= 2)
+        for (int k = 0; k + step < n; k += 2 * step)
+            classes[k] = Kind::of(classes[k], classes[k + step]);
+    return classes[0];
+}
+
+extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
+    const float16* __restrict x = argument<const float16*>(arguments[0]);  // at row + i * x_stride1
+    float16* __restrict out = argument<float16*>(arguments[1]);            // contiguous
+    const int64 n1 = argument<int64>(arguments[2]);                        // of i1
+    const int64 x_stride1 = argument<int64>(arguments[3]);
+
+    for (int64 row = begin; row < end; ++row) {
+        const auto x_row = x + row;
+        float m_of[64];
+        for (int c = 0; c < 64; ++c) {
+            m_of[c] = -inf;
+        }
+        in_aligned_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
+            const int64 base = first / 64 * 64;
+#pragma omp simd
+            for (int64 i = first; i < first + count; ++i) {
+                const float16 x_i = x_row[i * x_stride1];
+                m_of[i - base] = maximum(m_of[i - base], float(x_i));
+            }
+        });
+        const float m = combined<Largest>(m_of);
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        in_aligned_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
+            const int64 base = first / 64 * 64;
+#pragma omp simd
+            for (int64 i = first; i < first + count; ++i) {
+                const float16 x_i_1 = x_row[i * x_stride1];
+                const float e = expf(float(x_i_1) - m);
+                sum_of[i - base] = sum_of[i - base] + e;
+            }
+        });
+        const float sum = combined<Sum>(sum_of);
+        const auto out_row = out + row * n1;
+        in_aligned_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
+#pragma omp simd
+            for (int64 i = first; i < first + count; ++i) {
+                const float16 x_i_2 = x_row[i * x_stride1];
+                const float e = expf(float(x_i_2) - m);
+                out_row[i] = float16(e / sum);
+            }
+        });
+    }
+}
