@@ -186,6 +186,8 @@ std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space
   if (name.starts_with('_')) return std::nullopt;
   switch (space) {
     case Namespace::Torch:
+      // torch.batch_norm takes its arguments in another order than F.batch_norm.
+      if (auto function = library_function(fmt::format("_torch_{}", name))) return function;
       return torch_attribute(evaluation, name);
     case Namespace::Functional:
       return functional_attribute(name);

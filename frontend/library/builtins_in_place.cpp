@@ -19,12 +19,12 @@ struct InPlaceNames {
 /// Those that this language has are taken from here, so that the lists may be ahead of it. Not float_power_, which
 /// takes float64 alone.
 constexpr InPlaceNames kInPlace[] = {
-    {"abs acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil clamp clamp_max clamp_min "
-     "clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fix floor frac gcd i0 lcm ldexp log log10 log1p log2 "
-     "logit nan_to_num neg negative rad2deg reciprocal round rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc "
-     "xlogy",
+    {"abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil clamp clamp_max "
+     "clamp_min clip conj_physical cos cosh deg2rad erf erfc exp exp2 expm1 fix floor frac gcd i0 lcm ldexp log log10 "
+     "log1p log2 logit nan_to_num neg negative rad2deg reciprocal round rsqrt sigmoid sin sinc sinh sqrt square tan "
+     "tanh trunc xlogy",
      {.method = true, .torch = true}},
-    {"absolute add addcdiv addcmul arctan2 atan2 bitwise_and bitwise_left_shift bitwise_not bitwise_or "
+    {"absolute add addcdiv addcmul addmm arctan2 atan2 baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or "
      "bitwise_right_shift bitwise_xor copysign digamma div divide eq erfinv floor_divide fmod ge greater greater_equal "
      "gt heaviside hypot igamma igammac le lerp less less_equal lgamma logical_and logical_not logical_or logical_xor "
      "lt masked_fill mul multiply mvlgamma ne nextafter not_equal polygamma pow remainder sgn sign sub subtract tril "

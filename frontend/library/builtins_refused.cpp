@@ -26,7 +26,7 @@ constexpr Refused kRefused[] = {
      "its result depends on the order of all elements; call torch's own before or after the op"},
     {"cumsum cumprod cummax cummin logcumsumexp",
      "each element of its result depends on all before it; call torch's own before or after the op"},
-    {"tensordot addmm baddbmm addmv addbmm chain_matmul conv1d conv2d conv3d bilinear "
+    {"addbmm chain_matmul conv1d conv2d conv3d bilinear "
      "scaled_dot_product_attention",
      "products of matrices are computed by matmul and einsum, and those over 16 columns at most; call torch's own "
      "before or after "

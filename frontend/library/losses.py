@@ -369,6 +369,38 @@ def multi_margin_loss(
 
 
 @reduction
+def _multilabel_margin_loss(input, target, reduction):
+    classes = arange(input.size(-1), device=input.device)
+    listed = classes < amin(where(target < 0, classes, input.size(-1)), -1, True)
+    chosen = where(listed, target, 0).unsqueeze(-1)
+    listed = listed.unsqueeze(-1)
+    is_target = any(listed & (chosen == classes), -2, True)
+    lacking = clamp_min(1 - gather(input, -1, chosen.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2), 0)
+    loss = _reduce("sum", where(listed & ~is_target, lacking, 0), [-2, -1], False, "multilabel_margin_loss")
+    return _reduced(loss / input.size(-1), reduction)
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """by how much each class that is not a target is not 1 below each that is, over the number of classes; the targets of
+    a row are those before its first -1
+
+    Source: aten/src/ATen/native/cuda/MultiLabelMarginCriterion.cu
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    _check(input, "float")
+    if input.ndim > 2:
+        raise RuntimeError("multilabel_margin_loss: expected a vector or a matrix of scores")
+    if target.dtype != torch.int64:
+        raise RuntimeError("multilabel_margin_loss: expected a target of dtype torch.int64: write target.long()")
+    if input.ndim == 0:
+        input = input.unsqueeze(0)
+    if target.ndim == 0:
+        target = target.unsqueeze(0)
+    _same_shape(input, target, "multilabel_margin_loss: the target")
+    return _multilabel_margin_loss(input, target, reduction)
+
+
+@reduction
 def _nll_loss(input, target, weight, ignore_index, reduction):
     classes = 0 if input.ndim == 1 else 1
     counted = target != ignore_index

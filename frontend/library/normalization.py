@@ -91,11 +91,12 @@ def _normalized_dims(input, normalized_shape, parameters, function):
     return [k - count for k in range(count)]
 
 
-def _moments_of(input, dims):
-    """input less its mean, and its variance, along dims"""
+def _standardized(input, dims, eps):
+    """input less its mean over its standard deviation, along dims"""
     count = _count(input, dims)
     centred = input - _reduce("sum", input, dims, True, "mean") / count
-    return centred, _reduce("sum", centred * centred, dims, True, "var") / count
+    variance = _reduce("sum", centred * centred, dims, True, "var") / count
+    return centred * rsqrt(variance + eps)
 
 
 def _affine(x, weight, bias):
@@ -114,8 +115,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     dims = _normalized_dims(input, normalized_shape, (weight, bias), "layer_norm")
     for parameter in (weight, bias):
         _fits(parameter, input, "layer_norm")
-    centred, variance = _moments_of(input, dims)
-    return _affine(centred * rsqrt(variance + eps), weight, bias).to(input.dtype)
+    return _affine(_standardized(input, dims, eps), weight, bias).to(input.dtype)
 
 
 @reduction
@@ -162,8 +162,8 @@ def _values_a_channel(input):
 @reduction
 def _group_norm(input, num_groups, weight, bias, eps):
     groups = input.unflatten(1, (num_groups, input.size(1) // num_groups))
-    centred, variance = _moments_of(groups, list(range(2, groups.ndim)))
-    return _affine((centred * rsqrt(variance + eps)).flatten(1, 2), weight, bias).to(input.dtype)
+    standardized = _standardized(groups, list(range(2, groups.ndim)), eps).flatten(1, 2)
+    return _affine(standardized, weight, bias).to(input.dtype)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
@@ -186,8 +186,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 
 @reduction
 def _normalized_by_itself(input, dims, weight, bias, eps):
-    centred, variance = _moments_of(input, dims)
-    return _affine(centred * rsqrt(variance + eps), weight, bias).to(input.dtype)
+    return _affine(_standardized(input, dims, eps), weight, bias).to(input.dtype)
 
 
 @native
@@ -243,6 +242,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return result
 
 
+def _torch_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=True):
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
 def instance_norm(
     input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
 ):
@@ -274,3 +277,7 @@ def instance_norm(
         if running_var is not None:
             running_var.copy_(mean(_moved_towards(running_var, seen_variance, momentum), 0))
     return result
+
+
+def _torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=True):
+    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)

@@ -9,6 +9,12 @@ def _two_of_a_dtype(x, y, function):
         raise RuntimeError(function + ": expected two tensors of one dtype: cast one, x.to(y.dtype)")
 
 
+def _two_of_dims(x, x_dims, y, y_dims, function, expected):
+    _two_of_a_dtype(x, y, function)
+    if x.ndim != x_dims or y.ndim != y_dims:
+        raise RuntimeError(function + ": " + expected + ": matmul takes others")
+
+
 def _small(size):
     return _known(size) and size <= 16
 
@@ -61,18 +67,14 @@ def matmul(input, other):
 @method
 def mm(input, mat2):
     """the product of two matrices, over 16 columns at most"""
-    _two_of_a_dtype(input, mat2, "mm")
-    if input.ndim != 2 or mat2.ndim != 2:
-        raise RuntimeError("mm: two matrices are expected: matmul takes others")
+    _two_of_dims(input, 2, mat2, 2, "mm", "two matrices are expected")
     return _product(input, mat2)
 
 
 @method
 def bmm(input, mat2):
     """the products of matrices, each with that of the same place, over 16 columns at most"""
-    _two_of_a_dtype(input, mat2, "bmm")
-    if input.ndim != 3 or mat2.ndim != 3:
-        raise RuntimeError("bmm: two tensors of 3 dims are expected: matmul takes others")
+    _two_of_dims(input, 3, mat2, 3, "bmm", "two tensors of 3 dims are expected")
     assert input.size(0) == mat2.size(0), "bmm: as many matrices of both are expected: matmul broadcasts"
     return _product(input, mat2)
 
@@ -80,20 +82,48 @@ def bmm(input, mat2):
 @method
 def mv(input, vec):
     """the product of a matrix and a vector"""
-    _two_of_a_dtype(input, vec, "mv")
-    if input.ndim != 2 or vec.ndim != 1:
-        raise RuntimeError("mv: a matrix and a vector are expected: matmul takes others")
+    _two_of_dims(input, 2, vec, 1, "mv", "a matrix and a vector are expected")
     return _product(input, vec)
 
 
 @method
 def dot(input, tensor):
     """the sum of the products of two vectors' elements"""
-    _two_of_a_dtype(input, tensor, "dot")
-    if input.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError("dot: 1D tensors expected: matmul takes others")
+    _two_of_dims(input, 1, tensor, 1, "dot", "1D tensors expected")
     assert input.size(0) == tensor.size(0), "dot: inconsistent tensor size, expected two vectors of one size"
     return _product(input, tensor)
+
+
+@reduction
+def _added_product(input, x, y, beta, alpha, function):
+    _two_of_a_dtype(input, x, function)
+    if not x.is_floating_point():
+        beta, alpha = int(beta), int(alpha)
+    product = alpha * _product(x, y)
+    input = input.expand_as(product)
+    return product if beta == 0 else beta * input + product
+
+
+@method
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2), over 16 columns at most"""
+    _two_of_dims(mat1, 2, mat2, 2, "addmm", "two matrices are expected")
+    return _added_product(input, mat1, mat2, beta, alpha, "addmm")
+
+
+@method
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """addmm of matrices, each with that of the same place"""
+    _two_of_dims(batch1, 3, batch2, 3, "baddbmm", "two tensors of 3 dims are expected")
+    assert batch1.size(0) == batch2.size(0), "baddbmm: as many matrices of both are expected: matmul broadcasts"
+    return _added_product(input, batch1, batch2, beta, alpha, "baddbmm")
+
+
+@method
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat @ vec)"""
+    _two_of_dims(mat, 2, vec, 1, "addmv", "a matrix and a vector are expected")
+    return _added_product(input, mat, vec, beta, alpha, "addmv")
 
 
 @method
@@ -252,6 +282,45 @@ def einsum(equation, *operands):
         x = sum(x, [d for d, label in enumerate(labels) if _place(label, output) is None])
         labels = [label for label in labels if _place(label, output) is not None]
     return x.permute([_place(label, labels) for label in output])
+
+
+def _places(dims, ndim):
+    dims = dims if isinstance(dims, (tuple, list)) else [dims]
+    return [d + ndim if d < 0 else d for d in dims]
+
+
+def _summed_beside_one(x, d, y, other):
+    """of two dims one of which has the size 1 the other's sum, which is what their products come to"""
+    if x.size(d) == 1 and y.size(other) != 1:
+        return x, sum(y, other, True, dtype=y.dtype)
+    if x.size(d) != 1 and y.size(other) == 1:
+        return sum(x, d, True, dtype=x.dtype), y
+    return x, y
+
+
+def tensordot(a, b, dims=2, out=None):
+    """the products of the elements of two tensors, summed along dims of both: the last and first so many, or those of two
+    lists; over 16 terms at most where each tensor has other dims
+
+    Source: aten/src/ATen/native/Linear.cpp, tensordot
+    """
+    if out is not None:
+        raise TypeError("tensordot has no `out` in the language: call the op itself with out=")
+    _two_of_a_dtype(a, b, "tensordot")
+    if isinstance(dims, int):
+        if dims < 0 or dims > a.ndim or dims > b.ndim:
+            raise RuntimeError("tensordot: expected as many dims as both tensors have, and 0 at least")
+        dims = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    gone, others = _places(dims[0], a.ndim), _places(dims[1], b.ndim)
+    if len(gone) != len(others):
+        raise RuntimeError("tensordot: both dimension lists should have same length")
+    labels = [a.ndim + d for d in range(b.ndim)]
+    for d, other in zip(gone, others):
+        a, b = _summed_beside_one(a, d, b, other)
+        assert a.size(d) == b.size(other), "tensordot: contracted dimensions need to match"
+        labels[other] = d
+    kept = [d for d in range(a.ndim) if d not in gone] + [label for label in labels if label >= a.ndim]
+    return _einsum_pair(a, list(range(a.ndim)), b, labels, kept, kept + gone)
 
 
 @method

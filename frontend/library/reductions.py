@@ -20,10 +20,20 @@ def _one_dim(dim, function):
         raise TypeError(function + "(): `dim` must be one dim, not several: write input.flatten(…) for dims side by side")
 
 
+def _dim_with(keepdim, dim, function):
+    """dim, which PyTorch's own sum and mean do not do without beside keepdim; None is all dims"""
+    if dim is not ...:
+        return dim
+    if keepdim:
+        raise TypeError(function + "() takes keepdim together with dim: write dim=None, keepdim=True")
+    return None
+
+
 @method
 @reduction
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input, dim=..., keepdim=False, *, dtype=None):
     """the sum, in float32 of 16-bit floats, of integers and bools as int64"""
+    dim = _dim_with(keepdim, dim, "sum")
     if dtype == torch.bool:
         return _reduce("any", input.to(dtype), dim, keepdim, "sum")
     return _reduce("sum", _summed_as(input, dtype), dim, keepdim, "sum")
@@ -42,6 +52,8 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """the product, in float32 of 16-bit floats, of integers and bools as int64"""
     _one_dim(dim, "prod")
+    if dim is None and keepdim:
+        raise TypeError("prod() takes keepdim together with dim: write prod(x).reshape([1] * x.ndim)")
     if dtype == torch.bool:
         return _reduce("all", input.to(dtype), dim, keepdim, "prod")
     return _reduce("prod", _summed_as(input, dtype), dim, keepdim, "prod")
@@ -49,8 +61,9 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 
 @method
 @reduction
-def mean(input, dim=None, keepdim=False, *, dtype=None):
+def mean(input, dim=..., keepdim=False, *, dtype=None):
     """the sum over the number of elements"""
+    dim = _dim_with(keepdim, dim, "mean")
     if dtype is None and not input.is_floating_point():
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype: "

@@ -6,8 +6,8 @@ runs eager PyTorch again and again, each time with one such step pushed off by t
 sum of what these pushes do to it. Arithmetic on what such a step gave may round the other way, so it is pushed as well.
 4 ulp count from the truth, so what eager's own step is off float64 is added to them; so is, of a function that adds what
 a transcendental one gave to what nearly cancels it, what 4 ulp of that are worth, and of a sum and what is made of one
-what 4 ulp of all that was added are. Steps in 16-bit floats are pushed by their rounding, which Ingot leaves out unless numerics="eager". What no
-such step has touched must be equal.
+what 4 ulp of all that was added are. Steps in 16-bit floats are pushed by their rounding, which Ingot leaves out unless
+numerics="eager". What no such step has touched must be equal.
 """
 
 from __future__ import annotations
@@ -44,12 +44,20 @@ _CANCELS = {
     "binary_cross_entropy_with_logits": lambda x, *rest: x.abs() + 1,
     # Sums, and what is made of them: what was added, whatever is left of it.
     "sum": lambda x, dim=None, keepdim=False: _sum(x.abs(), dim, keepdim),
+    "nansum": lambda x, dim=None, keepdim=False: _sum(torch.where(x.isnan(), 0, x.abs()), dim, keepdim),
     "mean": lambda x, dim=None, keepdim=False: _sum(x.abs(), dim, keepdim) / max(1, x.numel()) * _sum(x, dim, True).numel(),
     "var": lambda x, *rest: (x * x).amax(),
     "std": lambda x, *rest: x.abs().amax(),
     "logsumexp": lambda x, *rest: x.abs().amax(),
+    # Its operands are pushed together, of which it takes no notice.
+    "_softmax": lambda x, dim, *rest: x.softmax(dim) * x.abs().amax(),
     "_log_softmax": lambda x, *rest: x.abs().amax() + 1,
     "native_layer_norm": lambda x, shape, *rest: _normalised(x, tuple(range(x.ndim - len(shape), x.ndim)), *rest),
+    "native_group_norm": lambda x, *rest: _normalised_in_groups(x, *rest),
+    "native_batch_norm": lambda x, *rest: _normalised_by_channels(x, *rest),
+    "cudnn_batch_norm": lambda x, *rest: _normalised_by_channels(x, *rest),
+    **{product: lambda x, y: x.abs().matmul(y.abs()) for product in ("dot", "mv", "mm", "bmm")},
+    "addmm": lambda x, y, z: x.abs() + y.abs().matmul(z.abs()),
 }
 
 
@@ -59,7 +67,27 @@ def _sum(x, dim, keepdim):
 
 def _normalised(x, dims, weight, bias, eps):
     size = (x.abs() + x.abs().mean(dims, keepdim=True)) * (x.var(dims, keepdim=True, correction=0) + eps).rsqrt()
+    return _affine(size, weight, bias)
+
+
+def _affine(size, weight, bias):
     return size * (1 if weight is None else weight.abs()) + (0 if bias is None else bias.abs())
+
+
+def _normalised_in_groups(x, weight, bias, batch, channels, spatial, groups, eps):
+    size = _normalised(x.reshape(batch, groups, -1), (2,), None, None, eps).reshape(batch, channels, spatial)
+    weight, bias = (p if p is None else p[:, None] for p in (weight, bias))
+    return _affine(size, weight, bias).reshape(x.shape)
+
+
+def _normalised_by_channels(x, weight, bias, mean, variance, training, momentum, eps):
+    dims = [d for d in range(x.ndim) if d != 1]
+    weight, bias, mean, variance = (
+        p if p is None else p.view([1, -1] + [1] * (x.ndim - 2)) for p in (weight, bias, mean, variance)
+    )
+    if training:
+        return _normalised(x, dims, weight, bias, eps)
+    return _affine((x.abs() + mean.abs()) * (variance + eps).rsqrt(), weight, bias)
 
 
 @dataclasses.dataclass

@@ -1,7 +1,8 @@
 """Random expressions, and tensors of random shapes, strides and dtypes to call them with.
 
 An expression is made over the sizes M and N, so one op is called with many shapes; only what a kernel is compiled for
-(dtypes, which sizes are 1, classes of strides) costs a compilation.
+(dtypes, which sizes are 1, classes of strides) costs a compilation. One that reduces does so anywhere: of what was
+computed, beside what is computed further, and of what was reduced.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ ALL = FLOATS + INTEGERS + [torch.bool]
 
 # What is planted among random numbers; of integers there is no NaN and no infinity.
 SPECIAL = "[float('nan'), float('inf'), -float('inf'), 0.0, -0.0, 1e-40, -1e-40, 1e-38, 3e38, -3e38, 1.0, -1.0, 0.5, 2.5]"
+# Of large numbers the order says whether a sum overflows.
+SPECIAL_IN_SUMS = SPECIAL.replace("3e38, -3e38", "300.0, -300.0")
 
 UNARY = ["relu({})", "({}).abs()", "exp(clamp({}, max=5))", "sigmoid({})", "tanh({})", "sqrt(abs({}))", "floor({})",
          "square({})", "log1p(abs({}))", "silu({})", "clamp({}, -1, 2)", "sin({})", "({}).float()", "sign({})"]
@@ -29,6 +32,18 @@ SAME_SHAPE = ["({}).flip(-1)", "({}).flip(0)", "({}).unsqueeze(1)[:, 0]", "({})[
 LAST = ["{}", "{}", "{}", "({}).transpose(0, 1)", "({})[..., 0]", "({})[1:]", "({})[:, ::2]", "({})[..., None]",
         "stack([{0}, {0} * 2], -1)", "cat([{0}, {0} + 1], 0)", "({}).flatten()", "({0})[-1] + {0}", "({}).t() * 2"]
 
+# A matrix's reductions along any dims, along one dim, and of all elements without more ado.
+OF_DIMS = ["sum", "mean", "amax", "amin", "var", "std", "any", "all", "logsumexp"]
+OF_ONE_DIM = ["argmax", "argmin", "nansum"]
+OF_ALL = ["({}).sum()", "({}).mean()", "({}).amax()", "({}).norm()", "({}).count_nonzero()", "({}).argmin()", "({}).std()"]
+DIMS = ["0", "1", "-2", "-1", "(0, 1)", "(1, 0)", "(-1,)"]
+# What becomes of rows or columns in their own shape.
+OF_ROWS = ["({0}).softmax({dim})", "({0}).log_softmax({dim})", "F.layer_norm({0}, ({0}).shape[1:])", "F.normalize({0}, dim={dim})",
+           "(({0}) - ({0}).mean({dim}, keepdim=True))", "({0}).max({dim}, keepdim=True).values"]
+# Reductions of the whole result, several in one op among them.
+LAST_REDUCED = ["({}).sum()", "({}).mean(1)", "({}).sum(0) * 2", "({}).amax((0, 1)) + 1", "({}).t().sum(1)", "({0}).sum(1) + ({0})[:, 0]",
+                "(({0}).sum(1), ({0}).amax(0), {0})", "({}).sum(1, keepdim=True).t()", "({}).flatten().sum()", "({}).sum(0).softmax(0)", "({})[1:].sum(1)"]
+
 
 @dataclasses.dataclass
 class Expression:
@@ -36,13 +51,30 @@ class Expression:
     names: list[str]
     dtypes: list[torch.dtype]
     squares: bool  # M must be N
+    reduces: bool = False
 
     @property
     def source(self) -> str:
         return f"def random_op({', '.join(self.names)}):\n    return {self.text}\n"
 
 
-def make_expression(rng: random.Random) -> Expression:
+def reduced(rng: random.Random, text: str) -> str:
+    """A reduction of a matrix that broadcasts beside it, or something of the matrix's shape that takes one."""
+    kind = rng.random()
+    if kind < 0.3:
+        return rng.choice(OF_ROWS).format(text, dim=rng.choice(["0", "1", "-1"]))
+    if kind < 0.5:
+        return rng.choice(OF_ALL).format(text)
+    name, dim = rng.choice(OF_DIMS + OF_ONE_DIM), rng.choice(DIMS)
+    if name in OF_ONE_DIM:
+        dim = rng.choice(["0", "1", "-1"])
+    if rng.random() < 0.6:
+        return f"({text}).{name}({dim}, keepdim=True)"
+    of_columns = dim in ("1", "-1", "(-1,)")
+    return f"({text}).{name}({dim})" + "[:, None]" * of_columns
+
+
+def make_expression(rng: random.Random, reduces: bool = False) -> Expression:
     names = ["a", "b", "c", "d"][: rng.randint(1, 4)]
     group = rng.choice([[torch.float32], FLOATS, FLOATS, INTEGERS, ALL])
     squares = rng.random() < 0.2
@@ -50,6 +82,8 @@ def make_expression(rng: random.Random) -> Expression:
     def make(depth: int) -> str:
         if depth == 0 or rng.random() < 0.15:
             return rng.choice(names)
+        if reduces and rng.random() < 0.25:
+            return reduced(rng, whole(make(depth - 1)))
         kind = rng.random()
         if kind < 0.35:
             return rng.choice(UNARY).format(make(depth - 1))
@@ -65,9 +99,10 @@ def make_expression(rng: random.Random) -> Expression:
         """Of the full shape (M, N), so that a view of it is one of a matrix."""
         return f"{text} + {names[0]} * 0"
 
-    text = rng.choice(LAST).format(f"({whole(make(rng.randint(2, 4)))})")
+    last = rng.choice(LAST_REDUCED if reduces and rng.random() < 0.6 else LAST)
+    text = last.format(f"({whole(make(rng.randint(2, 4)))})")
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
-    return Expression(text, used, [rng.choice(group) for _ in used], squares)
+    return Expression(text, used, [rng.choice(group) for _ in used], squares, reduces)
 
 
 @dataclasses.dataclass
@@ -81,6 +116,7 @@ class Recipe:
     seed: int
     scale: float
     planted: float  # the share of elements that are special values
+    special: str = SPECIAL
 
     def length(self) -> int:
         if 0 in self.sizes:
@@ -92,7 +128,7 @@ class Recipe:
         numbers = f"torch.randn({n}, generator=torch.Generator().manual_seed({self.seed})) * {self.scale}"
         if self.planted:
             generator = f"generator=torch.Generator().manual_seed({self.seed + 1})"
-            special = f"torch.tensor({SPECIAL})[torch.randint({len(SPECIAL.split(','))}, ({n},), {generator})]"
+            special = f"torch.tensor({self.special})[torch.randint({len(self.special.split(','))}, ({n},), {generator})]"
             numbers = f"torch.where(torch.rand({n}, {generator}) < {self.planted}, {special}, {numbers})"
         return f"({numbers}).to({self.dtype}).as_strided({self.sizes}, {self.strides}, {self.offset})"
 
@@ -118,6 +154,8 @@ class Form:
 
 def make_form(rng: random.Random, expression: Expression) -> Form:
     dims = ["mn" if k == 0 else rng.choice(["mn"] * 4 + ["n", "m1", "1n", "11", ""]) for k in range(len(expression.names))]
+    # Of equal values the variance is what is left of their mean's rounding.
+    repeats = not re.search("var|std|norm", expression.text)
     return Form(
         m_is_one=rng.random() < 0.1,
         n_is_one=rng.random() < 0.1,
@@ -125,7 +163,7 @@ def make_form(rng: random.Random, expression: Expression) -> Form:
         reversed_order=[rng.random() < 0.3 for _ in dims],
         step=[rng.choice([1] * 8 + [2, 3]) for _ in dims],
         padded=[rng.random() < 0.2 for _ in dims],
-        repeated=[rng.randrange(len(d)) if d and rng.random() < 0.1 else None for d in dims],
+        repeated=[rng.randrange(len(d)) if repeats and d and rng.random() < 0.1 else None for d in dims],
         offset=[rng.choice([0, 0, 0, 1, 2, 4]) for _ in dims],
         scale=[rng.choice([1.0, 2.0, 30.0]) for _ in dims],
         planted=[rng.choice([0.0, 0.0, 0.1]) for _ in dims],
@@ -135,8 +173,13 @@ def make_form(rng: random.Random, expression: Expression) -> Form:
 def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list[Recipe]:
     """The tensors of one call; their sizes are all that one call of a form has of its own."""
     m = 1 if form.m_is_one else rng.choice([2, 3, 5, 8, 16, 17, 33, 0] if rng.random() < 0.1 else [2, 3, 8, 17, 32])
+    if expression.reduces and not all(dtype.is_floating_point for dtype in expression.dtypes):
+        m = max(m, 1)  # of no elements eager takes dtypes that it otherwise refuses
     n = 1 if form.n_is_one else rng.choice([2, 3, 4, 8, 15, 16, 32, 65])
+    if expression.reduces and not form.n_is_one and rng.random() < 0.1:
+        n = rng.choice([300, 1025, 5000])
     length = {"m": m, "n": m if expression.squares else n, "1": 1}
+    special = SPECIAL_IN_SUMS if expression.reduces else SPECIAL
     recipes = []
     for k, dtype in enumerate(expression.dtypes):
         sizes = tuple(length[d] for d in form.dims[k])
@@ -148,5 +191,5 @@ def make_recipes(rng: random.Random, expression: Expression, form: Form) -> list
             strides[form.repeated[k]] = 0
         planted = form.planted[k] if dtype.is_floating_point else 0.0
         scale = form.scale[k] if dtype.is_floating_point else 20.0
-        recipes.append(Recipe(dtype, sizes, tuple(strides), form.offset[k], rng.randrange(2**31), scale, planted))
+        recipes.append(Recipe(dtype, sizes, tuple(strides), form.offset[k], rng.randrange(2**31), scale, planted, special))
     return recipes

@@ -17,8 +17,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import peers  # noqa: E402
 import thresholds  # noqa: E402
 import throughput  # noqa: E402
-from cases import ON_THE_CPU, ON_THE_GPU, SMALL  # noqa: E402
-from cases.case import Case  # noqa: E402
+from cases import FEW_TO_REDUCE, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL  # noqa: E402
+from cases.case import Case, Tensors  # noqa: E402
 from handwritten import FOLDERS, kernel_source, packed, parameter_types  # noqa: E402
 
 
@@ -46,7 +46,7 @@ def test_every_hand_written_kernel_is_read(path):
 def test_the_hand_written_kernels_of_the_cases_compile():
     if torch.version.cuda is None:
         pytest.skip("explained: this PyTorch has no NVRTC")
-    for name, options in sorted({(c.by_hand.name, c.by_hand.options) for c in ON_THE_GPU if c.by_hand}):
+    for name, options in sorted({(c.by_hand.name, c.by_hand.options) for c in ON_THE_GPU + REDUCTIONS if c.by_hand}):
         binary, _ = torch.cuda._utils._nvrtc_compile(
             kernel_source(name), name, "90", cuda_include_dirs=[str(FOLDERS[0])], nvcc_options=list(options))
         assert binary
@@ -73,10 +73,10 @@ def test_torch_compile_is_given_functions_that_it_takes_for_different_ones():
 
 
 def test_every_case_has_a_threshold_and_every_threshold_a_case():
-    for part, cases in (("large", ON_THE_GPU), ("small", SMALL)):
+    for part, cases in (("large", ON_THE_GPU), ("small", SMALL), ("reductions", REDUCTIONS), ("few-to-reduce", FEW_TO_REDUCE)):
         assert {case.group for case in cases} == set(thresholds.TABLE[part]["each"])
         assert set(thresholds.averages(part)) <= {case.group for case in cases}
-    for cases in (ON_THE_GPU, SMALL, ON_THE_CPU):
+    for cases in (ON_THE_GPU, SMALL, ON_THE_CPU, REDUCTIONS + FEW_TO_REDUCE):
         assert len({case.name for case in cases}) == len(cases)
 
 
@@ -85,6 +85,15 @@ def test_a_threshold_is_missed_beyond_the_tolerance():
     assert thresholds.missed({"copy": 1.0}, found) == []
     assert thresholds.missed({"copy": 1.0, "compile": 1.0, "best": 1.0}, found) == ["compile", "best"]
     assert thresholds.missed({"eager": 1.0}, found) == []
+
+
+def test_cases_that_reduce_give_what_eager_does():
+    made = [(case, case.make(Tensors("cpu"))) for case in REDUCTIONS_ON_THE_CPU]
+    ingot.prepare_all((peers.ingot_op(case), args) for case, args in made)
+    errors: dict[str, str] = {}
+    for case, args in made:
+        peers.checked(case, args, (), errors)
+        assert not errors, (case.name, errors)
 
 
 def test_a_case_that_fails_says_so_and_another_is_timed():

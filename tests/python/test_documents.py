@@ -82,6 +82,11 @@ def test_the_python_example():
     assert "largest difference from eager" in said and "1 compilation(s)" in said
 
 
+def test_the_example_behind_a_convolution():
+    said = program("examples/group_norm_mish.py")
+    assert "largest difference from eager" in said and "1 launch" in said
+
+
 def test_what_the_demo_shows(command_line, tmp_path):
     """script/demo without its build: the commands that it prints."""
     boxes = tmp_path / "detections.pt"

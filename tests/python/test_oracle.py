@@ -114,6 +114,41 @@ def test_bits_are_those_of_zeros_and_of_any_nan():
     assert not judge(lambda x: x + 0, (x,), {}, -other_nan, exact=True).ok
 
 
+WEIGHT, BIAS = torch.randn(2, 64, generator=torch.Generator().manual_seed(2))
+SUMS = {
+    "nansum": lambda x: x.nansum(1),
+    "softmax of sums": lambda x: x.sum(1).softmax(0),
+    "mv": lambda x: x.mv(x[1]),
+    "mm": lambda x: x.mm(x.t()),
+    "bmm": lambda x: x[None].bmm(x.t()[None]),
+    "addmm": lambda x: F.linear(x, x, BIAS),
+    "group_norm": lambda x: F.group_norm(x[None], 8, WEIGHT, BIAS),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_what_is_added_up_may_be_so_in_any_order(name):
+    """Of rows that are turned round; a norm is turned back."""
+    x, function = torch.randn(64, 1000, generator=torch.Generator().manual_seed(1)), SUMS[name]
+    turned = function(x.flip(1))
+    result = turned.flip(2) if "norm" in name else turned
+    assert judge(function, (x,), {}, result).ok
+    assert not judge(function, (x,), {}, result + 1e-2).ok
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_may_be_a_product_and_a_sum(training):
+    x = tensors()[0].t().contiguous()
+    mean, variance = (x.mean(0), x.var(0, correction=0)) if training else (BIAS, WEIGHT.square())
+    scale = WEIGHT / (variance + 1e-5).sqrt()
+
+    def norm(x):
+        return F.batch_norm(x, None if training else mean, None if training else variance, WEIGHT, BIAS, training)
+
+    assert judge(norm, (x,), {}, x * scale + (BIAS - mean * scale)).ok
+    assert not judge(norm, (x,), {}, x * scale + (BIAS - mean * scale) + 1e-4).ok
+
+
 # In float32 eager's tanh-gelu is itself nearly nothing there.
 @pytest.mark.parametrize("approximate, dtype", [("none", torch.float32), ("none", torch.float64), ("tanh", torch.float64)])
 def test_gelu_is_not_zero_below_minus_five(approximate, dtype):
