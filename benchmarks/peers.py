@@ -18,6 +18,7 @@ from cases.case import Case, Tensors
 from handwritten import Handwritten, blocks_of
 
 PEERS = ("eager", "compile", "autotune", "jiterator", "handwritten")
+BARE_NAMES = {name: getattr(torch, name) for name in ("relu", "clamp", "maximum", "minimum", "where")}
 Call = Callable[[], object]
 
 
@@ -60,7 +61,7 @@ def eager_function(case: Case):
     is_expression = "def " not in case.text
     text = f"def {op.name}({', '.join(op.signature.parameters)}): return {case.text}" if is_expression else case.text
     module = types.ModuleType(f"eager_{len(sys.modules)}_{op.name}")
-    module.__dict__.update(torch=torch, F=torch.nn.functional, math=math, relu=torch.relu, clamp=torch.clamp)
+    module.__dict__.update(torch=torch, F=torch.nn.functional, math=math, **BARE_NAMES)
     sys.modules[module.__name__] = module
     file = f"{module.__name__}.py"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
@@ -122,9 +123,11 @@ def expected(case: Case, args: tuple) -> tuple:
 
 
 def check(answer, wanted: tuple) -> None:
-    """A kernel that does something else is no peer. Contraction and other spellings may cost it some ulps."""
+    """A kernel that does something else is no peer. Contraction and other spellings may cost it some ulps, of the small
+    numbers of a long row's softmax too."""
     answer = results_of(answer)
     assert len(answer) == len(wanted), f"{len(answer)} results instead of {len(wanted)}"
     for got, want in zip(answer, wanted):
         rtol, atol = (1e-2, 1e-3) if got.dtype in (torch.float16, torch.bfloat16) else (1e-4, 1e-5)
-        torch.testing.assert_close(got.to(want.dtype), want, rtol=rtol, atol=atol)
+        largest = min(want.abs().max().item(), 1.0)
+        torch.testing.assert_close(got.to(want.dtype), want, rtol=rtol, atol=atol * largest)

@@ -1,7 +1,8 @@
 """The benchmarks: prints tables beside what must be reached (thresholds.toml), and fails where something is missed.
 
     python benchmarks/run.py                            everything that this machine can run
-    python benchmarks/run.py gpu                        large and small tensors on the GPU; also: calls, cpu
+    python benchmarks/run.py gpu                        large and small tensors on the GPU; also: gpu-reductions, calls,
+                                                        cpu, cpu-reductions
     python benchmarks/run.py gpu --only 'one off*'      some cases
     python benchmarks/run.py gpu --quick                beside the device copy alone
     python benchmarks/run.py --save results.json        and keep the numbers
@@ -24,7 +25,7 @@ import torch
 import ingot
 import latency
 import throughput
-from cases import ON_THE_CPU, ON_THE_GPU, SMALL
+from cases import FEW_TO_REDUCE, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL
 from cases.case import Case
 from peers import PEERS
 from report import at_most, judged, table
@@ -44,9 +45,14 @@ def cpu_model() -> str:
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def gpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
+def has_gpu() -> bool:
     if not torch.cuda.is_available():
-        print("\nno GPU: the tables of large and small tensors there are left out")
+        print("\nno GPU: its tables are left out")
+    return torch.cuda.is_available()
+
+
+def gpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    if not has_gpu():
         return {}, []
     large, wrong = measured(options, "large", "large tensors on the GPU, share of a device copy's speed",
                             "share_of_copy", PEERS, ON_THE_GPU, throughput.large)
@@ -55,10 +61,26 @@ def gpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
     return {"large": large, "small": small}, wrong + also_wrong
 
 
+def gpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    if not has_gpu():
+        return {}, []
+    large, wrong = measured(options, "reductions", "reductions on the GPU, share of a device copy's speed",
+                            "share_of_copy", PEERS, REDUCTIONS, throughput.large)
+    few, also_wrong = measured(options, "few-to-reduce", "reductions of few elements in a CUDA graph, microseconds",
+                               "microseconds", ("eager", "compile"), FEW_TO_REDUCE, throughput.few)
+    return {"reductions": large, "few_to_reduce": few}, wrong + also_wrong
+
+
 def cpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
     rows, wrong = measured(options, "cpu", "2^20 elements on the CPU, microseconds", "microseconds",
                            ("eager", "compile"), ON_THE_CPU, throughput.on_the_cpu)
     return {"cpu": rows}, wrong
+
+
+def cpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    rows, wrong = measured(options, "cpu-reductions", "reductions on the CPU, microseconds", "microseconds",
+                           ("eager", "compile"), REDUCTIONS_ON_THE_CPU, throughput.on_the_cpu)
+    return {"cpu_reductions": rows}, wrong
 
 
 def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
@@ -98,7 +120,7 @@ def measured(options: argparse.Namespace, part: str, title: str, kind: str, peer
 
 
 def main() -> None:
-    parts = {"gpu": gpu, "calls": calls, "cpu": cpu}
+    parts = {"gpu": gpu, "gpu-reductions": gpu_reductions, "calls": calls, "cpu": cpu, "cpu-reductions": cpu_reductions}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
     parser.add_argument("--only", metavar="PATTERN", default="*", help="cases whose names match as files' would")

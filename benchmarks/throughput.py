@@ -1,4 +1,4 @@
-"""Times the cases: large tensors on the GPU, small ones with the call that launches them, and the CPU's."""
+"""Times the cases: large tensors on the GPU, small ones with the call that launches them or in a graph; the CPU's."""
 
 from typing import Callable, Iterable, Iterator
 
@@ -6,7 +6,7 @@ import torch
 
 import peers
 from cases.case import Case, Tensors
-from timing import Seconds, median, on_the_device, on_the_host, times_as_fast
+from timing import Seconds, in_a_graph, median, on_the_device, on_the_host, times_as_fast
 
 COPIED = 1 << 30  # bytes
 
@@ -31,6 +31,12 @@ def small(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
     """Calls one after another, launch included."""
     for case in cases:
         yield attempt(case, "cuda", asked, lambda calls, _: compared(on_the_host(calls)))
+
+
+def few(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
+    """Kernels one after another in a CUDA graph, without the host that launches them."""
+    for case in cases:
+        yield attempt(case, "cuda", asked, lambda calls, _: compared(in_a_graph(calls)))
 
 
 def on_the_cpu(cases: list[Case], asked: tuple[str, ...]) -> Iterator[dict]:

@@ -12,6 +12,7 @@ from typing import Callable
 import torch
 
 LAUNCHES, LONGEST_SAMPLE = 10, 0.03
+CALLS_OF_A_GRAPH = 64
 Seconds = dict[str, list[float]]  # of one call, a number a round
 
 
@@ -19,6 +20,12 @@ def on_the_device(calls: dict[str, Callable[[], object]], rounds: int = 5) -> Se
     """What the GPU spends. What takes long is launched less often than ten times a sample."""
     return _rounds(calls, rounds, _device_seconds,
                    lambda seconds: max(1, min(LAUNCHES, int(LONGEST_SAMPLE / seconds))))
+
+
+def in_a_graph(calls: dict[str, Callable[[], object]]) -> Seconds:
+    """What the GPU spends where calls follow one another in a CUDA graph."""
+    seconds = on_the_device({name: _captured(call).replay for name, call in calls.items()})
+    return {name: [s / CALLS_OF_A_GRAPH for s in samples] for name, samples in seconds.items()}
 
 
 def on_the_host(calls: dict[str, Callable[[], object]], rounds: int = 25, at_least: float = 2e-3) -> Seconds:
@@ -33,6 +40,15 @@ def median(seconds: list[float]) -> float:
 def times_as_fast(own: list[float], peers: list[float]) -> float:
     """How many times as fast as the peer, by the median over the rounds."""
     return statistics.median(peer / mine for mine, peer in zip(own, peers))
+
+
+def _captured(call: Callable[[], object]) -> torch.cuda.CUDAGraph:
+    call()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(CALLS_OF_A_GRAPH):
+            call()
+    return graph
 
 
 def _rounds(calls, rounds, sample, repeats_of) -> Seconds:

@@ -1,0 +1,90 @@
+// The mean GIoU loss of the boxes that are there: a target's corners first, the prediction's only where it has an area.
+// The grid fills the GPU and goes on through the boxes, two at a time a thread, so that one load waits beside another;
+// the block that ends last adds up what all of them have found. PRED and TARGET are the types of the corners.
+#include "vector.cuh"
+
+constexpr int kThreads = 256, kBoxes = 2, kWarps = kThreads / 32;
+
+struct Box {
+  float x1, y1, x2, y2;
+  __device__ float area() const { return (x2 - x1) * (y2 - y1); }
+};
+
+/// What is added up: the losses of the boxes that are there, and how many these are.
+struct Sum {
+  float loss = 0.0f;
+  int count = 0;
+  __device__ void add(const Sum& other) { loss += other.loss, count += other.count; }
+};
+
+template <typename T>
+__device__ Box box(const T* boxes, unsigned i) {
+  const auto corners = load<4>(boxes + 4ll * i);
+  return {float(corners.lane[0]), float(corners.lane[1]), float(corners.lane[2]), float(corners.lane[3])};
+}
+
+__device__ float loss_of(const Box& p, const Box& t, float eps) {
+  const float w = fmaxf(fminf(p.x2, t.x2) - fmaxf(p.x1, t.x1), 0.0f);
+  const float h = fmaxf(fminf(p.y2, t.y2) - fmaxf(p.y1, t.y1), 0.0f);
+  const float overlap = w * h, either = p.area() + t.area() - overlap;
+  const float hull_w = fmaxf(fmaxf(p.x2, t.x2) - fminf(p.x1, t.x1), 0.0f);
+  const float hull_h = fmaxf(fmaxf(p.y2, t.y2) - fminf(p.y1, t.y1), 0.0f);
+  const float hull = hull_w * hull_h;
+  return 1.0f - (overlap / (either + eps) - (hull - either) / (hull + eps));
+}
+
+/// The sum over the block, in its first thread.
+__device__ Sum sum_of_block(Sum sum) {
+  __shared__ Sum warps[kWarps];
+  for (int apart = 16; apart; apart /= 2) {
+    sum.add({__shfl_down_sync(~0u, sum.loss, apart), __shfl_down_sync(~0u, sum.count, apart)});
+  }
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int warp = 1; warp < kWarps; ++warp) sum.add(warps[warp]);
+  }
+  return sum;
+}
+
+__device__ Sum sum_of_thread(const PRED* pred, const TARGET* target, float eps, unsigned n) {
+  const unsigned step = gridDim.x * kThreads * kBoxes;
+  Sum sum;
+  for (unsigned i = blockIdx.x * (kThreads * kBoxes) + threadIdx.x; i < n; i += step) {
+    Box t[kBoxes], p[kBoxes];
+#pragma unroll
+    for (int k = 0; k < kBoxes; ++k) t[k] = i + k * kThreads < n ? box(target, i + k * kThreads) : Box{};
+#pragma unroll
+    for (int k = 0; k < kBoxes; ++k) {
+      if (t[k].area() > 0.0f) p[k] = box(pred, i + k * kThreads);
+    }
+#pragma unroll
+    for (int k = 0; k < kBoxes; ++k) {
+      if (t[k].area() > 0.0f) sum.add({loss_of(p[k], t[k], eps), 1});
+    }
+  }
+  return sum;
+}
+
+/// blocks: as many sums as there are blocks; done: 0, and left so for the next launch.
+extern "C" __global__ void __launch_bounds__(kThreads, 8)
+    giou_loss(const PRED* pred, const TARGET* target, float eps, PRED* loss, Sum* blocks, unsigned* done, int n) {
+  __shared__ bool last;
+  Sum sum = sum_of_block(sum_of_thread(pred, target, eps, n));
+  if (threadIdx.x == 0) {
+    blocks[blockIdx.x] = sum;
+    __threadfence();
+    last = atomicAdd(done, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  sum = Sum();
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += kThreads) sum.add(blocks[block]);
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) {
+    *loss = sum.loss / max(sum.count, 1);
+    *done = 0;
+  }
+}
