@@ -185,6 +185,8 @@ ir::DType KernelContext::extent_dtype() const {
 Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.target.kind)) {
   kernel.target = context.target;
   kernel.restrict_pointers = !context.layout.results_alias;
+  // Of rows that are cut into kernels, one that reduces nothing computes the same.
+  kernel.computes_alike = !context.cuda() && context.graph.reduction_count() > 0;
   kernel.launch.entry = context.outline.name;
   kernel.launch.block_threads = context.schedule.threads;
   kernel.launch.weight = context.schedule.weight;

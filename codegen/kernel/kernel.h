@@ -187,8 +187,9 @@ struct Pieces {
 };
 
 /// What a reduction has found of the classes of a row, made one: the values `into`, declared here, of the arrays
-/// `classes`. Classes are combined along the bits of their numbers, lowest first. A thread has in its arrays runs of
-/// `lanes` neighbours, of which those of the next thread follow; behind the runs of all `threads` come the next.
+/// `classes`. Classes are combined along the bits of their numbers: on CUDA lowest first, on the CPU highest first. A
+/// thread has in its arrays runs of `lanes` neighbours, of which those of the next thread follow; behind the runs of
+/// all `threads` come the next. On the CPU, of rows side by side all are arrays of one more extent.
 struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> classes, into;
@@ -219,6 +220,7 @@ struct Kernel {
   std::vector<SymbolId> parameters;  ///< one for each of launch.parameters
   SymbolId begin, end, arguments;    ///< CPU: the range of units to compute, and where the arguments are
   bool restrict_pointers = true;
+  bool computes_alike = false;   ///< CPU: the same bits alone and in vectors, wherever there is a way
   uint32_t resident_blocks = 0;  ///< CUDA: that a multiprocessor has room for at once, at least; 0: as it comes
   Body before;                   ///< once a kernel (CPU)
   Body indices;                  ///< where a thread is

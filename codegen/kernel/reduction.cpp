@@ -111,9 +111,18 @@ SymbolId RowReductions::result_of(ir::NodeId node, uint32_t value, DType dtype) 
   for (const ir::NodeId id : nodes_of(graph, context_.outline))
     if (graph.reduction_read(id) == node && graph.access(id).source.index == value)
       if (const std::string name = memory_.author_name(id); !name.empty())
-        return assembly_.variable_called(name, Level::Row, {dtype, rows_});
-  return assembly_.variable(value == 0 ? name_of_value(graph.reduction(node).kind) : "index", {dtype, rows_},
-                            Level::Row);
+        return with_extents(assembly_.variable_called(name, Level::Row, of_rows(dtype)), {});
+  return result(value == 0 ? name_of_value(graph.reduction(node).kind) : "index", dtype);
+}
+
+SymbolId RowReductions::result(std::string_view wanted, DType dtype) {
+  return with_extents(assembly_.variable(wanted, of_rows(dtype), Level::Row), {});
+}
+
+SymbolId RowReductions::with_extents(SymbolId array, std::vector<uint32_t> extents) {
+  if (!context_.cuda() && rows_ > 1) extents.push_back(rows_);
+  assembly_[array].extents = std::move(extents);
+  return array;
 }
 
 std::vector<DType> RowReductions::states() const {
@@ -138,8 +147,7 @@ void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t class
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
     const DType dtype = reduction.types[v];
     const std::string& name = assembly_[reduction.results[v]].name;
-    const SymbolId array = assembly_.variable(name + "_of", {dtype, rows_}, Level::Thread);
-    assembly_[array].extents = {classes};
+    const SymbolId array = with_extents(assembly_.variable(name + "_of", of_rows(dtype), Level::Thread), {classes});
     reduction.classes.push_back(array);
     block.push_back({Declare{array}});
     const ir::HostValue none =
@@ -149,8 +157,7 @@ void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t class
     initial.push_back(
         {Assign{element(array, {assembly_.read(c), lane_ ? assembly_.read(lane_) : ValueId{}}), literal}});
   }
-  if (rows_ > 1)
-    initial = {{Loop{Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(rows_), std::move(initial)}}};
+  if (rows_ > 1) initial = {{Loop{kind, lane_, assembly_.whole(0), assembly_.whole(rows_), std::move(initial)}}};
   block.push_back({Loop{kind, c, assembly_.whole(0), assembly_.whole(classes), std::move(initial)}});
 }
 
@@ -179,7 +186,7 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
 
 void RowReductions::declare_levels(Body& block, RowReduction& reduction, uint32_t groups) {
   reduction.levels =
-      assembly_.variable(assembly_[reduction.results[0]].name + "_levels", {reduction.types[0], rows_}, Level::Thread);
+      assembly_.variable(assembly_[reduction.results[0]].name + "_levels", of_rows(reduction.types[0]), Level::Thread);
   assembly_[reduction.levels].extents = {static_cast<uint32_t>(std::bit_width(groups))};
   block.push_back({Declare{reduction.levels}});
 }

@@ -81,6 +81,8 @@ class RowReductions {
                 SymbolId lane = {});
 
   std::vector<RowReduction>& all() { return reductions_; }
+  /// A variable for what a reduction comes to, of each row.
+  SymbolId result(std::string_view wanted, ir::DType dtype);
   std::vector<ir::DType> states() const;
   uint32_t phases() const;
 
@@ -111,6 +113,9 @@ class RowReductions {
   void add_parts(RowWork& work, IsWanted is_wanted) const;
   ValueId element(SymbolId array, ClassPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
+  /// Its type, and the extents of arrays of that: on CUDA the rows of a thread are a vector.
+  Type of_rows(ir::DType dtype) const { return {dtype, context_.cuda() ? rows_ : 1}; }
+  SymbolId with_extents(SymbolId array, std::vector<uint32_t> extents);
 
   const KernelContext& context_;
   Assembly& assembly_;

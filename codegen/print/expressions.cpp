@@ -85,6 +85,8 @@ Text Expressions::formula(ValueId id) const {
       return operands.size() < 4 ? checked : guarded.fill(std::vector<Text>{operands[3], checked});
     }
     case Value::Kind::Primitive:
+      if (kernel_.computes_alike)
+        if (const auto own = spell_alike(value.op, value.work, operands)) return *own;
       return spell(target, value.op, value.work, operands);
     case Value::Kind::Cast:
       return spell_cast(target, value.work, value.type.dtype, operands[0]);

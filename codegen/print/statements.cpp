@@ -209,6 +209,7 @@ void Statements::print_one(const Combine& combine) {
   const Symbol &value = kernel_[combine.into[0]], &found = kernel_[combine.classes[0]];
   const std::string_view kind = name_of(combine.kind);
   const bool finds = combine.classes.size() > 1;
+  if (!value.extents.empty()) return print_rows(combine);
   std::string call = finds ? "combined_found" : "combined", pattern(kind), operand = found.name;
   if (combine.spacing > 1) {
     call += "_across";
@@ -225,6 +226,16 @@ void Statements::print_one(const Combine& combine) {
         fmt::format("const {} {} = {}<{}>({});", type_text(value.type), value.name, call, pattern, operand));
   statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
                         operand, name(combine.classes[1])));
+}
+
+void Statements::print_rows(const Combine& combine) {
+  std::vector<std::string> operands;
+  for (const std::vector<SymbolId>& symbols : {combine.classes, combine.into})
+    for (const SymbolId symbol : symbols) operands.push_back(kernel_[symbol].name);
+  for (const SymbolId symbol : combine.into)
+    statement(fmt::format("{} {};", type_text(kernel_[symbol].type), declarator(kernel_[symbol])));
+  statement(fmt::format("{}<{}>({});", combine.into.size() > 1 ? "combine_found_rows" : "combine_rows",
+                        name_of(combine.kind), fmt::join(operands, ", ")));
 }
 
 void Statements::print_one(const Carry& carry) {

@@ -35,6 +35,8 @@ class Statements {
   void print_one(const Call& call);
   void print_one(const Pieces& pieces);
   void print_one(const Combine& combine);
+  /// Of rows side by side: what they come to are arrays.
+  void print_rows(const Combine& combine);
   void print_one(const Carry& carry);
 
   void statement(const std::string& text, ir::NodeId node = kNoNode);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/target/spellings.h"
+
 namespace ingot::codegen {
 
 uint32_t cost_of(ir::Op op, ir::DType work) {
@@ -14,6 +16,10 @@ uint32_t cost_of(ir::Op op, ir::DType work) {
 bool is_function(const ir::Graph& graph, ir::NodeId id) {
   const ir::Op op = graph[id].op;
   return ir::is_primitive(op) && ir::info(op).accuracy == ir::Accuracy::Ulp;
+}
+
+bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id) {
+  return is_function(graph, id) && !is_spelled_alike(graph[id].op, ir::compute_type(graph[graph[id].args[0]].dtype));
 }
 
 namespace {

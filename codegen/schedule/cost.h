@@ -11,6 +11,8 @@ uint32_t cost_of(ir::Op op, ir::DType work);
 
 /// Whether it takes a function of many instructions, whose last bits are its own.
 bool is_function(const ir::Graph& graph, ir::NodeId id);
+/// On the CPU: whether that function has other last bits alone than in a vector, and in vectors of other widths.
+bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id);
 
 /// What an element of a kernel costs.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);

@@ -284,11 +284,13 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   const std::vector<bool> rounds = rounding_accesses(graph, outline);
   const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
   const auto calls = [&](ir::NodeId id) { return is_function(graph, id); };
+  const auto has_bits = [&](ir::NodeId id) { return has_bits_of_vectors(graph, id); };
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
                     .cost = cost_of(graph, outline),
                     .has_functions = std::ranges::any_of(nodes_of(graph, outline), calls),
+                    .has_bits_of_vectors = std::ranges::any_of(nodes_of(graph, outline), has_bits),
                     .long_axes = layout.long_axes,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,

@@ -65,11 +65,14 @@ std::string text_of(const RowSchedule& rows) {
   std::string text = fmt::format("  rows: {} classes", rows.classes);
   if (rows.piece != 0) text += fmt::format(" a piece of {} elements", rows.piece);
   if (rows.threads > 1) text += fmt::format(", {} threads", rows.threads);
-  if (rows.across) text += fmt::format(" a warp apart, {} classes at a time", rows.group);
+  if (rows.across)
+    text += rows.group > 0 ? fmt::format(" a warp apart, {} classes at a time", rows.group) : ", side by side";
   if (rows.steps > 0) text += fmt::format(", kept in {} steps", rows.steps);
   if (rows.shared > 0) text += fmt::format(", {} of them in shared memory", rows.shared);
-  if (!rows.kept.empty())
-    text += fmt::format(" with {} value{} computed of them", rows.kept.size(), rows.kept.size() == 1 ? "" : "s");
+  if (const size_t kept = rows.kept.size(); kept > 0)
+    text += fmt::format(
+        fmt::runtime(rows.steps > 0 ? " with {} value{} computed of them" : ", {} value{} of an element kept"), kept,
+        kept == 1 ? "" : "s");
   if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} pieces", rows.pieces) : ", pieces";
   return text + (rows.splits ? " shared out, made one by a second launch\n" : "\n");
 }

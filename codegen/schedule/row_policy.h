@@ -12,6 +12,14 @@ namespace ingot::codegen {
 /// power.
 uint32_t cpu_classes(uint32_t length_bits);
 uint32_t cpu_piece(uint32_t length_bits);
+/// CPU: how a kernel goes through its rows, once or `again`.
+RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
+/// CPU: how many of its rows stand side by side.
+uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
+/// CPU: whether an access is laid out in a buffer where rows stand side by side.
+bool cpu_stages(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout);
+/// CPU: whether values of this many bytes, one for each element of the rows that stand side by side, are kept.
+bool cpu_keeps(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 
 /// CUDA: the shared memory that a block may have; 80 for sm_80.
 uint32_t cuda_shared_bytes(uint32_t architecture);

@@ -204,27 +204,40 @@ Schedule widened(Schedule schedule, const KernelFacts& facts) {
   return schedule;
 }
 
-Schedule reducing_on_cpu(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts) {
+Schedule reducing_on_cpu(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
+                         const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = 64;
   schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
-  for (uint32_t a = 0; a < facts.accesses.size(); ++a)
-    schedule.accesses.push_back({.how = moves_in_rows(layout, layout.accesses[a]) ? How::Single : How::Fixed,
-                                 .masked = facts.accesses[a].masked});
+  schedule.rows = cpu_rows(facts, layout, outline.phases() > 1);
+  schedule.lanes = cpu_row_lanes(facts, layout, schedule.rows);
+  const bool across = schedule.rows.across;
+  for (const AccessFacts& access : facts.accesses)
+    schedule.accesses.push_back({.how = across && cpu_stages(access, facts, layout) ? How::Staged
+                                        : access.moves_in_row                       ? How::Single
+                                                                                    : How::Fixed,
+                                 .masked = access.masked});
+  uint32_t kept_bytes = 0;
+  for (const ir::NodeId id : shared_by_phases(graph, outline, layout)) {
+    const auto bytes = static_cast<uint32_t>(ir::size_of(graph[id].dtype));
+    if (facts.has_regions || !cpu_keeps(layout, schedule.lanes, kept_bytes + bytes)) continue;
+    schedule.rows.kept.push_back(id);
+    kept_bytes += bytes;
+  }
   const uint32_t kept = layout.rank - layout.reduced_axes;
   if (kept > 0) schedule.walks.push_back({0, kept, {{Scope::Grid}, {Scope::Serial}}});
-  if (layout.reduced_axes > 0)
-    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}, {Scope::Vector}}});
-  schedule.rows.classes = cpu_classes(layout.length_bits);
-  schedule.rows.piece = cpu_piece(layout.length_bits);
-  schedule.rows.splits = schedule.rows.piece != 0 && outline.phases() == 1;
+  if (across) schedule.walks.back().steps.back() = {Scope::Vector, schedule.lanes};
+  if (layout.reduced_axes > 0) {
+    schedule.walks.push_back({kept, layout.reduced_axes, {{Scope::Serial}}});
+    if (!across) schedule.walks.back().steps.push_back({Scope::Vector});
+  }
   return schedule;
 }
 
 /// The best one last.
-std::vector<Schedule> allowed_on_cpu(const KernelOutline& outline, const KernelLayout& layout,
+std::vector<Schedule> allowed_on_cpu(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                      const KernelFacts& facts) {
-  if (outline.reduces()) return {reducing_on_cpu(outline, layout, facts)};
+  if (outline.reduces()) return {reducing_on_cpu(graph, outline, layout, facts)};
   std::vector<Schedule> all = {in_rows(outline, layout, facts)};
   if (Schedule wide = widened(all[0], facts); wide != all[0]) all.push_back(std::move(wide));
   if (facts.has_regions) return all;
@@ -321,7 +334,7 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
   const KernelLayout layout = read_by(target, whole_layout);
   const Known known = known_of(graph, outline, layout, target, options.lazy);
   Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, known.facts)
-                                : allowed_on_cpu(outline, layout, known.facts).back();
+                                : allowed_on_cpu(graph, outline, layout, known.facts).back();
   best.lazy = known.wheres;
   return best;
 }
@@ -333,7 +346,7 @@ std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutl
   for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
     const Known known = known_of(graph, outline, layout, target, lazy);
     for (Schedule& schedule : target.cuda() ? allowed_on_cuda(graph, outline, layout, known.facts)
-                                            : allowed_on_cpu(outline, layout, known.facts)) {
+                                            : allowed_on_cpu(graph, outline, layout, known.facts)) {
       schedule.lazy = known.wheres;
       if (std::ranges::find(all, schedule) == all.end()) all.push_back(std::move(schedule));
     }

@@ -75,15 +75,15 @@ struct AccessSchedule {
 
 /// How a kernel goes through its rows. What a row comes to depends on `classes` and `piece` alone, which follow from
 /// its length: element i belongs to class i mod classes, of a row or of the piece of it that i lies in; a class takes
-/// its elements in order, and classes are combined along the bits of their numbers, lowest first, as pieces are after
-/// that.
+/// its elements in order, and classes are combined along the bits of their numbers (on CUDA lowest first, on the CPU
+/// highest first), as pieces are after that.
 struct RowSchedule {
   uint32_t classes = 0;  ///< a power of two; 0 where nothing is reduced
   uint32_t piece = 0;    ///< CPU: elements of a piece; 0: a row is one
   bool splits = false;   ///< pieces are shared out, and a second launch makes one of them
   uint32_t pieces = 1;   ///< CUDA: of a row that is split: neighbouring classes, a block's
   uint32_t threads = 1;  ///< CUDA: of a row, or of its piece; a power of two
-  bool across = false;   ///< CUDA: lanes, and neighbouring threads, have neighbouring rows
+  bool across = false;   ///< lanes, and on CUDA neighbouring threads, have neighbouring rows
   uint32_t group = 0;    ///< CUDA, across: neighbouring classes that a thread has at a time; a power of two
   uint32_t steps = 0;   ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
   uint32_t shared = 0;  ///< CUDA: of these steps the last, whose elements lie in shared memory

@@ -182,13 +182,18 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
 }
 
 KernelLayout read_by(const Target& target, KernelLayout layout) {
+  // Of a row's elements: whether vectors leave some. Of its length: between what is kept and what has longer pieces,
+  // all are alike. Of rows: more than the lanes that they can be.
+  constexpr uint8_t kCpuMultiple = 8, kCpuKeptBits = 14, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;
     for (AccessLayout& access : layout.accesses) access.inner_step = 0;
     return layout;
   }
   layout.index_bits = 64;
-  layout.inner_multiple = kVectorBytes;
+  if (layout.length_bits > kCpuKeptBits) layout.length_bits = std::max(layout.length_bits, kCpuLongBits);
+  layout.rows_bits = std::min(layout.rows_bits, kCpuRowsBits);
+  layout.inner_multiple = layout.reduces && layout.inner_multiple < kCpuMultiple ? 1 : kVectorBytes;
   layout.rows_multiple = 1;
   layout.long_axes = 0;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/error.h"
 
@@ -165,6 +166,23 @@ Text spell(Target::Kind target, Op op, DType work, std::span<const Text> operand
   return fill(table[index][static_cast<size_t>(column)], work, operands);
 }
 
+namespace {
+
+/// The prelude's own functions of float32.
+const std::map<Op, Spelling>& own_functions() {
+  static const std::map<Op, Spelling> all = {{Op::Exp, Spelling("exp_of(a)")}, {Op::Log, Spelling("log_of(a)")}};
+  return all;
+}
+
+}  // namespace
+
+std::optional<Text> spell_alike(Op op, DType work, std::span<const Text> operands) {
+  if (!is_spelled_alike(op, work)) return std::nullopt;
+  return fill(own_functions().at(op), work, operands);
+}
+
+bool is_spelled_alike(Op op, DType work) { return work == DType::F32 && own_functions().contains(op); }
+
 bool needs_operands(Target::Kind target, Op op, DType work) {
   const std::array<Text, 3> marks = {Text{"$"}, Text{"$"}, Text{"$"}};
   return spell(target, op, work, marks).text.find('$') != std::string::npos;
@@ -192,6 +210,8 @@ std::string all_spellings(Target::Kind target) {
     }
   };
   std::ranges::for_each(target == Target::Kind::Cuda ? kCuda : kCpu, append);
+  if (target == Target::Kind::Cpu)
+    for (const auto& [op, spelling] : own_functions()) text += spelling.fill(std::array<Text, 1>{}).text + "\n";
   return text;
 }
 

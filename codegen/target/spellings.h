@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "codegen/target/spelling.h"
@@ -16,6 +17,11 @@ std::string_view type_name(ir::DType dtype);
 /// The primitive's text with the work done in `work` (of its operands, which have been cast to it); `work` is not one
 /// of the 16-bit floats.
 Text spell(Target::Kind target, ir::Op op, ir::DType work, std::span<const Text> operands);
+
+/// CPU: the same by a function of the prelude's own that has the same bits alone and in vectors of any width, which the
+/// C library's have not; nothing where there is none.
+std::optional<Text> spell_alike(ir::Op op, ir::DType work, std::span<const Text> operands);
+bool is_spelled_alike(ir::Op op, ir::DType work);
 
 /// Whether that text says any operand at all: of integers isnan is just false.
 bool needs_operands(Target::Kind target, ir::Op op, ir::DType work);

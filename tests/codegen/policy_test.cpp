@@ -295,6 +295,82 @@ TEST(Rows, SideBySideAreSharedOutWhereTheyAreLongOrFew) {
   EXPECT_EQ(RowsOf({of_elements(4)}, 24, 1, true).once().pieces, 1024u);
 }
 
+TEST(CpuRows, PiecesAreOfSixteenElementsAClassUntilThereAreTooMany) {
+  EXPECT_EQ(cpu_piece(10), 0u);
+  EXPECT_EQ(cpu_piece(11), 1024u);
+  EXPECT_EQ(cpu_piece(20), 1024u);
+  EXPECT_EQ(cpu_piece(30), 1u << 15);
+}
+
+TEST(CpuRows, AreSharedOutWhereThereAreFew) {
+  const auto splits = [](uint8_t length_bits, uint8_t rows_bits, bool again = false) {
+    const RowsOf rows({of_elements(4)}, length_bits, rows_bits);
+    return cpu_rows(rows.facts, rows.layout, again).splits;
+  };
+  EXPECT_TRUE(splits(20, 3));
+  EXPECT_FALSE(splits(20, 6)) << "a unit each";
+  EXPECT_FALSE(splits(10, 0)) << "one piece";
+  EXPECT_FALSE(splits(20, 0, true));
+}
+
+TEST(CpuRows, StandSideBySideWhereTheyLieSo) {
+  const RowsOf across({of_elements(4)}, 10, 6, true), along({of_elements(4)}, 10, 6);
+  EXPECT_TRUE(cpu_rows(across.facts, across.layout, false).across);
+  EXPECT_FALSE(cpu_rows(along.facts, along.layout, false).across);
+  RowsOf of_functions = across;
+  of_functions.facts.has_bits_of_vectors = true;
+  EXPECT_FALSE(cpu_rows(of_functions.facts, of_functions.layout, false).across) << "a row would have other bits alone";
+}
+
+/// Whether short rows that lie one behind the other are turned.
+bool are_turned(RowsOf rows, bool again, uint8_t multiple = 1) {
+  for (AccessFacts& access : rows.facts.accesses)
+    if (access.moves_in_row) access.along_rows = StrideClass::Other;
+  rows.facts.inner_multiple = multiple;
+  return cpu_rows(rows.facts, rows.layout, again).across;
+}
+
+TEST(CpuRows, StandSideBySideWhereTheyAreShort) {
+  const AccessFacts element = of_elements(4);
+  EXPECT_TRUE(are_turned({{element}, 5, 6}, false)) << "31 columns";
+  EXPECT_FALSE(are_turned({{element}, 5, 6}, false, 8)) << "32 columns, whole vectors";
+  EXPECT_TRUE(are_turned({{element}, 3, 6}, false, 8)) << "8 columns, one vector";
+  EXPECT_FALSE(are_turned({{element}, 7, 6}, false));
+  EXPECT_TRUE(are_turned({{element}, 7, 6}, true, 8)) << "softmax of 128 columns";
+  EXPECT_FALSE(are_turned({{element}, 8, 6}, true));
+  EXPECT_FALSE(are_turned({{element}, 5, 3}, true)) << "there are few";
+  RowsOf in_place({element}, 5, 6);
+  in_place.facts.results_alias = true;
+  EXPECT_FALSE(are_turned(in_place, true)) << "a buffer is written back when all is read";
+  EXPECT_FALSE(are_turned({std::vector(100, element), 7, 6}, true)) << "the stack has no room for so many buffers";
+  AccessFacts strided = element;
+  strided.inner = StrideClass::Other;
+  EXPECT_FALSE(are_turned({{element, strided}, 5, 6}, true));
+}
+
+TEST(CpuRows, SideBySideFillVectorsAndStayInTheCache) {
+  const auto lanes = [](uint8_t rows_bits, uint32_t found_bytes) {
+    RowsOf rows({of_elements(4)}, 10, rows_bits, true);
+    rows.facts.found_bytes = found_bytes;
+    return cpu_row_lanes(rows.facts, rows.layout, cpu_rows(rows.facts, rows.layout, false));
+  };
+  EXPECT_EQ(lanes(6, 4), 64u);
+  EXPECT_EQ(lanes(2, 4), 4u) << "four columns";
+  EXPECT_EQ(lanes(6, 12), 64u);
+  EXPECT_EQ(lanes(6, 40), 16u);
+  const RowsOf along({of_elements(4)}, 10, 6);
+  EXPECT_EQ(cpu_row_lanes(along.facts, along.layout, cpu_rows(along.facts, along.layout, false)), 1u);
+}
+
+TEST(CpuRows, KeepWhatTheCacheHolds) {
+  KernelLayout layout;
+  layout.length_bits = 14;
+  EXPECT_TRUE(cpu_keeps(layout, 1, 4));
+  EXPECT_FALSE(cpu_keeps(layout, 1, 8));
+  layout.length_bits = 9;
+  EXPECT_FALSE(cpu_keeps(layout, 64, 4));
+}
+
 TEST(Cost, TranscendentalsAreHeavy) {
   EXPECT_EQ(cost_of(ir::Op::Add, ir::DType::F32), 1u);
   EXPECT_GT(cost_of(ir::Op::Tanh, ir::DType::F32), cost_of(ir::Op::Div, ir::DType::F32));

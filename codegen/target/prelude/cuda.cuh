@@ -346,3 +346,27 @@ using ::erfc, ::exp, ::expm1, ::fabs, ::floor, ::fma, ::lgamma, ::log, ::log1p, 
 // ingot: double_pi
 // As eager's igamma has it here: to eleven digits.
 constexpr double double_pi = 2 * 3.1415926535;
+
+// ingot: take_larger
+// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
+template <typename T, typename I, typename Found>
+__device__ inline void take_larger(T& best, I& index, Found found, I at) {
+    const T value = found;
+    const bool is_same = value == best || (value != value && best != best);
+    const bool is_larger = value > best || (value != value && best == best);
+    const bool taken = is_larger || (is_same && at < index);
+    best = taken ? value : best;
+    index = taken ? at : index;
+}
+
+// ingot: take_smaller
+// NaN is smaller than any.
+template <typename T, typename I, typename Found>
+__device__ inline void take_smaller(T& best, I& index, Found found, I at) {
+    const T value = found;
+    const bool is_same = value == best || (value != value && best != best);
+    const bool is_smaller = value < best || (value != value && best == best);
+    const bool taken = is_smaller || (is_same && at < index);
+    best = taken ? value : best;
+    index = taken ? at : index;
+}

@@ -53,30 +53,6 @@ struct Smallest {
     static inline double of(double a, double b) { return minimum(a, b); }
 };
 
-// ingot: take_larger
-// Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
-template <typename T, typename I, typename Found>
-inline void take_larger(T& best, I& index, Found found, I at) {
-    const T value = found;
-    const bool is_same = value == best || (value != value && best != best);
-    const bool is_larger = value > best || (value != value && best == best);
-    const bool taken = is_larger || (is_same && at < index);
-    best = taken ? value : best;
-    index = taken ? at : index;
-}
-
-// ingot: take_smaller
-// NaN is smaller than any.
-template <typename T, typename I, typename Found>
-inline void take_smaller(T& best, I& index, Found found, I at) {
-    const T value = found;
-    const bool is_same = value == best || (value != value && best != best);
-    const bool is_smaller = value < best || (value != value && best == best);
-    const bool taken = is_smaller || (is_same && at < index);
-    best = taken ? value : best;
-    index = taken ? at : index;
-}
-
 // ingot: FirstLargest
 struct FirstLargest {
     template <typename T, typename I>

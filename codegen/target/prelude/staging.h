@@ -163,20 +163,49 @@ __attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 
 }
 
 // ingot: combined
-// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
 template <typename Kind, typename T, int n>
-inline T combined(T (&classes)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
-            classes[k] = Kind::of(classes[k], classes[k + step]);
-    return classes[0];
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
 }
 
 // ingot: combined_found
 template <typename Kind, typename T, typename I, int n>
 inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
+    for (int step = n / 2; step > 0; step /= 2) {
+#pragma omp simd
+        for (int k = 0; k < step; ++k)
             Kind::take(values[k], indices[k], values[k + step], indices[k + step]);
+    }
     return {values[0], indices[0]};
+}
+
+// ingot: combine_rows
+// The same of rows side by side.
+template <typename Kind, typename T, int n, int rows>
+inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
+    for (int step = n / 2; step > 0; step /= 2)
+        for (int c = 0; c < step; ++c)
+            for (int k = 0; k < rows; ++k)
+                classes[c][k] = Kind::of(classes[c][k], classes[c + step][k]);
+    for (int k = 0; k < rows; ++k) found[k] = classes[0][k];
+}
+
+// ingot: combine_found_rows
+template <typename Kind, typename T, typename I, int n, int rows>
+inline void combine_found_rows(T (&values)[n][rows], I (&indices)[n][rows], T (&found)[rows],
+                               I (&at)[rows]) {
+    for (int step = n / 2; step > 0; step /= 2)
+        for (int c = 0; c < step; ++c)
+            for (int k = 0; k < rows; ++k)
+                Kind::take(values[c][k], indices[c][k], values[c + step][k], indices[c + step][k]);
+    for (int k = 0; k < rows; ++k) found[k] = values[0][k], at[k] = indices[0][k];
 }

@@ -22,27 +22,37 @@ struct Sum {
     }
 };
 
-// The same for pieces that end at multiples of their size, wherever the first one begins.
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
-                                                             const Work& work) {
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    if (first % size != 0 && first < end) {
-        const int64 next = smaller_of(first / size * size + size, end);
-        work(first, next - first);
-        first = next;
-    }
     for (; first + size <= end; first += size) work(first, size);
     if (first < end) work(first, end - first);
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
 template <typename Kind, typename T, int n>
-inline T combined(T (&classes)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
-            classes[k] = Kind::of(classes[k], classes[k + step]);
-    return classes[0];
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
+}
+
+// The same of rows side by side.
+template <typename Kind, typename T, int n, int rows>
+inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
+    for (int step = n / 2; step > 0; step /= 2)
+        for (int c = 0; c < step; ++c)
+            for (int k = 0; k < rows; ++k)
+                classes[c][k] = Kind::of(classes[c][k], classes[c + step][k]);
+    for (int k = 0; k < rows; ++k) found[k] = classes[0][k];
 }
 
 extern "C" void centred(const void* const* arguments, int64 begin, int64 end) {
@@ -60,13 +70,12 @@ extern "C" void centred(const void* const* arguments, int64 begin, int64 end) {
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        in_aligned_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
-            const int64 base = first / 64 * 64;
+        in_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-            for (int64 i = first; i < first + count; ++i) {
-                const float h_1 = x_row[i] + y_row[i];
-                sum_of[i - base] = sum_of[i - base] + h_1;
-                h_row[i] = h_1;
+            for (int64 k = 0; k < count; ++k) {
+                const float h_1 = x_row[first + k] + y_row[first + k];
+                sum_of[k] = sum_of[k] + h_1;
+                h_row[first + k] = h_1;
             }
         });
         const float sum = combined<Sum>(sum_of);
@@ -75,31 +84,40 @@ extern "C" void centred(const void* const* arguments, int64 begin, int64 end) {
 }
 
 extern "C" void centred_1(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict x = argument<const float*>(arguments[0]);          // at row + i * x_stride1
+    const float* __restrict x = argument<const float*>(arguments[0]);          // at row + k + i * x_stride1
     const float* __restrict workspace = argument<const float*>(arguments[1]);  // at i
-    const float* __restrict y = argument<const float*>(arguments[2]);          // at row + i * y_stride1
+    const float* __restrict y = argument<const float*>(arguments[2]);          // at row + k + i * y_stride1
     const float s1 = argument<float>(arguments[3]);                            // float(x.size(1))
-    float* __restrict out1 = argument<float*>(arguments[4]);                   // at row
-    const int64 n1 = argument<int64>(arguments[5]);                            // of i1
-    const int64 x_stride1 = argument<int64>(arguments[6]);
-    const int64 y_stride1 = argument<int64>(arguments[7]);
+    float* __restrict out1 = argument<float*>(arguments[4]);                   // at row + k
+    const int64 n0 = argument<int64>(arguments[5]);                            // of i0
+    const int64 n1 = argument<int64>(arguments[6]);                            // of i1
+    const int64 x_stride1 = argument<int64>(arguments[7]);
+    const int64 y_stride1 = argument<int64>(arguments[8]);
 
-    for (int64 row = begin; row < end; ++row) {
-        const auto x_row = x + row;
-        const auto y_row = y + row;
-        float sum_of[64];
-        for (int c = 0; c < 64; ++c) {
-            sum_of[c] = 0.0f;
-        }
-        in_aligned_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
-            const int64 base = first / 64 * 64;
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 from_row = unit * 64;
+        in_pieces<64>(from_row, smaller_of(from_row + 64, n0), [&](int64 row, int64 rows) __attribute__((always_inline)) {
+            float sum_of[64][64];
+            for (int c = 0; c < 64; ++c) {
+                for (int64 k = 0; k < 64; ++k) {
+                    sum_of[c][k] = 0.0f;
+                }
+            }
+            for (int64 i = 0; i < n1; ++i) {
+                const float v1 = workspace[i] / s1;
+                const int64 class_of_i = i % 64;
 #pragma omp simd
-            for (int64 i = first; i < first + count; ++i) {
-                const float h = x_row[i * x_stride1] + y_row[i * y_stride1];
-                sum_of[i - base] = sum_of[i - base] + (h - workspace[i] / s1);
+                for (int64 k = 0; k < rows; ++k) {
+                    const float h = x[row + k + i * x_stride1] + y[row + k + i * y_stride1];
+                    sum_of[class_of_i][k] = sum_of[class_of_i][k] + (h - v1);
+                }
+            }
+            float sum[64];
+            combine_rows<Sum>(sum_of, sum);
+#pragma omp simd
+            for (int64 k = 0; k < rows; ++k) {
+                out1[row + k] = sum[k];
             }
         });
-        const float sum = combined<Sum>(sum_of);
-        out1[row] = sum;
     }
 }

@@ -21,74 +21,92 @@ struct Sum {
     }
 };
 
-// The same for pieces that end at multiples of their size, wherever the first one begins.
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
-                                                             const Work& work) {
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    if (first % size != 0 && first < end) {
-        const int64 next = smaller_of(first / size * size + size, end);
-        work(first, next - first);
-        first = next;
-    }
     for (; first + size <= end; first += size) work(first, size);
     if (first < end) work(first, end - first);
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
-template <typename Kind, typename T, int n>
-inline T combined(T (&classes)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
-            classes[k] = Kind::of(classes[k], classes[k + step]);
-    return classes[0];
+// The same of rows side by side.
+template <typename Kind, typename T, int n, int rows>
+inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
+    for (int step = n / 2; step > 0; step /= 2)
+        for (int c = 0; c < step; ++c)
+            for (int k = 0; k < rows; ++k)
+                classes[c][k] = Kind::of(classes[c][k], classes[c + step][k]);
+    for (int k = 0; k < rows; ++k) found[k] = classes[0][k];
 }
 
 extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict x = argument<const float*>(arguments[0]);  // at row + i * x_stride1
-    const float* __restrict y = argument<const float*>(arguments[1]);  // at row + i * y_stride1
+    const float* __restrict x = argument<const float*>(arguments[0]);  // at row + k + i * x_stride1
+    const float* __restrict y = argument<const float*>(arguments[1]);  // at row + k + i * y_stride1
     float* found = argument<float*>(arguments[2]);                     // what was found of pieces
-    const int64 n1 = argument<int64>(arguments[3]);                    // of i1
-    const int64 x_stride1 = argument<int64>(arguments[4]);
-    const int64 y_stride1 = argument<int64>(arguments[5]);
+    const int64 n0 = argument<int64>(arguments[3]);                    // of i0
+    const int64 n1 = argument<int64>(arguments[4]);                    // of i1
+    const int64 x_stride1 = argument<int64>(arguments[5]);
+    const int64 y_stride1 = argument<int64>(arguments[6]);
 
     for (int64 unit = begin; unit < end; ++unit) {
-        const int64 piece = unit % ((n1 + 4095) / 4096);
-        const int64 row = unit / ((n1 + 4095) / 4096);
-        const auto x_row = x + row;
-        const auto y_row = y + row;
-        float sum_of[64];
-        for (int c = 0; c < 64; ++c) {
-            sum_of[c] = 0.0f;
-        }
-        const int64 from = piece * 4096;
-        const int64 to = smaller_of(from + 4096, n1);
-        in_aligned_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
-            const int64 base = first / 64 * 64;
+        const int64 units_of_piece = (n0 + 63) / 64;
+        const int64 piece = unit / units_of_piece;
+        const int64 from_row = unit % units_of_piece * 64;
+        in_pieces<64>(from_row, smaller_of(from_row + 64, n0), [&](int64 row, int64 rows) __attribute__((always_inline)) {
+            float sum_of[64][64];
+            for (int c = 0; c < 64; ++c) {
+                for (int64 k = 0; k < 64; ++k) {
+                    sum_of[c][k] = 0.0f;
+                }
+            }
+            const int64 from = piece * 1024;
+            const int64 to = smaller_of(from + 1024, n1);
+            for (int64 i = from; i < to; ++i) {
+                const int64 class_of_i = i % 64;
 #pragma omp simd
-            for (int64 i = first; i < first + count; ++i) {
-                sum_of[i - base] = sum_of[i - base] + x_row[i * x_stride1] * y_row[i * y_stride1];
+                for (int64 k = 0; k < rows; ++k) {
+                    const float v1 = x[row + k + i * x_stride1] * y[row + k + i * y_stride1];
+                    sum_of[class_of_i][k] = sum_of[class_of_i][k] + v1;
+                }
+            }
+            float sum[64];
+            combine_rows<Sum>(sum_of, sum);
+#pragma omp simd
+            for (int64 k = 0; k < rows; ++k) {
+                found[piece * n0 + (row + k)] = sum[k];
             }
         });
-        const float sum = combined<Sum>(sum_of);
-        found[unit] = sum;
     }
 }
 
 extern "C" void column_sum_rest(const void* const* arguments, int64 begin, int64 end) {
-    float* __restrict out = argument<float*>(arguments[0]);  // at row
+    float* __restrict out = argument<float*>(arguments[0]);  // at row + k
     float* found = argument<float*>(arguments[1]);           // what was found of pieces
-    const int64 n1 = argument<int64>(arguments[2]);          // of i1
+    const int64 n0 = argument<int64>(arguments[2]);          // of i0
+    const int64 n1 = argument<int64>(arguments[3]);          // of i1
 
-    for (int64 row = begin; row < end; ++row) {
-        float sum_of[64];
-        for (int c = 0; c < 64; ++c) {
-            sum_of[c] = 0.0f;
-        }
-        for (int64 piece = 0; piece < (n1 + 4095) / 4096; ++piece) {
-            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n1 + 4095) / 4096) + piece];
-        }
-        const float sum = combined<Sum>(sum_of);
-        out[row] = sum;
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 from_row = unit * 64;
+        in_pieces<64>(from_row, smaller_of(from_row + 64, n0), [&](int64 row, int64 rows) __attribute__((always_inline)) {
+            float sum_of[64][64];
+            for (int c = 0; c < 64; ++c) {
+                for (int64 k = 0; k < 64; ++k) {
+                    sum_of[c][k] = 0.0f;
+                }
+            }
+            for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
+#pragma omp simd
+                for (int64 k = 0; k < rows; ++k) {
+                    sum_of[piece % 64][k] = sum_of[piece % 64][k] + found[piece * n0 + (row + k)];
+                }
+            }
+            float sum[64];
+            combine_rows<Sum>(sum_of, sum);
+#pragma omp simd
+            for (int64 k = 0; k < rows; ++k) {
+                out[row + k] = sum[k];
+            }
+        });
     }
 }

@@ -48,38 +48,38 @@ struct Sum {
     }
 };
 
-// The same for pieces that end at multiples of their size, wherever the first one begins.
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
-                                                             const Work& work) {
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    if (first % size != 0 && first < end) {
-        const int64 next = smaller_of(first / size * size + size, end);
-        work(first, next - first);
-        first = next;
-    }
     for (; first + size <= end; first += size) work(first, size);
     if (first < end) work(first, end - first);
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
 template <typename Kind, typename T, int n>
-inline T combined(T (&classes)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
-            classes[k] = Kind::of(classes[k], classes[k + step]);
-    return classes[0];
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
 }
 
 extern "C" void giou_loss(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict pred = argument<const float*>(arguments[0]);    // at i * 4 + 0..3
-    const float* __restrict target = argument<const float*>(arguments[1]);  // at i * 4 + 0..3
+    const float* __restrict pred = argument<const float*>(arguments[0]);    // at first + k * 4 + 0..3
+    const float* __restrict target = argument<const float*>(arguments[1]);  // at first + k * 4 + 0..3
     float* found = argument<float*>(arguments[2]);                          // what was found of pieces
     int64* found_1 = argument<int64*>(arguments[3]);                        // what was found of pieces
     const int64 n0 = argument<int64>(arguments[4]);                         // of i0
 
     for (int64 unit = begin; unit < end; ++unit) {
-        const int64 piece = unit % ((n0 + 4095) / 4096);
+        const int64 piece = unit % ((n0 + 1023) / 1024);
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
@@ -88,40 +88,39 @@ extern "C" void giou_loss(const void* const* arguments, int64 begin, int64 end) 
         for (int c = 0; c < 64; ++c) {
             sum_1_of[c] = 0LL;
         }
-        const int64 from = piece * 4096;
-        const int64 to = smaller_of(from + 4096, n0);
-        in_aligned_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
-            const int64 base = first / 64 * 64;
+        const int64 from = piece * 1024;
+        const int64 to = smaller_of(from + 1024, n0);
+        in_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-            for (int64 i = first; i < first + count; ++i) {
-                const float target_i = target[i * 4 + 2];
-                const float target_i_1 = target[i * 4];
-                const float target_i_2 = target[i * 4 + 3];
-                const float target_i_3 = target[i * 4 + 1];
-                const float v1 = (target_i - target_i_1) * (target_i_2 - target_i_3);
+            for (int64 k = 0; k < count; ++k) {
+                const float target_k = target[(first + k) * 4 + 2];
+                const float target_k_1 = target[(first + k) * 4];
+                const float target_k_2 = target[(first + k) * 4 + 3];
+                const float target_k_3 = target[(first + k) * 4 + 1];
+                const float v1 = (target_k - target_k_1) * (target_k_2 - target_k_3);
                 const bool valid = v1 > 0.0f;
-                const float pred_i = pred[i * 4 + 2];
-                const float rb = minimum(pred_i, target_i);
-                const float pred_i_1 = pred[i * 4];
-                const float lt = maximum(pred_i_1, target_i_1);
+                const float pred_k = pred[(first + k) * 4 + 2];
+                const float rb = minimum(pred_k, target_k);
+                const float pred_k_1 = pred[(first + k) * 4];
+                const float lt = maximum(pred_k_1, target_k_1);
                 const float w = maximum(0.0f, rb - lt);
-                const float pred_i_2 = pred[i * 4 + 3];
-                const float rb_1 = minimum(pred_i_2, target_i_2);
-                const float pred_i_3 = pred[i * 4 + 1];
-                const float lt_1 = maximum(pred_i_3, target_i_3);
+                const float pred_k_2 = pred[(first + k) * 4 + 3];
+                const float rb_1 = minimum(pred_k_2, target_k_2);
+                const float pred_k_3 = pred[(first + k) * 4 + 1];
+                const float lt_1 = maximum(pred_k_3, target_k_3);
                 const float h = maximum(0.0f, rb_1 - lt_1);
                 const float overlap = w * h;
-                const float union_ = (pred_i - pred_i_1) * (pred_i_2 - pred_i_3) + v1 - overlap;
-                const float erb = maximum(pred_i, target_i);
-                const float elt = minimum(pred_i_1, target_i_1);
+                const float union_ = (pred_k - pred_k_1) * (pred_k_2 - pred_k_3) + v1 - overlap;
+                const float erb = maximum(pred_k, target_k);
+                const float elt = minimum(pred_k_1, target_k_1);
                 const float ew = maximum(0.0f, erb - elt);
-                const float erb_1 = maximum(pred_i_2, target_i_2);
-                const float elt_1 = minimum(pred_i_3, target_i_3);
+                const float erb_1 = maximum(pred_k_2, target_k_2);
+                const float elt_1 = minimum(pred_k_3, target_k_3);
                 const float eh = maximum(0.0f, erb_1 - elt_1);
                 const float hull = ew * eh;
                 const float giou = overlap / (union_ + 1e-07f) - (hull - union_) / (hull + 1e-07f);
-                sum_of[i - base] = sum_of[i - base] + (valid ? 1.0f - giou : 0.0f);
-                sum_1_of[i - base] = add(sum_1_of[i - base], int64(valid));
+                sum_of[k] = sum_of[k] + (valid ? 1.0f - giou : 0.0f);
+                sum_1_of[k] = add(sum_1_of[k], int64(valid));
             }
         });
         const float sum = combined<Sum>(sum_of);
@@ -146,9 +145,9 @@ extern "C" void giou_loss_rest(const void* const* arguments, int64 begin, int64 
         for (int c = 0; c < 64; ++c) {
             sum_1_of[c] = 0LL;
         }
-        for (int64 piece = 0; piece < (n0 + 4095) / 4096; ++piece) {
-            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 4095) / 4096) + piece];
-            sum_1_of[piece % 64] = add(sum_1_of[piece % 64], found_1[row * ((n0 + 4095) / 4096) + piece]);
+        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
+            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 1023) / 1024) + piece];
+            sum_1_of[piece % 64] = add(sum_1_of[piece % 64], found_1[row * ((n0 + 1023) / 1024) + piece]);
         }
         const float sum = combined<Sum>(sum_of);
         const int64 sum_1 = combined<Sum>(sum_1_of);

@@ -10,8 +10,6 @@ inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
 // Not by __builtin_bit_cast, which takes only what is copied as a whole.
 template <typename To, typename From>
 inline To bit_cast(From from) {
@@ -44,9 +42,9 @@ constexpr float inf = __builtin_inff();
 template <typename T, typename I, typename Found>
 inline void take_larger(T& best, I& index, Found found, I at) {
     const T value = found;
-    const bool is_same = value == best || (value != value && best != best);
-    const bool is_larger = value > best || (value != value && best == best);
-    const bool taken = is_larger || (is_same && at < index);
+    const bool is_same = (value == best) | ((value != value) & (best != best));
+    const bool is_larger = (value > best) | ((value != value) & (best == best));
+    const bool taken = is_larger | (is_same & (at < index));
     best = taken ? value : best;
     index = taken ? at : index;
 }
@@ -65,25 +63,22 @@ struct Found {
     I index;
 };
 
-// The same for pieces that end at multiples of their size, wherever the first one begins.
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
-                                                             const Work& work) {
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    if (first % size != 0 && first < end) {
-        const int64 next = smaller_of(first / size * size + size, end);
-        work(first, next - first);
-        first = next;
-    }
     for (; first + size <= end; first += size) work(first, size);
     if (first < end) work(first, end - first);
 }
 
 template <typename Kind, typename T, typename I, int n>
 inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
+    for (int step = n / 2; step > 0; step /= 2) {
+#pragma omp simd
+        for (int k = 0; k < step; ++k)
             Kind::take(values[k], indices[k], values[k + step], indices[k + step]);
+    }
     return {values[0], indices[0]};
 }
 
@@ -101,12 +96,11 @@ extern "C" void largest(const void* const* arguments, int64 begin, int64 end) {
             value_of[c] = -inf;
             index_1_of[c] = 9223372036854775807LL;
         }
-        in_aligned_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
-            const int64 base = first / 64 * 64;
+        in_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-            for (int64 i = first; i < first + count; ++i) {
-                const bfloat16 x_i = x_row[i];
-                take_larger(value_of[i - base], index_1_of[i - base], float(x_i), i);
+            for (int64 k = 0; k < count; ++k) {
+                const bfloat16 x_k = x_row[first + k];
+                take_larger(value_of[k], index_1_of[k], float(x_k), first + k);
             }
         });
         const auto [value, index_1] = combined_found<FirstLargest>(value_of, index_1_of);

@@ -9,8 +9,6 @@ inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
 // Not by __builtin_bit_cast, which takes only what is copied as a whole.
 template <typename To, typename From>
 inline To bit_cast(From from) {
@@ -66,27 +64,27 @@ struct Sum {
     }
 };
 
-// The same for pieces that end at multiples of their size, wherever the first one begins.
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
-                                                             const Work& work) {
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    if (first % size != 0 && first < end) {
-        const int64 next = smaller_of(first / size * size + size, end);
-        work(first, next - first);
-        first = next;
-    }
     for (; first + size <= end; first += size) work(first, size);
     if (first < end) work(first, end - first);
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
 template <typename Kind, typename T, int n>
-inline T combined(T (&classes)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
-            classes[k] = Kind::of(classes[k], classes[k + step]);
-    return classes[0];
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
 }
 
 extern "C" void squared_error(const void* const* arguments, int64 begin, int64 end) {
@@ -101,14 +99,13 @@ extern "C" void squared_error(const void* const* arguments, int64 begin, int64 e
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        in_aligned_pieces<64>(0, n0, [&](int64 first, int64 count) __attribute__((always_inline)) {
-            const int64 base = first / 64 * 64;
+        in_pieces<64>(0, n0, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-            for (int64 i = first; i < first + count; ++i) {
-                const float16 x_i = x[i];
-                const float16 y_i = y[i];
-                const float v1 = float(x_i) - float(y_i);
-                sum_of[i - base] = sum_of[i - base] + v1 * v1;
+            for (int64 k = 0; k < count; ++k) {
+                const float16 x_k = x[first + k];
+                const float16 y_k = y[first + k];
+                const float v1 = float(x_k) - float(y_k);
+                sum_of[k] = sum_of[k] + v1 * v1;
             }
         });
         const float sum = combined<Sum>(sum_of);

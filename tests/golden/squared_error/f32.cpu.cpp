@@ -21,27 +21,27 @@ struct Sum {
     }
 };
 
-// The same for pieces that end at multiples of their size, wherever the first one begins.
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
 template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 end,
-                                                             const Work& work) {
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    if (first % size != 0 && first < end) {
-        const int64 next = smaller_of(first / size * size + size, end);
-        work(first, next - first);
-        first = next;
-    }
     for (; first + size <= end; first += size) work(first, size);
     if (first < end) work(first, end - first);
 }
 
-// What was found of the classes of a row, as one: along the bits of their numbers, lowest first.
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
 template <typename Kind, typename T, int n>
-inline T combined(T (&classes)[n]) {
-    for (int step = 1; step < n; step *= 2)
-        for (int k = 0; k + step < n; k += 2 * step)
-            classes[k] = Kind::of(classes[k], classes[k + step]);
-    return classes[0];
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
 }
 
 extern "C" void squared_error(const void* const* arguments, int64 begin, int64 end) {
@@ -51,19 +51,18 @@ extern "C" void squared_error(const void* const* arguments, int64 begin, int64 e
     const int64 n0 = argument<int64>(arguments[3]);                    // of i0
 
     for (int64 unit = begin; unit < end; ++unit) {
-        const int64 piece = unit % ((n0 + 4095) / 4096);
+        const int64 piece = unit % ((n0 + 1023) / 1024);
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        const int64 from = piece * 4096;
-        const int64 to = smaller_of(from + 4096, n0);
-        in_aligned_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
-            const int64 base = first / 64 * 64;
+        const int64 from = piece * 1024;
+        const int64 to = smaller_of(from + 1024, n0);
+        in_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-            for (int64 i = first; i < first + count; ++i) {
-                const float v1 = x[i] - y[i];
-                sum_of[i - base] = sum_of[i - base] + v1 * v1;
+            for (int64 k = 0; k < count; ++k) {
+                const float v1 = x[first + k] - y[first + k];
+                sum_of[k] = sum_of[k] + v1 * v1;
             }
         });
         const float sum = combined<Sum>(sum_of);
@@ -82,8 +81,8 @@ extern "C" void squared_error_rest(const void* const* arguments, int64 begin, in
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        for (int64 piece = 0; piece < (n0 + 4095) / 4096; ++piece) {
-            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 4095) / 4096) + piece];
+        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
+            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 1023) / 1024) + piece];
         }
         const float sum = combined<Sum>(sum_of);
         out[0] = sum / s1;

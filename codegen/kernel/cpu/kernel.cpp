@@ -1,0 +1,83 @@
+#include "codegen/kernel/cpu/kernel.h"
+
+namespace ingot::codegen {
+
+CpuKernel::CpuKernel(const KernelContext& context)
+    : context_(context), assembly_(context), memory_(context, assembly_) {
+  memory_.set_space(*this);
+  assembly_.place({Level::Fetch, Level::Element}, element_);
+}
+
+void CpuKernel::begin() {
+  Kernel& kernel = assembly_.kernel;
+  kernel.begin = assembly_.variable("begin", {ir::DType::I64}, Level::Kernel);
+  kernel.end = assembly_.variable("end", {ir::DType::I64}, Level::Kernel);
+  kernel.arguments = assembly_.variable("arguments", {}, Level::Kernel);
+}
+
+Kernel CpuKernel::finish() {
+  if (bad_) report_bad();
+  memory_.describe_pointers();
+  return assembly_.finish(context_);
+}
+
+std::vector<ValueId> CpuKernel::wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
+  std::vector<ValueId> wrapped;
+  for (uint32_t l = 0; l < indices.size(); ++l) {
+    wrapped.push_back(memory_.wrap(access, l, indices[l], bad(), guard));
+    checks_elements_ |= is_inner(wrapped.back());
+  }
+  return wrapped;
+}
+
+ValueId CpuKernel::bad() {
+  if (!bad_) bad_ = assembly_.variable("bad", {ir::DType::I32}, Level::Kernel);
+  return assembly_.read(bad_);
+}
+
+ValueId CpuKernel::divisor(ValueId value, uint32_t division) {
+  const auto code = static_cast<int64_t>(context_.outline.accesses.size()) + division + 1;
+  const ValueId is_zero = assembly_.index(IndexOp::Equal, value, whole(0));
+  const ValueId next = assembly_.add({.kind = Value::Kind::Primitive,
+                                      .type = {ir::DType::I32},
+                                      .op = ir::Op::Where,
+                                      .work = ir::DType::I32,
+                                      .operands = {is_zero, whole(code), bad()},
+                                      .naming = Value::Naming::Inline});
+  checks_elements_ |= is_inner(value);
+  assembly_.block(assembly_[value].level).push_back({Assign{bad(), next}});
+  return value;
+}
+
+SymbolId CpuKernel::buffer(uint32_t access, std::string_view suffix, uint32_t elements) {
+  const ir::DType dtype = how(access).widened ? ir::DType::F32 : memory_.type_in_memory(access);
+  const std::string name = assembly_[memory_.pointer(access)].name + std::string(suffix);
+  const SymbolId buffer = assembly_.variable(name, {.dtype = dtype, .is_pointer = true}, Level::Row);
+  assembly_[buffer].extents = {elements};
+  return buffer;
+}
+
+ValueId CpuKernel::element_of(SymbolId buffer, uint32_t access, ValueId index) {
+  return assembly_.add({.kind = Value::Kind::Load,
+                        .type = {assembly_[buffer].type.dtype},
+                        .operands = {assembly_.read(buffer), index},
+                        .name = assembly_[memory_.pointer(access)].name + suffix()});
+}
+
+Loop CpuKernel::simd(SymbolId variable, ValueId begin, ValueId end, Body body) {
+  Loop loop{Loop::Kind::Simd, variable, begin, end, std::move(body)};
+  if (checks_elements_) loop.maximum = bad_;
+  return loop;
+}
+
+void CpuKernel::report_bad() {
+  Kernel& kernel = assembly_.kernel;
+  kernel.before.push_back({Declare{bad_, whole(0)}});
+  const ValueId status = assembly_.add({.kind = Value::Kind::Target,
+                                        .type = {ir::DType::I32},
+                                        .operands = {assembly_.read(memory_.status())},
+                                        .naming = Value::Naming::Inline});
+  kernel.after.push_back({If{assembly_.index(IndexOp::NotEqual, bad(), whole(0)), {{Assign{status, bad()}}}}});
+}
+
+}  // namespace ingot::codegen

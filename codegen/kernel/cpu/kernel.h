@@ -1,0 +1,75 @@
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codegen/kernel/computation.h"
+#include "codegen/kernel/memory.h"
+
+namespace ingot::codegen {
+
+/// What CPU kernels have in common whatever their loops: what they take, and what is checked.
+class CpuKernel : public Space, public Access {
+ public:
+  explicit CpuKernel(const KernelContext& context);
+
+  virtual Kernel build() = 0;
+
+  // Space
+
+  Level level_of_names() const override { return Level::Element; }
+
+  // Access
+
+  ValueId load(uint32_t access) override { return memory_.load(access, Level::Element); }
+  std::vector<ValueId> wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) override;
+  ValueId gather(uint32_t access, const std::vector<ValueId>& wrapped) override {
+    return memory_.load(access, Level::Element, wrapped);
+  }
+  std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
+  ValueId divisor(ValueId value, uint32_t division) override;
+
+ protected:
+  const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
+  ValueId whole(int64_t number) { return assembly_.whole(number); }
+  /// A whole number by a free name, at the end of this block.
+  ValueId let(Body& block, ValueId value, std::string_view wanted) {
+    return assembly_.let(block, value, assembly_.claim(wanted));
+  }
+  void assign(ValueId target, ValueId value) { element_.push_back({Assign{target, value}}); }
+
+  /// An array for what the loop reads or writes instead of an access's memory, and its element.
+  SymbolId buffer(uint32_t access, std::string_view suffix, uint32_t elements);
+  ValueId element_of(SymbolId buffer, uint32_t access, ValueId index);
+
+  /// A loop for vector instructions.
+  Loop simd(SymbolId variable, ValueId begin, ValueId end, Body body);
+
+  /// Names what every kernel takes.
+  void begin();
+  Kernel finish();
+
+  const KernelContext& context_;
+  Assembly assembly_;
+  Memory memory_;
+  Body element_;
+
+ private:
+  /// Whether what checks this value is made for each element.
+  bool is_inner(ValueId value) const { return assembly_[value].level == Level::Element || assembly_.stands_in(); }
+  /// The code of what went wrong, if anything did.
+  ValueId bad();
+  void report_bad();
+
+  SymbolId bad_;
+  bool checks_elements_ = false;
+};
+
+inline void append(Body& body, Body more) { std::ranges::move(more, std::back_inserter(body)); }
+/// What stands in a body, which is begun anew.
+inline Body take(Body& body) { return std::exchange(body, {}); }
+
+}  // namespace ingot::codegen

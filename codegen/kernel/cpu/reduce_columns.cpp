@@ -1,0 +1,150 @@
+#include "codegen/kernel/cpu/reduce.h"
+
+// A unit has some neighbouring rows, its lanes, for vector instructions over rows, and goes through their elements
+// together. What rows come to is an array, an element a row. Rows that are not neighbours in memory are short ones, and
+// laid out so in a buffer.
+
+namespace ingot::codegen {
+namespace {
+
+using How = AccessSchedule::How;
+
+class Columns : public CpuReduce {
+ public:
+  Columns(const KernelContext& context, RowPart part) : CpuReduce(context, part, context.schedule.lanes, "k") {
+    const auto index = [&](std::string_view name, Level level) {
+      return assembly_.variable(name, {ir::DType::I64}, level);
+    };
+    unit_ = index("unit", Level::Row);
+    first_ = index("row", Level::Row);
+    count_ = index("rows", Level::Row);
+    element_in_row_ = index("i", Level::Thread);
+    assembly_.place({Level::Thread}, step_);
+  }
+
+  ValueId coordinate(uint32_t axis, Level) override {
+    if (axis + 1 < kept_) return places_.coordinate(axis);
+    if (axis < kept_) return assembly_.index(IndexOp::Add, places_.coordinate(axis), assembly_.read(lane_));
+    const ValueId at = element_index();
+    return has_runs() ? memory_.quotient(at, kept_, context_.rank(), axis) : at;
+  }
+  std::string suffix() override { return "_" + assembly_[lane_].name; }
+
+  ValueId load(uint32_t access) override {
+    return how(access).how == How::Staged ? staged_element(access) : CpuReduce::load(access);
+  }
+
+ private:
+  ValueId element_index() override { return assembly_.read(element_in_row_); }
+
+  /// Units are counted along the axis of their rows, then along those outside it, then from piece to piece: those that
+  /// run at once had better read neighbours.
+  void find_row() override {
+    const uint32_t axis = kept_ - 1;
+    std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
+    grid = {{0, axis, 1}, {axis, 1, lanes_}};
+    const ValueId extent = places_.extent(axis), above = assembly_.index(IndexOp::Add, extent, whole(lanes_ - 1));
+    const ValueId across = assembly_.index(IndexOp::Div, above, whole(lanes_));
+    ValueId at = assembly_.read(unit_);
+    if (part_ == RowPart::Pieces) {
+      grid.push_back({kept_, context_.layout.reduced_axes, rows_.piece});
+      const ValueId of_piece = axis == 0 ? across : assembly_.index(IndexOp::Mul, places_.elements(0, axis), across);
+      const ValueId units = let(units_, of_piece, "units_of_piece");
+      piece_ = let(units_, assembly_.index(IndexOp::Div, at, units), "piece");
+      at = assembly_.index(IndexOp::Rem, at, units);
+    }
+    ValueId base = whole(0);
+    if (axis > 0) {
+      base = let(units_, assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Div, at, across), extent), "base");
+      at = assembly_.index(IndexOp::Rem, at, across);
+    }
+    const ValueId within = assembly_.index(IndexOp::Mul, at, whole(lanes_));
+    const ValueId first = let(units_, axis == 0 ? within : assembly_.index(IndexOp::Add, base, within), "from_row");
+    const ValueId next = assembly_.index(IndexOp::Add, first, whole(lanes_));
+    const ValueId end = axis == 0 ? extent : assembly_.index(IndexOp::Add, base, extent);
+    rows_begin_ = first, rows_end_ = assembly_.index(IndexOp::Min, next, end);
+    row_number_ = assembly_.read(first_);
+    places_.set_row(row_number_);
+  }
+
+  Body units(Body body) override {
+    Body unit = std::move(units_);
+    append(body, std::move(written_));
+    unit.push_back({Pieces{lanes_, first_, count_, rows_begin_, rows_end_, std::move(body)}});
+    const ValueId begin = assembly_.read(assembly_.kernel.begin), end = assembly_.read(assembly_.kernel.end);
+    return {{Loop{Loop::Kind::Serial, unit_, begin, end, std::move(unit)}}};
+  }
+
+  Loop over_rows(Body of_row) { return simd(lane_, whole(0), assembly_.read(count_), std::move(of_row)); }
+
+  void for_each_row(Body& block, Body of_row) override {
+    if (!of_row.empty()) block.push_back({over_rows(std::move(of_row))});
+  }
+
+  void loop_over(Body& block, ValueId from, ValueId to) override {
+    Body step = take(step_);
+    step.push_back({over_rows(take(element_))});
+    block.push_back({Loop{Loop::Kind::Serial, element_in_row_, from, to, std::move(step)}});
+  }
+
+  ValueId class_number() override {
+    if (rows_.classes == 1) return whole(0);
+    if (rows_.classes == 1u << context_.layout.length_bits) return element_index();
+    const ValueId number = assembly_.index(IndexOp::Rem, element_index(), whole(rows_.classes));
+    return assembly_.let(step_, number,
+                         class_name_.empty() ? class_name_ = assembly_.claim("class_of_i") : class_name_);
+  }
+
+  // Rows that lie in a buffer
+
+  /// Such an array: an element of a row behind the other, each of all rows.
+  SymbolId staged(uint32_t access) {
+    SymbolId& array = staged_arrays_[access];
+    if (array) return array;
+    array = buffer(access, "_rows", lanes_ << context_.layout.length_bits);
+    const ValueId buffered = assembly_.read(array), lanes = whole(lanes_), rows = assembly_.read(count_);
+    const ValueId first = place_of_rows(access), stride = memory_.stride(access, kept_ - 1);
+    row_.push_back({Declare{array}});
+    if (context_.outline.accesses[access].kind == AccessUse::Kind::Load)
+      row_.push_back(
+          {Call{Call::Function::Transpose, {first, stride, buffered, lanes, places_.length(), rows}, array}});
+    else
+      written_.push_back({Call{Call::Function::Transpose, {buffered, lanes, first, stride, rows, places_.length()}}});
+    return array;
+  }
+
+  ValueId staged_element(uint32_t access) {
+    const ValueId of_rows = assembly_.index(IndexOp::Mul, element_index(), whole(lanes_));
+    return element_of(staged(access), access, assembly_.index(IndexOp::Add, of_rows, assembly_.read(lane_)));
+  }
+
+  void store(uint32_t access, ValueId value) override {
+    how(access).how == How::Staged ? assign(staged_element(access), value) : CpuReduce::store(access, value);
+  }
+
+  /// The pointer to the first element of the first row.
+  ValueId place_of_rows(uint32_t access) {
+    const ValueId step =
+        assembly_.index(IndexOp::Mul, places_.coordinate(kept_ - 1), memory_.stride(access, kept_ - 1));
+    return assembly_.index(IndexOp::Add, base(access), step);
+  }
+
+  /// Of neighbouring rows what was found of one piece lies side by side.
+  ValueId place_of_state(ValueId piece) override {
+    const ValueId of_piece = assembly_.index(IndexOp::Mul, piece, places_.elements(0, kept_));
+    return assembly_.index(IndexOp::Add, of_piece, assembly_.index(IndexOp::Add, row_number_, assembly_.read(lane_)));
+  }
+
+  SymbolId element_in_row_;
+  SymbolId first_, count_;  ///< of the rows side by side the first one's number, and how many there are
+  ValueId rows_begin_, rows_end_;
+  std::string class_name_;
+  Body units_, step_, written_;
+  std::map<uint32_t, SymbolId> staged_arrays_;
+};
+
+}  // namespace
+
+Kernel build_cpu_columns(const KernelContext& context, RowPart part) { return Columns(context, part).build(); }
+
+}  // namespace ingot::codegen

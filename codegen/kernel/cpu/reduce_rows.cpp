@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include "codegen/kernel/cpu/reduce.h"
+
+// A call computes rows [begin, end), or pieces of them, one after the other: a loop over the elements of a row, in runs
+// along the innermost axis where it has several, for vector instructions over as many elements as there are classes.
+// What a row comes to is a variable.
+
+namespace ingot::codegen {
+namespace {
+
+class Rows : public CpuReduce {
+ public:
+  Rows(const KernelContext& context, RowPart part) : CpuReduce(context, part) {
+    const auto index = [&](std::string_view name, Level level) {
+      return assembly_.variable(name, {ir::DType::I64}, level);
+    };
+    unit_ = index(part == RowPart::Pieces ? "unit" : "row", Level::Row);
+    in_vector_ = index("k", Level::Element);
+    run_ = index("e", Level::Thread);
+    first_ = index("first", Level::Thread);
+    count_ = index("count", Level::Thread);
+    assembly_.place({Level::Thread}, run_lets_);
+  }
+
+  ValueId coordinate(uint32_t axis, Level) override {
+    if (axis < kept_) return places_.coordinate(axis);
+    if (axis + 1 < context_.rank()) return run_coordinate(axis);
+    return has_runs() ? assembly_.index(IndexOp::Sub, element_index(), run_begin()) : element_index();
+  }
+  std::string suffix() override { return "_" + assembly_[in_vector_].name; }
+
+ private:
+  ValueId element_index() override {
+    return assembly_.index(IndexOp::Add, assembly_.read(first_), assembly_.read(in_vector_));
+  }
+
+  void find_row() override {
+    std::vector<GridFactor>& grid = assembly_.kernel.launch.grid;
+    grid = {{0, kept_, 1}};
+    row_number_ = assembly_.read(unit_);
+    if (part_ == RowPart::Pieces) {
+      grid = assembly_.kernel.launch.state_count;
+      piece_ = let(row_, assembly_.index(IndexOp::Rem, assembly_.read(unit_), pieces()), "piece");
+      row_number_ = let(row_, assembly_.index(IndexOp::Div, assembly_.read(unit_), pieces()), "row");
+    }
+    places_.set_row(row_number_);
+  }
+
+  Body units(Body body) override {
+    const ValueId begin = assembly_.read(assembly_.kernel.begin), end = assembly_.read(assembly_.kernel.end);
+    return {{Loop{Loop::Kind::Serial, unit_, begin, end, std::move(body)}}};
+  }
+
+  void for_each_row(Body& block, Body of_row) override { append(block, std::move(of_row)); }
+
+  ValueId place_of_state(ValueId piece) override {
+    if (part_ == RowPart::Pieces) return assembly_.read(unit_);
+    return assembly_.index(IndexOp::Add, assembly_.index(IndexOp::Mul, row_number_, pieces()), piece);
+  }
+
+  // Elements
+
+  /// Where a run begins, among the elements of its row.
+  ValueId run_begin() {
+    if (run_begin_) return run_begin_;
+    const ValueId at = assembly_.read(run_);
+    const ValueId inner = assembly_.index(IndexOp::Rem, at, places_.extent(context_.rank() - 1));
+    return run_begin_ = let(run_lets_, assembly_.index(IndexOp::Sub, at, inner), "run");
+  }
+
+  ValueId run_coordinate(uint32_t axis) {
+    ValueId& known = coordinates_[axis];
+    if (known) return known;
+    const ValueId at = memory_.quotient(assembly_.read(run_), kept_, context_.rank(), axis);
+    return known = let(run_lets_, at, fmt::format("i{}", axis));
+  }
+
+  /// Vectors begin and end where classes do, so that a class has the same place in each.
+  void loop_over(Body& block, ValueId from, ValueId to) override {
+    Pieces pieces{std::max(rows_.classes, 16u), first_, count_, from, to, take(in_piece_), has_runs()};
+    pieces.body.push_back({simd(in_vector_, whole(0), assembly_.read(count_), take(element_))});
+    if (!has_runs()) {
+      append(block, take(run_lets_));
+      block.push_back({std::move(pieces)});
+    } else {
+      const ValueId at = assembly_.read(run_);
+      const ValueId next = assembly_.index(IndexOp::Add, run_begin(), places_.extent(context_.rank() - 1));
+      const ValueId end = let(run_lets_, assembly_.index(IndexOp::Min, next, to), "run_end");
+      pieces.begin = at, pieces.end = end;
+      Body body = take(run_lets_);
+      body.push_back({std::move(pieces)});
+      body.push_back({Advance{run_, assembly_.index(IndexOp::Sub, end, at)}});
+      block.push_back({Loop{Loop::Kind::Rows, run_, from, to, std::move(body)}});
+    }
+    run_begin_ = {};
+    coordinates_.clear();
+  }
+
+  ValueId class_number() override {
+    if (rows_.classes == 1) return whole(0);
+    const ValueId in_vector = assembly_.read(in_vector_);
+    if (!has_runs()) return in_vector;
+    const ValueId class_of_first = assembly_.index(IndexOp::Rem, assembly_.read(first_), whole(rows_.classes));
+    if (class_name_.empty()) class_name_ = assembly_.claim("class_of_first");
+    return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, class_of_first, class_name_), in_vector);
+  }
+
+  SymbolId run_, first_, count_;  ///< of a vector, the first element and how many there are
+  SymbolId in_vector_;
+  std::string class_name_;
+  ValueId run_begin_;
+  std::map<uint32_t, ValueId> coordinates_;
+  Body run_lets_, in_piece_;
+};
+
+}  // namespace
+
+Kernel build_cpu_rows(const KernelContext& context, RowPart part) { return Rows(context, part).build(); }
+
+}  // namespace ingot::codegen
