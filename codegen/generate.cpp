@@ -71,7 +71,7 @@ std::string schedule_text(const ir::Graph& graph, const Outline& outline, const 
   const std::vector<Schedule> decided = schedules(graph, outline, layouts, target, options);
   std::string text;
   for (size_t k = 0; k < decided.size(); ++k)
-    text += (text.empty() ? "" : "\n") + print(decided[k], outline.kernels[k].name) +
+    text += (text.empty() ? "" : "\n") + print(decided[k], outline.kernels[k]) +
             "  layout: " + read_by(target, layouts[k]).text() + "\n";
   return text;
 }

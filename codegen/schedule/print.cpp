@@ -77,11 +77,27 @@ std::string text_of(const RowSchedule& rows) {
   return text + (rows.splits ? " shared out, made one by a second launch\n" : "\n");
 }
 
+std::string_view text_of(Apart apart) {
+  switch (apart) {
+    case Apart::Gathered:
+      return "it is gathered";
+    case Apart::OtherRows:
+      return "what reads it has other rows";
+    case Apart::OtherReduction:
+      return "what reads it is reduced over other rows";
+    case Apart::OneRow:
+      return "many blocks share its only row, and each phase has a kernel";
+    case Apart::LaterReads:
+      return "what reads it needs a later kernel as well";
+  }
+  return {};
+}
+
 }  // namespace
 
-std::string print(const Schedule& schedule, const std::string& name) {
+std::string print(const Schedule& schedule, const KernelOutline& outline) {
   const std::string vectors = schedule.simd == 0 ? "" : fmt::format(", vectors of {}", schedule.simd);
-  std::string text = fmt::format("{}: {} thread{} of {} lane{}{}{}, {}-bit indices\n", name, schedule.threads,
+  std::string text = fmt::format("{}: {} thread{} of {} lane{}{}{}, {}-bit indices\n", outline.name, schedule.threads,
                                  schedule.threads == 1 ? "" : "s", schedule.lanes, schedule.lanes == 1 ? "" : "s",
                                  schedule.ragged ? ", ragged" : "", vectors, schedule.index_bits);
   for (const Walk& walk : schedule.walks) text += "  " + text_of(walk) + "\n";
@@ -91,6 +107,12 @@ std::string print(const Schedule& schedule, const std::string& name) {
     text += fmt::format("  access {}: {}{}{}\n", a, text_of(schedule.accesses[a]),
                         schedule.accesses[a].widened ? ", as float32" : "",
                         schedule.accesses[a].masked ? ", where it is needed" : "");
+  for (size_t v = 0; v < outline.kept.size(); ++v) {
+    const size_t access = outline.first_store() + outline.parts.size() + v;
+    const std::string& value = outline.accesses[access].text;
+    text += fmt::format("  access {} keeps {}: {}\n", access, value.substr(0, value.find('\n')),
+                        text_of(outline.kept[v].apart));
+  }
   if (!schedule.lazy.empty()) text += fmt::format("  lazy: {} where\n", schedule.lazy.size());
   return text;
 }

@@ -126,7 +126,7 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& layout, const Target& target);
 
-/// For a person: `name` is the kernel's.
-std::string print(const Schedule& schedule, const std::string& name);
+/// For a person: `outline` is the kernel's.
+std::string print(const Schedule& schedule, const KernelOutline& outline);
 
 }  // namespace ingot::codegen

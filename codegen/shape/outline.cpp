@@ -25,7 +25,9 @@ bool same_domain(const ir::HostPool& host, const std::vector<ir::HostId>& a, con
 /// The author's expression for what is read.
 std::string text_of(const ir::Graph& graph, ir::NodeId node) {
   if (const Span span = graph.span(node)) return std::string(span.text());
-  return graph.reduction_read(node) ? "a reduction" : graph.params[graph.access(node).source.index].name;
+  return graph[node].op == Op::Reduce || graph.reduction_read(node)
+             ? "a reduction"
+             : graph.params[graph.access(node).source.index].name;
 }
 
 /// `workspaces`: where values of reductions are.
@@ -66,6 +68,13 @@ void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint3
       break;
   }
 }
+
+/// A node that is to be of a kernel: what is stored, or what is reduced.
+struct Reader {
+  const std::vector<ir::HostId>& domain;
+  const ir::DimMarks* reduced;    ///< nothing of what is stored
+  std::vector<ir::NodeId> reads;  ///< the loads of reductions among what it is made of
+};
 
 /// Whether a load reads its reduction by rows: at each index the value of the row that this index lies in.
 bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
@@ -110,15 +119,6 @@ class Outliner {
 
   size_t kernel_of(ir::NodeId load) const { return kernel_of_.at(*graph_.reduction_read(load)); }
 
-  /// Whether a kernel can have a node that makes these reads: of what it reduces itself, by rows; of what kernels
-  /// before it do.
-  bool can_read(size_t k, const std::vector<ir::NodeId>& reads) const {
-    return std::ranges::all_of(reads, [&](ir::NodeId load) {
-      const size_t of = kernel_of(load);
-      return of < k || (of == k && reads_rows(graph_, load));
-    });
-  }
-
   /// Rows of which there is one alone had better be shared out over the whole machine, phase by phase.
   bool has_rows(const KernelOutline& kernel) const {
     for (size_t d = 0; d < kernel.domain.size(); ++d)
@@ -134,16 +134,37 @@ class Outliner {
     return phase;
   }
 
+  bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
+    if (domain.size() != kernel.domain.size()) return false;
+    for (size_t d = 0; d < domain.size(); ++d)
+      if (!(kernel.reduced[d] ? host_.is_int(domain[d], 1) : host_.same(domain[d], kernel.domain[d]))) return false;
+    return true;
+  }
+
+  /// Why a kernel that reduces cannot have a node; nothing where it can. It reads what the kernel itself reduces by
+  /// rows, and what kernels before it do as it likes.
+  std::optional<Apart> apart(size_t k, const Reader& reader) const {
+    const KernelOutline& kernel = outline_.kernels[k];
+    const auto in_kernel = [&](ir::NodeId load) { return kernel_of(load) == k; };
+    const auto is_gather = [&](ir::NodeId load) { return in_kernel(load) && graph_[load].op == Op::Gather; };
+    const auto by_other_rows = [&](ir::NodeId load) { return in_kernel(load) && !reads_rows(graph_, load); };
+    const auto is_later = [&](ir::NodeId load) { return kernel_of(load) > k; };
+    const bool of_row = !reader.reduced && is_of_rows(kernel, reader.domain);
+    const bool same = of_row || same_domain(host_, kernel.domain, reader.domain);
+    if (std::ranges::any_of(reader.reads, is_gather)) return Apart::Gathered;
+    if (reader.reduced && (!same || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
+    if (!same || std::ranges::any_of(reader.reads, by_other_rows)) return Apart::OtherRows;
+    if (std::ranges::any_of(reader.reads, is_later)) return Apart::LaterReads;
+    if (!of_row && phase_behind(k, reader.reads) > 0 && !has_rows(kernel)) return Apart::OneRow;
+    return std::nullopt;
+  }
+
   void place_reduction(ir::NodeId id) {
     const ir::Reduction& reduction = graph_.reduction(id);
-    const std::vector<ir::NodeId> reads = reads_of(graph_[id].args[0]);
+    const Reader reader{reduction.domain, &reduction.reduced, reads_of(graph_[id].args[0])};
     size_t k = outline_.kernels.size();
-    while (k-- > 0) {
-      const KernelOutline& kernel = outline_.kernels[k];
-      if (kernel.reduced == reduction.reduced && same_domain(host_, kernel.domain, reduction.domain) &&
-          can_read(k, reads) && (phase_behind(k, reads) == 0 || has_rows(kernel)))
-        break;
-    }
+    while (k-- > 0)
+      if (!apart(k, reader)) break;
     if (k == SIZE_MAX) {
       k = outline_.kernels.size();
       KernelOutline& kernel = outline_.kernels.emplace_back();
@@ -151,13 +172,13 @@ class Outliner {
       kernel.reduced = reduction.reduced;
     }
     kernel_of_[id] = k;
-    phase_of_[id] = phase_behind(k, reads);
+    phase_of_[id] = phase_behind(k, reader.reads);
     outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
-    keep_what_others_read(k, reads);
+    keep_what_others_read(k, reader);
   }
 
-  void keep_what_others_read(size_t k, const std::vector<ir::NodeId>& reads) {
-    for (const ir::NodeId load : reads) {
+  void keep_what_others_read(size_t k, const Reader& reader) {
+    for (const ir::NodeId load : reader.reads) {
       const size_t of = kernel_of(load);
       if (of == k) continue;
       const Value value{*graph_.reduction_read(load), graph_.access(load).source.index};
@@ -167,15 +188,11 @@ class Outliner {
       outline_.workspaces.push_back({graph_[load].dtype, reduction.domain, reduction.reduced});
       KernelOutline& kernel = outline_.kernels[of];
       const auto ref = std::ranges::find(kernel.reductions, value.first, &KernelOutline::ReductionRef::node);
-      kernel.kept.push_back({static_cast<uint32_t>(ref - kernel.reductions.begin()), value.second, workspace});
+      kernel.kept.push_back({.reduction = static_cast<uint32_t>(ref - kernel.reductions.begin()),
+                             .value = value.second,
+                             .workspace = workspace,
+                             .apart = apart(of, reader).value_or(Apart::LaterReads)});
     }
-  }
-
-  bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
-    if (domain.size() != kernel.domain.size()) return false;
-    for (size_t d = 0; d < domain.size(); ++d)
-      if (!(kernel.reduced[d] ? host_.is_int(domain[d], 1) : host_.same(domain[d], kernel.domain[d]))) return false;
-    return true;
   }
 
   /// Whether a node reads something that the kernel reads as well.
@@ -188,23 +205,21 @@ class Outliner {
 
   void place_part(uint32_t r, uint32_t p) {
     const ir::Part& part = graph_.results[r].parts[p];
-    const std::vector<ir::NodeId> reads = reads_of(part.node);
+    const Reader reader{part.domain, nullptr, reads_of(part.node)};
     // With the last one whose values it takes; what takes none, with the first that reads what it reads.
     std::optional<size_t> found;
     for (size_t k = plain_from_; k-- > 0;) {
+      if (apart(k, reader)) continue;
       const KernelOutline& kernel = outline_.kernels[k];
-      const bool of_row = is_of_rows(kernel, part.domain);
-      const uint32_t phase = phase_behind(k, reads);
-      if ((!of_row && !same_domain(host_, kernel.domain, part.domain)) || !can_read(k, reads)) continue;
-      if (phase == 0 && (of_row || !shares_reads(kernel, part.node))) continue;
-      if (!of_row && phase > 0 && !has_rows(kernel)) continue;
+      const uint32_t phase = phase_behind(k, reader.reads);
+      if (phase == 0 && (is_of_rows(kernel, part.domain) || !shares_reads(kernel, part.node))) continue;
       found = k;
       if (phase > 0) break;
     }
     if (found) {
       KernelOutline& kernel = outline_.kernels[*found];
-      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_behind(*found, reads)});
-      return keep_what_others_read(*found, reads);
+      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_behind(*found, reader.reads)});
+      return keep_what_others_read(*found, reader);
     }
     const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(plain_from_);
     auto kernel = std::find_if(plain, outline_.kernels.end(),
@@ -214,7 +229,7 @@ class Outliner {
       kernel = outline_.kernels.end() - 1;
     }
     kernel->parts.push_back({r, p});
-    keep_what_others_read(static_cast<size_t>(kernel - outline_.kernels.begin()), reads);
+    keep_what_others_read(static_cast<size_t>(kernel - outline_.kernels.begin()), reader);
   }
 
   void list_accesses(KernelOutline& kernel) {
@@ -232,7 +247,7 @@ class Outliner {
                                  .tensor = ref.workspace,
                                  .dtype = outline_.workspaces[ref.workspace].dtype,
                                  .access = {},
-                                 .text = "a reduction",
+                                 .text = text_of(graph_, kernel.reductions[ref.reduction].node),
                                  .in_workspace = true});
   }
 

@@ -32,6 +32,15 @@ struct ScalarUse {
   ir::DType dtype = ir::DType::F32;  ///< the type in which the kernel takes it
 };
 
+/// Why a value of a reduction is kept for a later kernel: why what reads it is not of the kernel that makes it.
+enum class Apart : uint8_t {
+  Gathered,        ///< it is read at indices that are computed
+  OtherRows,       ///< what reads it has not its rows: part of them, in another order, along another dim
+  OtherReduction,  ///< what reads it is reduced over another domain or along other dims
+  OneRow,          ///< there is one row alone, which many blocks share: each phase has a kernel
+  LaterReads,      ///< what reads it also reads a value of a later kernel, or stands with what does
+};
+
 /// One kernel: the parts of results that share a domain; or reductions of the same rows, and what is made of those.
 ///
 /// Of a kernel that reduces, a row is what its reductions make one: all elements of the domain that differ in the dims
@@ -59,6 +68,7 @@ struct KernelOutline {
   struct KeptRef {
     uint32_t reduction = 0, value = 0;
     uint32_t workspace = 0;
+    Apart apart = Apart::OtherRows;  ///< of the first that reads it
     bool operator==(const KeptRef&) const = default;
   };
   std::vector<KeptRef> kept;  ///< values of reductions that a later kernel reads

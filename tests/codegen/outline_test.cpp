@@ -1,4 +1,4 @@
-// Which kernels an op becomes: what shares rows is one, what reads a row otherwise comes after it.
+// Which kernels an op becomes: what shares rows is one, what reads a row otherwise comes after it, and it is said why.
 
 #include <gtest/gtest.h>
 
@@ -11,17 +11,16 @@ namespace ingot::codegen {
 namespace {
 
 /// Of float32 tensors of these ranks, no size of which is 1.
-Outline outline_of(const std::string& text, const std::vector<uint8_t>& ranks) {
-  const auto definition = frontend::define(text);
+ir::Graph graph_of(const frontend::Definition& definition, const std::vector<uint8_t>& ranks) {
   frontend::Signature signature;
   for (const uint8_t rank : ranks) signature.arguments.push_back({.dtype = ir::DType::F32, .rank = rank});
   const frontend::Actuals actuals{[](uint32_t, uint32_t dim) { return 100 + int64_t{dim}; },
                                   [](uint32_t) { return ir::HostValue{}; }};
-  ir::Graph graph = frontend::lower(*definition, signature, actuals);
+  ir::Graph graph = frontend::lower(definition, signature, actuals);
   ir::verify(graph);
   graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(graph))));
   ir::verify(graph);
-  return outline(graph);
+  return graph;
 }
 
 struct Row {
@@ -55,11 +54,56 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
       {"x.softmax(0)", {1}, {1, 1, 1}, 2},
   };
   for (const Row& row : rows) {
-    const Outline result = outline_of(row.text, row.ranks);
+    const Outline result = outline(graph_of(*frontend::define(row.text), row.ranks));
     std::vector<uint32_t> phases;
     for (const KernelOutline& kernel : result.kernels) phases.push_back(kernel.phases());
     EXPECT_EQ(phases, row.phases) << row.text;
     EXPECT_EQ(result.workspaces.size(), row.workspaces) << row.text;
+  }
+}
+
+struct KeptRow {
+  std::string text;
+  std::vector<uint8_t> ranks;
+  Apart apart;
+  std::string line;  ///< of the schedule
+};
+
+TEST(Outline, SaysWhyAValueIsKept) {
+  const std::string other_rows = "what reads it has other rows", reduced = "what reads it is reduced over other rows",
+                    one_row = "many blocks share its only row, and each phase has a kernel",
+                    later = "what reads it needs a later kernel as well";
+  const std::vector<KeptRow> rows = {
+      {"x.sum(1)[i.long()]", {2, 1}, Apart::Gathered, "access 1 keeps x.sum(1): it is gathered"},
+      {"x.sum(1)[2:]", {2}, Apart::OtherRows, "access 1 keeps x.sum(1): " + other_rows},
+      {"x.sum(1).flip(0)", {2}, Apart::OtherRows, "access 1 keeps x.sum(1): " + other_rows},
+      {"y + x.amax(1)", {2, 2}, Apart::OtherRows, "access 1 keeps x.amax(1): " + other_rows},
+      {"x.sum(1).sum()", {2}, Apart::OtherReduction, "access 1 keeps x.sum(1): " + reduced},
+      {"(x - x.mean(1, keepdim=True)).sum(0)",
+       {2},
+       Apart::OtherReduction,
+       "access 1 keeps x.mean(1, keepdim=True): " + reduced},
+      {"x / x.sum()", {2}, Apart::OneRow, "access 1 keeps x.sum(): " + one_row},
+      {"x.var()", {2}, Apart::OneRow, "access 1 keeps x.var(): " + one_row},
+      {"x - x.sum(1, keepdim=True) - x.sum(0)",
+       {2},
+       Apart::LaterReads,
+       "access 1 keeps x.sum(1, keepdim=True): " + later},
+      {"def f(x): return x / x.sum(\n    1)[\n  2]", {2}, Apart::OtherRows, "access 1 keeps x.sum(: " + other_rows},
+  };
+  for (const KeptRow& row : rows) {
+    const auto definition = frontend::define(row.text);
+    const ir::Graph graph = graph_of(*definition, row.ranks);
+    Tensors tensors;
+    for (const uint8_t rank : row.ranks)
+      tensors.params.push_back(contiguous(rank == 1 ? ir::Sizes{100} : ir::Sizes{100, 100}));
+    const Prepared prepared = prepare(graph, tensors);
+    ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
+    EXPECT_EQ(prepared.outline.kernels[0].kept.at(0).apart, row.apart) << row.text;
+    for (const Target& target : {kCuda, kCpu}) {
+      const std::string text = schedule_text(graph, prepared.outline, prepared.layouts, target, {});
+      EXPECT_NE(text.find("\n  " + row.line + "\n"), std::string::npos) << row.text << "\n" << text;
+    }
   }
 }
 
