@@ -1,0 +1,71 @@
+"""How far sums are from the truth, which is float64's, where that is hard: sums that cancel, addends of all sizes, very many
+of them. Of thousands of sums the 99th percentile of the error is at most 1.1 of eager's."""
+
+import pytest
+import torch
+
+import ingot
+
+# By the number of elements of a sum: how many sums, and how many of them are drawn at a time.
+SUMS = {1_000: (2000, 1000), 10_000: (2000, 100), 100_000: (1000, 10), 1_000_000: (200, 2)}
+
+
+def cancelling(rows: int, size: int, random: torch.Generator) -> torch.Tensor:
+    """Numbers, and the same in another order less than zero: the sum of each row is 0."""
+    half = torch.randn(rows, size // 2, generator=random)
+    return torch.cat([half, -half[:, torch.randperm(size // 2, generator=random)]], 1)
+
+
+def of_all_sizes(rows: int, size: int, random: torch.Generator) -> torch.Tensor:
+    return torch.exp2(torch.rand(rows, size, generator=random) * 200 - 100)
+
+
+def of_all_sizes_and_signs(rows: int, size: int, random: torch.Generator) -> torch.Tensor:
+    sign = torch.rand(rows, size, generator=random) - 0.5
+    return of_all_sizes(rows, size, random).copysign(sign)
+
+
+# What the error of a sum grows with, however many elements it has: of sums that go to and fro, the norm.
+DRAWN = {
+    cancelling: lambda x: x.double().norm(dim=1),
+    of_all_sizes: lambda x: x.sum(1, dtype=torch.float64),
+    of_all_sizes_and_signs: lambda x: x.double().norm(dim=1),
+}
+# How a function sums the rows of x.
+WAYS = {
+    "x.sum()": lambda f, x: torch.stack([f(row) for row in x]),
+    "x.mean()": lambda f, x: torch.stack([f(row) for row in x]) * x.shape[1],
+    "x.sum(-1)": lambda f, x: f(x),
+    "x.sum(0)": lambda f, x: f(x.t().contiguous()),
+}
+
+
+@pytest.fixture
+def one_thread():
+    """The order of eager's sums hangs on how many there are."""
+    usual = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(usual)
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("drawn", DRAWN, ids=lambda drawn: drawn.__name__)
+def test_sums(device, drawn):
+    random, ops = torch.Generator().manual_seed(5), {text: ingot.op(text) for text in WAYS}
+    ours, eagers = {text: [] for text in WAYS}, {text: [] for text in WAYS}
+    for size, (sums, at_a_time) in SUMS.items():
+        for _ in range(sums // at_a_time):
+            x = drawn(at_a_time, size, random).to(device)
+            truth, scale = x.sum(1, dtype=torch.float64), DRAWN[drawn](x)
+            for text, way in WAYS.items():
+                for f, errors in ((ops[text], ours), (ops[text].reference, eagers)):
+                    errors[text].append((way(f, x).double() - truth).abs() / scale)
+    ratios = {text: (torch.cat(ours[text]).quantile(0.99) / torch.cat(eagers[text]).quantile(0.99)).item() for text in WAYS}
+    assert max(ratios.values()) <= 1.1, ratios
+
+
+@pytest.mark.parametrize("text", ["x.sum()", "x.mean()"])
+def test_a_thousand_million_ones(device, text):
+    x, op, truth = torch.ones(1, device=device).expand(2**30), ingot.op(text), 2**30 if text == "x.sum()" else 1
+    assert abs(op(x).item() - truth) <= 1.1 * abs(op.reference(x).item() - truth)
