@@ -1,0 +1,144 @@
+"""What a reduction's bits depend on, and what its kernels spend: launches, memory, what a block and its threads hold."""
+
+import pytest
+import torch
+
+import ingot
+
+
+def test_sizes_and_numbers_compile_nothing_more(device):
+    """Sizes of one class of lengths, an eps, a correction and an ignored class are arguments of the kernel."""
+    text = "def f(x, t, eps, k): return F.layer_norm(x, x.shape[1:], eps=eps), x.var(1, correction=k), F.cross_entropy(x, t, ignore_index=k)"
+    op = ingot.op(text)
+    before = None
+    for rows, columns in ((5, 33), (5, 39), (7, 41), (7, 63)):
+        x, t = torch.randn(rows, columns, device=device), torch.randint(0, 17, (rows,), device=device)
+        for eps, k in ((1e-5, 2), (1e-3, 0)):
+            torch.testing.assert_close(op(x, t, eps, k), op.reference(x, t, eps, k), rtol=1e-5, atol=1e-5)
+            before = before or ingot.counters()
+    spent = ingot.counters().since(before)
+    assert (spent.lowerings, spent.compiles, spent.loads) == (0, 0, 0)
+
+
+LAUNCHES_AND_ALLOCATIONS = {
+    "torch.softmax(x, 1)": ((300, 1000), 1, 1),
+    "(x.sum(1), x.amax(1))": ((300, 1000), 1, 2),
+    "x.sum()": ((1 << 22,), 2, 2),
+    "x - x.mean(0)": ((300, 40), 1, 1),
+    "(x - x.sum(1, keepdim=True)).sum(0)": ((300, 40), 2, 2),
+    "x - x.std()": ((1 << 16,), 5, 2),
+}
+
+
+@pytest.mark.parametrize("text", LAUNCHES_AND_ALLOCATIONS)
+def test_allocates_its_results_and_one_workspace(device, text):
+    shape, launches, allocations = LAUNCHES_AND_ALLOCATIONS[text]
+    op, x = ingot.op(text), torch.randn(shape, device=device)
+    op(x)
+    before = ingot.counters()
+    op(x)
+    spent = ingot.counters().since(before)
+    assert (spent.launches, spent.allocations) == (launches, allocations)
+
+
+# Sums of products, and of functions that have the same bits wherever they are computed.
+OF_A_ROW = ["x.sum(1)", "x.mean(1)", "x.prod(1)", "x.var(1)", "x.norm(dim=1)", "F.layer_norm(x, x.shape[1:])", "F.rms_norm(x, x.shape[1:])", "x.exp().sum(1)", "x.logsumexp(1)", "x.softmax(1)", "x.log_softmax(1)"]
+
+
+def neighbours(x, row: int) -> dict:
+    """A row of x in tensors in which its elements are neighbours, and its number there."""
+    return {"alone": (x[row : row + 1].clone(), 0), "off alignment": (torch.cat([x[row, :1], x[row]])[1:][None], 0),
+            "of 300": (x[row - 200 : row + 100].clone(), 200)}  # fmt: skip
+
+
+def apart(x, row: int) -> dict:
+    """The same where they are not."""
+    few = x[row - 3 : row + 37]
+    return {"strided": (few.repeat_interleave(2, 1)[:, ::2], 3), "transposed": (few.t().contiguous().t(), 3), "last of a few": (few[:4].t().contiguous().t(), 3)}
+
+
+@pytest.mark.parametrize("columns", [7, 33, 1000, 1023, 4097, 20000])
+def test_a_rows_bits_are_its_own(device, columns):
+    x, row = torch.randn(2100, columns, generator=torch.Generator().manual_seed(columns)).to(device), 1234
+    different = []
+    for text in OF_A_ROW:
+        op = ingot.op(text)
+        wanted = op(x)[row]
+        others = neighbours(x, row) | apart(x, row)
+        different += [f"{text}: {place}" for place, (other, at) in others.items() if not torch.equal(op(other)[at], wanted)]
+    assert not different, different
+
+
+# Over rows, columns and all elements, with and without functions.
+IN_ONE_ORDER = ["x.sum()", "x.mean()", "x.sum(1)", "x.sum(0)", "x.var()", "x.exp().sum()", "x.softmax(1)", "x.softmax(0)", "x - x.std(0)", "F.layer_norm(x, x.shape[1:])"]
+SHAPES_OF_MANY_THREADS = [(3, 70000), (1000, 300), (70000, 3)]
+
+
+@pytest.mark.parametrize("shape", SHAPES_OF_MANY_THREADS, ids=str)
+def test_bits_do_not_depend_on_the_number_of_threads(shape):
+    x, ops, usual = torch.randn(shape), [ingot.op(text) for text in IN_ONE_ORDER], torch.get_num_threads()
+    wanted = [op(x) for op in ops]
+    try:
+        for threads in (1, 2, 3, 8):
+            torch.set_num_threads(threads)
+            different = [text for text, op, result in zip(IN_ONE_ORDER, ops, wanted) if not torch.equal(op(x), result)]
+            assert not different, (threads, different)
+    finally:
+        torch.set_num_threads(usual)
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+@pytest.mark.parametrize("shape", SHAPES_OF_MANY_THREADS, ids=str)
+def test_bits_do_not_depend_on_the_run_or_the_stream(device, shape):
+    x, streams = torch.randn(shape, device=device), [torch.cuda.Stream() for _ in range(4)]
+    torch.cuda.synchronize()
+    for text in IN_ONE_ORDER:
+        op, results = ingot.op(text), []
+        for run in range(100):
+            with torch.cuda.stream(streams[run % len(streams)]):
+                results.append(op(x))
+        torch.cuda.synchronize()
+        assert all(torch.equal(result, results[0]) for result in results), text
+
+
+@pytest.mark.parametrize("length", [16400, 20000, 32767, 32768, 40001, 65535, 65536, 70000])
+def test_rows_that_a_block_just_holds(device, length):
+    """Those of 2 and 4 bytes an element, whose beginnings lie anywhere."""
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.randn(3, length, device=device).to(dtype)
+        for text in ["x.softmax(1)", "x.logsumexp(1)", "x - x.mean(1, keepdim=True)", "F.layer_norm(x, (x.shape[1],))"]:
+            op = ingot.op(text)
+            tolerance = {"atol": 1e-6, "rtol": 1e-5} if dtype == torch.float32 else {"atol": 1e-2, "rtol": 2e-2}
+            torch.testing.assert_close(op(x), op.reference(x), **tolerance)
+
+
+KEPT = {"beside its input": "e = exp(x - x.amax(1, keepdim=True)); return e / e.sum(1, keepdim=True) + x",
+        "one after the other": "s = exp(x).mean(1, keepdim=True); t = (exp(x) * s + sin(x)).mean(1, keepdim=True); return sin(x) * t + exp(x)",
+        "two at once": "s = (exp(x) + tanh(x)).mean(1, keepdim=True); return exp(x) * s - tanh(x)"}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
+def test_what_phases_share(device, text):
+    """What one phase computes of elements is kept for the next, beside what was read or in its place."""
+    op = ingot.op(f"def f(x): {text}")
+    for columns in (20, 1023, 4096, 20000, 32768, 33001, 65536):
+        for dtype in (torch.float32, torch.bfloat16):
+            x = torch.randn(3, columns, device=device).to(dtype)
+            tolerance = {"atol": 1e-5, "rtol": 1e-5} if dtype == torch.float32 else {"atol": 5e-2, "rtol": 5e-2}
+            torch.testing.assert_close(op(x), op.reference(x), **tolerance)
+
+
+def test_rows_that_end_within_a_vector_check_no_index_behind_it(device):
+    op = ingot.op("(x * t[torch.arange(x.shape[1])]).sum(1)", debug=True)
+    x, t = torch.randn(2, 1023, device=device), torch.randn(1023, device=device)
+    torch.testing.assert_close(op(x, t), op.reference(x, t), atol=1e-4, rtol=1e-4)
+
+
+def test_many_columns_that_find_much(device):
+    """What their threads find fits the shared memory of a block."""
+    for dtype in (torch.uint8, torch.float16, torch.bfloat16, torch.float64):
+        x = torch.randint(0, 3, (200, 272), device=device).to(dtype)
+        for text in ["x.float().softmax(0)", "x.double().var(0)", "(x.sum(0), x.float().square().sum(0), x.amax(0), x.argmin(0))",
+                     "(x * x.amax(0, keepdim=True)).sum(0)", "(x.double() - x.double().mean(0, keepdim=True)).square().mean(0)"]:  # fmt: skip
+            op = ingot.op(text)
+            torch.testing.assert_close(op(x), op.reference(x), atol=1e-3, rtol=1e-3)
