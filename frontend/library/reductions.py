@@ -9,10 +9,13 @@ def _count(input, dim):
 
 
 def _summed_as(input, dtype):
-    _check(input, "bool int float unsigned")
-    if dtype is not None:
-        return input.to(dtype)
-    return input if input.is_floating_point() else input.to(torch.int64)
+    if dtype is None:
+        _check(input, "bool int float unsigned")
+        return input if input.is_floating_point() else input.to(torch.int64)
+    is_float8 = dtype.is_floating_point and dtype.itemsize == 1
+    if is_float8 or dtype in (torch.uint16, torch.uint32, torch.uint64):
+        raise RuntimeError("not implemented for this dtype: leave it out and cast what comes of it, .to(dtype)")
+    return input.to(dtype)
 
 
 def _one_dim(dim, function):
@@ -43,6 +46,10 @@ def sum(input, dim=..., keepdim=False, *, dtype=None):
 @reduction
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """the sum of what is not NaN"""
+    if not input.is_floating_point():
+        return sum(input, dim, keepdim, dtype=dtype)
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError("floats are not added as integers: cast what comes of it, x.nansum().to(dtype)")
     x = _summed_as(input, dtype)
     return _reduce("sum", where(isnan(x), 0, x), dim, keepdim, "nansum")
 
@@ -82,7 +89,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 
     Source: aten/src/ATen/native/ReduceOps.cpp, nanmean
     """
-    _check(input, "float")
+    _check(input, "float float8")
     return nansum(input, dim, keepdim, dtype=dtype) / sum(~isnan(input), dim, keepdim)
 
 

@@ -69,6 +69,7 @@ def _widened(input, dtype, function):
     """input in dtype, where a norm takes both"""
     if not input.is_floating_point():
         raise RuntimeError(function + ": Expected a floating point or complex tensor as input: write x.float()")
+    _check(input, "float")
     if dtype is None:
         return input
     if not dtype.is_floating_point:

@@ -108,6 +108,14 @@ def test_of_integers(device):
     check(judged(texts, tensors))
 
 
+def test_of_float8(device):
+    """It is added in another dtype."""
+    x = torch.tensor([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]], device=device).to(torch.float8_e4m3fn)
+    texts = ["x.sum(dtype=torch.float32)", "x.sum(1, dtype=torch.int32)", "x.prod(0, dtype=torch.bfloat16)", "x.nansum(dtype=torch.float16)",
+             "x.mean(1, dtype=torch.float32)", "x.nanmean(dtype=torch.float32)", "x.sum(dtype=torch.bool)", "x.int().nansum(dtype=torch.bool)"]  # fmt: skip
+    check(judged(texts, {"x": x}))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_sizes(device, size):
     x = torch.randn(3, size, generator=torch.Generator().manual_seed(size)).to(device)
@@ -260,7 +268,9 @@ def test_dtypes_that_pytorch_refuses(dtype):
         x.var() x.logsumexp(1) x.softmax(1) F.layer_norm(x,(3,)) F.group_norm(x,1) F.rms_norm(x,(3,)) x.norm() F.normalize(x) F.mse_loss(x,x)
         F.l1_loss(x,x) F.smooth_l1_loss(x,x) F.huber_loss(x,x) F.kl_div(x,x) F.poisson_nll_loss(x,x) F.soft_margin_loss(x,x)
         F.hinge_embedding_loss(x,x) F.cosine_embedding_loss(x,x,x[0]) F.triplet_margin_loss(x,x,x) F.cosine_similarity(x,x) torch.cdist(x,x) x@x
-        x.trace() x[0].dot(x[0]) F.binary_cross_entropy_with_logits(x,x) torch.dist(x,x)""".split()
+        x.trace() x[0].dot(x[0]) F.binary_cross_entropy_with_logits(x,x) torch.dist(x,x) x.norm(1) x.norm(0,1) x.norm(-math.inf)
+        x.norm(dtype=torch.float32) torch.linalg.matrix_norm(x,1,dtype=torch.float32) x.sum(dtype=torch.float8_e5m2) x.prod(dtype=torch.uint16)
+        x.mean(dtype=torch.uint64) x.nansum(dtype=torch.int32) x.float().nansum(dtype=torch.bool) x[0,:1].argmin()""".split()
     accepted = []
     for text in texts:
         try:
