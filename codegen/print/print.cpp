@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "codegen/print/statements.h"
 
@@ -13,10 +14,12 @@ namespace {
 std::string pointer_comment(const Symbol& symbol, const Expressions& expressions) {
   const std::string dtype = symbol.is_bool ? "bool, " : "";
   if (symbol.is_contiguous) return dtype + "contiguous";
+  static const Spelling product("a * b");
   std::vector<std::string> terms;
   for (const Symbol::Term& term : symbol.place) {
-    const std::string index = term.index ? expressions.text(term.index).text : "index";
-    terms.push_back(term.stride ? fmt::format("{} * {}", index, expressions.text(term.stride).text) : index);
+    const Text index = term.index ? expressions.text(term.index) : Text{"index"};
+    const Text place = term.stride ? product.fill(std::array{index, expressions.text(term.stride)}) : index;
+    terms.push_back(place.text);
   }
   if (symbol.neighbours > 0) terms.push_back(fmt::format("0..{}", symbol.neighbours));
   return dtype + (terms.empty() ? "one element" : fmt::format("at {}", fmt::join(terms, " + ")));

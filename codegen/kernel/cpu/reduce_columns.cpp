@@ -62,7 +62,7 @@ class Columns : public CpuReduce {
     const ValueId first = let(units_, axis == 0 ? within : assembly_.index(IndexOp::Add, base, within), "from_row");
     const ValueId next = assembly_.index(IndexOp::Add, first, whole(lanes_));
     const ValueId end = axis == 0 ? extent : assembly_.index(IndexOp::Add, base, extent);
-    rows_begin_ = first, rows_end_ = assembly_.index(IndexOp::Min, next, end);
+    rows_begin_ = first, rows_end_ = let(units_, assembly_.index(IndexOp::Min, next, end), "to_row");
     row_number_ = assembly_.read(first_);
     places_.set_row(row_number_);
   }

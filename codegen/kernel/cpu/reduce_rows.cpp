@@ -61,19 +61,26 @@ class Rows : public CpuReduce {
 
   // Elements
 
+  /// A value of a run, called the same in each loop over runs.
+  ValueId let_run(ValueId value, const std::string& wanted) {
+    const auto [name, is_new] = run_names_.try_emplace(wanted);
+    if (is_new) name->second = assembly_.claim(wanted);
+    return assembly_.let(run_lets_, value, name->second);
+  }
+
   /// Where a run begins, among the elements of its row.
   ValueId run_begin() {
     if (run_begin_) return run_begin_;
     const ValueId at = assembly_.read(run_);
     const ValueId inner = assembly_.index(IndexOp::Rem, at, places_.extent(context_.rank() - 1));
-    return run_begin_ = let(run_lets_, assembly_.index(IndexOp::Sub, at, inner), "run");
+    return run_begin_ = let_run(assembly_.index(IndexOp::Sub, at, inner), "run");
   }
 
   ValueId run_coordinate(uint32_t axis) {
     ValueId& known = coordinates_[axis];
     if (known) return known;
     const ValueId at = memory_.quotient(assembly_.read(run_), kept_, context_.rank(), axis);
-    return known = let(run_lets_, at, fmt::format("i{}", axis));
+    return known = let_run(at, fmt::format("i{}", axis));
   }
 
   /// Vectors begin and end where classes do, so that a class has the same place in each.
@@ -86,7 +93,7 @@ class Rows : public CpuReduce {
     } else {
       const ValueId at = assembly_.read(run_);
       const ValueId next = assembly_.index(IndexOp::Add, run_begin(), places_.extent(context_.rank() - 1));
-      const ValueId end = let(run_lets_, assembly_.index(IndexOp::Min, next, to), "run_end");
+      const ValueId end = let_run(assembly_.index(IndexOp::Min, next, to), "run_end");
       pieces.begin = at, pieces.end = end;
       Body body = take(run_lets_);
       body.push_back({std::move(pieces)});
@@ -109,6 +116,7 @@ class Rows : public CpuReduce {
   SymbolId run_, first_, count_;  ///< of a vector, the first element and how many there are
   SymbolId in_vector_;
   std::string class_name_;
+  std::map<std::string, std::string> run_names_;
   ValueId run_begin_;
   std::map<uint32_t, ValueId> coordinates_;
   Body run_lets_, in_piece_;

@@ -53,7 +53,8 @@ extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end)
         const int64 units_of_piece = (n0 + 63) / 64;
         const int64 piece = unit / units_of_piece;
         const int64 from_row = unit % units_of_piece * 64;
-        in_pieces<64>(from_row, smaller_of(from_row + 64, n0), [&](int64 row, int64 rows) __attribute__((always_inline)) {
+        const int64 to_row = smaller_of(from_row + 64, n0);
+        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
             float sum_of[64][64];
             for (int c = 0; c < 64; ++c) {
                 for (int64 k = 0; k < 64; ++k) {
@@ -88,7 +89,8 @@ extern "C" void column_sum_rest(const void* const* arguments, int64 begin, int64
 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 from_row = unit * 64;
-        in_pieces<64>(from_row, smaller_of(from_row + 64, n0), [&](int64 row, int64 rows) __attribute__((always_inline)) {
+        const int64 to_row = smaller_of(from_row + 64, n0);
+        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
             float sum_of[64][64];
             for (int c = 0; c < 64; ++c) {
                 for (int64 k = 0; k < 64; ++k) {

@@ -72,8 +72,8 @@ __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
 }
 
 extern "C" void giou_loss(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict pred = argument<const float*>(arguments[0]);    // at first + k * 4 + 0..3
-    const float* __restrict target = argument<const float*>(arguments[1]);  // at first + k * 4 + 0..3
+    const float* __restrict pred = argument<const float*>(arguments[0]);    // at (first + k) * 4 + 0..3
+    const float* __restrict target = argument<const float*>(arguments[1]);  // at (first + k) * 4 + 0..3
     float* found = argument<float*>(arguments[2]);                          // what was found of pieces
     int64* found_1 = argument<int64*>(arguments[3]);                        // what was found of pieces
     const int64 n0 = argument<int64>(arguments[4]);                         // of i0

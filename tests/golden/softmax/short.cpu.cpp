@@ -179,7 +179,8 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 from_row = unit * 64;
-        in_pieces<64>(from_row, smaller_of(from_row + 64, n0), [&](int64 row, int64 rows) __attribute__((always_inline)) {
+        const int64 to_row = smaller_of(from_row + 64, n0);
+        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
             bfloat16 x_rows[2048];
             transpose(x + row * x_stride0, x_stride0, x_rows, 64, n1, rows);
             float m_of[32][64];
