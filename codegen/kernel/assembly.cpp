@@ -137,6 +137,11 @@ class Pruner {
     read_[carry.classes.index] = true;
     need(carry.group);
   }
+  void mark_one(const Join& join) {
+    if (!stays(join)) return;
+    read_[join.classes.index] = true;
+    need_target(join.into);
+  }
   void mark_one(const Call& call) {
     if (stays(call)) std::ranges::for_each(call.operands, [&](ValueId operand) { need(operand); });
   }
@@ -152,6 +157,7 @@ class Pruner {
     return std::ranges::any_of(combine.into, [&](SymbolId symbol) { return read_[symbol.index]; });
   }
   bool stays(const Carry& carry) const { return read_[carry.levels.index]; }
+  bool stays(const Join& join) const { return is_effect(join.into); }
   bool stays(const Assign& assign) const { return is_effect(assign.target); }
   bool stays(const Advance& advance) const { return read_[advance.variable.index]; }
   bool stays(const StoreVector&) const { return true; }

@@ -150,7 +150,7 @@ struct Loop {
   Body body;
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
   uint32_t lanes = 0;     ///< of a Simd loop, the elements of a vector; 0: as many as there is room for
-  uint32_t step = 1;      ///< of a Strided loop
+  uint32_t step = 1;      ///< of a Strided loop, or an Unrolled one
   uint32_t unroll = 0;    ///< of a Strided loop, how many steps at a time; 0: as the compiler likes
 };
 /// A thread has nothing to do unless `unless_below` is less than `end`.
@@ -207,8 +207,16 @@ struct Carry {
   ValueId group;
 };
 
+/// What was found of neighbouring classes, the elements of an array, made one.
+struct Join {
+  ir::ReduceKind kind;
+  SymbolId classes;
+  ValueId into;
+};
+
 struct Statement {
-  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces, Combine, Carry>
+  std::variant<Let, Declare, Assign, Advance, StoreVector, If, Loop, Return, Barrier, Call, Pieces, Combine, Carry,
+               Join>
       node;
 };
 

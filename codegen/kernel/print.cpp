@@ -161,6 +161,10 @@ class Printer {
     return fmt::format("{} counts group {}: {} of classes {}", kernel_[carry.levels].name, of(carry.group),
                        ir::info(carry.kind).name, kernel_[carry.classes].name);
   }
+  std::string head(const Join& join) {
+    return fmt::format("{} = {} of classes {}", formula(join.into), ir::info(join.kind).name,
+                       kernel_[join.classes].name);
+  }
   std::string head(const Return& leave) {
     return fmt::format("return unless {} < {}", of(leave.unless_below), of(leave.end));
   }

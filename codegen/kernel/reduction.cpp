@@ -143,7 +143,7 @@ void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t class
   const SymbolId c = assembly_.variable_called(class_name_, Level::Thread);
   Body initial;
   reduction.classes.clear();
-  reduction.levels = {};
+  reduction.levels = {}, reduction.runs = {};
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
     const DType dtype = reduction.types[v];
     const std::string& name = assembly_[reduction.results[v]].name;
@@ -195,8 +195,20 @@ void RowReductions::carry(Body& block, const RowReduction& reduction, ValueId gr
   block.push_back({Carry{reduction.kind, reduction.classes[0], reduction.levels, group}});
 }
 
+void RowReductions::declare_runs(Body& block, RowReduction& reduction, uint32_t runs) {
+  reduction.runs =
+      assembly_.variable(assembly_[reduction.results[0]].name + "_of_runs", {reduction.types[0]}, Level::Thread);
+  assembly_[reduction.runs].extents = {runs};
+  block.push_back({Declare{reduction.runs}});
+}
+
+void RowReductions::join(Body& block, const RowReduction& reduction, ValueId run) {
+  block.push_back({Join{reduction.kind, reduction.classes[0], assembly_.item(assembly_.read(reduction.runs), run)}});
+}
+
 void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing) {
-  const std::vector<SymbolId> found = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
+  std::vector<SymbolId> found = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
+  if (reduction.runs) found = {reduction.runs}, lanes = 1;
   block.push_back({Combine{reduction.kind, found, reduction.results, lanes, threads, spacing, slots_++,
                            static_cast<bool>(reduction.levels)}});
 }

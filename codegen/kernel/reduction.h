@@ -23,6 +23,7 @@ struct RowReduction {
   std::vector<SymbolId> classes;  ///< an array for each
   std::vector<SymbolId> results;  ///< a number for each
   SymbolId levels = {};           ///< what is found of groups of classes, as far as it is put together
+  SymbolId runs = {};             ///< what is found of runs of classes, an element each
 
   /// Whether its value depends on the order in which elements are taken.
   bool has_order() const;
@@ -94,6 +95,9 @@ class RowReductions {
   /// Classes come in groups, `groups` of them, a power of two: what carry() puts together of each is declared here.
   void declare_levels(Body& block, RowReduction& reduction, uint32_t groups);
   void carry(Body& block, const RowReduction& reduction, ValueId group);
+  /// Classes come in runs of neighbours, `runs` of them: what join() makes of each is declared here.
+  void declare_runs(Body& block, RowReduction& reduction, uint32_t runs);
+  void join(Body& block, const RowReduction& reduction, ValueId run);
   /// Makes one of the classes; from here on the row's values are known.
   void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1);
 

@@ -178,9 +178,10 @@ void Statements::print_one(const Loop& loop) {
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
                      loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
-  const std::string step = loop.kind == Loop::Kind::Rows      ? ""
-                           : loop.kind == Loop::Kind::Strided ? fmt::format(" {} += {}", variable.name, loop.step)
-                                                              : " ++" + variable.name;
+  const bool counts = loop.kind != Loop::Kind::Strided && loop.step == 1;
+  const std::string step = loop.kind == Loop::Kind::Rows ? ""
+                           : counts                      ? " ++" + variable.name
+                                                         : fmt::format(" {} += {}", variable.name, loop.step);
   statement(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
                         expressions_.text(loop.begin).text, expressions_.text(loop.end).text, step));
   block(loop.body);
@@ -243,6 +244,12 @@ void Statements::print_one(const Carry& carry) {
   const std::string_view kind = name_of(carry.kind);
   statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[carry.levels].name,
                         expressions_.text(carry.group).text, kind, classes.extents[0], classes.name));
+}
+
+void Statements::print_one(const Join& join) {
+  const Symbol& classes = kernel_[join.classes];
+  statement(fmt::format("{} = tree<{}, {}>({});", expressions_.text(join.into).text, name_of(join.kind),
+                        classes.extents[0], classes.name));
 }
 
 void Statements::print_one(const Return& leave) {

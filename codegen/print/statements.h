@@ -38,6 +38,7 @@ class Statements {
   /// Of rows side by side: what they come to are arrays.
   void print_rows(const Combine& combine);
   void print_one(const Carry& carry);
+  void print_one(const Join& join);
 
   void statement(const std::string& text, ir::NodeId node = kNoNode);
   void block(const Body& inner);

@@ -60,6 +60,7 @@ class Counter {
   void visit_one(const Barrier&) {}
   void visit_one(const Combine&) {}
   void visit_one(const Carry& carry) { use(carry.group); }
+  void visit_one(const Join& join) { use_operands(join.into); }
   void visit_one(const Pieces& pieces) { use(pieces.begin), use(pieces.end); }
   void visit_one(const Call& call) {
     for (const ValueId id : call.operands) use(id);

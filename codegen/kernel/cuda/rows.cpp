@@ -18,7 +18,8 @@ class Rows : public CudaReduce {
   Rows(const KernelContext& context, RowPart part)
       : CudaReduce(
             context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
-            part == RowPart::Rest ? std::min(context.schedule.rows.pieces, 1024u) : context.schedule.rows.threads, 0) {}
+            part == RowPart::Rest ? std::min(context.schedule.rows.pieces, 1024u) : context.schedule.rows.threads, 0),
+        run_number_(assembly_.variable("r", {}, Level::Thread)) {}
 
   // Space
 
@@ -169,13 +170,22 @@ class Rows : public CudaReduce {
         IndexOp::Or, assembly_.index(IndexOp::Less, assembly_.read(step_number_), whole(rows_.steps / 2)), is_element);
   }
 
+  /// Whether a thread goes through a run's elements before the next one's, so that it need not hold the classes of all
+  /// runs.
+  bool goes_by_runs(const RowWork& work) const {
+    return is_resident() && lanes_ > 1 && runs() > 1 &&
+           std::ranges::any_of(work.reductions, [](const RowReduction* reduction) { return reduction->has_order(); });
+  }
+
   /// The loop over a thread's elements.
-  Statement loop_over(Body step) {
+  Statement loop_over(Body step, ValueId run = {}) {
     const ValueId length = places_.length();
     const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
     if (is_resident()) {
       Body guarded = {{Let{element_index_}}, {If{or_in_first_half(is_element), std::move(step)}}};
-      return {Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(rows_.steps), std::move(guarded)}};
+      Loop loop{Loop::Kind::Unrolled, step_number_, run ? run : whole(0), whole(rows_.steps), std::move(guarded)};
+      if (run) loop.step = runs();
+      return {std::move(loop)};
     }
     const uint32_t stride = rows_.classes;
     Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
@@ -192,7 +202,7 @@ class Rows : public CudaReduce {
   /// Of the element in a thread's arrays. What no order changes has no more of them than lanes.
   ValueId class_number(const RowReduction& reduction) {
     ValueId run;
-    if (runs() > 1 && reduction.has_order()) {
+    if (runs() > 1 && reduction.has_order() && !reduction.runs) {
       run = assembly_.read(step_number_);
       if (is_resident() && runs() < rows_.steps) run = assembly_.index(IndexOp::Rem, run, whole(runs()));
       run = times(run, lanes_);
@@ -274,10 +284,17 @@ class Rows : public CudaReduce {
     quotients_.clear();
     const std::vector<ir::NodeId> added = keep(work.job);
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
-    Body declared, folds, after;
+    Body declared, of_run, folds, after, behind_run;
+    const ValueId run = goes_by_runs(work) ? assembly_.read(run_number_) : ValueId{};
     auto value = values.begin();
     for (RowReduction* reduction : work.reductions) {
-      reductions_.declare(declared, *reduction, (reduction->has_order() ? runs() : 1) * lanes_, Loop::Kind::Unrolled);
+      const bool joins = run && reduction->has_order();
+      const uint32_t held = reduction->has_order() && !joins ? runs() : 1;
+      reductions_.declare(joins ? of_run : declared, *reduction, held * lanes_, Loop::Kind::Unrolled);
+      if (joins) {
+        reductions_.declare_runs(declared, *reduction, runs());
+        reductions_.join(behind_run, *reduction, run);
+      }
       std::vector<ValueId> taken = {*value++};
       if (reduction->types.size() > 1) taken.push_back(wide(position_in_row()));
       reductions_.fold(folds, *reduction, {class_number(*reduction)}, taken);
@@ -299,7 +316,10 @@ class Rows : public CudaReduce {
       body_.push_back(loop_over(std::move(loads_.step)));
     }
     append(body_, std::move(declared));
-    body_.push_back(loop_over(take_step(std::move(after))));
+    of_run.push_back(loop_over(take_step(std::move(after)), run));
+    append(of_run, std::move(behind_run));
+    if (run) of_run = {{Loop{Loop::Kind::Unrolled, run_number_, whole(0), whole(runs()), std::move(of_run)}}};
+    append(body_, std::move(of_run));
     for (RowReduction* reduction : work.reductions) reductions_.combine(body_, *reduction, lanes_, threads_);
   }
 
@@ -352,7 +372,7 @@ class Rows : public CudaReduce {
   }
 
   std::string element_name_;
-  SymbolId from_;
+  SymbolId from_, run_number_;
   ValueId first_;
   uint32_t phase_ = 0;
   std::map<uint32_t, SymbolId> arrays_;                        ///< of what is read once

@@ -254,24 +254,29 @@ extern "C" __global__ void __launch_bounds__(1024, 1) softmax(
         }
     }
     const float m = combined<Largest, 4, 1024, 0>(m_of);
-    float sum_of[16];
+    float sum_of_runs[4];
 #pragma unroll
-    for (int c = 0; c < 16; ++c) {
-        sum_of[c] = 0.0f;
-    }
+    for (int r = 0; r < 4; ++r) {
+        float sum_of[4];
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
-        const int i = threadIdx.x * 4 + v * 4096;
-        if (v < 8 || i < n1) {
+        for (int c = 0; c < 4; ++c) {
+            sum_of[c] = 0.0f;
+        }
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                const float e = expf(x4[v][k] - m);
-                sum_of[v % 4 * 4 + k] = sum_of[v % 4 * 4 + k] + e;
-                x4[v][k] = e;
+        for (int v = r; v < 16; v += 4) {
+            const int i = threadIdx.x * 4 + v * 4096;
+            if (v < 8 || i < n1) {
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    const float e = expf(x4[v][k] - m);
+                    sum_of[k] = sum_of[k] + e;
+                    x4[v][k] = e;
+                }
             }
         }
+        sum_of_runs[r] = tree<Sum, 4>(sum_of);
     }
-    const float sum = combined<Sum, 4, 1024, 1>(sum_of);
+    const float sum = combined<Sum, 1, 1024, 1>(sum_of_runs);
     const auto out_row = out + row * n1;
 #pragma unroll
     for (int v = 0; v < 16; ++v) {
