@@ -128,6 +128,20 @@ std::string Memory::vector_name(uint32_t access, uint32_t width) const {
   return fmt::format("{}{}{}", name, ends_in_digit ? "_" : "", width);
 }
 
+const Chunk* Memory::chunk_of(uint32_t access) const {
+  const uint32_t neighbour = layout(access).neighbour;
+  for (const Chunk& chunk : context_.schedule.accesses[layout(access).leader].chunks)
+    if (chunk.width > 1 && neighbour >= chunk.first && neighbour < chunk.first + chunk.width) return &chunk;
+  return nullptr;
+}
+
+std::string Memory::chunk_name(uint32_t leader, const Chunk& chunk) const {
+  if (context_.schedule.accesses[leader].chunks.size() == 1) return vector_name(leader, chunk.width);
+  std::string name = assembly_[pointer(leader)].name + "_";
+  for (uint32_t k = 0; k < chunk.width; ++k) name += std::to_string(chunk.first + k);
+  return name;
+}
+
 // Parameters
 
 uint32_t Memory::stride_owner(uint32_t access) const {

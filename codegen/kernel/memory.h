@@ -75,6 +75,10 @@ class Memory {
   const std::string& tensor_name(uint32_t access) const;
   /// What a vector of `width` elements is called: "x4", but "x1_4".
   std::string vector_name(uint32_t access, uint32_t width) const;
+  /// The vector that an access is an element of, where its group is cut into some.
+  const Chunk* chunk_of(uint32_t access) const;
+  /// What such a vector is called: "x4", or of several "x_01" and "x_23".
+  std::string chunk_name(uint32_t leader, const Chunk& chunk) const;
   /// The author's name of a node's value, claimed; empty where there is none.
   std::string author_name(ir::NodeId node) const;
 

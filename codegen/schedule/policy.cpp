@@ -161,11 +161,12 @@ bool is_lazy(const ArmFacts& arms, Lazy lazy, bool cuda) {
   return lazy == Lazy::Always && arms.computes;
 }
 
-// What a result may overwrite is read before anything is written.
+// What a result may overwrite is read before anything is written. What is gone through again is read once, ahead of
+// what decides, and kept.
 bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, bool cuda) {
   if (access.kind == Kind::Gather) return true;
   if (access.kind != Kind::Load || facts.results_alias || access.still) return false;
-  return (access.grouped && cuda) || lazy == Lazy::Always;
+  return (access.grouped && cuda && !facts.goes_again) || lazy == Lazy::Always;
 }
 
 bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
@@ -298,6 +299,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   for (const KernelOutline::ReductionRef& reduction : outline.reductions)
     facts.found_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype)) +
                          (ir::info(graph.reduction(reduction.node).kind).values > 1 ? 8 : 0);
+  facts.goes_again = outline.phases() > 1;
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];
@@ -324,7 +326,8 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
       if (kept > 0) of.along_rows = access.axes[kept - 1];
       if (layout.reduced_axes == 0) of.inner = StrideClass::Zero;
     }
-    of.grouped = !layout.reduces && std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
+    of.grouped = (!layout.reduces || of.moves_in_row) &&
+                 std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
   }
   return facts;
 }

@@ -271,11 +271,15 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
     const bool runs = across ? runs_across_rows(access, layout, schedule.lanes)
                              : access.moves_in_row && runs_in_rows(access, facts, schedule.lanes);
     const bool shifts = schedule.ragged && access.moves_in_row && access.kind == Kind::Load;
+    const bool loads_group = !across && access.grouped && access.kind == Kind::Load;
     schedule.accesses.push_back({.how = shifts                       ? How::Shifted
+                                        : loads_group                ? How::Grouped
                                         : schedule.lanes > 1 && runs ? How::Vector
                                         : access.moves_in_row        ? How::Single
                                                                      : How::Fixed,
                                  .masked = access.masked});
+    if (loads_group && layout.accesses[a].leader == a)
+      schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};
   if (kept > 0) {

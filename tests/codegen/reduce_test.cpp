@@ -109,7 +109,7 @@ class Sketched {
   ir::NodeId x_;
 };
 
-/// An op and its argument, ready to run.
+/// An op and its argument, ready to run. If it has several parameters, all are that tensor.
 struct Case {
   std::string name;
   ir::Graph graph;
@@ -117,8 +117,8 @@ struct Case {
 
   Tensors tensors() const {
     Tensors tensors;
-    tensors.params = {x.extents};
-    tensors.addresses = {reinterpret_cast<uintptr_t>(x.memory.data())};
+    tensors.params.assign(graph.params.size(), x.extents);
+    tensors.addresses.assign(graph.params.size(), reinterpret_cast<uintptr_t>(x.memory.data()));
     return tensors;
   }
   Prepared prepared() const { return prepare(graph, tensors()); }
@@ -319,6 +319,82 @@ Case sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   Case one{std::move(name), std::move(op.graph()), x};
   one.graph.name = one.name;
   return one;
+}
+
+/// Of pairs x[..., 2] and y, the same: the sums over the second dim of y0 * y1 where x0 is more than 0, and of x1. Or,
+/// in several phases, x0 * x1 less the largest of a row.
+Case of_pairs(const std::string& name, const Floats& x, bool again) {
+  Sketch sketch{name};
+  const uint32_t first = sketch.add_param("x", DType::F32, 3), second = sketch.add_param("y", DType::F32, 3);
+  ir::Graph& graph = sketch.graph;
+  std::vector<ir::HostId> domain = graph.params[first].shape;
+  domain.pop_back();
+  const auto product = [&](uint32_t param) {
+    return graph.add(Op::Mul, DType::F32, {sketch.corner(param, 0), sketch.corner(param, 1)});
+  };
+  const auto row = [&](ReduceKind kind, ir::NodeId operand) {
+    const ir::HostId zero = graph.host.integer(0), one = graph.host.integer(1);
+    const ir::NodeId reduction = graph.reduce(DType::F32, {kind, domain, {0, 1}}, operand);
+    return graph.read(DType::F32,
+                      {{ir::SourceRef::Kind::Reduce, 0}, {zero, zero}, {{domain[0], {{0, one}}}, {one, {}}}, {}},
+                      {reduction});
+  };
+  const auto result = [&](ir::NodeId node) {
+    std::vector<ir::HostId> rows = {domain[0], graph.host.integer(1)};
+    sketch.result("out" + std::to_string(graph.results.size()), DType::F32, node, rows);
+  };
+  if (again) {
+    const ir::NodeId values = product(first);
+    const ir::NodeId less = graph.add(Op::Sub, DType::F32, {values, row(ReduceKind::Max, values)});
+    result(row(ReduceKind::Sum, less));
+    sketch.result("difference", DType::F32, less, domain);
+  } else {
+    const ir::NodeId zero = sketch.constant(DType::F32, 0.0);
+    const ir::NodeId valid = graph.add(Op::Gt, DType::Bool, {sketch.corner(first, 0), zero});
+    result(row(ReduceKind::Sum, graph.add(Op::Where, DType::F32, {valid, product(second), zero})));
+    result(row(ReduceKind::Sum, sketch.corner(first, 1)));
+  }
+  Case one{name, std::move(graph), x};
+  one.graph.name = name;
+  ir::verify(one.graph);
+  return one;
+}
+
+TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {
+  std::mt19937 random(3);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 21) - 10); };
+  std::vector<Case> cases;
+  for (const int64_t n : {1, 2, 3, 31, 64, 100, 1000, 1024, 3000, 5000, 8192, 9001, 40000})
+    for (const int64_t rows : {1, 5})
+      for (const bool again : {false, true})
+        cases.push_back(
+            of_pairs("case" + std::to_string(cases.size()), tensor({rows, n, 2}, {0, 1, 2}, 0, whole), again));
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const bool again = c % 2 == 1;
+    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
+    Floats x = cases[c].x;
+    for (int64_t r = 0; r < x.extents.sizes[0]; ++r) {
+      float largest = -std::numeric_limits<float>::infinity(), chosen = 0, second = 0, sum = 0;
+      const int64_t n = x.extents.sizes[1];
+      for (int64_t i = 0; i < n; ++i) {
+        const float a = x.at({r, i, 0}), b = x.at({r, i, 1});
+        largest = std::max(largest, a * b);
+        sum += a * b;
+        chosen += a > 0 ? a * b : 0;
+        second += b;
+      }
+      const Prepared prepared = cases[c].prepared();
+      const std::string what = schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
+      ASSERT_EQ(element<float>(results[0], r), again ? sum - static_cast<float>(n) * largest : chosen) << what;
+      if (!again) {
+        ASSERT_EQ(element<float>(results[1], r), second) << what;
+      }
+      for (int64_t i = 0; again && i < n; ++i)
+        ASSERT_EQ(element<float>(results[1], r * n + i), x.at({r, i, 0}) * x.at({r, i, 1}) - largest) << i << what;
+    }
+  }
 }
 
 /// Two ops whose phases share functions of the elements: e / sum(e) + x with e = exp(x - max(x)), which needs x to the

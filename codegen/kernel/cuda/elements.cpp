@@ -84,7 +84,7 @@ class Cuda : public Space, public Access {
       case How::Shifted:
         return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
       case How::Grouped:
-        if (const auto chunk = chunk_of(access)) return *chunk;
+        if (const Chunk* chunk = memory_.chunk_of(access)) return of_chunk(access, *chunk);
         return single(access);
       case How::Single:
         return single(access);
@@ -311,7 +311,7 @@ class Cuda : public Space, public Access {
     const Level level = is_fetched ? Level::Fetch : is_masked ? Level::Element : Level::Thread;
     const Type type{memory_.type_in_memory(leader), chunk.width};
     const SymbolId vector =
-        assembly_.variable(chunk_name(leader, chunk), type, is_masked ? Level::Element : Level::Thread);
+        assembly_.variable(memory_.chunk_name(leader, chunk), type, is_masked ? Level::Element : Level::Thread);
     const ValueId value = assembly_.add({.kind = Value::Kind::Vector,
                                          .type = type,
                                          .operands = {base(leader), memory_.index(leader, level, chunk.first)},
@@ -326,24 +326,14 @@ class Cuda : public Space, public Access {
     chunks_[{leader, chunk.first}] = vector;
   }
 
-  std::string chunk_name(uint32_t leader, const Chunk& chunk) {
-    if (schedule_.accesses[leader].chunks.size() == 1) return memory_.vector_name(leader, chunk.width);
-    std::string name = assembly_[memory_.pointer(leader)].name + "_";
-    for (uint32_t k = 0; k < chunk.width; ++k) name += std::to_string(chunk.first + k);
-    return name;
-  }
-
-  std::optional<ValueId> chunk_of(uint32_t access) {
+  /// An element of a vector of neighbours.
+  ValueId of_chunk(uint32_t access, const Chunk& chunk) {
     const AccessLayout& layout = context_.layout.accesses[access];
-    for (const Chunk& chunk : schedule_.accesses[layout.leader].chunks) {
-      if (layout.neighbour < chunk.first || layout.neighbour >= chunk.first + chunk.width || chunk.width == 1) continue;
-      if (!chunks_.contains({layout.leader, chunk.first})) load_chunk(layout.leader, chunk);
-      const SymbolId symbol = chunks_.at({layout.leader, chunk.first});
-      ValueId vector = assembly_.read(symbol);
-      if (!assembly_[symbol].extents.empty()) vector = assembly_.item(vector, lane_number(Level::Element));
-      return assembly_.lane(vector, assembly_.whole(layout.neighbour - chunk.first));
-    }
-    return std::nullopt;
+    if (!chunks_.contains({layout.leader, chunk.first})) load_chunk(layout.leader, chunk);
+    const SymbolId symbol = chunks_.at({layout.leader, chunk.first});
+    ValueId vector = assembly_.read(symbol);
+    if (!assembly_[symbol].extents.empty()) vector = assembly_.item(vector, lane_number(Level::Element));
+    return assembly_.lane(vector, assembly_.whole(layout.neighbour - chunk.first));
   }
 
   /// An element that each lane loads for itself.

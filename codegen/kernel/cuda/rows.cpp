@@ -13,6 +13,8 @@ namespace {
 
 using How = AccessSchedule::How;
 
+constexpr uint32_t kRunsAhead = 4;  ///< of groups: more vectors at once had better not be held
+
 class Rows : public CudaReduce {
  public:
   Rows(const KernelContext& context, RowPart part)
@@ -38,6 +40,8 @@ class Rows : public CudaReduce {
   // Access
 
   ValueId load(uint32_t access) override {
+    if (how(access).how == How::Grouped)
+      if (const Chunk* chunk = memory_.chunk_of(access)) return of_chunk(access, *chunk);
     if (how(access).how == How::Fixed || how(access).masked) return memory_.load(access, Level::Element);
     if (is_resident() && (phase_ == 0 || arrays_.contains(access))) return resident(access);
     if (!is_vector(access)) return memory_.load(access, Level::Element);
@@ -123,6 +127,18 @@ class Rows : public CudaReduce {
     from_ = assembly_.variable_called(runs() == 1 ? element_name_ : assembly_.claim("from"), Level::Thread,
                                       {context_.index_dtype()});
     element_index_ = runs() == 1 ? assembly_.read(from_) : named(plus(assembly_.read(from_), step), element_name_);
+    if (!loads_groups_ahead()) return;
+    const ValueId last =
+        let(assembly_.kernel.indices, assembly_.index(IndexOp::Sub, places_.length(), whole(1)), "last");
+    loaded_index_ =
+        named(assembly_.index(IndexOp::Min, plus(assembly_.read(from_), step), last), assembly_.claim("at"));
+  }
+
+  /// Whether the groups of all runs are loaded before anything is computed of them: behind the last element stands the
+  /// last again.
+  bool loads_groups_ahead() const {
+    return !is_resident() && runs() > 1 && runs() <= kRunsAhead &&
+           std::ranges::count(context_.schedule.accesses, How::Grouped, &AccessSchedule::how) > 0;
   }
 
   // Elements
@@ -163,6 +179,43 @@ class Rows : public CudaReduce {
     return element_of(array);
   }
 
+  /// An element of a vector of neighbours: of all steps, or runs, before anything is computed, or where a masked one is
+  /// needed.
+  ValueId of_chunk(uint32_t access, const Chunk& chunk) {
+    const AccessLayout& layout = context_.layout.accesses[access];
+    SymbolId& vector = chunks_[{layout.leader, chunk.first}];
+    if (!vector) vector = load_chunk(layout.leader, chunk);
+    ValueId mine = assembly_.read(vector);
+    if (!assembly_[vector].extents.empty()) mine = assembly_.item(mine, assembly_.read(step_number_));
+    return assembly_.lane(mine, whole(layout.neighbour - chunk.first));
+  }
+
+  /// Whether a group's vectors are there in later phases.
+  bool is_kept(SymbolId vector) const { return is_resident() && !assembly_[vector].extents.empty(); }
+
+  SymbolId load_chunk(uint32_t leader, const Chunk& chunk) {
+    const Type type{memory_.type_in_memory(leader), chunk.width};
+    const bool is_masked = how(leader).masked,
+               is_ahead = !is_masked && (is_resident() ? phase_ == 0 : loads_groups_ahead());
+    const Level level = is_masked ? Level::Element : Level::Thread;
+    const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, level);
+    const ValueId index = element_index_;
+    if (is_ahead && !is_resident()) element_index_ = loaded_index_;
+    const ValueId value = assembly_.add({.kind = Value::Kind::Vector,
+                                         .type = type,
+                                         .operands = {base(leader), memory_.index(leader, level, chunk.first)},
+                                         .naming = Value::Naming::Inline});
+    element_index_ = index;
+    if (is_ahead) {
+      assembly_[vector].extents = {is_resident() ? rows_.steps : runs()};
+      loads_.declared.push_back({Declare{vector}});
+      loads_.step.push_back({Assign{assembly_.item(assembly_.read(vector), assembly_.read(step_number_)), value}});
+    } else {
+      assembly_.block(level).push_back({Declare{vector, value}});
+    }
+    return vector;
+  }
+
   /// A row is longer than half of what the steps have room for, so that the first half of them needs no guard.
   ValueId or_in_first_half(ValueId is_element) {
     if (rows_.steps < 2 || (rows_.shared > 0 && lanes_ == 1)) return is_element;
@@ -194,9 +247,20 @@ class Rows : public CudaReduce {
     if (runs() > 1) {
       const auto kind = runs() <= 8 ? Loop::Kind::Unrolled : Loop::Kind::Serial;
       Body guarded = {{Let{element_index_}}, {If{is_element, std::move(loop.body)}}};
-      loop.body = {{Loop{kind, step_number_, whole(0), whole(runs()), std::move(guarded)}}};
+      loop.body = loads_ahead();
+      loop.body.push_back({Loop{kind, step_number_, whole(0), whole(runs()), std::move(guarded)}});
     }
     return {std::move(loop)};
+  }
+
+  Body loads_ahead() {
+    Body ahead = std::move(loads_.declared), step = std::move(loads_.step);
+    loads_ = {};
+    if (step.empty()) return ahead;
+    Body body = {{Let{element_index_}}, {Let{loaded_index_}}};
+    append(body, std::move(step));
+    ahead.push_back({Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(runs()), std::move(body)}});
+    return ahead;
   }
 
   /// Of the element in a thread's arrays. What no order changes has no more of them than lanes.
@@ -282,6 +346,7 @@ class Rows : public CudaReduce {
     phase_ = phase;
     vectors_.clear();
     quotients_.clear();
+    std::erase_if(chunks_, [&](const auto& chunk) { return !is_kept(chunk.second); });
     const std::vector<ir::NodeId> added = keep(work.job);
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
     Body declared, of_run, folds, after, behind_run;
@@ -310,10 +375,11 @@ class Rows : public CudaReduce {
       element().push_back({Assign{element_of(computed_.at(node)), *value++}});
     }
     settle();
-    if (phase == 0 && !arrays_.empty()) {
+    if (is_resident() && !loads_.declared.empty()) {
       append(body_, std::move(loads_.declared));
       if (!loads_.lane.empty()) loads_.step.push_back({over_lanes(std::move(loads_.lane))});
       body_.push_back(loop_over(std::move(loads_.step)));
+      loads_ = {};
     }
     append(body_, std::move(declared));
     of_run.push_back(loop_over(take_step(std::move(after)), run));
@@ -373,9 +439,10 @@ class Rows : public CudaReduce {
 
   std::string element_name_;
   SymbolId from_, run_number_;
-  ValueId first_;
+  ValueId first_, loaded_index_;
   uint32_t phase_ = 0;
   std::map<uint32_t, SymbolId> arrays_;                        ///< of what is read once
+  std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;   ///< of groups, by the leader and the first element
   std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< of a step
   std::map<ir::NodeId, SymbolId> computed_;                    ///< of what is computed once
   struct {

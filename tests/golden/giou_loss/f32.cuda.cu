@@ -16,6 +16,20 @@ using int64 = long long;
 
 using uint32 = unsigned;
 
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
 // Sums, differences and products of integers wrap around.
 __device__ inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
 
@@ -156,7 +170,21 @@ __device__ inline T combined(T (&classes)[n]) {
     return all;
 }
 
-extern "C" __global__ void __launch_bounds__(256) giou_loss(
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+extern "C" __global__ void __launch_bounds__(512) giou_loss(
         const float* __restrict__ pred,    // at i * pred_stride + 0..3
         const float* __restrict__ target,  // at i * target_stride + 0..3
         float* found,                      // what was found of pieces
@@ -166,10 +194,11 @@ extern "C" __global__ void __launch_bounds__(256) giou_loss(
         const int pred_stride) {
     const int piece = blockIdx.x % 32;
     const int row = blockIdx.x / 32;
+    const int last = n0 - 1;
 
-    float sum_of[4];
+    float sum_of[2];
 #pragma unroll
-    for (int c = 0; c < 4; ++c) {
+    for (int c = 0; c < 2; ++c) {
         sum_of[c] = 0.0f;
     }
     int64 sum_1_of[1];
@@ -178,43 +207,47 @@ extern "C" __global__ void __launch_bounds__(256) giou_loss(
         sum_1_of[c] = 0LL;
     }
     for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
+        Vec<float, 4> target4[2];
 #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            const int i = from + v * 256;
+        for (int v = 0; v < 2; ++v) {
+            const int i = from + v * 512;
+            const int at = min(i, last);
+            target4[v] = load<4>(target, at * target_stride);
+        }
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const int i = from + v * 512;
             if (i < n0) {
-                const float target_i = target[i * target_stride + 2];
-                const float target_i_1 = target[i * target_stride];
-                const float target_i_2 = target[i * target_stride + 3];
-                const float target_i_3 = target[i * target_stride + 1];
-                const float v1 = (target_i - target_i_1) * (target_i_2 - target_i_3);
+                const float v1 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
                 const bool valid = v1 > 0.0f;
-                const float pred_i = pred[i * pred_stride + 2];
-                const float rb = minimum(pred_i, target_i);
-                const float pred_i_1 = pred[i * pred_stride];
-                const float lt = maximum(pred_i_1, target_i_1);
-                const float w = maximum(0.0f, rb - lt);
-                const float pred_i_2 = pred[i * pred_stride + 3];
-                const float rb_1 = minimum(pred_i_2, target_i_2);
-                const float pred_i_3 = pred[i * pred_stride + 1];
-                const float lt_1 = maximum(pred_i_3, target_i_3);
-                const float h = maximum(0.0f, rb_1 - lt_1);
-                const float overlap = w * h;
-                const float union_ = (pred_i - pred_i_1) * (pred_i_2 - pred_i_3) + v1 - overlap;
-                const float erb = maximum(pred_i, target_i);
-                const float elt = minimum(pred_i_1, target_i_1);
-                const float ew = maximum(0.0f, erb - elt);
-                const float erb_1 = maximum(pred_i_2, target_i_2);
-                const float elt_1 = minimum(pred_i_3, target_i_3);
-                const float eh = maximum(0.0f, erb_1 - elt_1);
-                const float hull = ew * eh;
-                const float giou = overlap / (union_ + 1e-07f) - (hull - union_) / (hull + 1e-07f);
-                sum_of[v] = sum_of[v] + (valid ? 1.0f - giou : 0.0f);
+                float chosen = 0.0f;
+                if (valid) {
+                    const auto pred4 = load<4>(pred, i * pred_stride);
+                    const float rb = minimum(pred4[2], target4[v][2]);
+                    const float lt = maximum(pred4[0], target4[v][0]);
+                    const float w = maximum(0.0f, rb - lt);
+                    const float rb_1 = minimum(pred4[3], target4[v][3]);
+                    const float lt_1 = maximum(pred4[1], target4[v][1]);
+                    const float h = maximum(0.0f, rb_1 - lt_1);
+                    const float overlap = w * h;
+                    const float union_ = (pred4[2] - pred4[0]) * (pred4[3] - pred4[1]) + v1 - overlap;
+                    const float erb = maximum(pred4[2], target4[v][2]);
+                    const float elt = minimum(pred4[0], target4[v][0]);
+                    const float ew = maximum(0.0f, erb - elt);
+                    const float erb_1 = maximum(pred4[3], target4[v][3]);
+                    const float elt_1 = minimum(pred4[1], target4[v][1]);
+                    const float eh = maximum(0.0f, erb_1 - elt_1);
+                    const float hull = ew * eh;
+                    const float giou = overlap / (union_ + 1e-07f) - (hull - union_) / (hull + 1e-07f);
+                    chosen = 1.0f - giou;
+                }
+                sum_of[v] = sum_of[v] + chosen;
                 sum_1_of[0] = add(sum_1_of[0], int64(valid));
             }
         }
     }
-    const float sum = combined<Sum, 1, 256, 0>(sum_of);
-    const int64 sum_1 = combined<Sum, 1, 256, 1>(sum_1_of);
+    const float sum = combined<Sum, 1, 512, 0>(sum_of);
+    const int64 sum_1 = combined<Sum, 1, 512, 1>(sum_1_of);
     if (threadIdx.x == 0) {
         found[row * 32 + piece] = sum;
         found_1[row * 32 + piece] = sum_1;
