@@ -158,8 +158,10 @@ struct Return {
   ValueId unless_below, end;
 };
 
-/// All threads of a block meet.
-struct Barrier {};
+/// All threads of a block meet; or a block comes to where those of its cluster meet, or waits there for all of them.
+struct Barrier {
+  enum class Kind : uint8_t { Block, ClusterArrives, ClusterWaits } kind = Kind::Block;
+};
 
 /// A function of the prelude that moves many elements.
 struct Call {
@@ -194,6 +196,7 @@ struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> classes, into;
   uint32_t lanes = 1, threads = 1;
+  uint32_t blocks = 1;   ///< of a cluster that a row has, each with so many threads
   uint32_t spacing = 1;  ///< how far apart the threads of a row are; their classes are neighbours if they are
   uint32_t slot = 0;     ///< no other in the kernel has it
   bool carried = false;  ///< the last element of the array is what was found of all of them
@@ -230,6 +233,7 @@ struct Kernel {
   bool restrict_pointers = true;
   bool computes_alike = false;   ///< CPU: the same bits alone and in vectors, wherever there is a way
   uint32_t resident_blocks = 0;  ///< CUDA: that a multiprocessor has room for at once, at least; 0: as it comes
+  uint32_t cluster_blocks = 1;   ///< CUDA: that run at once and share what they find
   Body before;                   ///< once a kernel (CPU)
   Body indices;                  ///< where a thread is
   Body body;

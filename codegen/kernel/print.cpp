@@ -140,7 +140,10 @@ class Printer {
                        loop.lanes == 0 ? "" : fmt::format(" of {}", loop.lanes), kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));
   }
-  std::string head(const Barrier&) { return "barrier"; }
+  std::string head(const Barrier& barrier) {
+    static constexpr std::string_view kKinds[] = {"barrier", "cluster arrives", "cluster waits"};
+    return std::string(kKinds[static_cast<size_t>(barrier.kind)]);
+  }
   std::string head(const Call& call) {
     std::vector<std::string> operands;
     for (const ValueId operand : call.operands) operands.push_back(of(operand));
@@ -153,9 +156,10 @@ class Printer {
     std::vector<std::string> classes, into;
     for (const SymbolId symbol : combine.classes) classes.push_back(kernel_[symbol].name);
     for (const SymbolId symbol : combine.into) into.push_back(kernel_[symbol].name);
-    return fmt::format("{} = {} of classes {}, {}, {} threads", fmt::join(into, ", "), ir::info(combine.kind).name,
+    return fmt::format("{} = {} of classes {}, {}, {} threads{}", fmt::join(into, ", "), ir::info(combine.kind).name,
                        fmt::join(classes, ", "),
-                       combine.spacing > 1 ? "neighbours" : fmt::format("runs of {}", combine.lanes), combine.threads);
+                       combine.spacing > 1 ? "neighbours" : fmt::format("runs of {}", combine.lanes), combine.threads,
+                       combine.blocks > 1 ? fmt::format(" of {} blocks", combine.blocks) : "");
   }
   std::string head(const Carry& carry) {
     return fmt::format("{} counts group {}: {} of classes {}", kernel_[carry.levels].name, of(carry.group),

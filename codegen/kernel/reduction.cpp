@@ -206,10 +206,11 @@ void RowReductions::join(Body& block, const RowReduction& reduction, ValueId run
   block.push_back({Join{reduction.kind, reduction.classes[0], assembly_.item(assembly_.read(reduction.runs), run)}});
 }
 
-void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing) {
+void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing,
+                            uint32_t blocks) {
   std::vector<SymbolId> found = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
   if (reduction.runs) found = {reduction.runs}, lanes = 1;
-  block.push_back({Combine{reduction.kind, found, reduction.results, lanes, threads, spacing, slots_++,
+  block.push_back({Combine{reduction.kind, found, reduction.results, lanes, threads, blocks, spacing, slots_++,
                            static_cast<bool>(reduction.levels)}});
 }
 

@@ -99,7 +99,8 @@ class RowReductions {
   void declare_runs(Body& block, RowReduction& reduction, uint32_t runs);
   void join(Body& block, const RowReduction& reduction, ValueId run);
   /// Makes one of the classes; from here on the row's values are known.
-  void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1);
+  void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1,
+               uint32_t blocks = 1);
 
   RowWork of_phase(uint32_t phase);
   RowWork of_rows();

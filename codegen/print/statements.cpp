@@ -188,7 +188,10 @@ void Statements::print_one(const Loop& loop) {
   statement("}");
 }
 
-void Statements::print_one(const Barrier&) { statement("__syncthreads();"); }
+void Statements::print_one(const Barrier& barrier) {
+  static constexpr std::string_view kKinds[] = {"__syncthreads();", "cluster_arrives();", "cluster_waits();"};
+  statement(std::string(kKinds[static_cast<size_t>(barrier.kind)]));
+}
 
 void Statements::print_one(const Call& call) {
   std::vector<std::string> operands;
@@ -220,7 +223,10 @@ void Statements::print_one(const Combine& combine) {
     else if (!finds)
       operand = fmt::format("tree<{}, {}>({})", kind, found.extents[0], found.name);
   } else if (kernel_.target.cuda()) {
-    pattern += fmt::format(", {}, {}, {}", combine.lanes, combine.threads, combine.slot);
+    const bool in_cluster = combine.blocks > 1;
+    if (in_cluster) call += "_in_cluster";
+    pattern += fmt::format(", {}, {}{}, {}", combine.lanes, combine.threads,
+                           in_cluster ? fmt::format(", {}", combine.blocks) : "", combine.slot);
   }
   if (!finds)
     return statement(

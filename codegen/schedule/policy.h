@@ -52,11 +52,12 @@ struct KernelFacts {
   bool has_bits_of_vectors = false;  ///< CPU: some of them have
   uint64_t long_axes = 0;            ///< as the layout has them
   bool results_alias = false, has_short_rows = false;
-  uint32_t row_cost = 0;      ///< of what a row's elements share
-  bool has_regions = false;   ///< some `where`s are lazy
-  bool goes_again = false;    ///< it goes through its rows several times
-  uint32_t found_bytes = 0;   ///< of what its reductions find of a row
-  uint32_t shared_bytes = 0;  ///< CUDA: shared memory that a block may have
+  uint32_t row_cost = 0;        ///< of what a row's elements share
+  bool has_regions = false;     ///< some `where`s are lazy
+  bool goes_again = false;      ///< it goes through its rows several times
+  uint32_t found_bytes = 0;     ///< of what its reductions find of a row
+  uint32_t shared_bytes = 0;    ///< CUDA: shared memory that a block may have
+  uint32_t cluster_blocks = 1;  ///< CUDA: that a cluster may have
 };
 
 /// `graph` must be the one that the outline was made of.

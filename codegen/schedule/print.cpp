@@ -65,6 +65,7 @@ std::string text_of(const RowSchedule& rows) {
   std::string text = fmt::format("  rows: {} classes", rows.classes);
   if (rows.piece != 0) text += fmt::format(" a piece of {} elements", rows.piece);
   if (rows.threads > 1) text += fmt::format(", {} threads", rows.threads);
+  if (rows.cluster > 1) text += fmt::format(" in each of the {} blocks of a cluster", rows.cluster);
   if (rows.across)
     text += rows.group > 0 ? fmt::format(" a warp apart, {} classes at a time", rows.group) : ", side by side";
   if (rows.steps > 0) text += fmt::format(", kept in {} steps", rows.steps);

@@ -212,15 +212,20 @@ RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, uint32_t lengt
   }
   const uint64_t length = uint64_t{1} << length_bits, row_bytes = length * bytes;
   rows.threads = std::min(rows.threads, length_bits <= 14 ? 512u : 1024u);
-  if (loads == 1 && lanes * bytes >= kWordBytes && row_bytes > kLongRow && row_bytes <= kLongestRow) {
-    const uint32_t threads = std::min(rows.threads, row_bytes <= 2 * kLongRow ? 512u : 1024u);
-    const auto steps = static_cast<uint32_t>(length / (threads * lanes));
+  if (loads == 1 && lanes * bytes >= kWordBytes && row_bytes > kLongRow &&
+      row_bytes <= std::max(facts.cluster_blocks * 2 * kLongRow, kLongestRow)) {
+    // A multiprocessor has one block of 1024 threads, or two of 512, which longer rows share out to a cluster.
+    const bool is_shared_out = row_bytes > kLongestRow, is_short = row_bytes <= 2 * kLongRow;
+    rows.cluster = is_shared_out ? static_cast<uint32_t>(row_bytes / (2 * kLongRow)) : 1;
+    const uint32_t threads = std::min(rows.threads, is_short || is_shared_out ? 512u : 1024u);
+    const auto steps = static_cast<uint32_t>(length / (threads * rows.cluster * lanes));
     const uint32_t shared = steps / 2;
     if (shared * threads * lanes * bytes + kOwnBytes <= facts.shared_bytes) {
       rows.threads = threads, rows.steps = steps, rows.shared = shared;
       rows.blocks = 1024 / threads;
       return rows;
     }
+    rows.cluster = 1;
   }
   // Half of the registers that so many threads leave each of them.
   const uint64_t elements = length / rows.threads, room = kRegisterBytes / rows.threads;
@@ -246,6 +251,8 @@ uint32_t cuda_shared_bytes(uint32_t architecture) {
       return architecture < 80 ? 48 << 10 : 99 << 10;
   }
 }
+
+uint32_t cuda_cluster_blocks(uint32_t architecture) { return architecture >= 90 ? 8 : 1; }
 
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again) {
   constexpr uint32_t kPiece = 1024;  // classes that a block has where rows are split

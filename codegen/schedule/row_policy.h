@@ -23,6 +23,8 @@ bool cpu_keeps(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 
 /// CUDA: the shared memory that a block may have; 80 for sm_80.
 uint32_t cuda_shared_bytes(uint32_t architecture);
+/// CUDA: the blocks that a cluster may have, on any such GPU.
+uint32_t cuda_cluster_blocks(uint32_t architecture);
 /// CUDA: the classes of rows of at most two to that power elements.
 uint32_t cuda_classes(uint32_t length_bits);
 /// CUDA: how a kernel goes through its rows, once or `again`.

@@ -325,7 +325,11 @@ struct Known {
 Known known_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout, const Target& target,
                Lazy lazy) {
   KernelFacts facts = facts_of(graph, outline, layout);
-  if (target.cuda()) facts.shared_bytes = cuda_shared_bytes(static_cast<uint32_t>(target.architecture));
+  if (target.cuda()) {
+    const auto architecture = static_cast<uint32_t>(target.architecture);
+    facts.shared_bytes = cuda_shared_bytes(architecture);
+    facts.cluster_blocks = cuda_cluster_blocks(architecture);
+  }
   std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
   facts = with_regions(std::move(facts), graph, outline, layout, wheres, target, lazy);
   return {std::move(facts), std::move(wheres)};

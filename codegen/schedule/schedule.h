@@ -82,7 +82,8 @@ struct RowSchedule {
   uint32_t piece = 0;    ///< CPU: elements of a piece; 0: a row is one
   bool splits = false;   ///< pieces are shared out, and a second launch makes one of them
   uint32_t pieces = 1;   ///< CUDA: of a row that is split: neighbouring classes, a block's
-  uint32_t threads = 1;  ///< CUDA: of a row, or of its piece; a power of two
+  uint32_t threads = 1;  ///< CUDA: of a row, or of its piece, in a block; a power of two
+  uint32_t cluster = 1;  ///< CUDA: blocks of a row, that share what they find; a power of two
   bool across = false;   ///< lanes, and on CUDA neighbouring threads, have neighbouring rows
   uint32_t group = 0;    ///< CUDA, across: neighbouring classes that a thread has at a time; a power of two
   uint32_t steps = 0;   ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again

@@ -46,8 +46,9 @@ class Executed {
     const Options options{true, false};
     text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
     const Kernel kernel = kernels(graph, prepared.outline, prepared.layouts, target, options)[0];
-    const Library library((cuda ? cuda_on_host(target) : "") + without_ptx(text_) + (cuda ? cuda_runner(kernel) : ""),
-                          "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
+    const Library library(
+        (cuda ? cuda_on_host(target, text_) : "") + without_ptx(text_) + (cuda ? cuda_runner(kernel) : ""),
+        "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error");
     auto* entry = library.find<Entry>((cuda ? "run_" : "") + kernel.launch.entry);
     if (entry == nullptr) return;
     std::vector<std::byte*> data;

@@ -101,17 +101,18 @@ inline constexpr std::string_view kCudaOnHost = R"(
 using std::max, std::min, std::isnan, std::isinf, std::isfinite, std::signbit, std::copysign, std::floor, std::fmod, std::sqrt, std::pow;
 struct Index { unsigned x; };
 struct int4 { int x, y, z, w; };
-[[maybe_unused]] static Index blockIdx, threadIdx;
+[[maybe_unused]] static OF_BLOCK Index blockIdx, threadIdx;
 #define __global__
 #define __device__
 #define __launch_bounds__(...)
-#define __shared__ static
+#define __cluster_dims__(...)
+#define __shared__ static OF_BLOCK
 #include <ucontext.h>
 #include <vector>
-static ucontext_t between_threads;
-static std::vector<ucontext_t> waiting;
-static std::vector<bool> done;
-static void (*thread_of_block)();
+static OF_BLOCK ucontext_t between_threads;
+static OF_BLOCK std::vector<ucontext_t> waiting;
+static OF_BLOCK std::vector<bool> done;
+static OF_BLOCK void (*thread_of_block)();
 // All threads that are left come as far as this before any goes on.
 [[maybe_unused]] static void __syncthreads() {
   const Index self = threadIdx;
@@ -120,7 +121,7 @@ static void (*thread_of_block)();
 }
 template <typename T>
 static T __shfl_xor_sync(unsigned, T value, int bits) {
-  static T values[1024];
+  static OF_BLOCK T values[1024];
   const unsigned self = threadIdx.x;
   values[self] = value;
   __syncthreads();
@@ -138,7 +139,7 @@ static T __shfl_xor_sync(unsigned, T value, int bits) {
     return;
   }
   constexpr std::size_t kStack = 65536;
-  static std::vector<char> stacks;
+  static OF_BLOCK std::vector<char> stacks;
   stacks.resize(kStack * threads);
   waiting.resize(threads);
   done.assign(threads, false);
@@ -150,7 +151,7 @@ static T __shfl_xor_sync(unsigned, T value, int bits) {
     waiting[t].uc_link = &between_threads;
     makecontext(&waiting[t], run_thread, 0);
   }
-  static unsigned t, left;  // what a register holds may be another thread's
+  static OF_BLOCK unsigned t, left;  // what a register holds may be another thread's
   for (left = threads; left > 0;)
     for (left = 0, t = 0; t < threads; ++t) {
       if (done[t]) continue;
@@ -159,6 +160,35 @@ static T __shfl_xor_sync(unsigned, T value, int bits) {
       swapcontext(&between_threads, &waiting[t]);
     }
 }
+#if HAS_CLUSTERS
+#include <barrier>
+#include <thread>
+static std::barrier<>* meeting;
+static thread_local char of_block;
+static char* of_blocks[8];
+static void wait_for_cluster() {
+  __syncthreads();
+  if (threadIdx.x == 0) meeting->arrive_and_wait();
+  __syncthreads();
+}
+template <typename T>
+static const T* in_other_block(const T* here, int block) {
+  return reinterpret_cast<const T*>(of_blocks[block] + (reinterpret_cast<const char*>(here) - &of_block));
+}
+// Blocks that run at once are threads of this machine, which have shared memory of their own.
+static void run_cluster(unsigned first, unsigned blocks, unsigned threads, void (*thread)()) {
+  std::barrier<> all(blocks);
+  meeting = &all;
+  std::vector<std::thread> of_cluster;
+  for (unsigned b = 0; b < blocks; ++b)
+    of_cluster.emplace_back([=] {
+      blockIdx.x = first + b;
+      of_blocks[b] = &of_block;
+      run_block(threads, thread, true);
+    });
+  for (std::thread& block : of_cluster) block.join();
+}
+#endif
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigned, value); }
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
@@ -177,8 +207,11 @@ inline double erfinv(double y) {
 inline float erfinvf(float y) { return erfinv(double(y)); }
 )";
 
-inline std::string cuda_on_host(const Target& target) {
-  return fmt::format("#define __CUDA_ARCH__ {}\n{}", 10 * target.architecture, kCudaOnHost);
+/// `kernels`: the text that it is to stand ahead of.
+inline std::string cuda_on_host(const Target& target, std::string_view kernels) {
+  const bool has_clusters = kernels.find("__cluster_dims__") != std::string_view::npos;
+  return fmt::format("#define __CUDA_ARCH__ {}\n#define HAS_CLUSTERS {}\n#define OF_BLOCK {}\n{}",
+                     10 * target.architecture, has_clusters ? 1 : 0, has_clusters ? "thread_local" : "", kCudaOnHost);
 }
 
 inline std::string argument_type(const Symbol& symbol) {
@@ -196,6 +229,14 @@ inline std::string cuda_runner(const Kernel& kernel) {
   const std::string& entry = kernel.launch.entry;
   const std::string text = print_source(kernel).text;
   const bool meet = text.find("__syncthreads") != std::string::npos || text.find("combined") != std::string::npos;
+  const uint32_t threads = kernel.launch.block_threads, blocks = kernel.cluster_blocks;
+  const std::string run =
+      blocks > 1
+          ? fmt::format(
+                "for (long long block = begin; block < end; block += {1}) run_cluster(block, {1}, {2}, thread_of_{0});",
+                entry, blocks, threads)
+          : fmt::format("for (blockIdx.x = begin; blockIdx.x < end; ++blockIdx.x) run_block({1}, thread_of_{0}, {2});",
+                        entry, threads, meet);
   return fmt::format(R"(
 static const void* const* arguments_of_{0};
 static void thread_of_{0}() {{
@@ -204,10 +245,10 @@ static void thread_of_{0}() {{
 }}
 extern "C" void run_{0}(const void* const* arguments, long long begin, long long end) {{
   arguments_of_{0} = arguments;
-  for (blockIdx.x = begin; blockIdx.x < end; ++blockIdx.x) run_block({2}, thread_of_{0}, {3});
+  {2}
 }}
 )",
-                     entry, call, kernel.launch.block_threads, meet);
+                     entry, call, run);
 }
 
 /// PTX that has no meaning on the host, said in C++ instead.
@@ -223,9 +264,12 @@ inline std::string without_ptx(std::string text) {
           "bits = value != value ? 0x7fff : (wide + 0x7fff + (wide >> 16 & 1)) >> 16;");
   replace("asm(\"max.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;");
   replace("asm(\"min.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b;");
+  replace("asm volatile(\"barrier.cluster.arrive", "__syncthreads();");
+  replace("asm volatile(\"barrier.cluster.wait", "wait_for_cluster();");
+  replace("asm(\"mapa.u64", "there = in_other_block(&found, block);");
   constexpr std::string_view kDynamic = "extern __shared__ int4 behind[];";
   if (const size_t at = text.find(kDynamic); at != std::string::npos)
-    text.replace(at, kDynamic.size(), "static int4 behind[16384];");
+    text.replace(at, kDynamic.size(), "static OF_BLOCK int4 behind[16384];");
   return text;
 }
 

@@ -177,7 +177,7 @@ std::string name_of(const Kernel& kernel, size_t variant) {
 
 /// All kernels of a target in one library, each in a namespace of its own.
 std::string library_text(const std::vector<Case>& cases, const Target& target) {
-  std::string text(target.cuda() ? cuda_on_host(target) : "");
+  std::string text(target.cuda() ? cuda_on_host(target, {}) : "");
   for (const Case& one : cases) {
     std::vector<Variant> variants = variants_of(one, prepare(one.graph, one.tensors), target);
     for (size_t v = 0; v < variants.size(); ++v) {

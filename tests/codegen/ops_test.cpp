@@ -102,7 +102,7 @@ std::unique_ptr<R[]> run(const Library& library, const ir::Graph& graph, const T
 
 std::string library_text(const std::vector<const ir::Graph*>& graphs, const Target& target) {
   const bool cuda = target.kind == Target::Kind::Cuda;
-  std::string text(cuda ? cuda_on_host(target) : "");
+  std::string text(cuda ? cuda_on_host(target, {}) : "");
   for (const ir::Graph* graph : graphs) {
     Tensors tensors;
     for (size_t p = 0; p < graph->params.size(); ++p) tensors.params.push_back(contiguous({16}));

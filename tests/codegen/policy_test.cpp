@@ -239,6 +239,7 @@ TEST(Rows, ThatAreGoneThroughAgainStayInRegistersThenInSharedMemoryToo) {
   const auto rows = [](uint8_t length_bits, uint32_t architecture = 90) {
     RowsOf of({of_elements(4)}, length_bits, 12);
     of.facts.shared_bytes = cuda_shared_bytes(architecture);
+    of.facts.cluster_blocks = cuda_cluster_blocks(architecture);
     return of.again();
   };
   EXPECT_EQ(rows(12).steps, 4u);
@@ -249,13 +250,27 @@ TEST(Rows, ThatAreGoneThroughAgainStayInRegistersThenInSharedMemoryToo) {
   EXPECT_EQ(rows(16).threads, 1024u);
   EXPECT_EQ(rows(16).shared, 8u);
   EXPECT_EQ(rows(16, 89).steps, 0u) << "such a block has no room for half of it, so it is read again";
-  EXPECT_EQ(rows(17).steps, 0u);
+  EXPECT_EQ(rows(16).cluster, 1u);
+  EXPECT_EQ(rows(17).cluster, 4u);
+  EXPECT_EQ(rows(17).threads, 512u);
+  EXPECT_EQ(rows(17).shared, 8u);
+  EXPECT_EQ(rows(18).cluster, 8u);
+  EXPECT_EQ(rows(19).steps, 0u);
+  EXPECT_EQ(rows(17, 80).steps, 0u) << "there are no clusters";
   EXPECT_EQ(RowsOf({of_elements(4), of_elements(4)}, 16, 12).again().steps, 0u) << "two operands are too much";
 }
 
 TEST(Rows, FewElementsAThreadAreLoadedAtOnce) {
   EXPECT_EQ(RowsOf({of_elements(4)}, 5, 12).once().steps, 2u);
   EXPECT_EQ(RowsOf({of_elements(4)}, 15, 12).once().steps, 0u);
+}
+
+TEST(Rows, OfGroupsAreTakenTwoAtATime) {
+  AccessFacts corner = of_elements(4);
+  corner.inner = StrideClass::Other, corner.grouped = true;
+  const RowSchedule groups = RowsOf({corner}, 24, 0).once(), elements = RowsOf({of_elements(4)}, 24, 0).once();
+  EXPECT_EQ(groups.classes / groups.pieces / groups.threads, 2u);
+  EXPECT_EQ(elements.classes / elements.pieces / elements.threads, 4u);
 }
 
 TEST(Rows, FewLongOnesAreSharedOut) {

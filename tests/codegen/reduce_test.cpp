@@ -181,9 +181,10 @@ std::vector<Bytes> run(const Case& one, const Target& target, const Library& lib
 }
 
 Library library_of(const std::vector<Case>& cases, const Target& target) {
-  std::string text(target.cuda() ? cuda_on_host(target) : "");
+  std::string text;
   for (const Case& one : cases) text += text_of(one, target);
-  return Library(text, "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+  return Library((target.cuda() ? cuda_on_host(target, text) : "") + text,
+                 "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
 }
 
 template <typename T>
@@ -268,7 +269,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     if (n <= 5000) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
     if (n <= 1024) shapes.push_back({{n, 132}, {0, 1}, 0, {1, 0}});
   }
-  for (const int64_t n : {20480, 32768, 33001, 40000})
+  for (const int64_t n : {20480, 32768, 33001, 40000, 65540, 70001})
     for (const int64_t pad : {0, 1}) shapes.push_back({{2, n}, {0, 1}, pad, {0, 1}});
   shapes.push_back({{1, 3000}, {0, 1}, 0, {0, 1}});
   shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});
@@ -424,7 +425,7 @@ TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
   std::vector<Case> cases;
-  for (const int64_t n : {20, 1023, 1024, 4096, 20000, 32768, 33001, 65536}) {
+  for (const int64_t n : {20, 1023, 1024, 4096, 20000, 32768, 33001, 65536, 70000}) {
     const std::vector<size_t> along = {0, 1}, across = {1, 0};
     for (const std::vector<size_t>& order : {along, across}) {
       const Floats x = tensor({2, n}, order, 0, [&] { return normal(random); });
@@ -528,7 +529,11 @@ TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
   EXPECT_EQ(bytes_of(32768), 8 * 512 * 16);
   EXPECT_EQ(bytes_of(33000), 1 * 1024 * 16);
   EXPECT_EQ(bytes_of(65536), 8 * 1024 * 16);
-  EXPECT_EQ(bytes_of(65540), 0) << "it is read again";
+  // Of a cluster's blocks, as many bytes each as of 512 threads.
+  EXPECT_EQ(bytes_of(65540), 1 * 512 * 16);
+  EXPECT_EQ(bytes_of(131072), 8 * 512 * 16);
+  EXPECT_EQ(bytes_of(262144), 8 * 512 * 16);
+  EXPECT_EQ(bytes_of(262148), 0) << "it is read again";
 }
 
 TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
@@ -538,15 +543,16 @@ TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
                        : rows.across            ? "across"
                        : rows.threads == 1      ? "alone"
                                                 : "along") +
-           (rows.splits ? ", split" : "") +
+           (rows.splits ? ", split" : "") + (rows.cluster > 1 ? ", cluster" : "") +
            (rows.shared > 0  ? ", shared"
             : rows.steps > 0 ? ", kept"
                              : "");
   };
-  for (const int64_t n : {3, 100, 1023, 1024, 5000, 20000, 40000, 100000})
+  for (const int64_t n : {3, 100, 1023, 1024, 5000, 20000, 40000, 100000, 300000})
     for (const int64_t columns : {0, 40, 160}) {
       const bool across = columns > 0;
-      const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{40, n}, {0, 1}, 0, [] { return 0.0f; });
+      if (across && n > 100000) continue;
+      const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{4, n}, {0, 1}, 0, [] { return 0.0f; });
       const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
       for (const Case& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
         const Prepared prepared = one.prepared();
@@ -554,9 +560,9 @@ TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
           seen.insert(kind_of(schedule.rows, schedule.lanes));
       }
     }
-  const std::set<std::string> all = {"across",      "across, split", "across by vectors", "across by vectors, split",
-                                     "alone, kept", "along",         "along, kept",       "along, shared",
-                                     "along, split"};
+  const std::set<std::string> all = {
+      "across",      "across, split", "across by vectors", "across by vectors, split", "alone, kept", "along",
+      "along, kept", "along, shared", "along, split",      "along, cluster, shared"};
   EXPECT_TRUE(std::ranges::includes(seen, all));
 }
 

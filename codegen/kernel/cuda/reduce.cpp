@@ -38,6 +38,7 @@ Kernel CudaReduce::build() {
   if (part_ == RowPart::Pieces) {
     leave_states();
   } else {
+    arrive();
     go_through(phases);
     store_rows();
   }
@@ -47,8 +48,14 @@ Kernel CudaReduce::build() {
     append(assembly_.kernel.body, std::move(row_stores_));
   else if (!row_stores_.empty())
     assembly_.kernel.body.push_back({If{assembly_.index(IndexOp::Equal, thread_, whole(0)), std::move(row_stores_)}});
+  if (rows_.cluster > 1) assembly_.kernel.body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
   memory_.describe_pointers();
   return assembly_.finish(context_);
+}
+
+/// A block of a cluster ends once all others have read what it has found.
+void CudaReduce::arrive() {
+  if (rows_.cluster > 1) body_.push_back({Barrier{Barrier::Kind::ClusterArrives}});
 }
 
 std::vector<ValueId> CudaReduce::wrap(uint32_t access, const std::vector<ValueId>& indices, ValueId guard) {
@@ -85,8 +92,9 @@ void CudaReduce::launch(uint32_t threads, uint32_t rows) {
   LaunchInfo& launch = assembly_.kernel.launch;
   launch.block_threads = threads;
   if (part_ != RowPart::Rest) assembly_.kernel.resident_blocks = rows_.blocks;
+  assembly_.kernel.cluster_blocks = rows_.cluster;
   if (part_ == RowPart::Rest) launch.entry += "_rest";
-  launch.grid = {{0, kept_, rows, part_ == RowPart::Pieces ? rows_.pieces : 1}};
+  launch.grid = {{0, kept_, rows, part_ == RowPart::Pieces ? rows_.pieces : rows_.cluster}};
   if (!rows_.splits) return;
   launch.states = reductions_.states();
   launch.state_count = {{0, kept_, 1, rows_.pieces}};

@@ -75,6 +75,8 @@ class CudaReduce : public Space, public Access {
   Body take_step(Body after);
   Loop over_lanes(Body body) { return {Loop::Kind::Unrolled, lane_, whole(0), whole(lanes_), std::move(body)}; }
 
+  void arrive();
+
   /// What is settled so far stands in the kernel's body.
   void settle();
   static void append(Body& body, Body more);

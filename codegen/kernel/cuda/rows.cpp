@@ -18,9 +18,10 @@ constexpr uint32_t kRunsAhead = 4;  ///< of groups: more vectors at once had bet
 class Rows : public CudaReduce {
  public:
   Rows(const KernelContext& context, RowPart part)
-      : CudaReduce(
-            context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
-            part == RowPart::Rest ? std::min(context.schedule.rows.pieces, 1024u) : context.schedule.rows.threads, 0),
+      : CudaReduce(context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
+                   part == RowPart::Rest ? std::min(context.schedule.rows.pieces, 1024u)
+                                         : context.schedule.rows.threads * context.schedule.rows.cluster,
+                   0),
         run_number_(assembly_.variable("r", {}, Level::Thread)) {}
 
   // Space
@@ -89,7 +90,7 @@ class Rows : public CudaReduce {
   void find_row() override {
     Body& indices = assembly_.kernel.indices;
     const uint32_t threads = part_ == RowPart::Rest ? std::max(threads_, 128u) : context_.schedule.threads;
-    const uint32_t rows = threads / threads_;
+    const uint32_t rows = std::max(1u, threads / threads_);
     launch(threads, rows);
     ValueId block = block_number();
     if (part_ == RowPart::Pieces) {
@@ -98,6 +99,11 @@ class Rows : public CudaReduce {
     }
     const ValueId self = thread_number();
     thread_ = self;
+    if (rows_.cluster > 1) {
+      const auto part = [&](IndexOp op) { return assembly_.index(op, block, whole(rows_.cluster)); };
+      thread_ = let(indices, plus(times(part(IndexOp::Rem), threads), self), "thread");
+      block = part(IndexOp::Div);
+    }
     row_number_ = block;
     if (rows > 1) {
       const auto part = [&](IndexOp op) { return assembly_.index(op, self, whole(threads_)); };
@@ -155,7 +161,7 @@ class Rows : public CudaReduce {
     symbol.extents = {rows_.steps};
     if (rows_.shared == 0) return variable;
     symbol.in_registers = rows_.steps - rows_.shared;
-    const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * threads_;
+    const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * rows_.threads;
     assembly_.kernel.launch.shared = {
         {{kept_, context_.layout.reduced_axes, threads_ * lanes_}}, symbol.in_registers, rows_.steps, bytes};
     return variable;
@@ -386,14 +392,19 @@ class Rows : public CudaReduce {
     append(of_run, std::move(behind_run));
     if (run) of_run = {{Loop{Loop::Kind::Unrolled, run_number_, whole(0), whole(runs()), std::move(of_run)}}};
     append(body_, std::move(of_run));
-    for (RowReduction* reduction : work.reductions) reductions_.combine(body_, *reduction, lanes_, threads_);
+    combine(work);
+  }
+
+  void combine(const RowWork& work) {
+    for (RowReduction* reduction : work.reductions)
+      reductions_.combine(body_, *reduction, lanes_, threads_ / rows_.cluster, 1, rows_.cluster);
   }
 
   void find_nothing(const RowWork& work) {
     for (RowReduction* reduction : work.reductions) {
       reductions_.declare(body_, *reduction, lanes_, Loop::Kind::Unrolled);
-      reductions_.combine(body_, *reduction, lanes_, threads_);
     }
+    combine(work);
   }
 
   // Split rows

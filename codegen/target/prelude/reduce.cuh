@@ -89,18 +89,27 @@ __device__ inline T& in_turn() {
     return *static_cast<T*>(place_of<sizeof(T)>());
 }
 
-// ingot: combined
-// What the threads of a row have found of its classes, as one: along the bits of the classes'
-// numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
-// and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
-// threads each goes on with one half.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n>
-__device__ inline T combined(T (&classes)[n]) {
-    constexpr int runs = n / lanes, width = threads < 32 ? threads : 32, warps = threads / width;
-    T found[runs];
+// ingot: Deal
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// ingot: of_block
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
 #pragma unroll
     for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
-    constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
 #pragma unroll
     for (int bits = 1; bits < width; bits *= 2) {
         const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
@@ -137,11 +146,75 @@ __device__ inline T combined(T (&classes)[n]) {
             }
         }
     }
-    // The runs that a thread kept are neighbours, the lowest bits of their numbers.
-    T all = tree<Kind, kept>(found);
+}
+
+// ingot: of_runs
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
 #pragma unroll
-    for (int bits = dealt / 2; bits > 0; bits /= 2) all = with_thread<Kind>(all, bits);
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
     return all;
+}
+
+// ingot: combined
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
+}
+
+// ingot: cluster_arrives
+// What this block has done until here the others of its cluster see once they have waited.
+__device__ inline void cluster_arrives() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+// ingot: cluster_waits
+// All blocks of the cluster have arrived.
+__device__ inline void cluster_waits() {
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// ingot: of_other_block
+// What stands in a block of the cluster where `found` does in this one.
+template <typename T>
+__device__ inline T of_other_block(const T& found, int block) {
+    const T* there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(&found), "r"(block));
+    return *there;
+}
+
+// ingot: combined_in_cluster
+// The same of a row that the blocks of a cluster share: those of the next block follow those of all
+// threads of this one. No other reduction has this memory, which a block may read while the next
+// one goes on.
+template <typename Kind, int lanes, int threads, int blocks, int slot, typename T, int n>
+__device__ inline T combined_in_cluster(T (&classes)[n]) {
+    constexpr int runs = n / lanes;
+    constexpr int dealt = Deal<runs, threads>::dealt, kept = Deal<runs, threads>::kept;
+    T found[runs];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    __shared__ T place[kept][dealt];
+#pragma unroll
+    for (int r = 0; r < kept; ++r)
+        if (threadIdx.x < dealt) place[r][threadIdx.x] = found[r];
+    cluster_arrives();
+    cluster_waits();
+#pragma unroll
+    for (int r = 0; r < kept; ++r) {
+        T of_blocks[blocks];
+#pragma unroll
+        for (int b = 0; b < blocks; ++b)
+            of_blocks[b] = of_other_block(place[r][threadIdx.x % dealt], b);
+        found[r] = tree<Kind, blocks>(of_blocks);
+    }
+    return of_runs<Kind, threads>(found);
 }
 
 // ingot: combined_found
@@ -167,6 +240,23 @@ __device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
         for (int bits = 1; bits < warps; bits *= 2)
             Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
     }
+    return {best, index};
+}
+
+// ingot: combined_found_in_cluster
+template <typename Kind, int lanes, int threads, int blocks, int slot, typename T, typename I,
+          int n>
+__device__ inline Found<T, I> combined_found_in_cluster(T (&values)[n], I (&indices)[n]) {
+    auto [best, index] = combined_found<Kind, lanes, threads, slot>(values, indices);
+    __shared__ T best_of_block;
+    __shared__ I index_of_block;
+    if (threadIdx.x == 0) best_of_block = best, index_of_block = index;
+    cluster_arrives();
+    cluster_waits();
+#pragma unroll
+    for (int b = 0; b < blocks; ++b)
+        Kind::take(best, index, of_other_block(best_of_block, b),
+                   of_other_block(index_of_block, b));
     return {best, index};
 }
 

@@ -102,17 +102,25 @@ __device__ inline T& in_turn() {
     return *static_cast<T*>(place_of<sizeof(T)>());
 }
 
-// What the threads of a row have found of its classes, as one: along the bits of the classes'
-// numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next thread follow,
-// and behind the runs of all threads come the next. Within a warp, runs are dealt out: of two
-// threads each goes on with one half.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n>
-__device__ inline T combined(T (&classes)[n]) {
-    constexpr int runs = n / lanes, width = threads < 32 ? threads : 32, warps = threads / width;
-    T found[runs];
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
 #pragma unroll
     for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
-    constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
 #pragma unroll
     for (int bits = 1; bits < width; bits *= 2) {
         const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
@@ -149,11 +157,25 @@ __device__ inline T combined(T (&classes)[n]) {
             }
         }
     }
-    // The runs that a thread kept are neighbours, the lowest bits of their numbers.
-    T all = tree<Kind, kept>(found);
+}
+
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
 #pragma unroll
-    for (int bits = dealt / 2; bits > 0; bits /= 2) all = with_thread<Kind>(all, bits);
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
     return all;
+}
+
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
 }
 
 // The same of vectors, each lane for itself.
@@ -182,9 +204,8 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
     for (int c = 0; c < 4; ++c) {
         m_of[c] = -inf;
     }
-    for (int from = threadIdx.x * 4; from < n1; from += 32768) {
-#pragma unroll
-        for (int v = 0; v < 8; ++v) {
+    for (int from = threadIdx.x * 4; from < n1; from += 131072) {
+        for (int v = 0; v < 32; ++v) {
             const int i = from + v * 4096;
             if (i < n1) {
                 const auto x4 = load<4>(x_row, i);
@@ -196,14 +217,13 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
         }
     }
     const float m = combined<Largest, 4, 1024, 0>(m_of);
-    float sum_of[32];
+    float sum_of[128];
 #pragma unroll
-    for (int c = 0; c < 32; ++c) {
+    for (int c = 0; c < 128; ++c) {
         sum_of[c] = 0.0f;
     }
-    for (int from = threadIdx.x * 4; from < n1; from += 32768) {
-#pragma unroll
-        for (int v = 0; v < 8; ++v) {
+    for (int from = threadIdx.x * 4; from < n1; from += 131072) {
+        for (int v = 0; v < 32; ++v) {
             const int i = from + v * 4096;
             if (i < n1) {
                 const auto x4_1 = load<4>(x_row, i);
@@ -217,9 +237,8 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
     }
     const float sum = combined<Sum, 4, 1024, 1>(sum_of);
     const auto out_row = out + row * n1;
-    for (int from = threadIdx.x * 4; from < n1; from += 32768) {
-#pragma unroll
-        for (int v = 0; v < 8; ++v) {
+    for (int from = threadIdx.x * 4; from < n1; from += 131072) {
+        for (int v = 0; v < 32; ++v) {
             const int i = from + v * 4096;
             if (i < n1) {
                 const auto x4_2 = load<4>(x_row, i);
