@@ -260,6 +260,43 @@ TEST(Rows, ThatAreGoneThroughAgainStayInRegistersThenInSharedMemoryToo) {
   EXPECT_EQ(RowsOf({of_elements(4), of_elements(4)}, 16, 12).again().steps, 0u) << "two operands are too much";
 }
 
+TEST(Rows, OfSingleElementsStayInTheRegistersOfACluster) {
+  const auto rows = [](uint32_t bytes, uint8_t length_bits, uint32_t architecture = 90) {
+    RowsOf of({of_elements(bytes, bytes), stored(bytes, bytes)}, length_bits, 12);
+    of.facts.accesses[1].moves_in_row = true;
+    of.facts.inner_multiple = 1;
+    of.facts.shared_bytes = cuda_shared_bytes(architecture);
+    of.facts.cluster_blocks = cuda_cluster_blocks(architecture);
+    return of.again();
+  };
+  for (const uint32_t bytes : {2u, 4u}) {
+    EXPECT_EQ(rows(bytes, 14).cluster, 1u);
+    EXPECT_EQ(rows(bytes, 15).cluster, 2u);
+    EXPECT_EQ(rows(bytes, 17).cluster, 8u);
+    EXPECT_EQ(rows(bytes, 17).steps, 32u);
+    EXPECT_EQ(rows(bytes, 17).shared, 0u);
+    EXPECT_EQ(rows(bytes, 18).threads, 1024u);
+    EXPECT_EQ(rows(bytes, 19).steps, 0u);
+  }
+  EXPECT_EQ(rows(4, 15, 80).threads, 1024u) << "there are no clusters";
+  EXPECT_EQ(rows(4, 16, 80).shared, 32u);
+}
+
+TEST(Rows, OfHalvesAreFourVectorsAThread) {
+  EXPECT_EQ(RowsOf({of_elements(2)}, 7, 12).again().threads, 4u);
+  EXPECT_EQ(RowsOf({of_elements(2)}, 10, 12).again().threads, 32u);
+  EXPECT_EQ(RowsOf({of_elements(2)}, 5, 12).again().threads, 2u) << "and two of short rows";
+}
+
+TEST(Rows, ThatComputeMuchHaveMoreBlocks) {
+  RowsOf heavy({of_elements(4)}, 13, 12);
+  EXPECT_EQ(heavy.again().threads, 512u);
+  heavy.facts.cost = 80;
+  EXPECT_EQ(heavy.again().threads, 256u);
+  EXPECT_EQ(heavy.again().steps, 8u);
+  EXPECT_EQ(heavy.again().blocks, 4u);
+}
+
 TEST(Rows, FewElementsAThreadAreLoadedAtOnce) {
   EXPECT_EQ(RowsOf({of_elements(4)}, 5, 12).once().steps, 2u);
   EXPECT_EQ(RowsOf({of_elements(4)}, 15, 12).once().steps, 0u);
