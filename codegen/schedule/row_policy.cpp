@@ -246,12 +246,28 @@ bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t
   return true;
 }
 
+// What computes much had better have more blocks: mish(group_norm) of rows of 8192 reaches 0.82 with 256 threads and
+// 0.78 with 512, but gelu(layer_norm) of as many 0.97 and 0.98. What stands still along the innermost axis is read
+// where it is needed.
+bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes) {
+  constexpr uint32_t kThreads = 256, kBlocks = 4, kWords = 32;
+  const auto runs = [](const AccessFacts& access) {
+    return access.kind == Kind::Load && access.moves_in_row && access.inner != StrideClass::Zero;
+  };
+  const auto word = [](const AccessFacts& access) { return access.bytes <= kWordBytes; };
+  if (rows.threads != 2 * kThreads || length > kThreads * kWords || std::ranges::count_if(facts.accesses, runs) != 1 ||
+      !std::ranges::all_of(facts.accesses, word))
+    return false;
+  rows.threads = kThreads, rows.blocks = kBlocks;
+  rows.steps = static_cast<uint32_t>(length / (kThreads * lanes));
+  return true;
+}
+
 /// Rows that a kernel goes through several times: it reads them once if a block, or a cluster, can hold one.
 //
 // Of 16-bit floats a thread had better have four vectors: softmax in bfloat16 of 64 columns reaches 0.95 of a copy with
 // four and 0.93 with two, of 128 0.97 and 0.92, of 256 0.96 and 0.92, of 512 0.97 and 0.93, of 1024 0.97 and 0.88;
-// eight give 0.71. What computes much had better have more blocks: mish(group_norm) of rows of 8192 reaches 0.82 with
-// 256 threads and 0.78 with 512, but gelu(layer_norm) of as many 0.97 and 0.98.
+// eight give 0.71.
 RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, uint32_t length_bits, uint32_t lanes) {
   constexpr uint32_t kRegisterBytes = 128 << 10, kMostBytes = 256, kVectors = 4, kHalfLanes = 8, kHeavy = 60;
   const auto [bytes, loads] = row_bytes(facts);
@@ -261,7 +277,7 @@ RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, uint32_t lengt
     rows.threads = std::min(rows.threads, static_cast<uint32_t>(length / (kVectors * lanes)));
   if (loads == 1 && lanes == 1 && keep_single_elements(rows, facts, length, bytes)) return rows;
   if (loads == 1 && keep_in_shared_memory(rows, facts, length, lanes, bytes)) return rows;
-  if (facts.cost >= kHeavy && rows.threads == 512) rows.threads = 256, rows.blocks = 4;
+  if (facts.cost >= kHeavy && keep_in_more_blocks(rows, facts, length, lanes)) return rows;
   // Half of the registers that so many threads leave each of them.
   const uint64_t elements = length / rows.threads, room = kRegisterBytes / rows.threads;
   if (elements * bytes <= std::min<uint64_t>(room, kMostBytes))

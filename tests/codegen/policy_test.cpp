@@ -295,6 +295,12 @@ TEST(Rows, ThatComputeMuchHaveMoreBlocks) {
   EXPECT_EQ(heavy.again().threads, 256u);
   EXPECT_EQ(heavy.again().steps, 8u);
   EXPECT_EQ(heavy.again().blocks, 4u);
+  AccessFacts weight = of_elements(4);
+  weight.inner = StrideClass::Zero;
+  heavy.facts.accesses.push_back(weight);
+  EXPECT_EQ(heavy.again().steps, 8u) << "what stands still along the innermost axis is not kept";
+  heavy.facts.accesses.push_back(of_elements(4));
+  EXPECT_EQ(heavy.again().threads, 512u) << "there is no room for two";
 }
 
 TEST(Rows, FewElementsAThreadAreLoadedAtOnce) {

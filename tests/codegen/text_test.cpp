@@ -106,7 +106,7 @@ TEST(Prelude, CompilesAsAWhole) {
   };
   ASSERT_NE(file("cpu.h").find("float16"), std::string::npos) << "run this in the root of the tree";
   EXPECT_TRUE(Library(file("libm.h") + file("cpu.h"), "-Wextra").loaded());
-  EXPECT_TRUE(Library(std::string(kCudaOnHost) + without_ptx(file("cuda.cuh"))).loaded());
+  EXPECT_TRUE(Library(cuda_on_host({Target::Kind::Cuda, 90}, {}) + without_ptx(file("cuda.cuh"))).loaded());
 }
 
 // A random expression, put together by spellings, against the same tree evaluated by calls.

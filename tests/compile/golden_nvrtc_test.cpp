@@ -31,8 +31,10 @@ TEST_P(GoldenNvrtc, Compiles) {
   const std::vector<fs::path> files = goldens();
   ASSERT_FALSE(files.empty()) << "run this in the root of the tree";
   for (const fs::path& file : files) {
+    const std::string text = read_file(file);
+    if (GetParam() < 90 && text.find("__cluster_dims__") != std::string::npos) continue;  // they have none
     try {
-      EXPECT_FALSE(Nvrtc::compile_cubin(read_file(file), file.filename().string(), GetParam(), false).empty()) << file;
+      EXPECT_FALSE(Nvrtc::compile_cubin(text, file.filename().string(), GetParam(), false).empty()) << file;
     } catch (const Error& error) {
       ADD_FAILURE() << file << ": " << error.what();
     }
