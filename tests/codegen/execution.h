@@ -58,7 +58,8 @@ class Guarded {
   size_t total_ = 0;
 };
 
-/// A shared library made of C++ text by the host's compiler, in a folder of its own that goes with it.
+/// A shared library made of C++ text by the host's compiler, in a folder of its own that goes with it. Another one's
+/// statics of the same name are others (-fno-gnu-unique).
 class Library {
  public:
   explicit Library(const std::string& text, const std::string& flags = "-O1") {
@@ -67,7 +68,7 @@ class Library {
     std::ofstream(folder_ / "kernels.cpp") << text;
     const std::string command = "cd " + folder_.string() + " && c++ -std=c++20 -march=native -fopenmp-simd " +
                                 "-ffp-contract=off -fno-math-errno -Wall -Werror -Wno-unused-function "
-                                "-Wno-unknown-pragmas -Wno-sign-compare -shared -fPIC " +
+                                "-Wno-unknown-pragmas -Wno-sign-compare -fno-gnu-unique -shared -fPIC " +
                                 flags + " kernels.cpp -o kernels.so -lmvec -lm > log 2>&1";
     if (std::system(command.c_str()) == 0) handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
     if (handle_ != nullptr) return;

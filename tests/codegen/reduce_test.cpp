@@ -514,6 +514,37 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   }
 }
 
+// In registers, in shared memory, in a cluster, by vectors and by single elements, side by side and read again.
+TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
+  std::mt19937 random(13);
+  std::normal_distribution<float> normal;
+  for (const int64_t n : {100, 1000, 5000, 9000, 16384, 20000, 32768, 40000, 70000}) {
+    std::vector<float> row(static_cast<size_t>(n));
+    for (float& value : row) value = normal(random);
+    std::vector<Case> cases;
+    const auto add = [&](const std::vector<size_t>& order, int64_t pad) {
+      Floats x = tensor({3, n}, order, pad, [&] { return normal(random); });
+      for (int64_t i = 0; i < n; ++i) x.at({1, i}) = row[static_cast<size_t>(i)];
+      cases.push_back(several_phases("case" + std::to_string(cases.size()), x, {0, 1}));
+    };
+    add({0, 1}, 0);
+    add({0, 1}, 3);
+    add({1, 0}, 0);
+    const Library library = library_of(cases, GetParam());
+    ASSERT_TRUE(library.loaded());
+    std::optional<uint32_t> sum;
+    for (const Case& one : cases) {
+      const std::vector<Bytes> results = run(one, GetParam(), library, random);
+      ASSERT_EQ(results.size(), 4u);
+      const auto found = element<uint32_t>(results[2], 1);
+      const Prepared prepared = one.prepared();
+      EXPECT_EQ(found, sum.value_or(found))
+          << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
+      sum = found;
+    }
+  }
+}
+
 TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
   const auto bytes_of = [](int64_t n) {
     const Case one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
