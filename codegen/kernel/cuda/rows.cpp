@@ -201,8 +201,8 @@ class Rows : public CudaReduce {
 
   SymbolId load_chunk(uint32_t leader, const Chunk& chunk) {
     const Type type{memory_.type_in_memory(leader), chunk.width};
-    const bool is_masked = how(leader).masked,
-               is_ahead = !is_masked && (is_resident() ? phase_ == 0 : loads_groups_ahead());
+    const bool is_masked = how(leader).masked;
+    const bool is_ahead = !is_masked && (is_resident() ? phase_ == 0 : loads_groups_ahead());
     const Level level = is_masked ? Level::Element : Level::Thread;
     const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, level);
     const ValueId index = element_index_;
@@ -355,44 +355,61 @@ class Rows : public CudaReduce {
     std::erase_if(chunks_, [&](const auto& chunk) { return !is_kept(chunk.second); });
     const std::vector<ir::NodeId> added = keep(work.job);
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
-    Body declared, of_run, folds, after, behind_run;
     const ValueId run = goes_by_runs(work) ? assembly_.read(run_number_) : ValueId{};
+    Around around;
+    Body after;
     auto value = values.begin();
+    append(element(), fold(work, value, run, around));
+    for (const uint32_t access : work.stores) store(access, *value++, after);
+    for (const ir::NodeId node : added) {
+      computed_[node] = place_of_values(node, added.size() == 1, around.ahead);
+      element().push_back({Assign{element_of(computed_.at(node)), *value++}});
+    }
+    settle();
+    load_resident();
+    append(body_, std::move(around.ahead));
+    around.of_run.push_back(loop_over(take_step(std::move(after)), run));
+    append(around.of_run, std::move(around.behind_run));
+    if (run)
+      body_.push_back({Loop{Loop::Kind::Unrolled, run_number_, whole(0), whole(runs()), std::move(around.of_run)}});
+    else
+      append(body_, std::move(around.of_run));
+    combine(work);
+  }
+
+  /// What stands around a phase's steps: ahead of them all, and ahead of those of each run and behind them.
+  struct Around {
+    Body ahead, of_run, behind_run;
+  };
+
+  /// Takes what was found of an element, `value` on, into its classes.
+  Body fold(const RowWork& work, std::vector<ValueId>::const_iterator& value, ValueId run, Around& around) {
+    Body folds;
     for (RowReduction* reduction : work.reductions) {
       const bool joins = run && reduction->has_order();
       const uint32_t held = reduction->has_order() && !joins ? runs() : 1;
-      reductions_.declare(joins ? of_run : declared, *reduction, held * lanes_, Loop::Kind::Unrolled);
+      reductions_.declare(joins ? around.of_run : around.ahead, *reduction, held * lanes_, Loop::Kind::Unrolled);
       if (joins) {
-        reductions_.declare_runs(declared, *reduction, runs());
-        reductions_.join(behind_run, *reduction, run);
+        reductions_.declare_runs(around.ahead, *reduction, runs());
+        reductions_.join(around.behind_run, *reduction, run);
       }
       std::vector<ValueId> taken = {*value++};
       if (reduction->types.size() > 1) taken.push_back(wide(position_in_row()));
       reductions_.fold(folds, *reduction, {class_number(*reduction)}, taken);
     }
+    if (!context_.schedule.ragged) return folds;
     // The last vector of a ragged row has lanes past its end.
-    if (context_.schedule.ragged)
-      folds = {{If{or_in_first_half(assembly_.index(IndexOp::Less, position_in_row(), places_.length())),
-                   std::move(folds)}}};
-    append(element(), std::move(folds));
-    for (const uint32_t access : work.stores) store(access, *value++, after);
-    for (const ir::NodeId node : added) {
-      computed_[node] = place_of_values(node, added.size() == 1, declared);
-      element().push_back({Assign{element_of(computed_.at(node)), *value++}});
-    }
-    settle();
-    if (is_resident() && !loads_.declared.empty()) {
-      append(body_, std::move(loads_.declared));
-      if (!loads_.lane.empty()) loads_.step.push_back({over_lanes(std::move(loads_.lane))});
-      body_.push_back(loop_over(std::move(loads_.step)));
-      loads_ = {};
-    }
-    append(body_, std::move(declared));
-    of_run.push_back(loop_over(take_step(std::move(after)), run));
-    append(of_run, std::move(behind_run));
-    if (run) of_run = {{Loop{Loop::Kind::Unrolled, run_number_, whole(0), whole(runs()), std::move(of_run)}}};
-    append(body_, std::move(of_run));
-    combine(work);
+    const ValueId is_element = assembly_.index(IndexOp::Less, position_in_row(), places_.length());
+    return {{If{or_in_first_half(is_element), std::move(folds)}}};
+  }
+
+  /// The loop that reads what is kept, before the first phase.
+  void load_resident() {
+    if (!is_resident() || loads_.declared.empty()) return;
+    append(body_, std::move(loads_.declared));
+    if (!loads_.lane.empty()) loads_.step.push_back({over_lanes(std::move(loads_.lane))});
+    body_.push_back(loop_over(std::move(loads_.step)));
+    loads_ = {};
   }
 
   void combine(const RowWork& work) {
