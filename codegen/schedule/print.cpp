@@ -86,7 +86,7 @@ std::string_view text_of(Apart apart) {
       return "what reads it has other rows";
     case Apart::OtherReduction:
       return "what reads it is reduced over other rows";
-    case Apart::OneRow:
+    case Apart::LoneRow:
       return "many blocks share its only row, and each phase has a kernel";
     case Apart::LaterReads:
       return "what reads it needs a later kernel as well";

@@ -83,10 +83,17 @@ bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
   return map && ir::is_aligned(*map, rank);
 }
 
+bool has_lone_row(const ir::HostPool& host, const KernelOutline& kernel) {
+  for (size_t d = 0; d < kernel.domain.size(); ++d)
+    if (!kernel.reduced[d] && !host.is_int(kernel.domain[d], 1)) return false;
+  return true;
+}
+
 /// Which kernels there are, and what each does.
 class Outliner {
  public:
-  explicit Outliner(const ir::Graph& graph) : graph_(graph), host_(graph.host), reads_any_(graph.count()) {
+  Outliner(const ir::Graph& graph, LoneRow lone_row)
+      : graph_(graph), host_(graph.host), lone_row_(lone_row), reads_any_(graph.count()) {
     for (uint32_t i = 0; i < graph.count(); ++i)
       reads_any_[i] = graph.reduction_read({i}) || std::ranges::any_of(graph[{i}].args, [&](ir::NodeId arg) {
                         return graph[arg].op != Op::Reduce && reads_any_[arg.index];
@@ -119,19 +126,16 @@ class Outliner {
 
   size_t kernel_of(ir::NodeId load) const { return kernel_of_.at(*graph_.reduction_read(load)); }
 
-  /// Rows of which there is one alone had better be shared out over the whole machine, phase by phase.
-  bool has_rows(const KernelOutline& kernel) const {
-    for (size_t d = 0; d < kernel.domain.size(); ++d)
-      if (!kernel.reduced[d] && !host_.is_int(kernel.domain[d], 1)) return true;
-    return false;
-  }
-
   /// Behind the phases of which values are read.
   uint32_t phase_behind(size_t k, const std::vector<ir::NodeId>& reads) const {
     uint32_t phase = 0;
     for (const ir::NodeId load : reads)
       if (kernel_of(load) == k) phase = std::max(phase, phase_of_.at(*graph_.reduction_read(load)) + 1);
     return phase;
+  }
+
+  bool is_shared(const KernelOutline& kernel) const {
+    return lone_row_ == LoneRow::Shared && has_lone_row(host_, kernel);
   }
 
   bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
@@ -155,7 +159,7 @@ class Outliner {
     if (reader.reduced && (!same || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
     if (!same || std::ranges::any_of(reader.reads, by_other_rows)) return Apart::OtherRows;
     if (std::ranges::any_of(reader.reads, is_later)) return Apart::LaterReads;
-    if (!of_row && phase_behind(k, reader.reads) > 0 && !has_rows(kernel)) return Apart::OneRow;
+    if (!of_row && is_shared(kernel) && phase_behind(k, reader.reads) > 0) return Apart::LoneRow;
     return std::nullopt;
   }
 
@@ -253,6 +257,7 @@ class Outliner {
 
   const ir::Graph& graph_;
   const ir::HostPool& host_;
+  const LoneRow lone_row_;
   std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
   Outline outline_;
   size_t plain_from_ = 0;  ///< kernels from here on reduce nothing
@@ -300,6 +305,24 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& ke
   return nodes_of(graph, roots_of(graph, kernel));
 }
 
-Outline outline(const ir::Graph& graph) { return Outliner(graph).run(); }
+Outline outline(const ir::Graph& graph, LoneRow lone_row) { return Outliner(graph, lone_row).run(); }
+
+Outlines outlines(const ir::Graph& graph) {
+  Outlines both{outline(graph), outline(graph, LoneRow::Whole)};
+  if (both.whole->kernels.size() == both.shared.kernels.size()) both.whole.reset();
+  return both;
+}
+
+LoneRow lone_row_of(const Outlines& outlines, std::span<const ir::HostValue> host) {
+  constexpr int64_t kShort = 1 << 15;
+  if (!outlines.whole) return LoneRow::Shared;
+  const auto is_short = [&](const KernelOutline& kernel) {
+    int64_t length = 1, rows = 1;
+    for (size_t d = 0; d < kernel.domain.size(); ++d)
+      (kernel.reduced[d] ? length : rows) *= host[kernel.domain[d].index].as_int();
+    return rows > 1 || kernel.phases() == 1 || length <= kShort;
+  };
+  return std::ranges::all_of(outlines.whole->kernels, is_short) ? LoneRow::Whole : LoneRow::Shared;
+}
 
 }  // namespace ingot::codegen

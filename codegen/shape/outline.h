@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,7 +39,7 @@ enum class Apart : uint8_t {
   Gathered,        ///< it is read at indices that are computed
   OtherRows,       ///< what reads it has not its rows: part of them, in another order, along another dim
   OtherReduction,  ///< what reads it is reduced over another domain or along other dims
-  OneRow,          ///< there is one row alone, which many blocks share: each phase has a kernel
+  LoneRow,         ///< there is one row alone, which many blocks share: each phase has a kernel
   LaterReads,      ///< what reads it also reads a value of a later kernel, or stands with what does
 };
 
@@ -95,9 +97,25 @@ struct Outline {
   std::vector<Workspace> workspaces;
 };
 
+/// How a row is gone through again of which there is one alone: many blocks share it, phase by phase, each with a
+/// kernel of its own; or all in one kernel, like any other row.
+enum class LoneRow : uint8_t { Shared, Whole };
+
 /// Groups the parts of the results, and the reductions that they need. The graph has been simplified, its calls inlined
 /// and its rows aligned.
-Outline outline(const ir::Graph& graph);
+Outline outline(const ir::Graph& graph, LoneRow lone_row = LoneRow::Shared);
+
+/// Both of a graph's.
+struct Outlines {
+  Outline shared;
+  std::optional<Outline> whole;  ///< where it is another
+
+  const Outline& of(LoneRow lone_row) const { return lone_row == LoneRow::Whole && whole ? *whole : shared; }
+};
+Outlines outlines(const ir::Graph& graph);
+
+/// Which of them a call had better take: whole where all lone rows are short. The bits are the same.
+LoneRow lone_row_of(const Outlines& outlines, std::span<const ir::HostValue> host);
 
 /// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);

@@ -99,6 +99,7 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
   codegen::Target target;
   if (on_cuda) target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index())};
   return {.program = *program,
+          .lone_row = resolved.lone_row,
           .layouts = resolved.layouts,
           .target = target,
           .options = codegen_options(on_cuda),

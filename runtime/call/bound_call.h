@@ -36,13 +36,13 @@ struct BoundKernel {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   const Kernel* kernel = nullptr;
-  uint32_t outline = 0;           ///< which of the program's kernels it is
-  int64_t units = 1;              ///< as codegen::LaunchInfo::grid counts
-  uint32_t shared_bytes = 0;      ///< CUDA: as codegen::LaunchInfo counts
-  int64_t grain = 1;              ///< CPU: the fewest units worth a thread
-  int64_t multiple = 1;           ///< CPU: of units, at which a thread's begin
-  std::vector<std::byte> bytes;   ///< the arguments' values, those that change left blank
-  std::vector<uint32_t> offsets;  ///< where each argument's value is
+  const codegen::KernelOutline* outline = nullptr;  ///< of the program's
+  int64_t units = 1;                                ///< as codegen::LaunchInfo::grid counts
+  uint32_t shared_bytes = 0;                        ///< CUDA: as codegen::LaunchInfo counts
+  int64_t grain = 1;                                ///< CPU: the fewest units worth a thread
+  int64_t multiple = 1;                             ///< CPU: of units, at which a thread's begin
+  std::vector<std::byte> bytes;                     ///< the arguments' values, those that change left blank
+  std::vector<uint32_t> offsets;                    ///< where each argument's value is
   std::vector<Pointer> pointers;
   std::vector<Number> numbers;
   uint32_t status = kNone;  ///< where the address of the status goes
@@ -69,7 +69,8 @@ struct BoundCall {
 
 /// What the facts of a call come to, before any kernel is asked for.
 struct Resolved {
-  std::vector<ir::HostValue> host;  ///< the slots of program.host
+  std::vector<ir::HostValue> host;                       ///< the slots of program.host
+  codegen::LoneRow lone_row = codegen::LoneRow::Shared;  ///< which outline of the program's it is of
   std::vector<ir::Extents> params, results, workspaces;
   std::vector<Destination> destinations;  ///< one for each result
   std::vector<codegen::KernelGeometry> geometries;

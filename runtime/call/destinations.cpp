@@ -31,8 +31,8 @@ bool is_read(const codegen::AccessUse& use, size_t param) {
   return (use.kind == UseKind::Load || use.kind == UseKind::Gather) && !use.in_workspace && use.tensor == param;
 }
 
-bool is_read(const Program& program, size_t param) {
-  return std::ranges::any_of(program.outline.kernels, [&](const codegen::KernelOutline& kernel) {
+bool is_read(const codegen::Outline& outline, size_t param) {
+  return std::ranges::any_of(outline.kernels, [&](const codegen::KernelOutline& kernel) {
     return std::ranges::any_of(kernel.accesses, [&](const auto& use) { return is_read(use, param); });
   });
 }
@@ -78,7 +78,7 @@ void check_arguments_memory(const Program& program, const Facts& facts, const De
     if (is_out && overlap == Overlap::Partial)
       refuse(program, fmt::format("{} overlaps {} in part", name_of(destination, facts), parameter_name(facts, p)),
              "an out is a tensor of its own, or exactly an input that is read element by element");
-    if (!is_out && is_read(program, p))
+    if (!is_out && is_read(program.outlines.shared, p))
       refuse(program,
              fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, facts),
                          parameter_name(facts, p)),
@@ -109,16 +109,16 @@ bool stores_last(const codegen::KernelOutline& kernel, size_t access) {
 
 /// Whether every kernel that reads `param` reads only elements that the same thread of it stores into `result`. Parts
 /// do not overlap, so no other kernel, and no other thread, writes there.
-bool reads_in_place(const Program& program, std::span<const codegen::KernelGeometry> geometries, size_t param,
+bool reads_in_place(const codegen::Outline& outline, std::span<const codegen::KernelGeometry> geometries, size_t param,
                     size_t result) {
   for (size_t k = 0; k < geometries.size(); ++k) {
-    const auto& uses = program.outline.kernels[k].accesses;
+    const auto& uses = outline.kernels[k].accesses;
     const auto& accesses = geometries[k].accesses;
     const auto is_stored = [&](const codegen::AccessGeometry& load) {
       for (size_t a = 0; a < uses.size(); ++a)
         if (uses[a].kind == UseKind::Store && !uses[a].in_workspace && uses[a].tensor == result &&
             accesses[a].offset == load.offset && accesses[a].strides == load.strides)
-          return stores_last(program.outline.kernels[k], a);
+          return stores_last(outline.kernels[k], a);
       return false;
     };
     for (size_t a = 0; a < uses.size(); ++a)
@@ -128,8 +128,8 @@ bool reads_in_place(const Program& program, std::span<const codegen::KernelGeome
 }
 
 /// Whether a call that fails may have written a part of its results by then.
-bool may_fail_midway(const Program& program) {
-  return std::ranges::any_of(program.outline.kernels, [](const codegen::KernelOutline& kernel) {
+bool may_fail_midway(const codegen::Outline& outline) {
+  return std::ranges::any_of(outline.kernels, [](const codegen::KernelOutline& kernel) {
     return std::ranges::count(kernel.accesses, UseKind::Gather, &codegen::AccessUse::kind) > 0 ||
            !kernel.divisions.empty();
   });
@@ -171,8 +171,9 @@ void check_destinations(const Program& program, const Facts& facts, std::span<co
   check_each_others_memory(program, facts, destinations);
 }
 
-bool settle_in_place(const Program& program, const Facts& facts, std::span<const codegen::KernelGeometry> geometries,
-                     bool checks_indices, std::span<Destination> destinations) {
+bool settle_in_place(const Program& program, const codegen::Outline& outline, const Facts& facts,
+                     std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
+                     std::span<Destination> destinations) {
   bool any_shared = false;
   for (size_t r = 0; r < destinations.size(); ++r) {
     Destination& destination = destinations[r];
@@ -180,17 +181,17 @@ bool settle_in_place(const Program& program, const Facts& facts, std::span<const
     if (tensor == nullptr) continue;
     bool shared = false;
     for (size_t p = 0; p < facts.actuals.size(); ++p) {
-      if (facts.actuals[p].kind != ArgumentKind::Tensor || !is_read(program, p)) continue;
+      if (facts.actuals[p].kind != ArgumentKind::Tensor || !is_read(outline, p)) continue;
       if (overlap_of(*tensor, *facts.actuals[p].tensor) == Overlap::None) continue;
       shared = true;
-      if (reads_in_place(program, geometries, p, r)) continue;
+      if (reads_in_place(outline, geometries, p, r)) continue;
       if (destination.kind == Destination::Kind::Out)
         refuse(program, fmt::format("out is also argument {}, which is read beyond the element that is written", p + 1),
                "pass a tensor of its own as out");
       destination.by_copy = true;
     }
     // Eager's indexing, or its division, fails before its result is written anywhere.
-    if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(program))
+    if (destination.kind == Destination::Kind::Parameter && checks_indices && may_fail_midway(outline))
       destination.by_copy = true;
     any_shared |= shared && !destination.by_copy;
   }

@@ -35,7 +35,8 @@ void check_destinations(const Program& program, const Facts& facts, std::span<co
 /// With `geometries` made for writing straight into every destination: sets `by_copy` where that would come to other
 /// values, or might leave half of them behind an error, and says whether any kernel reads memory that one writes.
 /// Errors: Error(Author) for an out that is an input which is read beyond the element that is written.
-bool settle_in_place(const Program& program, const Facts& facts, std::span<const codegen::KernelGeometry> geometries,
-                     bool checks_indices, std::span<Destination> destinations);
+bool settle_in_place(const Program& program, const codegen::Outline& outline, const Facts& facts,
+                     std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
+                     std::span<Destination> destinations);
 
 }  // namespace ingot::runtime

@@ -49,8 +49,9 @@ class Numbers {
 class WorkspaceMap {
  public:
   WorkspaceMap(const Program& program, const Resolved& resolved, const Launch* launch) {
+    const codegen::Outline& outline = program.outlines.of(resolved.lone_row);
     for (size_t w = 0; w < resolved.workspaces.size(); ++w)
-      tensors_.push_back(place(elements_of(resolved.workspaces[w]), program.outline.workspaces[w].dtype));
+      tensors_.push_back(place(elements_of(resolved.workspaces[w]), outline.workspaces[w].dtype));
     if (launch == nullptr) return;
     for (const Kernel& kernel : launch->kernels) {
       const codegen::LaunchInfo& info = kernel.info;
@@ -87,11 +88,11 @@ class Packer {
 
   BoundKernel pack(const Kernel& kernel) {
     const uint32_t index = kernel.info.outline;
-    const codegen::KernelOutline& outline = program_.outline.kernels[index];
+    const codegen::KernelOutline& outline = program_.outlines.of(resolved_.lone_row).kernels[index];
     const codegen::KernelGeometry& geometry = resolved_.geometries[index];
     const codegen::LaunchInfo& info = kernel.info;
     bound_ = {.kernel = &kernel,
-              .outline = index,
+              .outline = &outline,
               .units = info.units(geometry.extents),
               .bytes = {},
               .offsets = {},
@@ -150,7 +151,7 @@ class Packer {
         bound_.pointers.push_back({.at = reserve(sizeof(void*)),
                                    .of = BoundKernel::Pointer::Of::Workspace,
                                    .tensor = 0,
-                                   .shift = workspace_.state(bound_.outline, parameter.a)});
+                                   .shift = workspace_.state(bound_.kernel->info.outline, parameter.a)});
         return;
       case KernelParameter::Kind::Extent:
         return pack_size(geometry.extents[parameter.b], parameter.dtype);
@@ -191,7 +192,7 @@ bool is_partial(const Program& program, const Resolved& resolved, uint32_t resul
   int64_t stored = 0;
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelGeometry& geometry = resolved.geometries[k];
-    for (const codegen::KernelOutline::PartRef& part : program.outline.kernels[k].parts)
+    for (const codegen::KernelOutline::PartRef& part : program.outlines.of(resolved.lone_row).kernels[k].parts)
       if (part.result == result) stored += part.of_row ? geometry.rows() : geometry.numel;
   }
   return stored < std::accumulate(resolved.results[result].sizes.begin(), resolved.results[result].sizes.end(),

@@ -83,10 +83,10 @@ void follow_layouts(const Program& program, bool all_row_major, Resolved& resolv
   }
 }
 
-std::vector<codegen::KernelGeometry> geometries_of(const Program& program, const Resolved& resolved) {
+std::vector<codegen::KernelGeometry> geometries_of(const codegen::Outline& outline, const Resolved& resolved) {
   std::vector<codegen::KernelGeometry> geometries;
   const codegen::Shapes shapes{resolved.params, resolved.results, resolved.workspaces};
-  for (const codegen::KernelOutline& kernel : program.outline.kernels)
+  for (const codegen::KernelOutline& kernel : outline.kernels)
     geometries.push_back(codegen::geometry(kernel, resolved.host, shapes));
   return geometries;
 }
@@ -97,12 +97,14 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (const at::Tensor* tensor = resolved.destinations[r].tensor(facts))
       resolved.results[r].strides = tensor->strides().vec();
-  resolved.geometries = geometries_of(program, resolved);
-  const bool aliases = settle_in_place(program, facts, resolved.geometries, checks_indices, resolved.destinations);
+  const codegen::Outline& outline = program.outlines.of(resolved.lone_row);
+  resolved.geometries = geometries_of(outline, resolved);
+  const bool aliases =
+      settle_in_place(program, outline, facts, resolved.geometries, checks_indices, resolved.destinations);
   if (std::ranges::none_of(resolved.destinations, &Destination::by_copy)) return aliases;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (resolved.destinations[r].by_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);
-  resolved.geometries = geometries_of(program, resolved);
+  resolved.geometries = geometries_of(outline, resolved);
   return aliases;
 }
 
@@ -111,7 +113,9 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
 Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = checked_host(program, facts);
-  resolved.workspaces = codegen::workspace_extents(program.outline, resolved.host);
+  resolved.lone_row = codegen::lone_row_of(program.outlines, resolved.host);
+  const codegen::Outline& outline = program.outlines.of(resolved.lone_row);
+  resolved.workspaces = codegen::workspace_extents(outline, resolved.host);
   // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
   // own.
   bool all_row_major = true;
@@ -130,7 +134,7 @@ Resolved resolve(const Program& program, const Facts& facts, const codegen::Opti
   follow_layouts(program, all_row_major, resolved);
   const bool aliases = place_results(program, facts, options.check_indices, resolved);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
-    const codegen::KernelOutline& kernel = program.outline.kernels[k];
+    const codegen::KernelOutline& kernel = outline.kernels[k];
     resolved.layouts.push_back(
         codegen::classify(kernel, resolved.geometries[k], addresses_of(kernel, facts, resolved.destinations), aliases));
   }

@@ -128,7 +128,7 @@ class Packed {
 
 /// `status`: as KernelParameter::Kind::Status has it.
 [[noreturn]] void throw_status(const BoundCall& call, const BoundKernel& kernel, int32_t status) {
-  const codegen::KernelOutline& outline = call.program->outline.kernels[kernel.outline];
+  const codegen::KernelOutline& outline = *kernel.outline;
   const size_t site = static_cast<size_t>(status) - 1, gathers = outline.accesses.size();
   if (site < gathers)
     throw_author(Span{}, fmt::format("{}: index out of range in `{}`", call.program->name, outline.accesses[site].text),

@@ -33,10 +33,16 @@ void for_each_id(codegen::KernelOutline& kernel, F&& f) {
 }
 
 template <typename F>
-void for_each_id(Program& program, F&& f) {
-  for (codegen::KernelOutline& kernel : program.outline.kernels) for_each_id(kernel, f);
-  for (codegen::Workspace& workspace : program.outline.workspaces)
+void for_each_id(codegen::Outline& outline, F&& f) {
+  for (codegen::KernelOutline& kernel : outline.kernels) for_each_id(kernel, f);
+  for (codegen::Workspace& workspace : outline.workspaces)
     for (ir::HostId& size : workspace.domain) f(size);
+}
+
+template <typename F>
+void for_each_id(Program& program, F&& f) {
+  for_each_id(program.outlines.shared, f);
+  if (program.outlines.whole) for_each_id(*program.outlines.whole, f);
   for (Program::Check& check : program.checks) f(check.condition.a), f(check.condition.b);
   for (Program::Result& result : program.results)
     for (ir::HostId& size : result.shape) f(size);

@@ -47,6 +47,7 @@ std::string compiler_of(const LaunchRequest& request) {
 std::string key_of(const LaunchRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
   if (request.options.check_indices) key += "checked\n";
+  if (request.lone_row == codegen::LoneRow::Whole) key += "whole\n";
   if (request.options.lazy != codegen::Lazy::Auto)
     key += request.options.lazy == codegen::Lazy::Always ? "lazy\n" : "not lazy\n";
   key += fmt::format("{} {}\n", request.program.name, request.program.digest);
@@ -80,8 +81,8 @@ std::shared_ptr<const Launch> launch_of(const std::vector<codegen::LaunchInfo>& 
 
 codegen::Source generate_source(const LaunchRequest& request) {
   const std::shared_ptr<const ir::Graph> graph = request.graph();
-  return codegen::generate(*graph, codegen::outline(*graph), request.layouts, request.target, request.options,
-                           request.author_text);
+  return codegen::generate(*graph, codegen::outline(*graph, request.lone_row), request.layouts, request.target,
+                           request.options, request.author_text);
 }
 
 std::shared_ptr<const Launch> KernelCache::find(const std::string& key) {
@@ -200,8 +201,8 @@ void KernelBatch::add(const LaunchRequest& request) {
     return;
   }
   const std::shared_ptr<const ir::Graph> graph = request.graph();
-  codegen::Source functions = codegen::generate_functions(*graph, codegen::outline(*graph), request.layouts,
-                                                          request.target, request.options, kSuffix);
+  codegen::Source functions = codegen::generate_functions(*graph, codegen::outline(*graph, request.lone_row),
+                                                          request.layouts, request.target, request.options, kSuffix);
   Tally::add(kernels_.tally_.plans);
   const auto [known, is_new] = by_source_.try_emplace(compiler_of(request) + functions.text, members_.size());
   functions = renamed(std::move(functions), fmt::format("_k{}", known->second));

@@ -51,6 +51,7 @@ struct Launch {
 /// Which kernels are wanted.
 struct LaunchRequest {
   const Program& program;
+  codegen::LoneRow lone_row = codegen::LoneRow::Shared;
   const std::vector<codegen::KernelLayout>& layouts;
   codegen::Target target;
   codegen::Options options;

@@ -71,7 +71,7 @@ uint64_t shape_numbers(Program& program) {
   const NumberMask mask(program.host);
   uint64_t all = 0;
   const auto add = [&](ir::HostId& id) { all |= mask(id); };
-  for (codegen::KernelOutline& kernel : program.outline.kernels) {
+  for (codegen::KernelOutline& kernel : program.outlines.shared.kernels) {
     for (ir::HostId& id : kernel.domain) add(id);
     for (codegen::AccessUse& use : kernel.accesses) for_each_id(use.access, add);
   }
@@ -104,7 +104,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   check_mutated(*graph);
   Program program;
   program.name = graph->name;
-  program.outline = codegen::outline(*graph);
+  program.outlines = codegen::outlines(*graph);
   for (const ir::Condition& condition : graph->conditions) {
     Program::Check& check = program.checks.emplace_back(Program::Check{condition, place_text(condition.span)});
     check.condition.span = {};

@@ -37,7 +37,7 @@ struct Program {
 
   std::string name;
   ir::HostPool host;  ///< only what the rest refers to
-  codegen::Outline outline;
+  codegen::Outlines outlines;
   std::vector<Check> checks;
   std::vector<Result> results;
   ir::Returns returns = ir::Returns::Tensor;
@@ -51,7 +51,7 @@ struct Program {
   ThreadDependence thread_dependence;
   /// Fingerprint of the graph: two programs of one digest have the same kernels.
   std::string digest;
-  /// The graph that `outline` was made of, in its own pool; absent where the program comes from disk.
+  /// The graph that `outlines` were made of, in its own pool; absent where the program comes from disk.
   std::shared_ptr<const ir::Graph> graph;
 };
 

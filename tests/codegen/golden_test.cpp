@@ -93,6 +93,8 @@ const std::vector<Row>& table() {
       {"largest", "f32", {"f32 100x1000"}},
       {"largest", "ragged", {"bf16 100x1001"}},
       {"giou_loss", "f32", {"f32 100000x4", "f32 100000x4"}},
+      {"standard_scores", "alone", {"f32 100x70"}},
+      {"standard_scores", "long", {"f32 1000x70"}},
       {"centred", "f32", {"f32 1000x512", "f32 1000x512"}},
   };
   return rows;

@@ -62,6 +62,25 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
   }
 }
 
+TEST(Outline, AShortRowAloneIsGoneThroughWhole) {
+  const auto kernels_of = [](const std::string& text, const ir::Sizes& sizes) {
+    const ir::Graph graph = graph_of(*frontend::define(text), {static_cast<uint8_t>(sizes.size())});
+    const Outlines both = outlines(graph);
+    std::vector<ir::HostValue> host(graph.host.count());
+    ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
+    return both.of(lone_row_of(both, host)).kernels.size();
+  };
+  EXPECT_EQ(kernels_of("x.softmax(0)", {1000}), 1u);
+  EXPECT_EQ(kernels_of("x.softmax(0)", {32768}), 1u);
+  EXPECT_EQ(kernels_of("x.softmax(0)", {32769}), 3u) << "it is shared out";
+  EXPECT_EQ(kernels_of("x / x.sum()", {100, 100}), 1u);
+  EXPECT_EQ(kernels_of("x / x.sum()", {1000, 100}), 2u);
+  EXPECT_EQ(kernels_of("x.softmax(1)", {1000, 100'000}), 1u) << "it is not alone";
+  EXPECT_EQ(kernels_of("(x.sum(1) - x.sum(1).mean()).softmax(0)", {1000, 100'000}), 2u)
+      << "the first kernel's rows are long, but they are not alone";
+  EXPECT_EQ(kernels_of("x.sum(1).softmax(0)", {40'000, 10}), 4u);
+}
+
 struct KeptRow {
   std::string text;
   std::vector<uint8_t> ranks;
@@ -83,8 +102,8 @@ TEST(Outline, SaysWhyAValueIsKept) {
        {2},
        Apart::OtherReduction,
        "access 1 keeps x.mean(1, keepdim=True): " + reduced},
-      {"x / x.sum()", {2}, Apart::OneRow, "access 1 keeps x.sum(): " + one_row},
-      {"x.var()", {2}, Apart::OneRow, "access 1 keeps x.var(): " + one_row},
+      {"x / x.sum()", {2}, Apart::LoneRow, "access 1 keeps x.sum(): " + one_row},
+      {"x.var()", {2}, Apart::LoneRow, "access 1 keeps x.var(): " + one_row},
       {"x - x.sum(1, keepdim=True) - x.sum(0)",
        {2},
        Apart::LaterReads,
@@ -97,7 +116,7 @@ TEST(Outline, SaysWhyAValueIsKept) {
     Tensors tensors;
     for (const uint8_t rank : row.ranks)
       tensors.params.push_back(contiguous(rank == 1 ? ir::Sizes{100} : ir::Sizes{100, 100}));
-    const Prepared prepared = prepare(graph, tensors);
+    const Prepared prepared = prepare(graph, tensors, false, LoneRow::Shared);
     ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
     EXPECT_EQ(prepared.outline.kernels[0].kept.at(0).apart, row.apart) << row.text;
     for (const Target& target : {kCuda, kCpu}) {

@@ -114,6 +114,7 @@ struct Case {
   std::string name;
   ir::Graph graph;
   Floats x;
+  std::optional<LoneRow> lone_row = {};
 
   Tensors tensors() const {
     Tensors tensors;
@@ -121,7 +122,7 @@ struct Case {
     tensors.addresses.assign(graph.params.size(), reinterpret_cast<uintptr_t>(x.memory.data()));
     return tensors;
   }
-  Prepared prepared() const { return prepare(graph, tensors()); }
+  Prepared prepared() const { return prepare(graph, tensors(), false, lone_row); }
 };
 
 std::string text_of(const Case& one, const Target& target) {
@@ -260,6 +261,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     std::vector<size_t> order;
     int64_t pad;
     ir::DimMarks reduced;
+    std::optional<LoneRow> lone_row = {};
   };
   std::vector<Shape> shapes;
   for (const int64_t n : {1,   2,   3,   4,   5,   8,    17,   32,   63,   64,   65,   100,
@@ -274,6 +276,8 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
   shapes.push_back({{1, 3000}, {0, 1}, 0, {0, 1}});
   shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});
   shapes.push_back({{4, 6, 8}, {0, 1, 2}, 0, {1, 0, 1}});
+  shapes.push_back({{5, 6, 64}, {0, 1, 2}, 0, {1, 0, 1}});
+  shapes.push_back({{9, 6, 192}, {0, 1, 2}, 0, {1, 0, 1}});
   shapes.push_back({{40, 6, 8}, {2, 0, 1}, 0, {1, 0, 1}});
   shapes.push_back({{4, 60, 8}, {0, 1, 2}, 0, {0, 1, 0}});
   shapes.push_back({{5, 60, 68}, {0, 1, 2}, 0, {0, 1, 0}});
@@ -281,12 +285,17 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
   shapes.push_back({{30, 5, 68}, {0, 1, 2}, 0, {1, 0, 0}});
   shapes.push_back({{3, 4, 5, 36}, {0, 1, 2, 3}, 0, {1, 0, 1, 0}});
   shapes.push_back({{4, 6, 50}, {1, 0, 2}, 0, {0, 0, 1}});
-  shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}});
-  shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}});
+  for (const LoneRow lone_row : {LoneRow::Shared, LoneRow::Whole}) {
+    shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}, lone_row});
+    shapes.push_back({{4, 6, 64}, {0, 1, 2}, 0, {1, 1, 1}, lone_row});
+    shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, lone_row});
+    for (const int64_t n : {1, 2, 64, 1025, 32768}) shapes.push_back({{n}, {0}, 0, {1}, lone_row});
+  }
   std::vector<Case> cases;
   for (const Shape& shape : shapes) {
     const std::string name = "case" + std::to_string(cases.size());
     cases.push_back(several_phases(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
+    cases.back().lone_row = shape.lone_row;
     ir::verify(cases.back().graph);
   }
   const Library library = library_of(cases, GetParam());
@@ -514,7 +523,8 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   }
 }
 
-// In registers, in shared memory, in a cluster, by vectors and by single elements, side by side and read again.
+// In registers, in shared memory, in a cluster, by vectors and by single elements, side by side and read again; alone,
+// in one kernel and phase by phase.
 TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
   std::mt19937 random(13);
   std::normal_distribution<float> normal;
@@ -530,13 +540,19 @@ TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
     add({0, 1}, 0);
     add({0, 1}, 3);
     add({1, 0}, 0);
+    for (const LoneRow lone_row : {LoneRow::Shared, LoneRow::Whole}) {
+      const std::string name = "case" + std::to_string(cases.size());
+      size_t next = 0;
+      cases.push_back(several_phases(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
+      cases.back().lone_row = lone_row;
+    }
     const Library library = library_of(cases, GetParam());
     ASSERT_TRUE(library.loaded());
     std::optional<uint32_t> sum;
     for (const Case& one : cases) {
       const std::vector<Bytes> results = run(one, GetParam(), library, random);
       ASSERT_EQ(results.size(), 4u);
-      const auto found = element<uint32_t>(results[2], 1);
+      const auto found = element<uint32_t>(results[2], one.x.extents.sizes.size() == 1 ? 0 : 1);
       const Prepared prepared = one.prepared();
       EXPECT_EQ(found, sum.value_or(found))
           << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,9 +86,10 @@ struct Prepared {
   std::vector<KernelLayout> layouts;
 };
 
-inline Prepared prepare(const ir::Graph& graph, const Tensors& tensors, bool results_alias = false) {
+/// `lone_row`: as the runtime has it, where left out.
+inline Prepared prepare(const ir::Graph& graph, const Tensors& tensors, bool results_alias = false,
+                        std::optional<LoneRow> lone_row = {}) {
   Prepared prepared;
-  prepared.outline = outline(graph);
   prepared.host.resize(graph.host.count());
   ir::evaluate(graph.host,
                {[&](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },
@@ -97,6 +99,8 @@ inline Prepared prepare(const ir::Graph& graph, const Tensors& tensors, bool res
                   return number < tensors.numbers.size() ? tensors.numbers[number] : ir::HostValue::of(1.5);
                 }},
                prepared.host);
+  const Outlines both = outlines(graph);
+  prepared.outline = both.of(lone_row.value_or(lone_row_of(both, prepared.host)));
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
     for (const ir::HostId size : result.shape) sizes.push_back(prepared.host[size.index].as_int());

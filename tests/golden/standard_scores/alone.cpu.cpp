@@ -1,0 +1,110 @@
+// def standard_scores(x):
+//     d = x - x.mean()
+//     return d * rsqrt((d * d).mean() + 1e-6)
+
+extern "C" float sqrtf(float) noexcept;
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, size);
+    if (first < end) work(first, end - first);
+}
+
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
+}
+
+extern "C" void standard_scores(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
+    const float s1 = argument<float>(arguments[1]);                    // float(x.size(0)*x.size(1))
+    float* __restrict out = argument<float*>(arguments[2]);            // contiguous
+    const int64 n0 = argument<int64>(arguments[3]);                    // of i0
+
+    for (int64 row = begin; row < end; ++row) {
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
+            const int64 from = piece * 1024;
+            const int64 to = smaller_of(from + 1024, n0);
+            float sum_of_piece_of[64];
+            for (int c = 0; c < 64; ++c) {
+                sum_of_piece_of[c] = 0.0f;
+            }
+            in_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
+#pragma omp simd
+                for (int64 k = 0; k < count; ++k) {
+                    sum_of_piece_of[k] = sum_of_piece_of[k] + x[first + k];
+                }
+            });
+            const float sum_of_piece = combined<Sum>(sum_of_piece_of);
+            sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
+        }
+        const float sum = combined<Sum>(sum_of);
+        const float v1 = sum / s1;
+        float sum_1_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_1_of[c] = 0.0f;
+        }
+        for (int64 piece_1 = 0; piece_1 < (n0 + 1023) / 1024; ++piece_1) {
+            const int64 from_1 = piece_1 * 1024;
+            const int64 to_1 = smaller_of(from_1 + 1024, n0);
+            float sum_1_of_piece_of[64];
+            for (int c = 0; c < 64; ++c) {
+                sum_1_of_piece_of[c] = 0.0f;
+            }
+            in_pieces<64>(from_1, to_1, [&](int64 first, int64 count) __attribute__((always_inline)) {
+#pragma omp simd
+                for (int64 k = 0; k < count; ++k) {
+                    const float d = x[first + k] - v1;
+                    sum_1_of_piece_of[k] = sum_1_of_piece_of[k] + d * d;
+                }
+            });
+            const float sum_1_of_piece = combined<Sum>(sum_1_of_piece_of);
+            sum_1_of[piece_1 % 64] = sum_1_of[piece_1 % 64] + sum_1_of_piece;
+        }
+        const float sum_1 = combined<Sum>(sum_1_of);
+        const float v2 = 1.0f / sqrtf(sum_1 / s1 + 1e-06f);
+        in_pieces<64>(0, n0, [&](int64 first, int64 count) __attribute__((always_inline)) {
+#pragma omp simd
+            for (int64 k = 0; k < count; ++k) {
+                const float d = x[first + k] - v1;
+                out[first + k] = d * v2;
+            }
+        });
+    }
+}

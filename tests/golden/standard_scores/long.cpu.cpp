@@ -1,0 +1,152 @@
+// def standard_scores(x):
+//     d = x - x.mean()
+//     return d * rsqrt((d * d).mean() + 1e-6)
+
+extern "C" float sqrtf(float) noexcept;
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, size);
+    if (first < end) work(first, end - first);
+}
+
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
+}
+
+extern "C" void standard_scores(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
+    float* found = argument<float*>(arguments[1]);                     // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[2]);                    // of i0
+
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 piece = unit % ((n0 + 1023) / 1024);
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        const int64 from = piece * 1024;
+        const int64 to = smaller_of(from + 1024, n0);
+        in_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
+#pragma omp simd
+            for (int64 k = 0; k < count; ++k) {
+                sum_of[k] = sum_of[k] + x[first + k];
+            }
+        });
+        const float sum = combined<Sum>(sum_of);
+        found[unit] = sum;
+    }
+}
+
+extern "C" void standard_scores_rest(const void* const* arguments, int64 begin, int64 end) {
+    float* __restrict workspace = argument<float*>(arguments[0]);  // one element
+    float* found = argument<float*>(arguments[1]);                 // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[2]);                // of i0
+
+    for (int64 row = begin; row < end; ++row) {
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
+            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 1023) / 1024) + piece];
+        }
+        const float sum = combined<Sum>(sum_of);
+        workspace[0] = sum;
+    }
+}
+
+extern "C" void standard_scores_1(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict x = argument<const float*>(arguments[0]);          // contiguous
+    const float* __restrict workspace = argument<const float*>(arguments[1]);  // one element
+    const float s1 = argument<float>(arguments[2]);                            // float(x.size(0)*x.size(1))
+    float* found = argument<float*>(arguments[3]);                             // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[4]);                            // of i0
+
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 piece = unit % ((n0 + 1023) / 1024);
+        const float v1 = workspace[0] / s1;
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        const int64 from = piece * 1024;
+        const int64 to = smaller_of(from + 1024, n0);
+        in_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
+#pragma omp simd
+            for (int64 k = 0; k < count; ++k) {
+                const float d = x[first + k] - v1;
+                sum_of[k] = sum_of[k] + d * d;
+            }
+        });
+        const float sum = combined<Sum>(sum_of);
+        found[unit] = sum;
+    }
+}
+
+extern "C" void standard_scores_1_rest(const void* const* arguments, int64 begin, int64 end) {
+    float* __restrict workspace_1 = argument<float*>(arguments[0]);  // one element
+    float* found = argument<float*>(arguments[1]);                   // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[2]);                  // of i0
+
+    for (int64 row = begin; row < end; ++row) {
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
+            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 1023) / 1024) + piece];
+        }
+        const float sum = combined<Sum>(sum_of);
+        workspace_1[0] = sum;
+    }
+}
+
+extern "C" void standard_scores_2(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict x = argument<const float*>(arguments[0]);            // contiguous
+    const float* __restrict workspace = argument<const float*>(arguments[1]);    // one element
+    const float* __restrict workspace_1 = argument<const float*>(arguments[2]);  // one element
+    const float s1 = argument<float>(arguments[3]);                              // float(x.size(0)*x.size(1))
+    float* __restrict out = argument<float*>(arguments[4]);                      // contiguous
+
+    const float v1 = workspace[0] / s1;
+    const float v2 = 1.0f / sqrtf(workspace_1[0] / s1 + 1e-06f);
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        const float d = x[i] - v1;
+        out[i] = d * v2;
+    }
+}

@@ -1,0 +1,314 @@
+// def standard_scores(x):
+//     d = x - x.mean()
+//     return d * rsqrt((d * d).mean() + 1e-6)
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// The N elements from i on; past the last of n, the last stands again.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
+    Vec<T, N> values;
+#pragma unroll
+    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
+    return values;
+}
+
+// Those of the N elements from i on that are among n.
+template <typename T, int N, typename I>
+__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (i + k < n) data[i + k] = values[k];
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        auto& of_warps = in_turn<T[dealt][33], slot>();
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+}
+
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
+#pragma unroll
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
+}
+
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+extern "C" __global__ void __launch_bounds__(256) standard_scores(
+        const float* __restrict__ x,  // contiguous
+        float* found,                 // what was found of pieces
+        const uint32 n0) {            // of i0
+    const int piece = blockIdx.x % 32;
+    const int row = blockIdx.x / 32;
+
+    float sum_of[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll 4
+    for (int i = piece * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
+        const auto x4 = load<4>(x, i);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            sum_of[k] = sum_of[k] + x4[k];
+        }
+    }
+    const float sum = combined<Sum, 4, 256, 0>(sum_of);
+    if (threadIdx.x == 0) {
+        found[row * 32 + piece] = sum;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128) standard_scores_rest(
+        float* __restrict__ workspace,  // one element
+        float* found) {                 // what was found of pieces
+    const int thread = threadIdx.x % 32;
+    const int row = blockIdx.x * 4 + threadIdx.x / 32;
+    if (row >= 1) return;
+
+    float sum_of[1];
+#pragma unroll
+    for (int c = 0; c < 1; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 1; ++v) {
+        sum_of[v] = found[row * 32 + (v * 32 + thread)];
+    }
+    const float sum = combined<Sum, 1, 32, 0>(sum_of);
+    if (thread == 0) {
+        workspace[0] = sum;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) standard_scores_1(
+        const float* __restrict__ x,          // contiguous
+        const float* __restrict__ workspace,  // one element
+        const float s1,                       // float32(1 / (x.size(0)*x.size(1)))
+        float* found,                         // what was found of pieces
+        const uint32 n0) {                    // of i0
+    const int piece = blockIdx.x % 32;
+    const int row = blockIdx.x / 32;
+
+    const float v1 = workspace[0] * s1;
+    float sum_of[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll 4
+    for (int i = piece * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
+        const auto x4 = load<4>(x, i);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const float d = x4[k] - v1;
+            sum_of[k] = sum_of[k] + d * d;
+        }
+    }
+    const float sum = combined<Sum, 4, 256, 0>(sum_of);
+    if (threadIdx.x == 0) {
+        found[row * 32 + piece] = sum;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128) standard_scores_1_rest(
+        float* __restrict__ workspace_1,  // one element
+        float* found) {                   // what was found of pieces
+    const int thread = threadIdx.x % 32;
+    const int row = blockIdx.x * 4 + threadIdx.x / 32;
+    if (row >= 1) return;
+
+    float sum_of[1];
+#pragma unroll
+    for (int c = 0; c < 1; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 1; ++v) {
+        sum_of[v] = found[row * 32 + (v * 32 + thread)];
+    }
+    const float sum = combined<Sum, 1, 32, 0>(sum_of);
+    if (thread == 0) {
+        workspace_1[0] = sum;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) standard_scores_2(
+        const float* __restrict__ x,            // contiguous
+        const float* __restrict__ workspace,    // one element
+        const float* __restrict__ workspace_1,  // one element
+        const float s1,                         // float32(1 / (x.size(0)*x.size(1)))
+        float* __restrict__ out,                // contiguous
+        const int n) {                          // elements
+    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
+    if (i >= n) return;
+    const bool whole = i + 4 <= n;
+
+    Vec<float, 4> x4;
+    if (whole) {
+        x4 = load<4>(x, i);
+    } else {
+        x4 = load_until<4>(x, i, n);
+    }
+    const float v1 = workspace[0] * s1;
+    const float v2 = rsqrtf(workspace_1[0] * s1 + 1e-06f);
+    Vec<float, 4> out4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        const float d = x4[k] - v1;
+        out4[k] = d * v2;
+    }
+    if (whole) {
+        store(out, i, out4);
+    } else {
+        store_until(out, i, n, out4);
+    }
+}

@@ -1,0 +1,3 @@
+def standard_scores(x):
+    d = x - x.mean()
+    return d * rsqrt((d * d).mean() + 1e-6)
