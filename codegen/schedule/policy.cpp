@@ -289,6 +289,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
+                    .row_multiple = layout.row_multiple,
                     .cost = cost_of(graph, outline),
                     .has_functions = std::ranges::any_of(nodes_of(graph, outline), calls),
                     .has_bits_of_vectors = std::ranges::any_of(nodes_of(graph, outline), has_bits),

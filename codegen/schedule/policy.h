@@ -47,6 +47,7 @@ struct KernelFacts {
   std::vector<AccessFacts> accesses;  ///< one for each of the outline's
   uint32_t rank = 1;
   uint32_t inner_multiple = 16;
+  uint32_t row_multiple = 1;         ///< as the layout has it
   uint32_t cost = 0;                 ///< of an element, as cost.h counts
   bool has_functions = false;        ///< transcendental ones
   bool has_bits_of_vectors = false;  ///< CPU: some of them have

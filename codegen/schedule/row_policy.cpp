@@ -60,16 +60,24 @@ bool cpu_stages(const AccessFacts& access, const KernelFacts& facts, const Kerne
 
 namespace {
 
-// A loop over a few elements is hardly worth starting, what is left behind its vectors is slow, and so is making one of
-// the classes. In ns an element on one thread of a Zen 5, turned and as they lie: `softmax(x, -1)` of 7 columns 1.0 and
-// 7.4, 31 0.8 and 2.3, 64 0.6 and 0.9, 100 0.7 and 0.9; `x.sum(-1)` of 7 0.36 and 1.4, 31 0.24 and 0.47, but of 32 0.18
-// and 0.08, and of 100 both 0.15.
+/// Whether rows as they lie make full vectors, and enough of them that to make one of a row's classes costs little.
+//
+// In ns an element on one thread of a Zen 5, turned and as they lie: `softmax(x, -1)` of 7 columns 1.0 and 7.4, 31 0.8
+// and 2.3, 64 0.6 and 0.9, 100 0.7 and 0.9, but of 96 0.55 and 0.53, 128 0.57 and 0.48; of 30 rows of 32 2.1 and 1.2.
+// `x.sum(-1)` of 7 0.36 and 1.4, 31 0.24 and 0.47, but of 32 0.18 and 0.08, and of 100 both 0.15.
+bool fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool sums) {
+  constexpr uint32_t kShortSumBits = 6, kHalfVector = 8, kHalfVectorBits = 3;
+  constexpr uint32_t kFewRowsBits = 4, kVector = 16, kLongBits = 7, kTwoVectors = 32;
+  if (sums)
+    return layout.length_bits > kShortSumBits ||
+           (layout.length_bits > kHalfVectorBits && facts.row_multiple >= kHalfVector);
+  return layout.rows_bits <= kFewRowsBits ? facts.row_multiple >= kVector
+                                          : layout.length_bits >= kLongBits && facts.row_multiple >= kTwoVectors;
+}
+
 bool had_better_be_turned(const KernelFacts& facts, const KernelLayout& layout, bool again) {
-  constexpr uint32_t kFewRowsBits = 4, kShortSumBits = 6, kVectorElements = 8, kVectorBits = 3;
-  if (layout.rows_bits < kFewRowsBits) return false;
-  const bool sums = !again && !facts.has_functions;
-  if (sums && layout.length_bits > kShortSumBits) return false;
-  if (sums && facts.inner_multiple >= kVectorElements && layout.length_bits > kVectorBits) return false;
+  constexpr uint32_t kRowsBits = 4;  // fewer leave most lanes empty
+  if (layout.rows_bits < kRowsBits || fill_vectors(facts, layout, !again && !facts.has_functions)) return false;
   const auto stages = [&](const AccessFacts& access) { return cpu_stages(access, facts, layout); };
   return std::ranges::any_of(facts.accesses, stages) &&
          std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
@@ -100,9 +108,11 @@ uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, con
   return lanes;
 }
 
+// On a Zen 5 of 1 MiB of second cache softmax of a row of 2^18 floats takes 86 us if its exponentials are kept, else
+// 124.
 bool cpu_keeps(const KernelLayout& layout, uint32_t lanes, uint32_t bytes) {
-  constexpr uint64_t kCacheBytes = 64 << 10;
-  return (uint64_t{lanes} * bytes << layout.length_bits) <= kCacheBytes;
+  constexpr uint64_t kBytesOfRow = 1 << 20, kBytesOfRows = 64 << 10;
+  return (uint64_t{lanes} * bytes << layout.length_bits) <= (lanes == 1 ? kBytesOfRow : kBytesOfRows);
 }
 
 uint32_t cuda_classes(uint32_t length_bits) {

@@ -11,6 +11,8 @@ namespace ingot::codegen {
 namespace {
 
 constexpr int kVectorBytes = 16;
+/// Of the elements that a row has side by side, on the CPU.
+constexpr uint8_t kMostClasses = 64;
 
 StrideClass class_of(int64_t stride) {
   return stride == 0 ? StrideClass::Zero : stride == 1 ? StrideClass::One : StrideClass::Other;
@@ -20,8 +22,10 @@ uint8_t small_step(int64_t stride) {
   return stride >= 2 && stride <= kSmallStep ? static_cast<uint8_t>(stride) : uint8_t{0};
 }
 
-/// The largest power of two, at most 16, that divides the value.
-uint8_t power_of_two_in(uint64_t value) { return static_cast<uint8_t>(1 << std::countr_zero(value | kVectorBytes)); }
+/// The largest power of two, at most `most`, that divides the value.
+uint8_t power_of_two_in(uint64_t value, uint64_t most = kVectorBytes) {
+  return static_cast<uint8_t>(1 << std::countr_zero(value | most));
+}
 
 /// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
 /// element count leaves room for the last block, whose threads count past the end, and for as many elements of a row as
@@ -115,6 +119,7 @@ std::string KernelLayout::text() const {
   if (has_short_rows) text += ", short";
   if (results_alias) text += ", aliased";
   if (reduces) text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
+  if (row_multiple > 1) text += fmt::format(" and of {}k", row_multiple);
   if (has_empty_rows) text += ", empty";
   if (rows_multiple > 1) text += fmt::format(", {}k rows", rows_multiple);
   for (size_t a = 0; a < accesses.size(); ++a) {
@@ -178,22 +183,29 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   if (layout.rank > 1 || (layout.reduces && layout.rank > 0))
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
+  if (layout.reduces && layout.rank > 0)
+    layout.row_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostClasses);
   return layout;
 }
 
 KernelLayout read_by(const Target& target, KernelLayout layout) {
-  // Of a row's elements: whether vectors leave some. Of its length: between what is kept and what has longer pieces,
-  // all are alike. Of rows: more than the lanes that they can be.
-  constexpr uint8_t kCpuMultiple = 8, kCpuKeptBits = 14, kCpuLongBits = 20, kCpuRowsBits = 6;
+  // Of a row's elements, where it could be turned: how many vectors leave. Of runs: whether each begins with the first
+  // class. Of a row's length: between what is kept and what has longer pieces, all are alike. Of rows: more than the
+  // lanes that they can be.
+  constexpr uint8_t kCpuMultiple = 8, kCpuTurnedBits = 7, kCpuKeptBits = 18, kCpuLongBits = 20, kCpuRowsBits = 6;
   if (target.cuda()) {
     layout.has_short_rows = false;
+    layout.row_multiple = 1;
     for (AccessLayout& access : layout.accesses) access.inner_step = 0;
     return layout;
   }
   layout.index_bits = 64;
   if (layout.length_bits > kCpuKeptBits) layout.length_bits = std::max(layout.length_bits, kCpuLongBits);
   layout.rows_bits = std::min(layout.rows_bits, kCpuRowsBits);
-  layout.inner_multiple = layout.reduces && layout.inner_multiple < kCpuMultiple ? 1 : kVectorBytes;
+  layout.inner_multiple = kVectorBytes;
+  const bool has_runs = layout.reduced_axes > 1, could_be_turned = !has_runs && layout.length_bits <= kCpuTurnedBits;
+  if (layout.row_multiple < (has_runs ? kMostClasses : could_be_turned ? kCpuMultiple : UINT8_MAX))
+    layout.row_multiple = 1;
   layout.rows_multiple = 1;
   layout.long_axes = 0;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;

@@ -80,6 +80,9 @@ struct KernelLayout {
   /// extent. With one axis or none, and nothing reduced, it is 16 whatever the extent: a row's end is then the
   /// domain's end, which every kernel handles.
   uint8_t inner_multiple = 16;
+  /// CPU, where rows are reduced: the largest power of two, at most 64, that divides the innermost extent; 1 where it
+  /// is less than 8, or of no account.
+  uint8_t row_multiple = 1;
   uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis steps, so that half a tile is filled
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow steps
   bool results_alias = false;   ///< a result overlaps an input or another result: no __restrict__

@@ -384,7 +384,7 @@ TEST(CpuRows, StandSideBySideWhereTheyLieSo) {
 bool are_turned(RowsOf rows, bool again, uint8_t multiple = 1) {
   for (AccessFacts& access : rows.facts.accesses)
     if (access.moves_in_row) access.along_rows = StrideClass::Other;
-  rows.facts.inner_multiple = multiple;
+  rows.facts.row_multiple = multiple;
   return cpu_rows(rows.facts, rows.layout, again).across;
 }
 
@@ -394,7 +394,11 @@ TEST(CpuRows, StandSideBySideWhereTheyAreShort) {
   EXPECT_FALSE(are_turned({{element}, 5, 6}, false, 8)) << "32 columns, whole vectors";
   EXPECT_TRUE(are_turned({{element}, 3, 6}, false, 8)) << "8 columns, one vector";
   EXPECT_FALSE(are_turned({{element}, 7, 6}, false));
-  EXPECT_TRUE(are_turned({{element}, 7, 6}, true, 8)) << "softmax of 128 columns";
+  EXPECT_TRUE(are_turned({{element}, 6, 6}, true, 64)) << "softmax of 64 columns";
+  EXPECT_TRUE(are_turned({{element}, 7, 6}, true, 16)) << "of 112";
+  EXPECT_FALSE(are_turned({{element}, 7, 6}, true, 32)) << "of 96";
+  EXPECT_FALSE(are_turned({{element}, 5, 4}, true, 32)) << "of 30 rows of 32";
+  EXPECT_TRUE(are_turned({{element}, 5, 4}, true, 8)) << "of 30 rows of 24";
   EXPECT_FALSE(are_turned({{element}, 8, 6}, true));
   EXPECT_FALSE(are_turned({{element}, 5, 3}, true)) << "there are few";
   RowsOf in_place({element}, 5, 6);
@@ -422,7 +426,7 @@ TEST(CpuRows, SideBySideFillVectorsAndStayInTheCache) {
 
 TEST(CpuRows, KeepWhatTheCacheHolds) {
   KernelLayout layout;
-  layout.length_bits = 14;
+  layout.length_bits = 18;
   EXPECT_TRUE(cpu_keeps(layout, 1, 4));
   EXPECT_FALSE(cpu_keeps(layout, 1, 8));
   layout.length_bits = 9;

@@ -83,9 +83,12 @@ class Rows : public CpuReduce {
     return known = let_run(at, fmt::format("i{}", axis));
   }
 
+  /// Whether the first element of each run is of the first class.
+  bool begins_with_first_class() { return !has_runs() || context_.layout.row_multiple >= rows_.classes; }
+
   /// Vectors begin and end where classes do, so that a class has the same place in each.
   void loop_over(Body& block, ValueId from, ValueId to) override {
-    Pieces pieces{std::max(rows_.classes, 16u), first_, count_, from, to, take(in_piece_), has_runs()};
+    Pieces pieces{std::max(rows_.classes, 16u), first_, count_, from, to, take(in_piece_), !begins_with_first_class()};
     pieces.body.push_back({simd(in_vector_, whole(0), assembly_.read(count_), take(element_))});
     if (!has_runs()) {
       append(block, take(run_lets_));
@@ -107,7 +110,7 @@ class Rows : public CpuReduce {
   ValueId class_number() override {
     if (rows_.classes == 1) return whole(0);
     const ValueId in_vector = assembly_.read(in_vector_);
-    if (!has_runs()) return in_vector;
+    if (begins_with_first_class()) return in_vector;
     const ValueId class_of_first = assembly_.index(IndexOp::Rem, assembly_.read(first_), whole(rows_.classes));
     if (class_name_.empty()) class_name_ = assembly_.claim("class_of_first");
     return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, class_of_first, class_name_), in_vector);

@@ -117,7 +117,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
             }
         });
         const float m = combined<Largest>(m_of);
-        float sum_of[64];
+        float e_of[131072], sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
@@ -133,6 +133,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
                 for (int64 k = 0; k < count; ++k) {
                     const float e = exp_of(x_row[first + k] - m);
                     sum_of_piece_of[k] = sum_of_piece_of[k] + e;
+                    e_of[first + k] = e;
                 }
             });
             const float sum_of_piece = combined<Sum>(sum_of_piece_of);
@@ -143,8 +144,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
         in_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
             for (int64 k = 0; k < count; ++k) {
-                const float e = exp_of(x_row[first + k] - m);
-                out_row[first + k] = e / sum;
+                out_row[first + k] = e_of[first + k] / sum;
             }
         });
     }
