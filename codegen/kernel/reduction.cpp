@@ -138,27 +138,44 @@ uint32_t RowReductions::phases() const {
   return phases;
 }
 
-void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind kind) {
+SymbolId RowReductions::class_counter() {
   if (class_name_.empty()) class_name_ = assembly_.claim("c");
-  const SymbolId c = assembly_.variable_called(class_name_, Level::Thread);
+  return assembly_.variable_called(class_name_, Level::Thread);
+}
+
+void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind kind) {
+  const SymbolId c = class_counter();
+  declare_arrays(block, reduction, classes);
   Body initial;
+  clear_class(initial, reduction, assembly_.read(c), kind);
+  block.push_back({Loop{kind, c, assembly_.whole(0), assembly_.whole(classes), std::move(initial)}});
+}
+
+void RowReductions::declare_arrays(Body& block, RowReduction& reduction, uint32_t classes) {
   reduction.classes.clear();
   reduction.levels = {}, reduction.runs = {};
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
-    const DType dtype = reduction.types[v];
-    const std::string& name = assembly_[reduction.results[v]].name;
-    const SymbolId array = with_extents(assembly_.variable(name + "_of", of_rows(dtype), Level::Thread), {classes});
+    const std::string name = assembly_[reduction.results[v]].name + "_of";
+    const SymbolId array =
+        with_extents(assembly_.variable(name, of_rows(reduction.types[v]), Level::Thread), {classes});
     reduction.classes.push_back(array);
     block.push_back({Declare{array}});
+  }
+}
+
+void RowReductions::clear_class(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind kind) {
+  Body initial;
+  for (uint32_t v = 0; v < reduction.types.size(); ++v) {
+    const DType dtype = reduction.types[v];
     const ir::HostValue none =
         v == 0 ? value_of_none(reduction.kind, dtype) : ir::HostValue::of(std::numeric_limits<int64_t>::max());
     const ValueId literal =
         assembly_.add({.kind = Value::Kind::Literal, .type = {dtype}, .number = none, .naming = Value::Naming::Inline});
     initial.push_back(
-        {Assign{element(array, {assembly_.read(c), lane_ ? assembly_.read(lane_) : ValueId{}}), literal}});
+        {Assign{element(reduction.classes[v], {number, lane_ ? assembly_.read(lane_) : ValueId{}}), literal}});
   }
   if (rows_ > 1) initial = {{Loop{kind, lane_, assembly_.whole(0), assembly_.whole(rows_), std::move(initial)}}};
-  block.push_back({Loop{kind, c, assembly_.whole(0), assembly_.whole(classes), std::move(initial)}});
+  block.insert(block.end(), initial.begin(), initial.end());
 }
 
 ValueId RowReductions::element(SymbolId array, ClassPlace place) {

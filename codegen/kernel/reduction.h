@@ -90,6 +90,11 @@ class RowReductions {
   /// Arrays of that many classes, declared at the end of `block` and set to what is found of no elements by a loop of
   /// that kind.
   void declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind loop);
+  /// What loops over classes count with.
+  SymbolId class_counter();
+  /// The same in two steps: the arrays alone, and what is found of no elements as one class of theirs.
+  void declare_arrays(Body& block, RowReduction& reduction, uint32_t classes);
+  void clear_class(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind loop);
   /// Takes what was found of an element, a value for each state, into a class.
   void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& found);
   /// Classes come in groups, `groups` of them, a power of two: what carry() puts together of each is declared here.

@@ -52,6 +52,13 @@ ValueId CpuReduce::end_of_piece(ValueId from) {
   return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, whole(rows_.piece)), places_.length());
 }
 
+// Of 64 x 64 x 256 floats `x.sum(1)` takes 0.75 of the time, of 16 x 256 x 256 0.85; with 512 elements as much, with
+// 1000 1.1: what is read lies too far apart.
+bool CpuReduce::goes_by_class() const {
+  constexpr uint32_t kFewBits = 8;
+  return lane_ && part_ == RowPart::Whole && rows_.classes > 1 && context_.layout.length_bits <= kFewBits;
+}
+
 void CpuReduce::settle() { append(body_, take(row_)); }
 
 ValueId CpuReduce::of_row(SymbolId result) {
@@ -101,7 +108,12 @@ void CpuReduce::go_through(uint32_t phase) {
   const ValueId number = mine.empty() ? ValueId{} : class_number();
   Body declared;
   for (RowReduction& reduction : of_piece) {
-    reductions_.declare(declared, reduction, rows_.classes, Loop::Kind::Serial);
+    if (goes_by_class()) {
+      reductions_.declare_arrays(declared, reduction, rows_.classes);
+      reductions_.clear_class(class_begin_, reduction, number, Loop::Kind::Serial);
+    } else {
+      reductions_.declare(declared, reduction, rows_.classes, Loop::Kind::Serial);
+    }
     std::vector<ValueId> found = {*value++};
     if (reduction.types.size() > 1) found.push_back(element_index());
     reductions_.fold(element_, reduction, class_place(number), found);

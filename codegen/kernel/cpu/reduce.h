@@ -46,6 +46,8 @@ class CpuReduce : public CpuKernel {
   /// Where a row's state is among those of all pieces.
   virtual ValueId place_of_state(ValueId piece) = 0;
 
+  /// Whether a class is done with before the next one, so that vectors of few elements stay in registers.
+  bool goes_by_class() const;
   bool has_runs() const { return context_.layout.reduced_axes > 1; }
   ValueId pieces();
   /// What is settled so far stands in the body of the loop over units.
@@ -56,6 +58,7 @@ class CpuReduce : public CpuKernel {
   uint32_t lanes_;
   SymbolId lane_;  ///< the number of a row among those side by side; none where there is one
   Body row_;
+  Body class_begin_;  ///< of a phase that goes by class
   RowReductions reductions_;
   RowPlaces places_;
   uint32_t kept_;  ///< axes that are

@@ -84,11 +84,24 @@ class Columns : public CpuReduce {
   void loop_over(Body& block, ValueId from, ValueId to) override {
     Body step = take(step_);
     step.push_back({over_rows(take(element_))});
-    block.push_back({Loop{Loop::Kind::Serial, element_in_row_, from, to, std::move(step)}});
+    if (class_begin_.empty()) {
+      block.push_back({Loop{Loop::Kind::Serial, element_in_row_, from, to, std::move(step)}});
+      return;
+    }
+    const SymbolId c = reductions_.class_counter();
+    Body of_class = take(class_begin_);
+    of_class.push_back({Loop{.kind = Loop::Kind::Strided,
+                             .variable = element_in_row_,
+                             .begin = assembly_.read(c),
+                             .end = to,
+                             .body = std::move(step),
+                             .step = rows_.classes}});
+    block.push_back({Loop{Loop::Kind::Serial, c, whole(0), whole(rows_.classes), std::move(of_class)}});
   }
 
   ValueId class_number() override {
     if (rows_.classes == 1) return whole(0);
+    if (goes_by_class()) return assembly_.read(reductions_.class_counter());
     if (rows_.classes == 1u << context_.layout.length_bits) return element_index();
     const ValueId number = assembly_.index(IndexOp::Rem, element_index(), whole(rows_.classes));
     return assembly_.let(step_, number,

@@ -188,11 +188,11 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
                 for (int64 k = 0; k < 64; ++k) {
                     m_of[c][k] = -inf;
                 }
-            }
-            for (int64 i = 0; i < n1; ++i) {
+                for (int64 i = c; i < n1; i += 32) {
 #pragma omp simd
-                for (int64 k = 0; k < rows; ++k) {
-                    m_of[i][k] = maximum(m_of[i][k], float(x_rows[i * 64 + k]));
+                    for (int64 k = 0; k < rows; ++k) {
+                        m_of[c][k] = maximum(m_of[c][k], float(x_rows[i * 64 + k]));
+                    }
                 }
             }
             float m[64];
@@ -202,13 +202,13 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
                 for (int64 k = 0; k < 64; ++k) {
                     sum_of[c][k] = 0.0f;
                 }
-            }
-            for (int64 i = 0; i < n1; ++i) {
+                for (int64 i = c; i < n1; i += 32) {
 #pragma omp simd
-                for (int64 k = 0; k < rows; ++k) {
-                    const float e = exp_of(float(x_rows[i * 64 + k]) - m[k]);
-                    sum_of[i][k] = sum_of[i][k] + e;
-                    e_of[i][k] = e;
+                    for (int64 k = 0; k < rows; ++k) {
+                        const float e = exp_of(float(x_rows[i * 64 + k]) - m[k]);
+                        sum_of[c][k] = sum_of[c][k] + e;
+                        e_of[i][k] = e;
+                    }
                 }
             }
             float sum[64];
