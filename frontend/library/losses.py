@@ -377,6 +377,9 @@ def _multilabel_margin_loss(input, target, reduction):
     is_target = any(listed & (chosen == classes), -2, True)
     lacking = clamp_min(1 - gather(input, -1, chosen.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2), 0)
     loss = _reduce("sum", where(listed & ~is_target, lacking, 0), [-2, -1], False, "multilabel_margin_loss")
+    if not _on_cuda():  # whose kernel takes any negative number for the end, and reads no further
+        is_out_of_range = any((target < -1) | (target >= input.size(-1)), -1)
+        loss = where(is_out_of_range, math.nan, loss)
     return _reduced(loss / input.size(-1), reduction)
 
 

@@ -62,6 +62,11 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     return softmax(-input, dim, _stacklevel, dtype)
 
 
+def _number(value, name, function):
+    if isinstance(value, torch.Tensor) and value.ndim > 0:
+        raise TypeError(function + "(): argument '" + name + "' must be a number, not a tensor of several dims")
+
+
 def _fits(parameter, input, function):
     """A weight or a bias has input's dtype, or is float32 beside 16-bit floats."""
     if parameter is not None and parameter.dtype != input.dtype:
@@ -93,10 +98,8 @@ def _normalized_dims(input, normalized_shape, parameters, function):
 
 def _standardized(input, dims, eps):
     """input less its mean over its standard deviation, along dims"""
-    count = _count(input, dims)
-    centred = input - _reduce("sum", input, dims, True, "mean") / count
-    variance = _reduce("sum", centred * centred, dims, True, "var") / count
-    return centred * rsqrt(variance + eps)
+    rest, excess, squares = _moments(input, dims, True, "mean")
+    return (rest - excess) * rsqrt(squares / _count(input, dims) + eps)
 
 
 def _affine(x, weight, bias):
@@ -113,6 +116,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     """
     _check(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight, bias), "layer_norm")
+    _number(eps, "eps", "layer_norm")
     for parameter in (weight, bias):
         _fits(parameter, input, "layer_norm")
     return _affine(_standardized(input, dims, eps), weight, bias).to(input.dtype)
@@ -126,6 +130,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     """
     _check(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight,), "rms_norm")
+    _number(eps, "eps", "rms_norm")
     if eps is None:
         eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
     mean = _reduce("sum", input * input, dims, True, "rms_norm") / _count(input, dims)
@@ -172,6 +177,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     Source: aten/src/ATen/native/cuda/group_norm_kernel.cu
     """
     _has_channels(input, "group_norm")
+    _number(eps, "eps", "group_norm")
     assert num_groups > 0, "Expected num groups to be greater than 0"
     assert input.size(1) % num_groups == 0, "Expected number of channels in input to be divisible by num_groups"
     one = "Expected more than 1 value per channel when training"
@@ -199,14 +205,15 @@ def _batch_statistics(input, dims, correction):
     """mean and variance in the type in which the input is computed"""
     x = input if input.dtype == torch.float64 else input.float()
     count = _count(x, dims)
-    centred = x - _reduce("sum", x, dims, True, "mean") / count
-    variance = _reduce("sum", centred * centred, dims, False, "var") / (count - correction)
-    return _reduce("sum", x, dims, False, "mean") / count, variance
+    _, _, squares = _moments(x, dims, False, "mean")
+    return _reduce("sum", x, dims, False, "mean") / count, squares / (count - correction)
 
 
 @native
-def _moved_towards(running, value, momentum):
-    return (momentum * value + (1 - momentum) * running).to(running.dtype)
+def _moved_towards(running, value, momentum, count):
+    """running, a step towards a value of count elements: none of no elements"""
+    has_any = full_like(running, count) > 0
+    return where(has_any, momentum * value + (1 - momentum) * running, running).to(running.dtype)
 
 
 def _laid_out(result, input, affine):
@@ -220,6 +227,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     Source: aten/src/ATen/native/cuda/Normalization.cuh
     """
     _has_channels(input, "batch_norm")
+    _number(eps, "eps", "batch_norm")
+    _number(momentum, "momentum", "batch_norm")
     for parameter in (weight, bias, running_mean, running_var):
         _fits(parameter, input, "batch_norm")
     affine = weight is not None and bias is not None
@@ -235,10 +244,11 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     dims = [d for d in range(input.ndim) if d != 1]
     result = _laid_out(_normalized_by_itself(input, dims, weight, bias, eps), input, affine)
     seen_mean, seen_variance = _batch_statistics(input, dims, 1)
+    count = _values_a_channel(input)
     if running_mean is not None:
-        running_mean.copy_(_moved_towards(running_mean, seen_mean, momentum))
+        running_mean.copy_(_moved_towards(running_mean, seen_mean, momentum, count))
     if running_var is not None:
-        running_var.copy_(_moved_towards(running_var, seen_variance, momentum))
+        running_var.copy_(_moved_towards(running_var, seen_variance, momentum, count))
     return result
 
 
@@ -254,6 +264,8 @@ def instance_norm(
     Source: aten/src/ATen/native/Normalization.cpp, instance_norm
     """
     _has_channels(input, "instance_norm")
+    _number(eps, "eps", "instance_norm")
+    _number(momentum, "momentum", "instance_norm")
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -273,9 +285,9 @@ def instance_norm(
     if running_mean is not None or running_var is not None:
         seen_mean, seen_variance = _batch_statistics(input, dims, 1)
         if running_mean is not None:
-            running_mean.copy_(mean(_moved_towards(running_mean, seen_mean, momentum), 0))
+            running_mean.copy_(mean(_moved_towards(running_mean, seen_mean, momentum, spatial), 0))
         if running_var is not None:
-            running_var.copy_(mean(_moved_towards(running_var, seen_variance, momentum), 0))
+            running_var.copy_(mean(_moved_towards(running_var, seen_variance, momentum, spatial), 0))
     return result
 
 

@@ -79,8 +79,11 @@ def mean(input, dim=..., keepdim=False, *, dtype=None):
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError("mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype")
     x = _summed_as(input, dtype)
+    if dtype is not None and dtype.itemsize == 2 and not _on_cuda():
+        x = input.float()  # and what comes of it is rounded once
     total, count = _reduce("sum", x, dim, keepdim, "mean"), _count(x, dim)
-    return total * _reciprocal_of(count, total) if _on_cuda() else total / count
+    mean = total * _reciprocal_of(count, total) if _on_cuda() else total / count
+    return mean if dtype is None else mean.to(dtype)
 
 
 @method

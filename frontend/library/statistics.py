@@ -1,6 +1,19 @@
 """Variances, norms and logarithms of sums: reductions of what was computed element by element."""
 
 
+def _moments(input, dim, keepdim, function):
+    """input less its mean, by how much that is beside the mean of what it leaves, and the sum of the squared distances
+
+    The mean is rounded to a place of its own size, which is much beside small distances: what they come to corrects it,
+    as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7).
+    """
+    count = _count(input, dim)
+    rest = input - _reduce("sum", input, dim, True, function) / count
+    excess = _reduce("sum", rest, dim, keepdim, function)
+    squares = _reduce("sum", rest * rest, dim, keepdim, function)
+    return rest, excess / count, clamp_min(squares - excess * excess / count, 0)
+
+
 def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     if isinstance(dim, bool):  # var(x, unbiased)
         if unbiased is not None:
@@ -13,8 +26,7 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
     count = _count(input, dim)
-    centred = input - _reduce("sum", input, dim, True, function) / count
-    squares = _reduce("sum", centred * centred, dim, keepdim, function)
+    _, _, squares = _moments(input, dim, keepdim, function)
     return squares / max(count - correction, 0), _reduce("sum", input, dim, keepdim, function) / count
 
 
@@ -89,6 +101,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if isinstance(ord, str) or ord is None:
         raise TypeError("linalg.vector_norm: `ord` must be a number")
     x = _widened(x, dtype, "linalg.vector_norm")
+    if ord < 0:
+        assert _count(x, dim) != 0, "linalg.vector_norm cannot compute the norm of a negative order of an empty tensor"
     if ord == math.inf:
         return _reduce("max", abs(x), dim, keepdim, "linalg.vector_norm")
     if ord == -math.inf:

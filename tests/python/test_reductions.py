@@ -205,6 +205,33 @@ def test_variances_far_from_zero(device):
     check(judged(["(x + 1000).var(1)", "(x + 1000).std()", "F.layer_norm(x + 100, (70,))", "F.rms_norm(x / 1000, (70,))"], {"x": x}))
 
 
+def test_variances_that_are_small_beside_the_mean(device):
+    """A mean is rounded to a place of its own size, which must not count as a distance from it."""
+    for mean, spread, n in ((1e4, 0.01, 768), (1e3, 1e-3, 768), (1e6, 1.0, 768), (1e4, 0.01, 5000)):
+        x = mean + spread * torch.randn(4, n, device=device)
+        for rows in (x, x.t()):
+            dim = 1 if rows is x else 0
+            exact = rows.double().std(dim)
+            assert torch.allclose(ingot.op(f"x.std({dim})")(rows).double(), exact, rtol=1e-5, atol=0), (mean, n, dim)
+    for value in (33333.3, 1e7 / 3, 0.1):
+        x = torch.full((2, 1000), value, device=device)
+        for text in ("F.layer_norm(x, (1000,))", "F.group_norm(x, 1)", "x.std(1)", "x.std()", "x.var(0)"):
+            assert ingot.op(text)(x).abs().max() <= 1e-9 * value, (text, value)
+
+
+def test_a_class_below_the_mark_of_the_end(device):
+    """Eager refuses it on the CPU; its CUDA kernel takes any negative number for the end."""
+    for target in ([[0, -2, 2, -1]], [[-5, 0, -1, -1]], [[0, -1, -7, 9]]):
+        x, t = torch.randn(1, 4, device=device), torch.tensor(target, device=device)
+        loss = ingot.op("F.multilabel_margin_loss(x, t)")(x, t)
+        assert loss.isnan() or device == "cuda"
+
+
+def test_a_mean_is_rounded_once(device):
+    for x in (torch.tensor([70000.0, 0]), torch.tensor([70000, 0]), torch.tensor([70000.0, 0]).double()):
+        check(judged(["x.mean(dtype=torch.float16)", "x.mean(0, dtype=torch.bfloat16)"], {"x": x.to(device)}))
+
+
 def test_ties_go_to_the_first(device):
     for n in (2, 64, 65, 4097, 10000):
         x = torch.zeros(3, n, device=device)
@@ -230,6 +257,16 @@ def test_running_statistics(device, dtype):
         for mine, its, version in zip(ours, theirs, versions):
             assert torch.allclose(mine, its, rtol=1e-5, atol=1e-6), text
             assert mine._version == version + 1
+
+
+def test_no_elements_leave_running_statistics_as_they_are(device):
+    x = {shape: torch.zeros(shape, device=device) for shape in ((0, 3, 4), (2, 3, 0), (0, 3))}
+    mean, var = torch.tensor([1.0, 2, 3], device=device), torch.tensor([4.0, 5, 6], device=device)
+    of_batch = ingot.op("def f(x, mean, var):\n    return F.batch_norm(x, mean, var, training=True)\n")
+    for empty in x.values():
+        assert of_batch(empty, mean, var).shape == empty.shape
+    ingot.op("def f(x, mean, var):\n    return F.instance_norm(x, mean, var)\n")(x[2, 3, 0], mean, var)
+    assert mean.tolist() == [1, 2, 3] and var.tolist() == [4, 5, 6]
 
 
 def test_one_op_trains(device):
