@@ -360,12 +360,14 @@ def multi_margin_loss(
         raise RuntimeError("multi_margin_loss: expected a vector or a matrix of scores")
     if target.dtype != torch.int64:
         raise RuntimeError("multi_margin_loss: expected a target of dtype torch.int64: write target.long()")
-    if target.ndim == 1 and input.ndim == 1:
+    is_row = target.ndim == 1 and input.ndim == 1
+    if is_row:
         assert target.size(0) == 1, "multi_margin_loss: inconsistent target size"
         target = target.squeeze(0)
     target = _class_indices(input, target, input.ndim - 1, "multi_margin_loss")
     _class_weight(weight, input, input.ndim - 1, "multi_margin_loss")
-    return _multi_margin_loss(input, target, p, margin, weight, reduction)
+    loss = _multi_margin_loss(input, target, p, margin, weight, reduction)
+    return loss.unsqueeze(0) if is_row and reduction == "none" else loss
 
 
 @reduction

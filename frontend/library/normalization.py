@@ -123,6 +123,13 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
 
 
 @reduction
+def _rms_norm(input, dims, weight, eps):
+    mean = _reduce("sum", input * input, dims, True, "rms_norm") / _count(input, dims)
+    if _on_cuda():  # whose kernel finds it step by step, and loses it at infinity
+        mean = where(mean == math.inf, math.nan, mean)
+    return _affine(input * rsqrt(mean + eps), weight, None).to(input.dtype)
+
+
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """input over the square root of the mean of its squares along the last dims, times weight
 
@@ -133,10 +140,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     _number(eps, "eps", "rms_norm")
     if eps is None:
         eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
-    mean = _reduce("sum", input * input, dims, True, "rms_norm") / _count(input, dims)
-    if _on_cuda():  # whose kernel finds it step by step, and loses it at infinity
-        mean = where(mean == math.inf, math.nan, mean)
-    return _affine(input * rsqrt(mean + eps), weight, None).to(input.dtype)
+    result = _rms_norm(input, dims, weight, eps)
+    return result if _on_cuda() else _in_format_of(result, input)
 
 
 def _channel_parameter(parameter, input, name):

@@ -173,7 +173,7 @@ def test_channels_last(device):
     x = torch.randn(3, 6, 5, 4, device=device)
     v, a = torch.randn(6, device=device), torch.rand(6, device=device) + 0.1
     texts = ["x.sum(1)", "x.sum((2, 3))", "x.softmax(1)", "x.log_softmax(-1)", "F.group_norm(x, 2)", "F.group_norm(x, 3, v, a)", "F.batch_norm(x, v, a)",
-             "F.batch_norm(x, None, None, v, a, True)", "F.instance_norm(x)", "F.layer_norm(x, (4,))", "x.amax((0, 2, 3))", "F.normalize(x)"]  # fmt: skip
+             "F.batch_norm(x, None, None, v, a, True)", "F.instance_norm(x)", "F.layer_norm(x, (4,))", "F.rms_norm(x, (4,))", "x.amax((0, 2, 3))", "F.normalize(x)"]  # fmt: skip
     check(judged(texts, {"x": x.contiguous(memory_format=torch.channels_last), "v": v, "a": a}))
 
 
