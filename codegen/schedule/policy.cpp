@@ -289,13 +289,13 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   KernelFacts facts{.accesses = {},
                     .rank = layout.rank,
                     .inner_multiple = layout.inner_multiple,
-                    .row_multiple = layout.row_multiple,
                     .cost = cost_of(graph, outline),
                     .has_functions = std::ranges::any_of(nodes_of(graph, outline), calls),
                     .has_bits_of_vectors = std::ranges::any_of(nodes_of(graph, outline), has_bits),
                     .long_axes = layout.long_axes,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,
+                    .row_multiple = layout.row_multiple,
                     .row_cost = cost_of_row(graph, outline, layout)};
   for (const KernelOutline::ReductionRef& reduction : outline.reductions)
     facts.found_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype)) +

@@ -47,12 +47,12 @@ struct KernelFacts {
   std::vector<AccessFacts> accesses;  ///< one for each of the outline's
   uint32_t rank = 1;
   uint32_t inner_multiple = 16;
-  uint32_t row_multiple = 1;         ///< as the layout has it
   uint32_t cost = 0;                 ///< of an element, as cost.h counts
   bool has_functions = false;        ///< transcendental ones
   bool has_bits_of_vectors = false;  ///< CPU: some of them have
   uint64_t long_axes = 0;            ///< as the layout has them
   bool results_alias = false, has_short_rows = false;
+  uint32_t row_multiple = 1;    ///< as the layout has it
   uint32_t row_cost = 0;        ///< of what a row's elements share
   bool has_regions = false;     ///< some `where`s are lazy
   bool goes_again = false;      ///< it goes through its rows several times

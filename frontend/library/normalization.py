@@ -62,7 +62,7 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     return softmax(-input, dim, _stacklevel, dtype)
 
 
-def _number(value, name, function):
+def _only_a_number(value, name, function):
     if isinstance(value, torch.Tensor) and value.ndim > 0:
         raise TypeError(function + "(): argument '" + name + "' must be a number, not a tensor of several dims")
 
@@ -116,7 +116,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     """
     _check(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight, bias), "layer_norm")
-    _number(eps, "eps", "layer_norm")
+    _only_a_number(eps, "eps", "layer_norm")
     for parameter in (weight, bias):
         _fits(parameter, input, "layer_norm")
     return _affine(_standardized(input, dims, eps), weight, bias).to(input.dtype)
@@ -137,7 +137,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     """
     _check(input, "float")
     dims = _normalized_dims(input, normalized_shape, (weight,), "rms_norm")
-    _number(eps, "eps", "rms_norm")
+    _only_a_number(eps, "eps", "rms_norm")
     if eps is None:
         eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
     result = _rms_norm(input, dims, weight, eps)
@@ -182,7 +182,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     Source: aten/src/ATen/native/cuda/group_norm_kernel.cu
     """
     _has_channels(input, "group_norm")
-    _number(eps, "eps", "group_norm")
+    _only_a_number(eps, "eps", "group_norm")
     assert num_groups > 0, "Expected num groups to be greater than 0"
     assert input.size(1) % num_groups == 0, "Expected number of channels in input to be divisible by num_groups"
     one = "Expected more than 1 value per channel when training"
@@ -232,8 +232,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     Source: aten/src/ATen/native/cuda/Normalization.cuh
     """
     _has_channels(input, "batch_norm")
-    _number(eps, "eps", "batch_norm")
-    _number(momentum, "momentum", "batch_norm")
+    _only_a_number(eps, "eps", "batch_norm")
+    _only_a_number(momentum, "momentum", "batch_norm")
     for parameter in (weight, bias, running_mean, running_var):
         _fits(parameter, input, "batch_norm")
     affine = weight is not None and bias is not None
@@ -269,8 +269,8 @@ def instance_norm(
     Source: aten/src/ATen/native/Normalization.cpp, instance_norm
     """
     _has_channels(input, "instance_norm")
-    _number(eps, "eps", "instance_norm")
-    _number(momentum, "momentum", "instance_norm")
+    _only_a_number(eps, "eps", "instance_norm")
+    _only_a_number(momentum, "momentum", "instance_norm")
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")

@@ -64,7 +64,8 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
 
 TEST(Outline, AShortRowAloneIsGoneThroughWhole) {
   const auto kernels_of = [](const std::string& text, const ir::Sizes& sizes) {
-    const ir::Graph graph = graph_of(*frontend::define(text), {static_cast<uint8_t>(sizes.size())});
+    const auto definition = frontend::define(text);
+    const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(sizes.size())});
     const Outlines both = outlines(graph);
     std::vector<ir::HostValue> host(graph.host.count());
     ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
