@@ -59,8 +59,9 @@ Printed print_cuda(const Kernel& kernel) {
   const std::string blocks = kernel.resident_blocks == 0 ? "" : fmt::format(", {}", kernel.resident_blocks);
   const std::string cluster =
       kernel.cluster_blocks == 1 ? "" : fmt::format("__cluster_dims__({}) ", kernel.cluster_blocks);
-  out.line(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{}) {}(", cluster,
-                       kernel.launch.block_threads, blocks, kernel.launch.entry));
+  out.line(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{}) {}({}", cluster,
+                       kernel.launch.block_threads, blocks, kernel.launch.entry,
+                       kernel.parameters.empty() ? ") {" : ""));
   std::vector<std::string> lines;
   for (const SymbolId id : kernel.parameters) {
     const Symbol& symbol = kernel[id];

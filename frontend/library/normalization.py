@@ -140,8 +140,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     _only_a_number(eps, "eps", "rms_norm")
     if eps is None:
         eps = torch.finfo(torch.float64 if input.dtype == torch.float64 else torch.float32).eps
-    result = _rms_norm(input, dims, weight, eps)
-    return result if _on_cuda() else _in_format_of(result, input)
+    return _in_format_of(_rms_norm(input, dims, weight, eps), input)
 
 
 def _channel_parameter(parameter, input, name):
