@@ -91,7 +91,7 @@ const std::vector<Row>& table() {
       {"squared_error", "f16", {"f16 1000", "f16 1000"}},
       {"column_sum", "f32", {"f32 10000x512", "f32 10000x512"}},
       {"largest", "f32", {"f32 100x1000"}},
-      {"largest", "ragged", {"bf16 100x1001"}},
+      {"largest", "ragged", {"bf16 4000x1001"}},
       {"giou_loss", "f32", {"f32 100000x4", "f32 100000x4"}},
       {"standard_scores", "alone", {"f32 100x70"}},
       {"standard_scores", "long", {"f32 1000x70"}},

@@ -308,6 +308,27 @@ TEST(Rows, FewElementsAThreadAreLoadedAtOnce) {
   EXPECT_EQ(RowsOf({of_elements(4)}, 15, 12).once().steps, 0u);
 }
 
+TEST(Rows, FewShortOnesAreReadByElementsAllAtOnce) {
+  const RowsOf few({of_elements(4, 2)}, 9, 10), many({of_elements(4, 2)}, 9, 11), longer({of_elements(4, 2)}, 12, 5);
+  EXPECT_EQ(few.lanes(), 1u);
+  EXPECT_EQ(few.once().steps * few.once().threads, 512u);
+  EXPECT_EQ(many.lanes(), 4u);
+  EXPECT_EQ(longer.lanes(), 4u);
+}
+
+TEST(Rows, OfSingleElementsTakeAWarpWhereThereAreManyAndFourAThreadWhereThereAreFew) {
+  AccessFacts result = stored(4);
+  result.moves_in_row = true, result.inner = StrideClass::Other;
+  const auto threads = [&](uint8_t length_bits, uint8_t rows_bits) {
+    return RowsOf({of_elements(4), result}, length_bits, rows_bits).again().threads;
+  };
+  EXPECT_EQ(threads(9, 16), 32u);
+  EXPECT_EQ(threads(9, 8), 128u);
+  EXPECT_EQ(threads(10, 16), 128u);
+  EXPECT_EQ(threads(10, 8), 256u);
+  EXPECT_EQ(threads(0, 0), 1u);
+}
+
 TEST(Rows, OfGroupsAreTakenTwoAtATime) {
   AccessFacts corner = of_elements(4);
   corner.inner = StrideClass::Other, corner.grouped = true;
@@ -319,6 +340,11 @@ TEST(Rows, OfGroupsAreTakenTwoAtATime) {
 TEST(Rows, FewLongOnesAreSharedOut) {
   EXPECT_TRUE(RowsOf({of_elements(4)}, 20, 4).once().splits);
   EXPECT_FALSE(RowsOf({of_elements(4)}, 12, 12).once().splits);
+  EXPECT_TRUE(RowsOf({of_elements(4)}, 15, 0).once().splits);
+  const RowSchedule of_one_block = RowsOf({of_elements(4)}, 14, 0).once();
+  EXPECT_FALSE(of_one_block.splits) << "a second launch takes longer";
+  EXPECT_EQ(of_one_block.threads, 1024u);
+  EXPECT_EQ(RowsOf({of_elements(4)}, 14, 9).once().threads, 256u);
   EXPECT_FALSE(RowsOf({of_elements(4)}, 20, 4).again().splits);
 }
 

@@ -47,7 +47,7 @@ def reduce(text: str, *arguments: torch.Tensor) -> None:
 # Each kind of kernel that reduces: rows whose vectors begin anywhere, in registers and in shared memory, read again,
 # shared out to blocks; rows side by side by vectors and one by one, a few classes at a time, shared out.
 for dtype in (torch.float32, torch.bfloat16):
-    for rows, columns in ((3, 7), (5, 1023), (4, 4096), (2, 33001), (2, 40000), (2, 140001)):
+    for rows, columns in ((3, 7), (5, 1023), (2000, 77), (4, 4096), (2, 33001), (2, 40000), (2, 140001)):
         x = torch.randn(rows, columns, device="cuda").to(dtype)
         for text in ("x.logsumexp(1)", "x.softmax(1)", "x.argmax(1)", "x.sum(1) + x.amax(1)"):
             reduce(text, x)

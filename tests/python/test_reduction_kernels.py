@@ -48,7 +48,7 @@ OF_A_ROW = ["x.sum(1)", "x.mean(1)", "x.prod(1)", "x.var(1)", "x.norm(dim=1)", "
 def neighbours(x, row: int) -> dict:
     """A row of x in tensors in which its elements are neighbours, and its number there."""
     return {"alone": (x[row : row + 1].clone(), 0), "off alignment": (torch.cat([x[row, :1], x[row]])[1:][None], 0),
-            "of 300": (x[row - 200 : row + 100].clone(), 200)}  # fmt: skip
+            "of 300": (x[row - 200 : row + 100].clone(), 200), "of 1100": (x[row - 1000 : row + 100].clone(), 1000)}  # fmt: skip
 
 
 def apart(x, row: int) -> dict:
@@ -57,9 +57,10 @@ def apart(x, row: int) -> dict:
     return {"strided": (few.repeat_interleave(2, 1)[:, ::2], 3), "transposed": (few.t().contiguous().t(), 3), "last of a few": (few[:4].t().contiguous().t(), 3)}
 
 
-@pytest.mark.parametrize("columns", [7, 33, 1000, 1023, 4097, 20000])
-def test_a_rows_bits_are_its_own(device, columns):
-    x, row = torch.randn(2100, columns, generator=torch.Generator().manual_seed(columns)).to(device), 1234
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("columns", [7, 33, 333, 1000, 1023, 2001, 4097, 20000])
+def test_a_rows_bits_are_its_own(device, columns, dtype):
+    x, row = torch.randn(2100, columns, generator=torch.Generator().manual_seed(columns)).to(device, dtype), 1234
     different = []
     for text in OF_A_ROW:
         op = ingot.op(text)
