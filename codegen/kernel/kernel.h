@@ -57,6 +57,7 @@ struct Value {
     Shifted,      ///< the same, of a pointer that is not aligned: out of the aligned vectors around them
     VectorEnd,    ///< the same; past element 2, the end, the last one before it stands again
     VectorInRow,  ///< the same of a row that begins anywhere; past element 2, its end, the last one stands again
+    AnyRow,       ///< whether condition 0 holds for any row of the block, or of the warp, where a row has no more
     Quotients,    ///< of the lanes of vector 0, each divided by number 1, which all of a row share
     Lane,         ///< element 1 of vector or array 0
     Pack,         ///< a vector of the operands
@@ -200,6 +201,7 @@ struct Combine {
   uint32_t spacing = 1;  ///< how far apart the threads of a row are; their classes are neighbours if they are
   uint32_t slot = 0;     ///< no other in the kernel has it
   bool carried = false;  ///< the last element of the array is what was found of all of them
+  bool changes = false;  ///< the values may be assigned anew
 };
 
 /// What was found of one group of neighbouring classes is put together with the groups before it, as a binary counter

@@ -237,7 +237,21 @@ ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const st
   return assembly_.sum(all);
 }
 
+ValueId Memory::nothing_of(uint32_t access) {
+  const ir::DType dtype = type_in_memory(access), work = ir::compute_type(dtype);
+  const ir::HostValue zero = ir::is_floating(work) ? ir::HostValue::of(0.0) : ir::HostValue::of(int64_t{0});
+  const ValueId literal =
+      assembly_.add({.kind = Value::Kind::Literal, .type = {work}, .number = zero, .naming = Value::Naming::Inline});
+  if (work == dtype) return literal;
+  return assembly_.add({.kind = Value::Kind::Cast,
+                        .type = {dtype},
+                        .work = work,
+                        .operands = {literal},
+                        .naming = Value::Naming::Inline});
+}
+
 ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads) {
+  if (layout(access).is_empty) return nothing_of(access);
   // A load must not slip behind a store that may change what it reads.
   const bool early = context_.layout.results_alias && context_.outline.parts.size() > 1;
   // GCC takes `(float(float16(float(x[i]) + y))) * z` in a lambda for a cast to a type of i elements.

@@ -92,6 +92,8 @@ class Memory {
   void name_scalars();
   void claim_author_names();
   std::vector<ValueId> terms(uint32_t access, Level level);
+  /// 0, for an element of a tensor that has none.
+  ValueId nothing_of(uint32_t access);
   const std::string& pointer_name(ValueId load) const;
   SymbolId size(KernelParameter::Kind kind, uint32_t a, uint32_t b, ir::DType dtype, const std::string& name,
                 const std::string& of = {});

@@ -81,6 +81,8 @@ class Printer {
         return fmt::format("load up to {}({})", value.type.lanes, all);
       case Value::Kind::VectorInRow:
         return fmt::format("load in row {}({})", value.type.lanes, all);
+      case Value::Kind::AnyRow:
+        return fmt::format("any row({})", all);
       case Value::Kind::Quotients:
         return fmt::format("quotients({})", all);
       case Value::Kind::Pack:

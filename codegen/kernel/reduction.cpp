@@ -93,6 +93,7 @@ RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, M
     reduction.node = ref.node;
     reduction.kind = context.graph.reduction(ref.node).kind;
     reduction.phase = ref.phase;
+    reduction.is_early = context.schedule.rows.early > 0 && ref.phase == context.schedule.rows.early;
     reduction.first_state = states;
     const DType dtype = context.graph[ref.node].dtype;
     for (uint32_t v = 0; v < ir::info(reduction.kind).values; ++v) {
@@ -219,8 +220,20 @@ void RowReductions::declare_runs(Body& block, RowReduction& reduction, uint32_t 
   block.push_back({Declare{reduction.runs}});
 }
 
+void RowReductions::declare_shared_runs(Body& block, RowReduction& reduction, uint32_t runs, uint32_t threads) {
+  declare_runs(block, reduction, runs);
+  assembly_[reduction.runs].extents = {runs, threads};
+  assembly_[reduction.runs].is_shared = true;
+}
+
 void RowReductions::join(Body& block, const RowReduction& reduction, ValueId run) {
-  block.push_back({Join{reduction.kind, reduction.classes[0], assembly_.item(assembly_.read(reduction.runs), run)}});
+  ValueId into = assembly_.item(assembly_.read(reduction.runs), run);
+  if (assembly_[reduction.runs].is_shared)
+    into = assembly_.item(
+        into,
+        assembly_.add(
+            {.kind = Value::Kind::Thread, .type = {DType::U32}, .level = Level::Row, .naming = Value::Naming::Inline}));
+  block.push_back({Join{reduction.kind, reduction.classes[0], into}});
 }
 
 void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing,
@@ -228,7 +241,7 @@ void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes
   std::vector<SymbolId> found = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
   if (reduction.runs) found = {reduction.runs}, lanes = 1;
   block.push_back({Combine{reduction.kind, found, reduction.results, lanes, threads, blocks, spacing, slots_++,
-                           static_cast<bool>(reduction.levels)}});
+                           static_cast<bool>(reduction.levels), reduction.is_early}});
 }
 
 SymbolId RowReductions::states_pointer(uint32_t number, bool written) {
@@ -250,12 +263,34 @@ ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
 RowWork RowReductions::of_phase(uint32_t phase) {
   RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phase}, .reductions = {}, .stores = {}};
   for (RowReduction& reduction : reductions_) {
-    if (reduction.phase != phase) continue;
+    if (reduction.phase != phase + (reduction.is_early ? 1 : 0)) continue;
     work.reductions.push_back(&reduction);
-    work.job.roots.push_back({context_.graph[reduction.node].args[0], reduction.types[0]});
+    const ir::NodeId operand = context_.graph[reduction.node].args[0];
+    work.job.roots.push_back({reduction.is_early ? context_.graph[operand].args[1] : operand, reduction.types[0]});
   }
   add_parts(work, [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; });
   return work;
+}
+
+RowWork RowReductions::of_other_arms(std::vector<RowReduction>& others) {
+  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + 2}, .reductions = {}, .stores = {}};
+  for (const RowReduction& reduction : reductions_) {
+    if (!reduction.is_early) continue;
+    RowReduction& other = others.emplace_back(reduction);
+    other.is_early = false;
+    other.results = {result(assembly_[reduction.results[0]].name + "_again", reduction.types[0])};
+    work.job.roots.push_back({context_.graph[context_.graph[reduction.node].args[0]].args[2], reduction.types[0]});
+  }
+  for (RowReduction& other : others) work.reductions.push_back(&other);
+  return work;
+}
+
+Job RowReductions::early_conditions() const {
+  Job job{.roots = {}, .reduced = &known_, .phase = phases() + 3};
+  for (const RowReduction& reduction : reductions_)
+    if (reduction.is_early)
+      job.roots.push_back({context_.graph[context_.graph[reduction.node].args[0]].args[0], DType::Bool});
+  return job;
 }
 
 RowWork RowReductions::of_rows() {

@@ -18,6 +18,7 @@ struct RowReduction {
   ir::NodeId node;
   ir::ReduceKind kind;
   uint32_t phase = 0;
+  bool is_early = false;          ///< taken in the phase before its own, of one arm of a `where`
   uint32_t first_state = 0;       ///< of LaunchInfo::states
   std::vector<ir::DType> types;   ///< of its values
   std::vector<SymbolId> classes;  ///< an array for each
@@ -103,11 +104,17 @@ class RowReductions {
   /// Classes come in runs of neighbours, `runs` of them: what join() makes of each is declared here.
   void declare_runs(Body& block, RowReduction& reduction, uint32_t runs);
   void join(Body& block, const RowReduction& reduction, ValueId run);
+  /// The same in shared memory, for a loop that is not unrolled.
+  void declare_shared_runs(Body& block, RowReduction& reduction, uint32_t runs, uint32_t threads);
   /// Makes one of the classes; from here on the row's values are known.
   void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1,
                uint32_t blocks = 1);
 
   RowWork of_phase(uint32_t phase);
+  /// Of what was taken early the other arms, to be put into `others`, reductions of their own; and the conditions, one
+  /// each, of the arms that were taken.
+  RowWork of_other_arms(std::vector<RowReduction>& others);
+  Job early_conditions() const;
   RowWork of_rows();
 
   /// An element of what was found of pieces: to be assigned to where it is `written`.

@@ -69,6 +69,9 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::VectorInRow:
       return {fmt::format("load_in_row<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
                           operands[2].text)};
+    case Value::Kind::AnyRow:
+      return {fmt::format("{}{})", value.number.as_int() > 32 ? "__syncthreads_or(" : "__any_sync(~0u, ",
+                          operands[0].text)};
     case Value::Kind::Quotients:
       return {fmt::format("quotients({}, {})", operands[0].text, operands[1].text)};
     case Value::Kind::Pack: {

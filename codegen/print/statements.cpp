@@ -178,7 +178,7 @@ void Statements::print_one(const Loop& loop) {
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
                      loop.maximum ? fmt::format(" reduction(max : {})", kernel_[loop.maximum].name) : ""));
-  const bool counts = loop.kind != Loop::Kind::Strided && loop.step == 1;
+  const bool counts = loop.step == 1;
   const std::string step = loop.kind == Loop::Kind::Rows ? ""
                            : counts                      ? " ++" + variable.name
                                                          : fmt::format(" {} += {}", variable.name, loop.step);
@@ -225,12 +225,13 @@ void Statements::print_one(const Combine& combine) {
   } else if (kernel_.target.cuda()) {
     const bool in_cluster = combine.blocks > 1;
     if (in_cluster) call += "_in_cluster";
+    if (found.is_shared) call += "_of_runs";
     pattern += fmt::format(", {}, {}{}, {}", combine.lanes, combine.threads,
                            in_cluster ? fmt::format(", {}", combine.blocks) : "", combine.slot);
   }
   if (!finds)
-    return statement(
-        fmt::format("const {} {} = {}<{}>({});", type_text(value.type), value.name, call, pattern, operand));
+    return statement(fmt::format("{}{} {} = {}<{}>({});", combine.changes ? "" : "const ", type_text(value.type),
+                                 value.name, call, pattern, operand));
   statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
                         operand, name(combine.classes[1])));
 }

@@ -1,6 +1,7 @@
 #include "codegen/schedule/cost.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "codegen/target/spellings.h"
 
@@ -75,13 +76,39 @@ std::vector<ir::NodeId> nodes_of_phase(const ir::Graph& graph, const KernelOutli
   return nodes_of(graph, roots);
 }
 
+/// In which phase a node can be computed: behind those whose values it reads.
+uint32_t phase_of(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId root) {
+  uint32_t phase = 0;
+  for (const ir::NodeId id : nodes_of(graph, {root}))
+    for (const KernelOutline::ReductionRef& reduction : kernel.reductions)
+      if (graph.reduction_read(id) == reduction.node) phase = std::max(phase, reduction.phase + 1);
+  return phase;
+}
+
 }  // namespace
 
+uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
+  const auto is_early = [&](const KernelOutline::ReductionRef& reduction) {
+    const ir::Node& summand = graph[graph[reduction.node].args[0]];
+    return graph.reduction(reduction.node).kind == ir::ReduceKind::Sum && summand.op == ir::Op::Where &&
+           !varying.contains(summand.args[0]) && phase_of(graph, kernel, summand.args[1]) < reduction.phase;
+  };
+  for (uint32_t phase = 1; phase < kernel.phases(); ++phase) {
+    const auto stands_there = [&](const auto& ref) { return ref.phase == phase; };
+    const auto is_stored = [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; };
+    auto there = kernel.reductions | std::views::filter(stands_there);
+    if (std::ranges::all_of(there, is_early) && std::ranges::none_of(kernel.parts, is_stored)) return phase;
+  }
+  return 0;
+}
+
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
-                                         const KernelLayout& layout) {
+                                         const KernelLayout& layout, uint32_t early) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
   std::set<ir::NodeId> before, shared;
   for (uint32_t phase = 0; phase < kernel.phases(); ++phase) {
+    if (phase > 0 && phase == early) continue;
     const std::vector<ir::NodeId> nodes = nodes_of_phase(graph, kernel, phase);
     std::set<ir::NodeId> costly, inner;  // those that take a function; those that another one of them is made of
     for (const ir::NodeId id : nodes) {

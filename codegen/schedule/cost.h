@@ -26,9 +26,14 @@ std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline
 /// What an element costs of what its row shares: of ops on operands that stand still along the innermost axis.
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
+/// A phase whose sums need not wait for the values of the one before it: each is of a `where` that a row decides, and
+/// one arm, the first, is known a phase early. Where all rows take it there is nothing left to go through. 0: there is
+/// none.
+uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
+
 /// What several phases of a kernel compute of the same elements, if it takes a function to do so: the last nodes that
-/// they have in common.
+/// they have in common. A phase that is `early` does not count.
 std::vector<ir::NodeId> shared_by_phases(const ir::Graph& graph, const KernelOutline& kernel,
-                                         const KernelLayout& layout);
+                                         const KernelLayout& layout, uint32_t early = 0);
 
 }  // namespace ingot::codegen

@@ -68,12 +68,13 @@ std::string text_of(const RowSchedule& rows) {
   if (rows.cluster > 1) text += fmt::format(" in each of the {} blocks of a cluster", rows.cluster);
   if (rows.across)
     text += rows.group > 0 ? fmt::format(" a warp apart, {} classes at a time", rows.group) : ", side by side";
-  if (rows.steps > 0) text += fmt::format(", kept in {} steps", rows.steps);
+  if (rows.steps > 0) text += fmt::format(", {} in {} steps", rows.by_runs ? "each run" : "kept", rows.steps);
   if (rows.shared > 0) text += fmt::format(", {} of them in shared memory", rows.shared);
   if (const size_t kept = rows.kept.size(); kept > 0)
     text += fmt::format(
         fmt::runtime(rows.steps > 0 ? " with {} value{} computed of them" : ", {} value{} of an element kept"), kept,
         kept == 1 ? "" : "s");
+  if (rows.early > 0) text += fmt::format(", sums of phase {} a phase early", rows.early);
   if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} pieces", rows.pieces) : ", pieces";
   return text + (rows.splits ? " shared out, made one by a second launch\n" : "\n");
 }

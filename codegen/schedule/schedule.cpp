@@ -93,6 +93,7 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
                          const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
                          Lazy lazy) {
   facts.has_regions = !wheres.empty();
+  if (facts.has_regions) facts.early_phase = 0;
   const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
   const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
   for (size_t a = 0; a < of_accesses.size(); ++a)
@@ -250,8 +251,8 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
                           const KernelFacts& facts) {
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
-  const bool again = outline.phases() > 1;
-  schedule.rows = cuda_rows(facts, layout, again);
+  schedule.rows = cuda_rows(facts, layout, outline.phases() > 1);
+  const bool again = schedule.rows.early > 0 ? outline.phases() > 2 : outline.phases() > 1;
   schedule.lanes = cuda_row_lanes(facts, layout, schedule.rows);
   const uint32_t kept = layout.rank - layout.reduced_axes;
   const uint32_t rows = cuda_rows_of_block(schedule.rows, schedule.lanes, again);
@@ -260,7 +261,7 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
   const uint32_t lanes_of_row = across ? 1 : schedule.lanes, lanes_of_rows = schedule.lanes / lanes_of_row;
   schedule.threads = rows / lanes_of_rows * schedule.rows.threads;
   uint32_t kept_bytes = 0;
-  for (const ir::NodeId id : shared_by_phases(graph, outline, layout)) {
+  for (const ir::NodeId id : shared_by_phases(graph, outline, layout, schedule.rows.early)) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[id].dtype));
     if (facts.has_regions || !cuda_keeps(schedule.rows, schedule.lanes, kept_bytes + bytes)) continue;
     schedule.rows.kept.push_back(id);

@@ -89,6 +89,9 @@ struct RowSchedule {
   uint32_t steps = 0;   ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
   uint32_t shared = 0;  ///< CUDA: of these steps the last, whose elements lie in shared memory
   uint32_t blocks = 0;  ///< CUDA: that a multiprocessor shall have room for at once; 0: as it comes
+  uint32_t early =
+      0;  ///< CUDA: a phase whose sums are taken in the one before, and again where a row asks for it; 0: none
+  bool by_runs = false;  ///< CUDA: a thread has a run of its classes at a time, and reads its elements in `steps`
   std::vector<ir::NodeId> kept;  ///< values of elements that it keeps as well, from the phase that computes them on
   bool operator==(const RowSchedule&) const = default;
 };

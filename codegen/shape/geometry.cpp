@@ -146,6 +146,7 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
     } else {
       const auto& tensors = use.in_workspace ? shapes.workspaces : is_store ? shapes.results : shapes.params;
       result.accesses.push_back(reader.read(use.access, tensors[use.tensor].strides));
+      result.accesses.back().is_empty = !is_store && std::ranges::count(tensors[use.tensor].sizes, 0) > 0;
     }
   }
   const auto store = std::ranges::find(kernel.accesses, AccessUse::Kind::Store, &AccessUse::kind);

@@ -129,6 +129,7 @@ std::string KernelLayout::text() const {
     if (access.inner_step != 0) text.back() = static_cast<char>('0' + access.inner_step);
     text += fmt::format("{}@{}", access.linear ? "=" : "", access.alignment);
     if (access.leader != a) text += fmt::format(" {}+{}", access.leader, access.neighbour);
+    if (access.is_empty) text += " empty";
   }
   return text;
 }
@@ -158,6 +159,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   for (size_t a = 0; a < layout.accesses.size(); ++a) {
     AccessLayout& access = layout.accesses[a];
     for (const int64_t stride : geometry.accesses[a].strides) access.axes.push_back(class_of(stride));
+    access.is_empty = geometry.accesses[a].is_empty;
     access.linear = layout.rank > 0 && is_linear(geometry.accesses[a], geometry.extents);
     const AccessUse& use = kernel.accesses[a];
     const int bytes = ir::size_of(use.dtype);

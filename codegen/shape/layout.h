@@ -20,6 +20,7 @@ struct AccessGeometry {
   std::vector<int64_t> strides;       ///< one an axis
   std::vector<int64_t> lead_strides;  ///< one a gathered coordinate
   std::vector<int64_t> lead_extents;
+  bool is_empty = false;  ///< the tensor has no elements
 };
 
 /// The domain with dims of size 1 dropped and neighbouring dims merged wherever every access allows it, ordered as the
@@ -69,6 +70,7 @@ struct AccessLayout {
   /// neighbours (the four corners of a box): `leader` is the one of smallest offset, `neighbour` the distance from it.
   uint32_t leader = 0;
   uint32_t neighbour = 0;
+  bool is_empty = false;  ///< there is nothing to read: what is read all the same, ahead of a row's elements, is 0
   bool operator==(const AccessLayout&) const = default;
 };
 

@@ -130,6 +130,19 @@ static T __shfl_xor_sync(unsigned, T value, int bits) {
   __syncthreads();
   return other;
 }
+static int any_of_threads(int value, unsigned begin, std::size_t end) {
+  static OF_BLOCK int values[1024];
+  values[threadIdx.x] = value;
+  __syncthreads();
+  int any = 0;
+  for (unsigned t = begin; t < min(end, done.size()); ++t) any |= done[t] ? 0 : values[t];
+  __syncthreads();
+  return any;
+}
+[[maybe_unused]] static int __any_sync(unsigned, int value) {
+  return any_of_threads(value, threadIdx.x / 32 * 32, threadIdx.x / 32 * 32 + 32);
+}
+[[maybe_unused]] static int __syncthreads_or(int value) { return any_of_threads(value, 0, done.size()); }
 [[maybe_unused]] static void run_thread() {
   thread_of_block();
   done[threadIdx.x] = true;
@@ -263,6 +276,7 @@ inline std::string without_ptx(std::string text) {
   replace("asm(\"cvt.rn.bf16.f32",
           "const unsigned wide = __builtin_bit_cast(unsigned, value); "
           "bits = value != value ? 0x7fff : (wide + 0x7fff + (wide >> 16 & 1)) >> 16;");
+  replace("asm(\"mov.b32", "wide = __builtin_bit_cast(float, unsigned(bits) << 16);");
   replace("asm(\"max.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;");
   replace("asm(\"min.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b;");
   replace("asm volatile(\"barrier.cluster.arrive", "__syncthreads();");

@@ -288,6 +288,37 @@ TEST(Rows, OfHalvesAreFourVectorsAThread) {
   EXPECT_EQ(RowsOf({of_elements(2)}, 5, 12).again().threads, 2u) << "and two of short rows";
 }
 
+TEST(Rows, OfHalvesLeaveFourVectorsAThreadInRegisters) {
+  const auto rows = [](uint8_t length_bits) {
+    RowsOf of({of_elements(2)}, length_bits, 12);
+    of.facts.shared_bytes = cuda_shared_bytes(90);
+    return of.again();
+  };
+  EXPECT_EQ(rows(14).shared, 0u);
+  EXPECT_EQ(rows(15).steps, 8u);
+  EXPECT_EQ(rows(15).shared, 4u);
+  EXPECT_EQ(rows(16).steps, 16u);
+  EXPECT_EQ(rows(16).shared, 12u);
+  EXPECT_EQ(rows(16).blocks, 2u);
+}
+
+TEST(Rows, WhoseSumsAreEarlyAreNotKeptButGoneThroughByRuns) {
+  const auto rows = [](uint8_t length_bits, uint32_t phases = 2) {
+    RowsOf of({of_elements(2)}, length_bits, 12);
+    of.facts.early_phase = 1, of.facts.phases = phases;
+    return of.again();
+  };
+  EXPECT_EQ(rows(16).early, 1u);
+  EXPECT_TRUE(rows(16).by_runs);
+  EXPECT_EQ(rows(16).steps, 4u);
+  EXPECT_EQ(rows(16).threads, 256u);
+  EXPECT_EQ(rows(16).blocks, 6u);
+  EXPECT_FALSE(rows(13).by_runs) << "a thread's elements fit its registers";
+  EXPECT_FALSE(rows(24).by_runs) << "a run has too many";
+  EXPECT_FALSE(rows(16, 3).by_runs) << "they are gone through again in any case";
+  EXPECT_EQ(rows(16, 3).early, 1u);
+}
+
 TEST(Rows, ThatComputeMuchHaveMoreBlocks) {
   RowsOf heavy({of_elements(4)}, 13, 12);
   EXPECT_EQ(heavy.again().threads, 512u);

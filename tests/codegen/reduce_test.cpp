@@ -79,6 +79,8 @@ class Sketched {
     const ir::DType dtype = value == 0 ? graph()[reduction].dtype : DType::I64;
     return graph().read(dtype, rows({ir::SourceRef::Kind::Reduce, value}), {reduction});
   }
+  ir::NodeId first_of_row() { return graph().load(DType::F32, rows({ir::SourceRef::Kind::Param, 0})); }
+  ir::NodeId constant(float value) { return sketch_.constant(DType::F32, value); }
   ir::NodeId of(Op op, ir::NodeId a) { return graph().add(op, DType::F32, {a}); }
   ir::NodeId add(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
 
@@ -321,6 +323,56 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
   }
 }
 
+// What an op must give whose rows decide what is summed: m, and the sum of x + 1, or of x - 3 where the row's first
+// element is far below m; and if it is stored x less the sum.
+
+Case decided_sums(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stored) {
+  Sketched op(x.extents.sizes.size(), reduced);
+  const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
+  const ir::NodeId distance = op.add(Op::Sub, m, op.first_of_row());
+  const ir::NodeId is_near = op.graph().add(Op::Le, DType::Bool, {distance, op.constant(15)});
+  const ir::NodeId near = op.add(Op::Add, op.x(), op.constant(1)), far = op.add(Op::Sub, op.x(), op.constant(3));
+  const ir::NodeId summand = op.graph().add(Op::Where, DType::F32, {is_near, near, far});
+  const ir::NodeId sum = op.read(op.reduce(ReduceKind::Sum, summand));
+  op.result(m, true);
+  op.result(sum, true);
+  if (stored) op.result(op.add(Op::Sub, op.x(), sum), false);
+  Case one{std::move(name), std::move(op.graph()), x};
+  one.graph.name = one.name;
+  return one;
+}
+
+struct Decided {
+  std::vector<float> largest, sums, differences;
+  int near = 0, far = 0;
+};
+
+Decided decided_of(Floats x, const ir::DimMarks& reduced) {
+  const ir::Sizes& sizes = x.extents.sizes;
+  std::map<std::vector<int64_t>, std::vector<float>> rows;
+  const auto row_of = [&](std::vector<int64_t> index) {
+    for (size_t d = 0; d < index.size(); ++d)
+      if (reduced[d]) index[d] = 0;
+    return index;
+  };
+  for_each_index(sizes, [&](const std::vector<int64_t>& index) { rows[row_of(index)].push_back(x.at(index)); });
+  Decided expected;
+  std::map<std::vector<int64_t>, float> sums;
+  for (const auto& [row, values] : rows) {
+    const float largest = std::ranges::max(values);
+    const bool is_near = largest - values[0] <= 15;
+    ++(is_near ? expected.near : expected.far);
+    float sum = 0;
+    for (const float value : values) sum += is_near ? value + 1 : value - 3;
+    expected.largest.push_back(largest);
+    expected.sums.push_back(sums[row] = sum);
+  }
+  for_each_index(sizes, [&](const std::vector<int64_t>& index) {
+    expected.differences.push_back(x.at(index) - sums.at(row_of(index)));
+  });
+  return expected;
+}
+
 /// The sum of a row's numbers, and of their squares: one phase.
 Case sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   Sketched op(x.extents.sizes.size(), reduced);
@@ -368,6 +420,81 @@ Case of_pairs(const std::string& name, const Floats& x, bool again) {
   one.graph.name = name;
   ir::verify(one.graph);
   return one;
+}
+
+TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
+  std::mt19937 random(11);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
+  struct Shape {
+    ir::Sizes sizes;
+    std::vector<size_t> order;
+    int64_t pad;
+    ir::DimMarks reduced;
+    std::optional<LoneRow> lone_row = {};
+  };
+  std::vector<Shape> shapes;
+  for (const int64_t n : {1, 2, 5, 17, 33, 100, 128, 256, 1000, 2048, 4097, 9001, 20001}) {
+    for (const int64_t pad : {0, 1, 4}) shapes.push_back({{7, n}, {0, 1}, pad, {0, 1}});
+    if (n <= 1024) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
+  }
+  for (const int64_t n : {20480, 33001, 65540}) shapes.push_back({{3, n}, {0, 1}, 0, {0, 1}});
+  shapes.push_back({{300, 40}, {0, 1}, 0, {0, 1}});
+  shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});
+  shapes.push_back({{40, 6, 300}, {0, 1, 2}, 0, {1, 0, 1}});
+  shapes.push_back({{5, 60, 68}, {0, 1, 2}, 0, {0, 1, 0}});
+  shapes.push_back({{2, 160, 130}, {0, 2, 1}, 0, {0, 1, 1}});
+  for (const LoneRow lone_row : {LoneRow::Shared, LoneRow::Whole})
+    for (const int64_t n : {1, 64, 1025, 32768, 50001})
+      for (const int kind : {0, 1}) {  // that it begins with the largest, or with the smallest
+        shapes.push_back({{n}, {0}, kind, {1}, lone_row});
+      }
+  std::vector<Case> cases;
+  std::vector<Decided> expected;
+  std::set<std::string> seen;
+  int near = 0, far = 0;
+  for (const Shape& shape : shapes)
+    for (const bool stored : {false, true}) {
+      Floats x = tensor(shape.sizes, shape.order, shape.sizes.size() == 1 ? 0 : shape.pad, whole);
+      if (shape.sizes.size() == 1) x.at({0}) = shape.pad == 0 ? 20.0f : -20.0f;
+      cases.push_back(decided_sums("case" + std::to_string(cases.size()), x, shape.reduced, stored));
+      cases.back().lone_row = shape.lone_row;
+      ir::verify(cases.back().graph);
+      expected.push_back(decided_of(x, shape.reduced));
+      near += expected.back().near, far += expected.back().far;
+      const Prepared prepared = cases.back().prepared();
+      const std::vector<Schedule> all =
+          schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {});
+      if (all[0].rows.early > 0)
+        seen.insert(all[0].rows.by_runs                     ? "by runs"
+                    : all[0].rows.steps == 0                ? "again"
+                    : all[0].threads == all[0].rows.threads ? "block"
+                    : all[0].rows.threads > 32              ? "some in a block"
+                                                            : "some in a warp");
+    }
+  EXPECT_GT(near, 100);
+  EXPECT_GT(far, 100);
+  if (GetParam().cuda()) {
+    EXPECT_EQ(seen, (std::set<std::string>{"by runs", "again", "block", "some in a warp"}));
+  }
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
+    const auto what = [&] {
+      const Prepared prepared = cases[c].prepared();
+      return prepared.layouts[0].text() + "\n" +
+             schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
+    };
+    const auto expect = [&](size_t r, const std::vector<float>& values) {
+      for (size_t e = 0; e < values.size(); ++e)
+        ASSERT_EQ(element<float>(results[r], static_cast<int64_t>(e)), values[e])
+            << "element " << e << " of " << r << "\n"
+            << what();
+    };
+    expect(0, expected[c].largest);
+    expect(1, expected[c].sums);
+    if (results.size() > 2) expect(2, expected[c].differences);
+  }
 }
 
 TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {

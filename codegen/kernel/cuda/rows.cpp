@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "codegen/kernel/cuda/reduce.h"
 
@@ -44,7 +45,7 @@ class Rows : public CudaReduce {
     if (how(access).how == How::Grouped)
       if (const Chunk* chunk = memory_.chunk_of(access)) return of_chunk(access, *chunk);
     if (how(access).how == How::Fixed || how(access).masked) return memory_.load(access, Level::Element);
-    if (is_resident() && (phase_ == 0 || arrays_.contains(access))) return resident(access);
+    if (is_resident() && (phase_ == 0 || rows_.by_runs || arrays_.contains(access))) return resident(access);
     if (!is_vector(access)) return memory_.load(access, Level::Element);
     SymbolId& vector = vectors_[access];
     if (!vector) {
@@ -77,7 +78,7 @@ class Rows : public CudaReduce {
 
  private:
   bool is_vector(uint32_t access) const { return how(access).how == How::Vector || how(access).how == How::Shifted; }
-  bool is_resident() const { return rows_.steps > 0; }
+  bool is_resident() const { return rows_.steps > 0 && !is_read_again_; }
   /// The index of a lane's element, if that of the first is `first`.
   ValueId of_lane(ValueId first, Level level) {
     return level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
@@ -121,13 +122,14 @@ class Rows : public CudaReduce {
     ValueId first = times(thread_, lanes_);
     if (part_ == RowPart::Pieces) first = plus(times(piece_, threads_ * lanes_ * runs()), first);
     first_ = first;
-    const ValueId step = times(assembly_.read(step_number_), threads_ * lanes_);
+    const ValueId step = times(assembly_.read(step_number_), rows_.by_runs ? rows_.classes : threads_ * lanes_);
+    if (rows_.by_runs) first_ = plus(first, times(assembly_.read(run_number_), threads_ * lanes_));
     if (part_ == RowPart::Rest) {  // it has none
       element_index_ = whole(0);
       return;
     }
     if (is_resident()) {
-      element_index_ = named(plus(first, step), element_name_);
+      element_index_ = named(plus(first_, step), element_name_);
       return;
     }
     from_ = assembly_.variable_called(runs() == 1 ? element_name_ : assembly_.claim("from"), Level::Thread,
@@ -224,7 +226,7 @@ class Rows : public CudaReduce {
 
   /// A row is longer than half of what the steps have room for, so that the first half of them needs no guard.
   ValueId or_in_first_half(ValueId is_element) {
-    if (rows_.steps < 2 || (rows_.shared > 0 && lanes_ == 1)) return is_element;
+    if (rows_.steps < 2 || is_read_again_ || (rows_.shared > 0 && lanes_ == 1)) return is_element;
     return assembly_.index(
         IndexOp::Or, assembly_.index(IndexOp::Less, assembly_.read(step_number_), whole(rows_.steps / 2)), is_element);
   }
@@ -232,18 +234,25 @@ class Rows : public CudaReduce {
   /// Whether a thread goes through a run's elements before the next one's, so that it need not hold the classes of all
   /// runs.
   bool goes_by_runs(const RowWork& work) const {
-    return is_resident() && lanes_ > 1 && runs() > 1 &&
-           std::ranges::any_of(work.reductions, [](const RowReduction* reduction) { return reduction->has_order(); });
+    const auto has_order = [](const RowReduction* reduction) { return reduction->has_order(); };
+    if (lanes_ == 1 || runs() == 1) return false;
+    return rows_.by_runs || (is_resident() && std::ranges::any_of(work.reductions, has_order));
   }
 
   /// The loop over a thread's elements.
   Statement loop_over(Body step, ValueId run = {}) {
     const ValueId length = places_.length();
+    if (is_read_again_) {
+      Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
+      loop.step = rows_.classes, loop.unroll = 1;
+      return {std::move(loop)};
+    }
     const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
     if (is_resident()) {
       Body guarded = {{Let{element_index_}}, {If{or_in_first_half(is_element), std::move(step)}}};
-      Loop loop{Loop::Kind::Unrolled, step_number_, run ? run : whole(0), whole(rows_.steps), std::move(guarded)};
-      if (run) loop.step = runs();
+      const bool leaps = run && !rows_.by_runs;  // a run's steps are as many apart as there are runs
+      Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : whole(0), whole(rows_.steps), std::move(guarded)};
+      if (leaps) loop.step = runs();
       return {std::move(loop)};
     }
     const uint32_t stride = rows_.classes;
@@ -269,6 +278,11 @@ class Rows : public CudaReduce {
     return ahead;
   }
 
+  /// The classes that a thread keeps of its lanes: where registers are scarce, of what no order changes one.
+  uint32_t lanes_of(const RowReduction& reduction) const {
+    return rows_.by_runs && !reduction.has_order() ? 1 : lanes_;
+  }
+
   /// Of the element in a thread's arrays. What no order changes has no more of them than lanes.
   ValueId class_number(const RowReduction& reduction) {
     ValueId run;
@@ -277,7 +291,7 @@ class Rows : public CudaReduce {
       if (is_resident() && runs() < rows_.steps) run = assembly_.index(IndexOp::Rem, run, whole(runs()));
       run = times(run, lanes_);
     }
-    const ValueId lane = lanes_ > 1 ? assembly_.read(lane_) : ValueId{};
+    const ValueId lane = lanes_of(reduction) > 1 ? assembly_.read(lane_) : ValueId{};
     if (run && lane) return plus(run, lane);
     return run ? run : lane ? lane : whole(0);
   }
@@ -346,10 +360,16 @@ class Rows : public CudaReduce {
   }
 
   void go_through(uint32_t phase) override {
-    RowWork work = reductions_.of_phase(phase);
+    if (phase > 0 && phase == rows_.early) return go_through_other_arms();
+    phase_ = phase;
+    go_through(reductions_.of_phase(phase), body_);
+  }
+
+  /// What the row's elements share stands in `ahead`.
+  void go_through(RowWork work, Body& ahead) {
     if (work.job.roots.empty()) return;
     if (context_.layout.has_empty_rows) return find_nothing(work);
-    phase_ = phase;
+    if (rows_.by_runs) arrays_.clear();
     vectors_.clear();
     quotients_.clear();
     std::erase_if(chunks_, [&](const auto& chunk) { return !is_kept(chunk.second); });
@@ -365,16 +385,73 @@ class Rows : public CudaReduce {
       computed_[node] = place_of_values(node, added.size() == 1, around.ahead);
       element().push_back({Assign{element_of(computed_.at(node)), *value++}});
     }
-    settle();
-    load_resident();
+    append(ahead, std::move(row_));
+    row_.clear();
+    Body loads = load_resident();
+    if (!rows_.by_runs) append(body_, std::move(loads));
     append(body_, std::move(around.ahead));
+    if (rows_.by_runs) std::swap(loads, around.of_run), append(around.of_run, std::move(loads));
     around.of_run.push_back(loop_over(take_step(std::move(after)), run));
     append(around.of_run, std::move(around.behind_run));
     if (run)
-      body_.push_back({Loop{Loop::Kind::Unrolled, run_number_, whole(0), whole(runs()), std::move(around.of_run)}});
+      body_.push_back({loop_over_runs(std::move(around.of_run))});
     else
       append(body_, std::move(around.of_run));
     combine(work);
+  }
+
+  Loop loop_over_runs(Body body) {
+    Loop loop{Loop::Kind::Unrolled, run_number_, whole(0), whole(runs()), std::move(body)};
+    if (rows_.by_runs) loop.kind = Loop::Kind::Strided, loop.unroll = 1;
+    return loop;
+  }
+
+  /// Sums that were taken early are right where the row takes that arm; else they are taken once more, of the other.
+  void go_through_other_arms() {
+    if (context_.layout.has_empty_rows) return;
+    std::vector<RowReduction> others;
+    RowWork work = reductions_.of_other_arms(others);
+    std::vector<ValueId> asks = compute(context_, assembly_, memory_, *this, reductions_.early_conditions());
+    settle();
+    for (ValueId& ask : asks) ask = logical(ir::Op::LogicalNot, {ask});
+    ValueId any = asks[0];
+    for (size_t r = 1; r < asks.size(); ++r) any = logical(ir::Op::LogicalOr, {any, asks[r]});
+    const bool has_several_rows = context_.schedule.threads > threads_;
+    if (has_several_rows)
+      any = assembly_.add({.kind = Value::Kind::AnyRow,
+                           .type = {ir::DType::Bool},
+                           .number = ir::HostValue::of(static_cast<int64_t>(threads_)),
+                           .operands = {any},
+                           .naming = Value::Naming::Inline});
+    Body around = std::exchange(body_, {});
+    if (rows_.by_runs) read_again();
+    go_through(std::move(work), around);
+    uint32_t r = 0;
+    for (const RowReduction& reduction : reductions_.all()) {
+      if (!reduction.is_early) continue;
+      const Assign taken{assembly_.read(reduction.results[0]), assembly_.read(others[r].results[0])};
+      const bool is_any = !has_several_rows && asks.size() == 1;
+      body_.push_back(is_any ? Statement{taken} : Statement{If{asks[r], {{taken}}}});
+      ++r;
+    }
+    around.push_back({If{any, std::exchange(body_, {})}});
+    body_ = std::move(around);
+  }
+
+  /// A run's elements one vector after another, in few instructions: they stand beside those that most rows take.
+  void read_again() {
+    is_read_again_ = true;
+    from_ = assembly_.variable_called(element_name_, Level::Thread, {context_.index_dtype()});
+    element_index_ = assembly_.read(from_);
+  }
+
+  ValueId logical(ir::Op op, std::vector<ValueId> operands) {
+    return assembly_.add({.kind = Value::Kind::Primitive,
+                          .type = {ir::DType::Bool},
+                          .op = op,
+                          .work = ir::DType::Bool,
+                          .operands = std::move(operands),
+                          .naming = Value::Naming::Inline});
   }
 
   /// What stands around a phase's steps: ahead of them all, and ahead of those of each run and behind them.
@@ -387,10 +464,13 @@ class Rows : public CudaReduce {
     Body folds;
     for (RowReduction* reduction : work.reductions) {
       const bool joins = run && reduction->has_order();
-      const uint32_t held = reduction->has_order() && !joins ? runs() : 1;
-      reductions_.declare(joins ? around.of_run : around.ahead, *reduction, held * lanes_, Loop::Kind::Unrolled);
+      const uint32_t held = reduction->has_order() && !joins ? runs() * lanes_ : lanes_of(*reduction);
+      reductions_.declare(joins ? around.of_run : around.ahead, *reduction, held, Loop::Kind::Unrolled);
       if (joins) {
-        reductions_.declare_runs(around.ahead, *reduction, runs());
+        if (rows_.by_runs)
+          reductions_.declare_shared_runs(around.ahead, *reduction, runs(), threads_);
+        else
+          reductions_.declare_runs(around.ahead, *reduction, runs());
         reductions_.join(around.behind_run, *reduction, run);
       }
       std::vector<ValueId> taken = {*value++};
@@ -403,18 +483,19 @@ class Rows : public CudaReduce {
     return {{If{or_in_first_half(is_element), std::move(folds)}}};
   }
 
-  /// The loop that reads what is kept, before the first phase.
-  void load_resident() {
-    if (!is_resident() || loads_.declared.empty()) return;
-    append(body_, std::move(loads_.declared));
+  /// The loop that reads what is kept: before the first phase, or before each run is gone through.
+  Body load_resident() {
+    if (!is_resident() || loads_.declared.empty()) return {};
+    Body loads = std::move(loads_.declared);
     if (!loads_.lane.empty()) loads_.step.push_back({over_lanes(std::move(loads_.lane))});
-    body_.push_back(loop_over(std::move(loads_.step)));
+    loads.push_back(loop_over(std::move(loads_.step)));
     loads_ = {};
+    return loads;
   }
 
   void combine(const RowWork& work) {
     for (RowReduction* reduction : work.reductions)
-      reductions_.combine(body_, *reduction, lanes_, threads_ / rows_.cluster, 1, rows_.cluster);
+      reductions_.combine(body_, *reduction, lanes_of(*reduction), threads_ / rows_.cluster, 1, rows_.cluster);
   }
 
   void find_nothing(const RowWork& work) {
@@ -469,6 +550,7 @@ class Rows : public CudaReduce {
   SymbolId from_, run_number_;
   ValueId first_, loaded_index_;
   uint32_t phase_ = 0;
+  bool is_read_again_ = false;                                 ///< what is gone through by runs, once more
   std::map<uint32_t, SymbolId> arrays_;                        ///< of what is read once
   std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;   ///< of groups, by the leader and the first element
   std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< of a step

@@ -32,10 +32,16 @@ __device__ inline T tree(T* values) {
 }
 
 // ingot: load_in_row
-// The N elements from i on of a row of n that begins anywhere; past its end the last stands again.
+// The N elements from i on, one of which is there, of a row of n that begins anywhere, out of the
+// two aligned vectors around them. What stands for those past the row's end has no meaning.
 template <int N, typename T, typename I, typename Length>
 __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
-    return i + 2 * N <= I(n) ? load_shifted<N>(row, i) : load_until<N>(row, i, I(n));
+    constexpr int words = sizeof(T) * N / 4;
+    const unsigned off = (unsigned long long)row % (4 * words), at = unsigned(i) / N;
+    const unsigned last = (off + n * (unsigned long long)sizeof(T) - 1) / (4 * words);
+    const char* const aligned = reinterpret_cast<const char*>(row) - off;
+    const auto vectors = reinterpret_cast<const Vec<unsigned, words>*>(aligned);
+    return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
 }
 
 // ingot: quotients
@@ -167,6 +173,16 @@ __device__ inline T combined(T (&classes)[n]) {
     T found[n / lanes];
     of_block<Kind, lanes, threads, slot>(classes, found);
     return of_runs<Kind, threads>(found);
+}
+
+// ingot: combined_of_runs
+// The same of runs, an array in shared memory of which each thread has its own column.
+template <typename Kind, int lanes, int threads, int slot, typename T, int runs>
+__device__ inline T combined_of_runs(T (&of_threads)[runs][threads]) {
+    T found[runs];
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = of_threads[r][threadIdx.x];
+    return combined<Kind, lanes, threads, slot>(found);
 }
 
 // ingot: cluster_arrives

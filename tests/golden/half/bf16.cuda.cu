@@ -16,7 +16,15 @@ struct bfloat16 {
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
-    __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
+    __device__ operator float() const {
+#if __CUDA_ARCH__ >= 800
+        float wide;  // by one instruction, of either half of a word
+        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
+        return wide;
+#else
+        return __uint_as_float(unsigned(bits) << 16);
+#endif
+    }
 };
 
 // N neighbours in memory, read and written at once.

@@ -19,7 +19,15 @@ struct bfloat16 {
         bits = (unsigned short)(value != value ? 0x7fff : rounded);
 #endif
     }
-    __device__ operator float() const { return __uint_as_float(unsigned(bits) << 16); }
+    __device__ operator float() const {
+#if __CUDA_ARCH__ >= 800
+        float wide;  // by one instruction, of either half of a word
+        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
+        return wide;
+#else
+        return __uint_as_float(unsigned(bits) << 16);
+#endif
+    }
 };
 
 #define inf __int_as_float(0x7f800000)
@@ -41,15 +49,11 @@ struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
     __device__ const T& operator[](int k) const { return elements[k]; }
 };
 
-// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
-// them: by whole words first, half as far each time, then by bytes.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_shifted(const T* data, I i) {
-    constexpr int words = sizeof(T) * N / 4;
-    const unsigned off = (unsigned long long)data % (4 * words);
-    const char* const at = reinterpret_cast<const char*>(data + i) - off;
-    const auto low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
-    const auto high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
+// What begins `off` bytes behind the first of two neighbours in memory, as long as each: by whole
+// words first, half as far each time, then by bytes.
+template <int words>
+__device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<unsigned, words> high,
+                                                unsigned off) {
     unsigned both[2 * words];
 #pragma unroll
     for (int w = 0; w < words; ++w) both[w] = low[w], both[words + w] = high[w];
@@ -61,19 +65,10 @@ __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
             both[w] = off & 4 * step ? far : near;
         }
     }
-    Vec<unsigned, words> shifted;
+    Vec<unsigned, words> result;
 #pragma unroll
-    for (int w = 0; w < words; ++w) shifted[w] = __funnelshift_r(both[w], both[w + 1], off % 4 * 8);
-    return bit_cast<Vec<T, N>>(shifted);
-}
-
-// The N elements from i on; past the last of n, the last stands again.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
+    for (int w = 0; w < words; ++w) result[w] = __funnelshift_r(both[w], both[w + 1], off % 4 * 8);
+    return result;
 }
 
 // Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
@@ -110,10 +105,16 @@ __device__ inline T from_thread(T value, int bits) {
         return __shfl_xor_sync(~0u, value, bits);
 }
 
-// The N elements from i on of a row of n that begins anywhere; past its end the last stands again.
+// The N elements from i on, one of which is there, of a row of n that begins anywhere, out of the
+// two aligned vectors around them. What stands for those past the row's end has no meaning.
 template <int N, typename T, typename I, typename Length>
 __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
-    return i + 2 * N <= I(n) ? load_shifted<N>(row, i) : load_until<N>(row, i, I(n));
+    constexpr int words = sizeof(T) * N / 4;
+    const unsigned off = (unsigned long long)row % (4 * words), at = unsigned(i) / N;
+    const unsigned last = (off + n * (unsigned long long)sizeof(T) - 1) / (4 * words);
+    const char* const aligned = reinterpret_cast<const char*>(row) - off;
+    const auto vectors = reinterpret_cast<const Vec<unsigned, words>*>(aligned);
+    return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
 }
 
 template <typename Kind, int lanes, int threads, int slot, typename T, typename I, int n>

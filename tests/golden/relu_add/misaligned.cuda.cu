@@ -28,15 +28,11 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
-// them: by whole words first, half as far each time, then by bytes.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_shifted(const T* data, I i) {
-    constexpr int words = sizeof(T) * N / 4;
-    const unsigned off = (unsigned long long)data % (4 * words);
-    const char* const at = reinterpret_cast<const char*>(data + i) - off;
-    const auto low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
-    const auto high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
+// What begins `off` bytes behind the first of two neighbours in memory, as long as each: by whole
+// words first, half as far each time, then by bytes.
+template <int words>
+__device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<unsigned, words> high,
+                                                unsigned off) {
     unsigned both[2 * words];
 #pragma unroll
     for (int w = 0; w < words; ++w) both[w] = low[w], both[words + w] = high[w];
@@ -48,10 +44,22 @@ __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
             both[w] = off & 4 * step ? far : near;
         }
     }
-    Vec<unsigned, words> shifted;
+    Vec<unsigned, words> result;
 #pragma unroll
-    for (int w = 0; w < words; ++w) shifted[w] = __funnelshift_r(both[w], both[w + 1], off % 4 * 8);
-    return bit_cast<Vec<T, N>>(shifted);
+    for (int w = 0; w < words; ++w) result[w] = __funnelshift_r(both[w], both[w + 1], off % 4 * 8);
+    return result;
+}
+
+// The N elements from i on of a tensor that is not aligned, out of the two aligned vectors around
+// them.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_shifted(const T* data, I i) {
+    constexpr int words = sizeof(T) * N / 4;
+    const unsigned off = (unsigned long long)data % (4 * words);
+    const char* const at = reinterpret_cast<const char*>(data + i) - off;
+    const auto low = *reinterpret_cast<const Vec<unsigned, words>*>(at);
+    const auto high = *reinterpret_cast<const Vec<unsigned, words>*>(at + 4 * words);
+    return bit_cast<Vec<T, N>>(words_at<words>(low, high, off));
 }
 
 // The N elements from i on; past the last of n, the last stands again.
