@@ -66,6 +66,13 @@ def _finite_or_zero(input):
     return where(abs(input) == math.inf, 0, input)
 
 
+@reduction
+def _logsumexp_in_one_pass(input, dim):
+    largest = _largest_or_none(input, dim, True)
+    less = _finite_or_zero(largest)
+    return log(_sum_of_exponentials(input, largest, less, dim, None)) + less
+
+
 @method
 def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(input))), which does not overflow
@@ -73,6 +80,9 @@ def logsumexp(input, dim, keepdim=False):
     Source: aten/src/ATen/native/ReduceOps.cpp, logsumexp_out_impl
     """
     (input,) = _floating(input)
+    if _in_one_pass(input) and isinstance(dim, int):
+        result = _logsumexp_in_one_pass(input, dim)
+        return result if keepdim else result.squeeze(dim)
     total = sum(exp(input - _finite_or_zero(_largest_or_none(input, dim, True))), dim, keepdim)
     return log(total) + _finite_or_zero(_largest_or_none(input, dim, keepdim))
 

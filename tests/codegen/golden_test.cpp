@@ -96,6 +96,8 @@ const std::vector<Row>& table() {
       {"standard_scores", "alone", {"f32 100x70"}},
       {"standard_scores", "long", {"f32 1000x70"}},
       {"centred", "f32", {"f32 1000x512", "f32 1000x512"}},
+      {"normalizer", "short", {"bf16 1000x200"}},
+      {"normalizer", "odd", {"bf16 1000x50257"}},
   };
   return rows;
 }

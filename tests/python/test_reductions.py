@@ -200,6 +200,24 @@ def test_nan_and_infinities(device, dtype, planted):
     check(judged(texts, {"x": x.to(dtype).to(device)}, ulps=16))
 
 
+FIRST_OF_ROWS = {"far below": -200.0, "a little below": -40.0, "above": 60.0, "-inf": -math.inf, "inf": math.inf, "nan": math.nan}
+
+
+@pytest.mark.parametrize("columns", [1, 5, 70, 1000, 9001, 20001, 40000])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_exponentials_of_rows_that_begin_anyhow(device, dtype, columns):
+    """On CUDA they are summed about a row's first element, if that is not far from the largest."""
+    x = torch.randn(2 * len(FIRST_OF_ROWS) + 5, columns, generator=torch.Generator().manual_seed(6)) * 3
+    for row, value in enumerate(FIRST_OF_ROWS.values()):
+        x[2 * row, 0] = value
+    x[-1], x[-2, 1:], x[-3, 1:], x[-4], x[-5] = -math.inf, -math.inf, math.inf, x[-4] * 100 + 3e4, x[-5] * 100 - 3e4
+    x = x.to(dtype).to(device)
+    texts = ["x.softmax(1)", "x.log_softmax(1)", "x.logsumexp(1)", "x.t().logsumexp(0)", "x.t().log_softmax(0)", "x.exp().log().logsumexp(1)", "x[0].logsumexp(0)",
+             "x[1].softmax(0)", "x[2:3].log_softmax(1)", "F.cross_entropy(x, t, reduction='none')", "F.cross_entropy(x[1::2], t[1::2])"]  # fmt: skip
+    classes = torch.arange(len(x), device=device) % columns
+    check(judged(texts, {"x": x, "t": classes}, ulps=2))
+
+
 def test_variances_far_from_zero(device):
     x = torch.randn(5, 70, device=device)
     check(judged(["(x + 1000).var(1)", "(x + 1000).std()", "F.layer_norm(x + 100, (70,))", "F.rms_norm(x / 1000, (70,))"], {"x": x}))

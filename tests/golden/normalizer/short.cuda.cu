@@ -1,0 +1,286 @@
+// def normalizer(x):
+//     return x.logsumexp(-1)
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    __device__ explicit bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
+        const unsigned wide = __float_as_uint(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        bits = (unsigned short)(value != value ? 0x7fff : rounded);
+#endif
+    }
+    __device__ operator float() const {
+#if __CUDA_ARCH__ >= 800
+        float wide;  // by one instruction, of either half of a word
+        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
+        return wide;
+#else
+        return __uint_as_float(unsigned(bits) << 16);
+#endif
+    }
+};
+
+#define inf __int_as_float(0x7f800000)
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
+
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a > b ? a : b;
+    }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        auto& of_warps = in_turn<T[dealt][33], slot>();
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+}
+
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
+#pragma unroll
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
+}
+
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+extern "C" __global__ void __launch_bounds__(256) normalizer(
+        const bfloat16* __restrict__ x_0,  // contiguous
+        const bfloat16* __restrict__ x_1,  // at row * x_stride0
+        bfloat16* __restrict__ out,        // at row
+        const uint32 n0,                   // of i0
+        const uint32 n1,                   // of i1
+        const int x_stride0) {
+    const int thread = threadIdx.x % 16;
+    const int row = blockIdx.x * 16 + threadIdx.x / 16;
+    if (row >= n0) return;
+
+    const auto x_0_row = x_0 + row * n1;
+    const float v1 = float(x_1[row * x_stride0]);
+    const float v2 = v1 * -1.442695f;
+    Vec<bfloat16, 8> x_0_8[2];
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = thread * 8 + v * 128;
+        if (v < 1 || i < n1) {
+            x_0_8[v] = load<8>(x_0_row, i);
+        }
+    }
+    float largest_of[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        largest_of[c] = -inf;
+    }
+    float sum_of[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+        const int i = thread * 8 + v * 128;
+        if (v < 1 || i < n1) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                const float v3 = float(x_0_8[v][k]);
+                largest_of[k] = maximum(largest_of[k], v3);
+                sum_of[k] = sum_of[k] + exp2f(fmaf(v3, 1.442695f, v2));
+            }
+        }
+    }
+    const float largest = combined<Largest, 8, 16, 0>(largest_of);
+    float sum = combined<Sum, 8, 16, 1>(sum_of);
+    const bool v4 = fabsf(largest - v1) <= 64.0f;
+    const float v5 = fabsf(largest) == inf ? 0.0f : largest;
+    if (__any_sync(~0u, !v4)) {
+        float sum_again_of[8];
+#pragma unroll
+        for (int c = 0; c < 8; ++c) {
+            sum_again_of[c] = 0.0f;
+        }
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const int i = thread * 8 + v * 128;
+            if (v < 1 || i < n1) {
+#pragma unroll
+                for (int k = 0; k < 8; ++k) {
+                    sum_again_of[k] = sum_again_of[k] + expf(float(x_0_8[v][k]) - v5);
+                }
+            }
+        }
+        const float sum_again = combined<Sum, 8, 16, 2>(sum_again_of);
+        if (!v4) {
+            sum = sum_again;
+        }
+    }
+    const float v6 = v4 ? maximum(sum * exp2f(fmaf(v5, -1.442695f, -v2)), 1.0f) : sum;
+    const bfloat16 v7 = bfloat16(logf(v6) + v5);
+    if (thread == 0) {
+        out[row] = v7;
+    }
+}
