@@ -330,6 +330,23 @@ void go_by_runs(RowSchedule& rows, const KernelLayout& layout) {
   rows.blocks = kThreads / rows.threads;
 }
 
+bool gathers(const KernelFacts& facts) {
+  return std::ranges::count(facts.accesses, Kind::Gather, &AccessFacts::kind) > 0;
+}
+
+/// Of how many pieces a row is that is gone through once. A second launch takes longer than one block with 4096
+/// classes.
+//
+// What gathers waits for an index, and then for what that leads to, for one element after another: so it is shared out
+// to more threads, whose classes are one vector each.
+uint32_t pieces_of(const KernelFacts& facts, const KernelLayout& layout, uint32_t classes) {
+  constexpr uint32_t kWhole = 4096, kPiece = 1024, kManyRowsBits = 11;
+  constexpr uint32_t kWholeOfGathers = 512, kPieceOfGathers = 128, kMostPieces = 1024, kFewRowsBits = 4;
+  if (gathers(facts) && classes > kWholeOfGathers && layout.rows_bits <= kFewRowsBits)
+    return std::min(classes / kPieceOfGathers, kMostPieces);
+  return classes > kWhole && (layout.rows_bits < kManyRowsBits || classes > 8 * kPiece) ? classes / kPiece : 1;
+}
+
 }  // namespace
 
 uint32_t cuda_shared_bytes(uint32_t architecture) {
@@ -351,8 +368,6 @@ uint32_t cuda_shared_bytes(uint32_t architecture) {
 uint32_t cuda_cluster_blocks(uint32_t architecture) { return architecture >= 90 ? 8 : 1; }
 
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again) {
-  constexpr uint32_t kPiece = 1024;  // classes that a block has where rows are split
-  constexpr uint32_t kWhole = 4096;  // a second launch takes longer than one block with so many
   const uint32_t length_bits = layout.length_bits;
   RowSchedule rows;
   rows.classes = cuda_classes(length_bits);
@@ -360,16 +375,16 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   if (rows.across) return cuda_columns(rows, facts, layout, again);
   rows.early = facts.early_phase;
   if (rows.early > 0) again = facts.phases > 2;
-  if (!again && rows.early == 0 && rows.classes > kWhole && (layout.rows_bits < 11 || rows.classes > 8 * kPiece)) {
-    rows.splits = true;
-    rows.pieces = rows.classes / kPiece;
-  }
+  if (!again && rows.early == 0) rows.pieces = pieces_of(facts, layout, rows.classes);
+  rows.splits = rows.pieces > 1;
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
   // Groups of neighbours are a thread's vectors: it has the next two under way while it computes, of which the second
   // may be read in vain. A GIoU loss of boxes that are all valid reaches 0.99 of a copy, padded as real data are 1.75,
   // with four of them 0.79 and 1.55, one at a time, as they come, 0.96 and 0.97.
   const bool has_groups = std::ranges::any_of(facts.accesses, &AccessFacts::grouped);
-  rows.threads = row_threads(layout, rows.classes / rows.pieces, lanes, has_groups, again);
+  rows.threads = rows.splits && gathers(facts)
+                     ? rows.classes / rows.pieces / lanes
+                     : row_threads(layout, rows.classes / rows.pieces, lanes, has_groups, again);
   if (again) return kept_rows(rows, facts, layout, lanes);
   rows.threads = std::min(rows.threads, has_groups ? 512u : layout.rows_bits <= kWaitedRowsBits ? 1024u : 256u);
   const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads;

@@ -379,6 +379,19 @@ TEST(Rows, FewLongOnesAreSharedOut) {
   EXPECT_FALSE(RowsOf({of_elements(4)}, 20, 4).again().splits);
 }
 
+TEST(Rows, ThatGatherAreSharedOutToMoreThreads) {
+  AccessFacts index = of_elements(8), gathered = of_elements(2);
+  gathered.kind = AccessUse::Kind::Gather;
+  const RowsOf loss({index, gathered}, 14, 0);
+  EXPECT_TRUE(loss.once().splits);
+  EXPECT_EQ(loss.once().pieces * loss.once().threads * loss.lanes(), loss.once().classes);
+  EXPECT_EQ(loss.once().pieces, 32u);
+  EXPECT_FALSE(RowsOf({index, gathered}, 10, 0).once().splits);
+  EXPECT_FALSE(RowsOf({index, gathered}, 14, 12).once().splits) << "there are rows enough";
+  EXPECT_EQ(RowsOf({index, gathered}, 22, 0).once().pieces, 1024u);
+  EXPECT_FALSE(RowsOf({index}, 14, 0).once().splits);
+}
+
 TEST(Rows, ThatBeginAnywhereAreShiftedUnlessElementsAreStored) {
   EXPECT_EQ(RowsOf({of_elements(2, 2)}, 10, 12).lanes(), 8u);
   EXPECT_TRUE(RowsOf({of_elements(2, 2)}, 10, 12).are_ragged());
