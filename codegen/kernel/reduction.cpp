@@ -279,10 +279,20 @@ RowWork RowReductions::of_other_arms(std::vector<RowReduction>& others) {
     RowReduction& other = others.emplace_back(reduction);
     other.is_early = false;
     other.results = {result(assembly_[reduction.results[0]].name + "_again", reduction.types[0])};
-    work.job.roots.push_back({context_.graph[context_.graph[reduction.node].args[0]].args[2], reduction.types[0]});
   }
-  for (RowReduction& other : others) work.reductions.push_back(&other);
+  const std::vector<ir::NodeId> arms = other_arms();
+  for (size_t r = 0; r < others.size(); ++r) {
+    work.reductions.push_back(&others[r]);
+    work.job.roots.push_back({arms[r], others[r].types[0]});
+  }
   return work;
+}
+
+std::vector<ir::NodeId> RowReductions::other_arms() const {
+  std::vector<ir::NodeId> arms;
+  for (const RowReduction& reduction : reductions_)
+    if (reduction.is_early) arms.push_back(context_.graph[context_.graph[reduction.node].args[0]].args[2]);
+  return arms;
 }
 
 Job RowReductions::early_conditions() const {

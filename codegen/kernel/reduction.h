@@ -110,11 +110,13 @@ class RowReductions {
   void combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing = 1,
                uint32_t blocks = 1);
 
+  /// Without the other arms of what is taken early.
   RowWork of_phase(uint32_t phase);
   /// Of what was taken early the other arms, to be put into `others`, reductions of their own; and the conditions, one
   /// each, of the arms that were taken.
   RowWork of_other_arms(std::vector<RowReduction>& others);
   Job early_conditions() const;
+  std::vector<ir::NodeId> other_arms() const;
   RowWork of_rows();
 
   /// An element of what was found of pieces: to be assigned to where it is `written`.

@@ -23,6 +23,11 @@ bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id) {
   return is_function(graph, id) && !is_spelled_alike(graph[id].op, ir::compute_type(graph[graph[id].args[0]].dtype));
 }
 
+bool has_order(const ir::Graph& graph, ir::NodeId reduction) {
+  const ir::ReduceKind kind = graph.reduction(reduction).kind;
+  return (kind == ir::ReduceKind::Sum || kind == ir::ReduceKind::Prod) && ir::is_floating(graph[reduction].dtype);
+}
+
 namespace {
 
 uint32_t cost_of_node(const ir::Graph& graph, ir::NodeId id) {
@@ -92,7 +97,8 @@ uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const 
   const auto is_early = [&](const KernelOutline::ReductionRef& reduction) {
     const ir::Node& summand = graph[graph[reduction.node].args[0]];
     return graph.reduction(reduction.node).kind == ir::ReduceKind::Sum && summand.op == ir::Op::Where &&
-           !varying.contains(summand.args[0]) && phase_of(graph, kernel, summand.args[1]) < reduction.phase;
+           !varying.contains(summand.args[0]) && varying.contains(summand.args[1]) &&
+           phase_of(graph, kernel, summand.args[1]) < reduction.phase;
   };
   for (uint32_t phase = 1; phase < kernel.phases(); ++phase) {
     const auto stands_there = [&](const auto& ref) { return ref.phase == phase; };

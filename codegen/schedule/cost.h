@@ -14,6 +14,9 @@ bool is_function(const ir::Graph& graph, ir::NodeId id);
 /// On the CPU: whether that function has other last bits alone than in a vector, and in vectors of other widths.
 bool has_bits_of_vectors(const ir::Graph& graph, ir::NodeId id);
 
+/// Whether a reduction's value depends on the order in which elements are taken.
+bool has_order(const ir::Graph& graph, ir::NodeId reduction);
+
 /// What an element of a kernel costs.
 uint32_t cost_of(const ir::Graph& graph, const KernelOutline& kernel);
 

@@ -297,12 +297,14 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .has_short_rows = layout.has_short_rows,
                     .row_multiple = layout.row_multiple,
                     .row_cost = cost_of_row(graph, outline, layout)};
-  for (const KernelOutline::ReductionRef& reduction : outline.reductions)
-    facts.found_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype)) +
-                         (ir::info(graph.reduction(reduction.node).kind).values > 1 ? 8 : 0);
+  facts.early_phase = early_phase(graph, outline, layout);
+  for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
+    const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
+    if (has_order(graph, reduction.node)) facts.ordered_bytes += bytes;
+    facts.found_bytes += bytes + (ir::info(graph.reduction(reduction.node).kind).values > 1 ? 8 : 0);
+  }
   facts.goes_again = outline.phases() > 1;
   facts.phases = outline.phases();
-  facts.early_phase = early_phase(graph, outline, layout);
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];

@@ -61,6 +61,7 @@ struct KernelFacts {
   uint32_t cluster_blocks = 1;  ///< CUDA: that a cluster may have
   uint32_t phases = 1;          ///< in which it goes through its rows
   uint32_t early_phase = 0;     ///< whose sums may be taken in the one before; 0: there is none
+  uint32_t ordered_bytes = 0;   ///< of what its reductions find of a class where the order counts
 };
 
 /// `graph` must be the one that the outline was made of.

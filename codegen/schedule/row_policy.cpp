@@ -321,10 +321,11 @@ RowSchedule kept_rows(RowSchedule rows, const KernelFacts& facts, const KernelLa
 
 // A run's four vectors are under way at once, and few registers are held, so that many blocks have room: cross_entropy
 // of 50257 columns in bfloat16 reaches 0.95 of a copy, with the classes of all runs in registers 0.35.
-void go_by_runs(RowSchedule& rows, const KernelLayout& layout) {
+void go_by_runs(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
   constexpr uint32_t kSteps = 4, kThreads = 1536;  // of a multiprocessor, with 40 registers each
+  constexpr uint32_t kSharedBytes = 40 << 10;      // for what is found of runs
   const uint64_t steps = (uint64_t{1} << layout.length_bits) / rows.classes;
-  if (steps > kSteps) return;
+  if (steps > kSteps || rows.classes / lanes * facts.ordered_bytes > kSharedBytes) return;
   rows.by_runs = true;
   rows.steps = static_cast<uint32_t>(steps);
   rows.blocks = kThreads / rows.threads;
@@ -391,7 +392,7 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   // Few elements a thread are loaded at once: sums of 32 columns reach 1.01 of a copy for 0.91.
   const uint32_t at_once = has_few_elements(layout) ? std::max(4 * lanes, 16u) : 4 * lanes;
   if (!rows.splits && elements <= at_once) rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
-  if (rows.early > 0 && elements > at_once && lanes > 1 && !has_groups) go_by_runs(rows, layout);
+  if (rows.early > 0 && elements > at_once && lanes > 1 && !has_groups) go_by_runs(rows, facts, layout, lanes);
   return rows;
 }
 

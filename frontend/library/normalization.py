@@ -44,12 +44,12 @@ def _log2_e():
 def _sum_of_exponentials(input, largest, less, dim, function):
     """sum(exp(input - less)), taken about the first element, so that the sum need not wait for the maximum
 
-    less is the largest, or what stands for it where it is not finite. Where the first element is far from it the sum is
-    taken as it is written, lest it overflows. An exponent is off by 64 * 2**-24 at most.
+    less is the largest, or what stands for it where it is not finite. Where the first element is far from it, or so large
+    that its product is rounded by much, the sum is taken as it is written. An exponent is off by 64 * 2**-24 at most.
     """
     first = _first(input, dim)
     about = first * -_log2_e()
-    is_near = abs(largest - first) <= 64
+    is_near = (abs(largest - first) <= 64) & (abs(first) <= 2**20)
     terms = where(is_near, exp2(_fma(input, _log2_e(), about)), exp(input - less))
     total = _reduce("sum", terms, dim, True, function)
     return where(is_near, maximum(total * exp2(_fma(less, -_log2_e(), -about)), 1), total)
@@ -269,6 +269,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     _has_channels(input, "batch_norm")
     _only_a_number(eps, "eps", "batch_norm")
     _only_a_number(momentum, "momentum", "batch_norm")
+    assert eps > 0, "batch_norm eps must be positive"
     for parameter in (weight, bias, running_mean, running_var):
         _fits(parameter, input, "batch_norm")
     affine = weight is not None and bias is not None

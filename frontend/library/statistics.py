@@ -80,6 +80,8 @@ def logsumexp(input, dim, keepdim=False):
     Source: aten/src/ATen/native/ReduceOps.cpp, logsumexp_out_impl
     """
     (input,) = _floating(input)
+    if isinstance(dim, (tuple, list)) and len(dim) == 1:
+        dim = dim[0]
     if _in_one_pass(input) and isinstance(dim, int):
         result = _logsumexp_in_one_pass(input, dim)
         return result if keepdim else result.squeeze(dim)
@@ -265,5 +267,11 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         raise RuntimeError("cdist only supports at least 2D tensors")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in (
+        "use_mm_for_euclid_dist_if_necessary",
+        "use_mm_for_euclid_dist",
+        "donot_use_mm_for_euclid_dist",
+    ):
+        raise ValueError(compute_mode + " is not a valid value for compute_mode")
     assert x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns"
     return _cdist(x1, x2, p)

@@ -303,9 +303,9 @@ TEST(Rows, OfHalvesLeaveFourVectorsAThreadInRegisters) {
 }
 
 TEST(Rows, WhoseSumsAreEarlyAreNotKeptButGoneThroughByRuns) {
-  const auto rows = [](uint8_t length_bits, uint32_t phases = 2) {
+  const auto rows = [](uint8_t length_bits, uint32_t phases = 2, uint32_t ordered_bytes = 4) {
     RowsOf of({of_elements(2)}, length_bits, 12);
-    of.facts.early_phase = 1, of.facts.phases = phases;
+    of.facts.early_phase = 1, of.facts.phases = phases, of.facts.ordered_bytes = ordered_bytes;
     return of.again();
   };
   EXPECT_EQ(rows(16).early, 1u);
@@ -315,6 +315,8 @@ TEST(Rows, WhoseSumsAreEarlyAreNotKeptButGoneThroughByRuns) {
   EXPECT_EQ(rows(16).blocks, 6u);
   EXPECT_FALSE(rows(13).by_runs) << "a thread's elements fit its registers";
   EXPECT_FALSE(rows(24).by_runs) << "a run has too many";
+  EXPECT_TRUE(rows(18, 2, 4).by_runs);
+  EXPECT_FALSE(rows(18, 2, 8).by_runs) << "what is found of two sums' runs has no room in shared memory";
   EXPECT_FALSE(rows(16, 3).by_runs) << "they are gone through again in any case";
   EXPECT_EQ(rows(16, 3).early, 1u);
 }

@@ -497,6 +497,63 @@ TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
   }
 }
 
+// Values that a phase keeps in the place of what was read, or would keep, beside sums that a row decides.
+TEST_P(Reduce, WhatNotAllRowsGoThroughLeavesNothingBehind) {
+  std::mt19937 random(13);
+  const auto reduced = ir::DimMarks{0, 1};
+  std::vector<Case> cases;
+  for (const int64_t n : {20, 300, 1024, 4096, 9001})
+    for (const bool keeps_later : {false, true}) {
+      Floats x = tensor({6, n}, {0, 1}, 0, [] { return 0.0f; });
+      for_each_index({6, n}, [&](const std::vector<int64_t>& index) {
+        x.at(index) = static_cast<float>(random() % (index[0] % 2 == 0 ? 7u : 9u));
+      });
+      for (int64_t row = 0; row < 6; ++row) x.at({row, n - 1}) = row % 2 == 0 ? 6.0f : 8.0f;
+      Sketched op(2, reduced);
+      const auto sum = [&](ir::NodeId operand) { return op.read(op.reduce(ReduceKind::Sum, operand)); };
+      const auto decided = [&](ir::NodeId m, float least, ir::NodeId early, ir::NodeId other) {
+        const ir::NodeId is_early = op.graph().add(Op::Le, DType::Bool, {m, op.constant(least)});
+        return sum(op.graph().add(Op::Where, DType::F32, {is_early, early, other}));
+      };
+      if (keeps_later) {
+        const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
+        const ir::NodeId e = op.of(Op::Exp2, op.add(Op::Sub, op.x(), m));
+        const ir::NodeId t = sum(op.add(Op::Mul, e, decided(m, 7, op.x(), e)));
+        op.result(t, true);
+        op.result(op.add(Op::Sub, e, t), false);
+      } else {
+        const ir::NodeId e = op.of(Op::Exp2, op.x()), m = op.read(op.reduce(ReduceKind::Max, e));
+        const ir::NodeId s = decided(m, 100, op.add(Op::Add, op.x(), op.constant(1)), op.add(Op::Sub, op.x(), m));
+        op.result(s, true);
+        op.result(op.add(Op::Sub, e, s), false);
+      }
+      cases.push_back({"case" + std::to_string(cases.size()), std::move(op.graph()), x});
+      cases.back().graph.name = cases.back().name;
+      ir::verify(cases.back().graph);
+    }
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const bool keeps_later = c % 2 == 1;
+    Floats& x = cases[c].x;
+    const int64_t n = x.extents.sizes[1];
+    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
+    for (int64_t row = 0; row < 6; ++row) {
+      const bool is_early = row % 2 == 0;
+      const double m = keeps_later ? (is_early ? 6 : 8) : (is_early ? 64 : 256);
+      const auto e = [&](int64_t i) { return std::exp2(x.at({row, i}) - (keeps_later ? m : 0)); };
+      double s = 0, t = 0;
+      for (int64_t i = 0; i < n; ++i)
+        s += keeps_later ? (is_early ? x.at({row, i}) : e(i)) : x.at({row, i}) + (is_early ? 1 : -m);
+      for (int64_t i = 0; i < n; ++i) t += e(i) * s;
+      const double expected = keeps_later ? t : s, near = 1e-5 * std::abs(expected) + 1e-5;
+      ASSERT_NEAR(element<float>(results[0], row), expected, near) << "row " << row << " of " << n;
+      for (int64_t i = 0; i < n; ++i)
+        ASSERT_NEAR(element<float>(results[1], row * n + i), e(i) - expected, near) << i << " of row " << row;
+    }
+  }
+}
+
 TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {
   std::mt19937 random(3);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 21) - 10); };

@@ -115,6 +115,8 @@ def test_rows_that_a_block_just_holds(device, length):
 
 KEPT = {"beside its input": "e = exp(x - x.amax(1, keepdim=True)); return e / e.sum(1, keepdim=True) + x",
         "one after the other": "s = exp(x).mean(1, keepdim=True); t = (exp(x) * s + sin(x)).mean(1, keepdim=True); return sin(x) * t + exp(x)",
+        "in the place of what rows go through once more": "e = exp(x); m = e.amax(1, keepdim=True); return e * where(m < 30, x * 2, x - m).mean(1, keepdim=True)",
+        "of what some rows go through": "m = x.amax(1, keepdim=True); e = exp(x - m); s = where(m < 3.5, x, e).mean(1, keepdim=True); t = (e * s).mean(1, keepdim=True); return e * t",
         "two at once": "s = (exp(x) + tanh(x)).mean(1, keepdim=True); return exp(x) * s - tanh(x)"}  # fmt: skip
 
 

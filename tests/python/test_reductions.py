@@ -200,6 +200,16 @@ def test_nan_and_infinities(device, dtype, planted):
     check(judged(texts, {"x": x.to(dtype).to(device)}, ulps=16))
 
 
+@pytest.mark.parametrize("columns", [1, 4, 300, 9001])
+def test_exponentials_of_rows_of_one_large_value(device, columns):
+    """As of a mask that excludes all of a row."""
+    values = [torch.finfo(torch.bfloat16).min, torch.finfo(torch.bfloat16).max, -1e30, 1e10, -1e9, 3e4, 2.0**20, -(2.0**20)]
+    x = torch.tensor(values).to(torch.bfloat16)[:, None].expand(-1, columns).contiguous().to(device)
+    x[:, columns // 2] += x[:, columns // 2] / 64
+    texts = ["x.softmax(1)", "x.log_softmax(1)", "x.logsumexp(1)", "x.logsumexp((1,))", "x.t().softmax(0)", "x[0].log_softmax(0)"]
+    check(judged(texts, {"x": x}, ulps=2))
+
+
 FIRST_OF_ROWS = {"far below": -200.0, "a little below": -40.0, "above": 60.0, "-inf": -math.inf, "inf": math.inf, "nan": math.nan}
 
 

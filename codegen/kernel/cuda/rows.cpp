@@ -308,8 +308,8 @@ class Rows : public CudaReduce {
     for (const ir::NodeId node : rows_.kept) {
       if (computed_.contains(node))
         job.known[node] = element_of(computed_.at(node));
-      else if (std::ranges::binary_search(nodes, node))
-        added.push_back(node);
+      else if (!in_other_arms_ && std::ranges::binary_search(nodes, node))
+        added.push_back(node);  // what not all rows go through leaves nothing behind
     }
     // In shared memory there is room for what was read, and for nothing beside it.
     if (rows_.shared > 0 && (added.size() != 1 || !place_of_input(added[0]))) added.clear();
@@ -346,6 +346,7 @@ class Rows : public CudaReduce {
     std::vector<ir::NodeId> open;
     for (uint32_t phase = phase_ + 1; phase <= reductions_.phases(); ++phase)
       std::ranges::copy(roots_of(reductions_.of_phase(phase).job), std::back_inserter(open));
+    if (phase_ < rows_.early) std::ranges::copy(reductions_.other_arms(), std::back_inserter(open));
     std::set<ir::NodeId> seen;
     while (!open.empty()) {
       const ir::NodeId node = open.back();
@@ -360,8 +361,8 @@ class Rows : public CudaReduce {
   }
 
   void go_through(uint32_t phase) override {
-    if (phase > 0 && phase == rows_.early) return go_through_other_arms();
     phase_ = phase;
+    if (phase > 0 && phase == rows_.early) return go_through_other_arms();
     go_through(reductions_.of_phase(phase), body_);
   }
 
@@ -424,8 +425,10 @@ class Rows : public CudaReduce {
                            .operands = {any},
                            .naming = Value::Naming::Inline});
     Body around = std::exchange(body_, {});
+    in_other_arms_ = true;
     if (rows_.by_runs) read_again();
     go_through(std::move(work), around);
+    in_other_arms_ = false;
     uint32_t r = 0;
     for (const RowReduction& reduction : reductions_.all()) {
       if (!reduction.is_early) continue;
@@ -465,9 +468,12 @@ class Rows : public CudaReduce {
     for (RowReduction* reduction : work.reductions) {
       const bool joins = run && reduction->has_order();
       const uint32_t held = reduction->has_order() && !joins ? runs() * lanes_ : lanes_of(*reduction);
+      const SymbolId earlier_runs = reduction->runs;  // each thread had its own of them, and needs them no more
       reductions_.declare(joins ? around.of_run : around.ahead, *reduction, held, Loop::Kind::Unrolled);
       if (joins) {
-        if (rows_.by_runs)
+        if (earlier_runs)
+          reduction->runs = earlier_runs;
+        else if (rows_.by_runs)
           reductions_.declare_shared_runs(around.ahead, *reduction, runs(), threads_);
         else
           reductions_.declare_runs(around.ahead, *reduction, runs());
@@ -550,8 +556,9 @@ class Rows : public CudaReduce {
   SymbolId from_, run_number_;
   ValueId first_, loaded_index_;
   uint32_t phase_ = 0;
-  bool is_read_again_ = false;                                 ///< what is gone through by runs, once more
-  std::map<uint32_t, SymbolId> arrays_;                        ///< of what is read once
+  bool in_other_arms_ = false;
+  bool is_read_again_ = false;           ///< what is gone through by runs, once more; no phase follows
+  std::map<uint32_t, SymbolId> arrays_;  ///< of what is read once
   std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;   ///< of groups, by the leader and the first element
   std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< of a step
   std::map<ir::NodeId, SymbolId> computed_;                    ///< of what is computed once

@@ -105,13 +105,18 @@ __device__ inline T from_thread(T value, int bits) {
         return __shfl_xor_sync(~0u, value, bits);
 }
 
+__device__ inline unsigned unsigned_of(int i) { return i; }
+__device__ inline unsigned long long unsigned_of(int64 i) { return i; }
+
 // The N elements from i on, one of which is there, of a row of n that begins anywhere, out of the
 // two aligned vectors around them. What stands for those past the row's end has no meaning.
 template <int N, typename T, typename I, typename Length>
 __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     constexpr int words = sizeof(T) * N / 4;
-    const unsigned off = (unsigned long long)row % (4 * words), at = unsigned(i) / N;
-    const unsigned last = (off + n * (unsigned long long)sizeof(T) - 1) / (4 * words);
+    const unsigned off = (unsigned long long)row % (4 * words);
+    const auto at = unsigned_of(i) / N;
+    const decltype(unsigned_of(i)) last =
+        (off + n * (unsigned long long)sizeof(T) - 1) / (4 * words);
     const char* const aligned = reinterpret_cast<const char*>(row) - off;
     const auto vectors = reinterpret_cast<const Vec<unsigned, words>*>(aligned);
     return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));

@@ -132,13 +132,18 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+__device__ inline unsigned unsigned_of(int i) { return i; }
+__device__ inline unsigned long long unsigned_of(int64 i) { return i; }
+
 // The N elements from i on, one of which is there, of a row of n that begins anywhere, out of the
 // two aligned vectors around them. What stands for those past the row's end has no meaning.
 template <int N, typename T, typename I, typename Length>
 __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     constexpr int words = sizeof(T) * N / 4;
-    const unsigned off = (unsigned long long)row % (4 * words), at = unsigned(i) / N;
-    const unsigned last = (off + n * (unsigned long long)sizeof(T) - 1) / (4 * words);
+    const unsigned off = (unsigned long long)row % (4 * words);
+    const auto at = unsigned_of(i) / N;
+    const decltype(unsigned_of(i)) last =
+        (off + n * (unsigned long long)sizeof(T) - 1) / (4 * words);
     const char* const aligned = reinterpret_cast<const char*>(row) - off;
     const auto vectors = reinterpret_cast<const Vec<unsigned, words>*>(aligned);
     return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
@@ -306,10 +311,9 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
     }
     const float largest = combined<Largest, 1, 256, 0>(largest_of);
     float sum = combined_of_runs<Sum, 1, 256, 1>(sum_of_runs);
-    const bool v5 = fabsf(largest - v1) <= 64.0f;
+    const bool v5 = fabsf(largest - v1) <= 64.0f && fabsf(v1) <= 1048576.0f;
     const float v6 = fabsf(largest) == inf ? 0.0f : largest;
     if (!v5) {
-        __shared__ float sum_again_of_runs[8][256];
 #pragma unroll 1
         for (int r = 0; r < 8; ++r) {
             float sum_again_of[8];
@@ -328,9 +332,9 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
                     }
                 }
             }
-            sum_again_of_runs[r][threadIdx.x] = tree<Sum, 8>(sum_again_of);
+            sum_of_runs[r][threadIdx.x] = tree<Sum, 8>(sum_again_of);
         }
-        const float sum_again = combined_of_runs<Sum, 1, 256, 2>(sum_again_of_runs);
+        const float sum_again = combined_of_runs<Sum, 1, 256, 2>(sum_of_runs);
         sum = sum_again;
     }
     const float v8 = v5 ? maximum(sum * exp2f(fmaf(v6, -1.442695f, -v2)), 1.0f) : sum;

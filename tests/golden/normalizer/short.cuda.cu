@@ -255,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(256) normalizer(
     }
     const float largest = combined<Largest, 8, 16, 0>(largest_of);
     float sum = combined<Sum, 8, 16, 1>(sum_of);
-    const bool v4 = fabsf(largest - v1) <= 64.0f;
+    const bool v4 = fabsf(largest - v1) <= 64.0f && fabsf(v1) <= 1048576.0f;
     const float v5 = fabsf(largest) == inf ? 0.0f : largest;
     if (__any_sync(~0u, !v4)) {
         float sum_again_of[8];
