@@ -314,6 +314,9 @@ def _class_indices(input, target, classes, function):
     """A target that holds classes, as int64: what it chooses of input is checked by the gather."""
     if target.dtype != torch.int64 and target.dtype != torch.uint8:
         raise RuntimeError(function + ": expected a target of class indices of dtype torch.int64: write target.long()")
+    if input.ndim == 1 and target.ndim == 1:
+        assert target.size(0) == 1, "For 1D input, 1D target must have size 1"
+        return target.squeeze(0).to(torch.int64)
     if target.ndim != input.ndim - 1:
         raise ValueError(function + ": a target of class indices has one dim less than the input, its classes")
     others = [d for d in range(input.ndim) if d != classes]
@@ -484,7 +487,7 @@ def cross_entropy(
     assert 0 <= label_smoothing and label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0"
     classes = 0 if input.ndim == 1 else 1
     _class_weight(weight, input, classes, "cross_entropy")
-    if target.ndim == input.ndim:
+    if target.ndim == input.ndim and (input.ndim > 1 or target.is_floating_point()):
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)

@@ -278,10 +278,9 @@ def einsum(equation, *operands):
         both, left, right, inner = _pair_labels(labels, ys, kept, order)
         x = _einsum_pair(x, labels, y, ys, kept, order)
         labels = _product_labels(both, left, right, inner, order)
-    if len(labels) > len(output):
-        x = sum(x, [d for d, label in enumerate(labels) if _place(label, output) is None])
-        labels = [label for label in labels if _place(label, output) is not None]
-    return x.permute([_place(label, labels) for label in output])
+    gone = [label for label in labels if _place(label, output) is None]
+    x = x.permute([_place(label, labels) for label in output + gone])
+    return sum(x, [len(output) + d for d in range(len(gone))]) if gone else x
 
 
 def _places(dims, ndim):
