@@ -58,6 +58,9 @@ ir::HostValue extreme(DType dtype, bool smallest) {
   return ir::HostValue::of(smallest ? limits.smallest : limits.largest);
 }
 
+// Jobs behind the phases, told apart.
+constexpr uint32_t kOfRows = 1, kOfOtherArms = 2, kOfConditions = 3;
+
 /// What is found of no elements.
 ir::HostValue value_of_none(ReduceKind kind, DType dtype) {
   switch (kind) {
@@ -273,12 +276,12 @@ RowWork RowReductions::of_phase(uint32_t phase) {
 }
 
 RowWork RowReductions::of_other_arms(std::vector<RowReduction>& others) {
-  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + 2}, .reductions = {}, .stores = {}};
-  for (const RowReduction& reduction : reductions_) {
-    if (!reduction.is_early) continue;
-    RowReduction& other = others.emplace_back(reduction);
+  RowWork work{
+      .job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfOtherArms}, .reductions = {}, .stores = {}};
+  for (const RowReduction* reduction : early()) {
+    RowReduction& other = others.emplace_back(*reduction);
     other.is_early = false;
-    other.results = {result(assembly_[reduction.results[0]].name + "_again", reduction.types[0])};
+    other.results = {result(assembly_[reduction->results[0]].name + "_again", reduction->types[0])};
   }
   const std::vector<ir::NodeId> arms = other_arms();
   for (size_t r = 0; r < others.size(); ++r) {
@@ -286,6 +289,13 @@ RowWork RowReductions::of_other_arms(std::vector<RowReduction>& others) {
     work.job.roots.push_back({arms[r], others[r].types[0]});
   }
   return work;
+}
+
+std::vector<RowReduction*> RowReductions::early() {
+  std::vector<RowReduction*> early;
+  for (RowReduction& reduction : reductions_)
+    if (reduction.is_early) early.push_back(&reduction);
+  return early;
 }
 
 std::vector<ir::NodeId> RowReductions::other_arms() const {
@@ -296,7 +306,7 @@ std::vector<ir::NodeId> RowReductions::other_arms() const {
 }
 
 Job RowReductions::early_conditions() const {
-  Job job{.roots = {}, .reduced = &known_, .phase = phases() + 3};
+  Job job{.roots = {}, .reduced = &known_, .phase = phases() + kOfConditions};
   for (const RowReduction& reduction : reductions_)
     if (reduction.is_early)
       job.roots.push_back({context_.graph[context_.graph[reduction.node].args[0]].args[0], DType::Bool});
@@ -304,7 +314,7 @@ Job RowReductions::early_conditions() const {
 }
 
 RowWork RowReductions::of_rows() {
-  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + 1}, .reductions = {}, .stores = {}};
+  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfRows}, .reductions = {}, .stores = {}};
   add_parts(work, [](const KernelOutline::PartRef& part) { return part.of_row; });
   return work;
 }

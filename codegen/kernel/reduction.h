@@ -117,6 +117,7 @@ class RowReductions {
   RowWork of_other_arms(std::vector<RowReduction>& others);
   Job early_conditions() const;
   std::vector<ir::NodeId> other_arms() const;
+  std::vector<RowReduction*> early();
   RowWork of_rows();
 
   /// An element of what was found of pieces: to be assigned to where it is `written`.

@@ -278,7 +278,7 @@ class Rows : public CudaReduce {
     return ahead;
   }
 
-  /// The classes that a thread keeps of its lanes: where registers are scarce, of what no order changes one.
+  /// How many classes a thread has of its lanes: by runs, where registers are scarce, one if no order changes it.
   uint32_t lanes_of(const RowReduction& reduction) const {
     return rows_.by_runs && !reduction.has_order() ? 1 : lanes_;
   }
@@ -389,9 +389,13 @@ class Rows : public CudaReduce {
     append(ahead, std::move(row_));
     row_.clear();
     Body loads = load_resident();
-    if (!rows_.by_runs) append(body_, std::move(loads));
+    if (rows_.by_runs) {
+      append(loads, std::move(around.of_run));
+      around.of_run = std::move(loads);
+    } else {
+      append(body_, std::move(loads));
+    }
     append(body_, std::move(around.ahead));
-    if (rows_.by_runs) std::swap(loads, around.of_run), append(around.of_run, std::move(loads));
     around.of_run.push_back(loop_over(take_step(std::move(after)), run));
     append(around.of_run, std::move(around.behind_run));
     if (run)
@@ -429,13 +433,11 @@ class Rows : public CudaReduce {
     if (rows_.by_runs) read_again();
     go_through(std::move(work), around);
     in_other_arms_ = false;
-    uint32_t r = 0;
-    for (const RowReduction& reduction : reductions_.all()) {
-      if (!reduction.is_early) continue;
-      const Assign taken{assembly_.read(reduction.results[0]), assembly_.read(others[r].results[0])};
-      const bool is_any = !has_several_rows && asks.size() == 1;
-      body_.push_back(is_any ? Statement{taken} : Statement{If{asks[r], {{taken}}}});
-      ++r;
+    const std::vector<RowReduction*> early = reductions_.early();
+    const bool is_known = !has_several_rows && asks.size() == 1;  // to be asked for
+    for (size_t r = 0; r < early.size(); ++r) {
+      const Assign taken{assembly_.read(early[r]->results[0]), assembly_.read(others[r].results[0])};
+      body_.push_back(is_known ? Statement{taken} : Statement{If{asks[r], {{taken}}}});
     }
     around.push_back({If{any, std::exchange(body_, {})}});
     body_ = std::move(around);
