@@ -2,6 +2,7 @@
 
 Boxes are [..., 4], (x1, y1, x2, y2); a padded batch has targets without an area, which count for nothing and whose
 predictions need not be read. It is one pass over the boxes; then the sums that its blocks have found are made one.
+Targets may be whole pixels, in bytes: as the predictions are, their areas have room.
 """
 
 
@@ -10,6 +11,7 @@ def area(box):
 
 
 def giou_loss(pred, target, eps: float = 1e-7):
+    target = target.to(pred.dtype)
     low, high = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
     w, h = (high - low).clamp(min=0).unbind(-1)
     overlap = w * h

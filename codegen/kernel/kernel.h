@@ -58,7 +58,7 @@ struct Value {
     VectorEnd,    ///< the same; past element 2, the end, the last one before it stands again
     VectorInRow,  ///< the same of a row that begins anywhere; past element 2, its end, the last one stands again
     AnyRow,       ///< whether condition 0 holds for any row of the block, or of the warp, where a row has no more
-    Quotients,    ///< of the lanes of vector 0, each divided by number 1, which all of a row share
+    Quotient,     ///< of float32: 0 divided by 1; of vector 0, each lane by number 1, which all of a row share
     Lane,         ///< element 1 of vector or array 0
     Pack,         ///< a vector of the operands
     Wrap,         ///< index 0 made one of the operand 1 many elements

@@ -83,8 +83,8 @@ class Printer {
         return fmt::format("load in row {}({})", value.type.lanes, all);
       case Value::Kind::AnyRow:
         return fmt::format("any row({})", all);
-      case Value::Kind::Quotients:
-        return fmt::format("quotients({})", all);
+      case Value::Kind::Quotient:
+        return fmt::format("quotient({})", all);
       case Value::Kind::Pack:
         return fmt::format("{{{}}}", all);
       case Value::Kind::Wrap:

@@ -72,8 +72,9 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::AnyRow:
       return {fmt::format("{}{})", value.number.as_int() > 32 ? "__syncthreads_or(" : "__any_sync(~0u, ",
                           operands[0].text)};
-    case Value::Kind::Quotients:
-      return {fmt::format("quotients({}, {})", operands[0].text, operands[1].text)};
+    case Value::Kind::Quotient:
+      return {fmt::format("{}({}, {})", value.type.lanes > 1 ? "quotients" : "quotient_of", operands[0].text,
+                          operands[1].text)};
     case Value::Kind::Pack: {
       std::vector<std::string> items;
       for (const Text& operand : operands) items.push_back(operand.text);

@@ -74,7 +74,8 @@ def mish(input, inplace=False):
     Source: aten/src/ATen/native/cuda/ActivationMishKernel.cu
     """
     _check(input, "float")
-    return input * tanh(log1p(exp(input)))
+    # From 20 on it is the input itself.
+    return input * tanh(_log1p_finite(exp(fmin(input, 20))))
 
 
 @native

@@ -203,6 +203,7 @@ static void run_cluster(unsigned first, unsigned blocks, unsigned threads, void 
   for (std::thread& block : of_cluster) block.join();
 }
 #endif
+#define __builtin_assume(holds)
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline unsigned __float_as_uint(float value) { return __builtin_bit_cast(unsigned, value); }
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }

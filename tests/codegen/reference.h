@@ -272,6 +272,7 @@ inline std::optional<long double> expected_real(Op op, long double a, long doubl
     case Op::Log10:
       return std::log10(a);
     case Op::Log1p:
+    case Op::Log1pFinite:
       return std::log1p(a);
     case Op::Sin:
       return std::sin(a);

@@ -1,5 +1,5 @@
-// Whether what the prelude's `quotients` takes for a quotient is the nearest one, for all 2^46 pairs of significands:
-// exponents change nothing as long as nothing overflows or becomes subnormal.
+// Whether what the prelude's `quotients` and `quotient_of` take for a quotient is the nearest one, for all 2^46 pairs of
+// significands: exponents change nothing as long as nothing overflows or becomes subnormal.
 //
 //   nvcc -O3 -arch=native -fmad=false tests/cuda/quotients.cu -o build/quotients && build/quotients
 //
@@ -12,11 +12,16 @@ constexpr unsigned kSignificands = 1u << 23, kOne = 0x3f800000;
 /// One divisor a block; its threads share the dividends out.
 __global__ void try_all(unsigned first, unsigned long long* wrong) {
   const float divisor = __uint_as_float(kOne + first + blockIdx.x), reciprocal = 1.0f / divisor;
+  float estimate;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(estimate) : "f"(divisor));
+  const float own = __fmaf_rn(__fmaf_rn(-divisor, estimate, 1.0f), estimate, estimate);
   unsigned mine = 0;
   for (unsigned s = threadIdx.x; s < kSignificands; s += blockDim.x) {
     const float value = __uint_as_float(kOne + s), near = value * reciprocal;
     const float residual = __fmaf_rn(near, divisor, -value);
     mine += __fmaf_rn(-residual, reciprocal, near) != value / divisor;
+    const float first = value * own;
+    mine += __fmaf_rn(__fmaf_rn(-divisor, first, value), own, first) != value / divisor;
   }
   if (mine != 0) atomicAdd(wrong, mine);
 }

@@ -65,6 +65,12 @@ std::vector<ValueId> CudaReduce::wrap(uint32_t access, const std::vector<ValueId
   return wrapped;
 }
 
+/// Zeros are divided among other numbers: of what a mask leaves out, of boxes that do not overlap.
+std::optional<ValueId> CudaReduce::quotient(ValueId value, ValueId divisor) {
+  if (context_.options.fast_math || assembly_[divisor].level <= Level::Row) return std::nullopt;
+  return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
+}
+
 ValueId CudaReduce::let(Body& block, ValueId value, std::string_view wanted) {
   const ValueId named = assembly_.let(block, value, assembly_.claim(wanted));
   const ir::DType dtype = assembly_[named].type.dtype;

@@ -33,6 +33,7 @@ class CudaReduce : public Space, public Access {
   }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
   ValueId divisor(ValueId value, uint32_t) override { return value; }
+  std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
   /// How many lanes and threads a row has in this part of it. Where lanes are neighbouring rows, `free_axes` is 1.

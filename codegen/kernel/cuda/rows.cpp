@@ -58,16 +58,15 @@ class Rows : public CudaReduce {
   /// A vector that is kept, by a number that its row shares, is divided at once.
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
     const Value& lane = assembly_[value];
-    if (context_.options.fast_math || lanes_ == 1 || lane.kind != Value::Kind::Lane ||
-        assembly_[divisor].level > Level::Row)
-      return std::nullopt;
+    if (assembly_[divisor].level > Level::Row) return CudaReduce::quotient(value, divisor);
+    if (context_.options.fast_math || lanes_ == 1 || lane.kind != Value::Kind::Lane) return std::nullopt;
     const ValueId vector = lane.operands[0];
     const Type type = assembly_[vector].type;
     if (type != Type{ir::DType::F32, lanes_}) return std::nullopt;
     SymbolId& quotients = quotients_[{vector, divisor}];
     if (!quotients) {
       quotients = assembly_.variable("quotient" + std::to_string(lanes_), type, Level::Thread);
-      const ValueId all = assembly_.add({.kind = Value::Kind::Quotients,
+      const ValueId all = assembly_.add({.kind = Value::Kind::Quotient,
                                          .type = type,
                                          .operands = {vector, divisor},
                                          .naming = Value::Naming::Inline});

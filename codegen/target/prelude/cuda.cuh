@@ -360,6 +360,15 @@ namespace math {
 using ::erfc, ::exp, ::expm1, ::fabs, ::floor, ::fma, ::lgamma, ::log, ::log1p, ::pow, ::sqrt;
 }
 
+// ingot: log1p_of_finite
+// Of what is neither negative, infinite nor NaN: what log1p does of these takes a branch.
+__device__ inline float log1p_of_finite(float a) {
+    __builtin_assume(__float_as_uint(a) < 0x7f800000);
+    return log1pf(a);
+}
+
+__device__ inline double log1p_of_finite(double a) { return log1p(a); }
+
 // ingot: double_pi
 // As eager's igamma has it here: to eleven digits.
 constexpr double double_pi = 2 * 3.1415926535;

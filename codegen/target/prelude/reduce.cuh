@@ -50,6 +50,24 @@ __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
 }
 
+// ingot: quotient_of
+// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
+// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
+// function.
+__device__ inline float quotient_of(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
+#else
+    const float reciprocal = 1.0f / b;
+#endif
+    const float first = a * reciprocal;
+    const float found = __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
+    const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
+    return is_plain(b) && (is_plain(found) || a == 0.0f) ? found : a / b;
+}
+
 // ingot: quotients
 // Each of the values divided by what all of a row share, with one reciprocal: the residual of the
 // product gives back what it lacks, so that the quotient is the nearest one. That was tried for all

@@ -104,6 +104,23 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
+// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
+// function.
+__device__ inline float quotient_of(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
+#else
+    const float reciprocal = 1.0f / b;
+#endif
+    const float first = a * reciprocal;
+    const float found = __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
+    const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
+    return is_plain(b) && (is_plain(found) || a == 0.0f) ? found : a / b;
+}
+
 // Shared memory that the reductions of a kernel take in turn, those that need as much.
 template <int bytes>
 __device__ inline void* place_of() {
@@ -260,7 +277,8 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss(
                     const float elt_1 = minimum(pred4[1], target4[v][1]);
                     const float eh = maximum(0.0f, erb_1 - elt_1);
                     const float hull = ew * eh;
-                    const float giou = overlap / (union_ + 1e-07f) - (hull - union_) / (hull + 1e-07f);
+                    const float v2 = quotient_of(hull - union_, hull + 1e-07f);
+                    const float giou = quotient_of(overlap, union_ + 1e-07f) - v2;
                     chosen = 1.0f - giou;
                 }
                 sum_of[v] = sum_of[v] + chosen;

@@ -84,6 +84,23 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
+// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
+// function.
+__device__ inline float quotient_of(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
+#else
+    const float reciprocal = 1.0f / b;
+#endif
+    const float first = a * reciprocal;
+    const float found = __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
+    const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
+    return is_plain(b) && (is_plain(found) || a == 0.0f) ? found : a / b;
+}
+
 // The same of vectors, each lane for itself.
 template <typename Kind, int n, typename T, int lanes>
 __device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
@@ -224,7 +241,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
 #pragma unroll
                     for (int k = 0; k < 8; ++k) {
                         const float e = expf(float(x8_2[v][k]) - m[k]);
-                        out[(row + k) * out_stride0 + i] = float16(e / sum[k]);
+                        out[(row + k) * out_stride0 + i] = float16(quotient_of(e, sum[k]));
                     }
                 }
             }
