@@ -191,8 +191,9 @@ SymbolId Memory::extent(uint32_t axis) {
 
 SymbolId Memory::numel() { return size(ParameterKind::Numel, 0, 0, context_.index_dtype(), "n", "elements"); }
 
-ValueId Memory::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis) {
-  for (uint32_t d = last; d-- > axis + 1;) index = assembly_.index(IndexOp::Div, index, assembly_.read(extent(d)));
+ValueId Memory::quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short) {
+  const IndexOp divide = is_short ? IndexOp::ShortDiv : IndexOp::Div;
+  for (uint32_t d = last; d-- > axis + 1;) index = assembly_.index(divide, index, assembly_.read(extent(d)));
   return axis == first ? index : assembly_.index(IndexOp::Rem, index, assembly_.read(extent(axis)));
 }
 

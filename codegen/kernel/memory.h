@@ -51,7 +51,8 @@ class Memory {
   SymbolId extent(uint32_t axis);
   SymbolId numel();
   /// The coordinate along an axis of what has this index among all along the axes [first, last), by division.
-  ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis);
+  /// `is_short`: there are at most 2^15 of them.
+  ValueId quotient(ValueId index, uint32_t first, uint32_t last, uint32_t axis, bool is_short = false);
   SymbolId status();
   /// The first access that has the same strides by construction, and so shares its parameters.
   uint32_t stride_owner(uint32_t access) const;

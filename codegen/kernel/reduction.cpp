@@ -187,17 +187,25 @@ ValueId RowReductions::element(SymbolId array, ClassPlace place) {
   return rows_ > 1 ? assembly_.lane(item, place.lane) : item;
 }
 
+bool RowReductions::takes_factors(const RowReduction& reduction) const {
+  const ir::Node& operand = context_.graph[context_.graph[reduction.node].args[0]];
+  return context_.cuda() && reduction.kind == ReduceKind::Sum && operand.op == ir::Op::Mul &&
+         operand.dtype == reduction.types[0] && reduction.has_order();
+}
+
 void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace place,
                          const std::vector<ValueId>& found) {
   std::vector<ValueId> into;
   for (const SymbolId array : reduction.classes) into.push_back(element(array, place));
   if (into.size() == 1) {
-    const ValueId both = assembly_.add({.kind = Value::Kind::Primitive,
-                                        .type = {reduction.types[0]},
-                                        .op = op_of(reduction.kind),
-                                        .work = reduction.types[0],
-                                        .operands = {into[0], found[0]},
-                                        .naming = Value::Naming::Inline});
+    const bool is_product = found.size() == 2;
+    const ValueId both = assembly_.add(
+        {.kind = Value::Kind::Primitive,
+         .type = {reduction.types[0]},
+         .op = is_product ? ir::Op::Fma : op_of(reduction.kind),
+         .work = reduction.types[0],
+         .operands = is_product ? std::vector{found[0], found[1], into[0]} : std::vector{into[0], found[0]},
+         .naming = Value::Naming::Inline});
     block.push_back({Assign{into[0], both}});
     return;
   }
@@ -269,7 +277,11 @@ RowWork RowReductions::of_phase(uint32_t phase) {
     if (reduction.phase != phase + (reduction.is_early ? 1 : 0)) continue;
     work.reductions.push_back(&reduction);
     const ir::NodeId operand = context_.graph[reduction.node].args[0];
-    work.job.roots.push_back({reduction.is_early ? context_.graph[operand].args[1] : operand, reduction.types[0]});
+    const std::vector<ir::NodeId>& of_operand = context_.graph[operand].args;
+    if (takes_factors(reduction))
+      for (const ir::NodeId factor : of_operand) work.job.roots.push_back({factor, reduction.types[0]});
+    else
+      work.job.roots.push_back({reduction.is_early ? of_operand[1] : operand, reduction.types[0]});
   }
   add_parts(work, [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; });
   return work;

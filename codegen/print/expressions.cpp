@@ -20,10 +20,19 @@ Text literal_text(const Value& value) {
 }
 
 const Spelling& spelling_of(IndexOp op, bool cuda) {
-  static const std::array<Spelling, 12> kSpellings = {Spelling("a + b"),  Spelling("a - b"),  Spelling("a * b"),
-                                                      Spelling("a / b"),  Spelling("a % b"),  Spelling("min(a, b)"),
-                                                      Spelling("a < b"),  Spelling("a <= b"), Spelling("a == b"),
-                                                      Spelling("a != b"), Spelling("a && b"), Spelling("a || b")};
+  static const std::array<Spelling, 13> kSpellings = {Spelling("a + b"),
+                                                      Spelling("a - b"),
+                                                      Spelling("a * b"),
+                                                      Spelling("a / b"),
+                                                      Spelling("short_quotient(a, b)"),
+                                                      Spelling("a % b"),
+                                                      Spelling("min(a, b)"),
+                                                      Spelling("a < b"),
+                                                      Spelling("a <= b"),
+                                                      Spelling("a == b"),
+                                                      Spelling("a != b"),
+                                                      Spelling("a && b"),
+                                                      Spelling("a || b")};
   static const Spelling kHostMin("smaller_of(a, b)");
   return op == IndexOp::Min && !cuda ? kHostMin : kSpellings[static_cast<size_t>(op)];
 }

@@ -120,7 +120,10 @@ void Statements::give_name(ValueId id) {
 
 void Statements::print_one(const Let& let) {
   const Value& value = kernel_[let.value];
-  if (value.naming == Naming::Always) return give_name(let.value);
+  if (value.naming == Naming::Always) {
+    if (!usage_.idle.contains(&let)) give_name(let.value);
+    return;
+  }
   const bool authors = value.naming == Naming::Author && !is_said_by_its_store(let.value);
   const size_t prefix =
       std::string_view("const double ").size() + std::max<size_t>(authors ? value.name.size() : 0, 5) + 4;

@@ -11,7 +11,7 @@ class Counter {
 
   void count() {
     for_each_block(kernel_, [&](const Body& block) { find(block); });
-    for_each_block(kernel_, [&](const Body& block) { visit(block); });
+    for_each_block(kernel_, [&](const Body& block) { visit(block, true); });
   }
 
  private:
@@ -25,12 +25,18 @@ class Counter {
     }
   }
 
-  void visit(const Body& block) {
+  void visit(const Body& block, bool is_outermost = false) {
+    std::vector<std::pair<const Let*, uint32_t>> lets;  // and how often their values were used before
     for (const Statement& statement : block) {
       block_ = &block;
+      if (const Let* let = std::get_if<Let>(&statement.node))
+        lets.emplace_back(let, usage_.values[let->value.index].count);
       std::visit([&](const auto& node) { visit_one(node); }, statement.node);
       for_each_block(statement, [&](const Body& inner) { visit(inner); });
     }
+    if (is_outermost) return;
+    for (const auto& [let, before] : lets)
+      if (usage_.values[let->value.index].count == before) usage_.idle.insert(let);
   }
 
   void use(ValueId id) {

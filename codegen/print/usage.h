@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Usage {
   };
   std::vector<Of> values;
   std::vector<bool> computed;  ///< by a Let; the others stand inline
+  std::set<const Let*> idle;   ///< in an inner block, whose values nothing behind them uses
 
   explicit Usage(const Kernel& kernel);
   const Of& operator[](ValueId id) const { return values[id.index]; }

@@ -87,6 +87,7 @@ struct RowSchedule {
   bool across = false;   ///< lanes, and on CUDA neighbouring threads, have neighbouring rows
   uint32_t group = 0;    ///< CUDA, across: neighbouring classes that a thread has at a time; a power of two
   uint32_t steps = 0;   ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
+  uint32_t full = 0;    ///< CUDA: of these steps the first, in which there are elements for all threads
   uint32_t shared = 0;  ///< CUDA: of these steps the last, whose elements lie in shared memory
   uint32_t blocks = 0;  ///< CUDA: that a multiprocessor shall have room for at once; 0: as it comes
   uint32_t early =

@@ -119,6 +119,7 @@ std::string KernelLayout::text() const {
   if (has_short_rows) text += ", short";
   if (results_alias) text += ", aliased";
   if (reduces) text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
+  if (length_eighths > 0) text += fmt::format(", {}{}/8 of it", fills_eighths ? "" : "up to ", length_eighths);
   if (row_multiple > 1) text += fmt::format(" and of {}k", row_multiple);
   if (has_empty_rows) text += ", empty";
   if (rows_multiple > 1) text += fmt::format(", {}k rows", rows_multiple);
@@ -146,6 +147,10 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     layout.has_empty_rows = geometry.length == 0;
     layout.length_bits =
         static_cast<uint8_t>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(geometry.length, 1) - 1)));
+    if (layout.length_bits >= kFineBits && layout.length_bits <= kLongestFineBits) {
+      layout.length_eighths = static_cast<uint8_t>(((8 * geometry.length - 1) >> layout.length_bits) + 1);
+      layout.fills_eighths = int64_t{layout.length_eighths} << layout.length_bits == 8 * geometry.length;
+    }
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
     layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRows));
   }
@@ -202,6 +207,7 @@ KernelLayout read_by(const Target& target, KernelLayout layout) {
     return layout;
   }
   layout.index_bits = 64;
+  layout.length_eighths = 0, layout.fills_eighths = false;
   if (layout.length_bits > kCpuKeptBits) layout.length_bits = std::max(layout.length_bits, kCpuLongBits);
   layout.rows_bits = std::min(layout.rows_bits, kCpuRowsBits);
   layout.inner_multiple = kVectorBytes;

@@ -132,16 +132,25 @@ def _normalized_dims(input, normalized_shape, parameters, function):
     return [k - count for k in range(count)]
 
 
-def _standardized(input, dims, eps):
-    """input less its mean over its standard deviation, along dims"""
+def _fused(a, b, c):
+    """a * b + c, rounded once on CUDA, as its kernels are compiled"""
+    return _fma(a, b, c) if _on_cuda() else a * b + c
+
+
+def _standardized(input, dims, eps, weight=None, bias=None):
+    """input less its mean over its standard deviation, along dims, times weight plus bias, which many elements share"""
     rest, excess, squares = _moments(input, dims, True, "mean")
-    return (rest - excess) * rsqrt(squares / _count(input, dims) + eps)
+    scale = rsqrt(_over_count(squares, input, dims) + eps)
+    if weight is not None:
+        scale = scale * weight
+    shift = -excess * scale
+    return _fused(rest, scale, shift if bias is None else shift + bias)
 
 
 def _affine(x, weight, bias):
-    if weight is not None:
-        x = x * weight
-    return x if bias is None else x + bias
+    if weight is None:
+        return x if bias is None else x + bias
+    return x * weight if bias is None else _fused(x, weight, bias)
 
 
 @reduction
@@ -206,9 +215,11 @@ def _values_a_channel(input):
 
 @reduction
 def _group_norm(input, num_groups, weight, bias, eps):
-    groups = input.unflatten(1, (num_groups, input.size(1) // num_groups))
-    standardized = _standardized(groups, list(range(2, groups.ndim)), eps).flatten(1, 2)
-    return _affine(standardized, weight, bias).to(input.dtype)
+    sizes = (num_groups, input.size(1) // num_groups)
+    groups = input.unflatten(1, sizes)
+    weight = None if weight is None else weight.unflatten(0, sizes)
+    bias = None if bias is None else bias.unflatten(0, sizes)
+    return _standardized(groups, list(range(2, groups.ndim)), eps, weight, bias).flatten(1, 2).to(input.dtype)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
@@ -232,7 +243,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 
 @reduction
 def _normalized_by_itself(input, dims, weight, bias, eps):
-    return _affine(_standardized(input, dims, eps), weight, bias).to(input.dtype)
+    return _standardized(input, dims, eps, weight, bias).to(input.dtype)
 
 
 @native

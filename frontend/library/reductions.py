@@ -8,6 +8,12 @@ def _count(input, dim):
     return count
 
 
+def _over_count(total, input, dim):
+    """a total over the number of elements, as eager's kernels divide by it"""
+    count = _count(input, dim)
+    return total * _reciprocal_of(count, total) if _on_cuda() else total / count
+
+
 def _summed_as(input, dtype):
     if dtype is None:
         _check(input, "bool int float unsigned")
@@ -81,8 +87,7 @@ def mean(input, dim=..., keepdim=False, *, dtype=None):
     x = _summed_as(input, dtype)
     if dtype is not None and dtype.itemsize == 2 and not _on_cuda():
         x = input.float()  # and what comes of it is rounded once
-    total, count = _reduce("sum", x, dim, keepdim, "mean"), _count(x, dim)
-    mean = total * _reciprocal_of(count, total) if _on_cuda() else total / count
+    mean = _over_count(_reduce("sum", x, dim, keepdim, "mean"), x, dim)
     return mean if dtype is None else mean.to(dtype)
 
 

@@ -7,11 +7,11 @@ def _moments(input, dim, keepdim, function):
     The mean is rounded to a place of its own size, which is much beside small distances: what they come to corrects it,
     as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7).
     """
-    count = _count(input, dim)
-    rest = input - _reduce("sum", input, dim, True, function) / count
+    rest = input - _over_count(_reduce("sum", input, dim, True, function), input, dim)
     excess = _reduce("sum", rest, dim, keepdim, function)
     squares = _reduce("sum", rest * rest, dim, keepdim, function)
-    return rest, excess / count, clamp_min(squares - excess * excess / count, 0)
+    mean = _over_count(excess, input, dim)
+    return rest, mean, clamp_min(squares - excess * mean, 0)
 
 
 def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):

@@ -210,6 +210,7 @@ inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, b
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
   return unsigned(((unsigned long long)high << 32 | low) >> (bits & 31));
 }
+inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }

@@ -260,6 +260,25 @@ TEST(Rows, ThatAreGoneThroughAgainStayInRegistersThenInSharedMemoryToo) {
   EXPECT_EQ(RowsOf({of_elements(4), of_elements(4)}, 16, 12).again().steps, 0u) << "two operands are too much";
 }
 
+TEST(Rows, EndTheirStepsWhereTheirLengthDoes) {
+  const auto rows = [](uint8_t length_bits, uint8_t eighths, bool fills = false) {
+    RowsOf of({of_elements(4)}, length_bits, 12);
+    of.layout.length_eighths = eighths;
+    of.layout.fills_eighths = fills;
+    return of.again();
+  };
+  EXPECT_EQ(rows(14, 0).steps, 8u);
+  EXPECT_EQ(rows(14, 0).full, 4u) << "a row is longer than half of what it might be";
+  EXPECT_EQ(rows(14, 5).steps, 5u);
+  EXPECT_EQ(rows(14, 5).full, 4u);
+  EXPECT_EQ(rows(14, 6, true).steps, 6u);
+  EXPECT_EQ(rows(14, 6, true).full, 6u);
+  EXPECT_EQ(rows(14, 8).full, 7u);
+  EXPECT_EQ(rows(16, 5).steps, 10u);
+  EXPECT_EQ(rows(16, 5).shared, 2u) << "eight stay in registers";
+  EXPECT_EQ(rows(16, 5).full, 5u) << "all of them would take more registers than there are";
+}
+
 TEST(Rows, OfSingleElementsStayInTheRegistersOfACluster) {
   const auto rows = [](uint32_t bytes, uint8_t length_bits, uint32_t architecture = 90) {
     RowsOf of({of_elements(bytes, bytes), stored(bytes, bytes)}, length_bits, 12);

@@ -273,7 +273,9 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     if (n <= 5000) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
     if (n <= 1024) shapes.push_back({{n, 132}, {0, 1}, 0, {1, 0}});
   }
-  for (const int64_t n : {20480, 32768, 33001, 40000, 65540, 70001})
+  // Also those that end where eighths of a power of two do, and one element behind.
+  for (const int64_t n : {40,    41,    192,   193,   897,   1280,  2561,  7168,  7169,  10240,
+                          12289, 20480, 20481, 32768, 33001, 40000, 65540, 70001, 98304, 98305})
     for (const int64_t pad : {0, 1}) shapes.push_back({{2, n}, {0, 1}, pad, {0, 1}});
   shapes.push_back({{1, 3000}, {0, 1}, 0, {0, 1}});
   shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});

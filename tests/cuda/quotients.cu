@@ -1,5 +1,5 @@
-// Whether what the prelude's `quotients` and `quotient_of` take for a quotient is the nearest one, for all 2^46 pairs of
-// significands: exponents change nothing as long as nothing overflows or becomes subnormal.
+// Whether what the prelude's `quotients` and `quotient_of` take for a quotient is the nearest one, for all 2^46 pairs
+// of significands: exponents change nothing as long as nothing overflows or becomes subnormal.
 //
 //   nvcc -O3 -arch=native -fmad=false tests/cuda/quotients.cu -o build/quotients && build/quotients
 //

@@ -176,6 +176,7 @@ class Columns : public CudaReduce {
     for (RowReduction* reduction : work.reductions) {
       declare(*reduction, before, after);
       std::vector<ValueId> found = {*value++};
+      if (reductions_.takes_factors(*reduction)) found.push_back(*value++);
       if (reduction->types.size() > 1) found.push_back(wide(element_index_));
       reductions_.fold(element(), *reduction, class_of_element(), found);
     }

@@ -35,7 +35,8 @@ class Rows : public CudaReduce {
     if (axis < kept_) return places_.coordinate(axis);
     const bool is_inner = axis + 1 == context_.rank();
     ValueId at = element_index_;
-    if (context_.layout.reduced_axes > 1) at = memory_.quotient(element_index_, kept_, context_.rank(), axis);
+    if (context_.layout.reduced_axes > 1)
+      at = memory_.quotient(element_index_, kept_, context_.rank(), axis, has_short_indices());
     return is_inner ? of_lane(at, level) : at;
   }
 
@@ -76,6 +77,11 @@ class Rows : public CudaReduce {
   }
 
  private:
+  /// Whether a thread that has several elements of a row divides their indices by one reciprocal.
+  bool has_short_indices() const {
+    constexpr uint32_t kBits = 15;
+    return is_resident() && context_.layout.length_bits <= kBits && context_.schedule.index_bits == 32;
+  }
   bool is_vector(uint32_t access) const { return how(access).how == How::Vector || how(access).how == How::Shifted; }
   bool is_resident() const { return rows_.steps > 0 && !is_read_again_; }
   /// The index of a lane's element, if that of the first is `first`.
@@ -223,11 +229,15 @@ class Rows : public CudaReduce {
     return vector;
   }
 
-  /// A row is longer than half of what the steps have room for, so that the first half of them needs no guard.
-  ValueId or_in_first_half(ValueId is_element) {
-    if (rows_.steps < 2 || is_read_again_ || (rows_.shared > 0 && lanes_ == 1)) return is_element;
-    return assembly_.index(
-        IndexOp::Or, assembly_.index(IndexOp::Less, assembly_.read(step_number_), whole(rows_.steps / 2)), is_element);
+  /// What is done if there is an element: the first steps need no guard.
+  Body guarded(ValueId is_element, Body body) {
+    const uint32_t full = is_read_again_ ? 0 : rows_.full;
+    if (full > 0 && full == rows_.steps) return body;
+    if (full > 0) {
+      const ValueId is_full = assembly_.index(IndexOp::Less, assembly_.read(step_number_), whole(full));
+      is_element = assembly_.index(IndexOp::Or, is_full, is_element);
+    }
+    return {{If{is_element, std::move(body)}}};
   }
 
   /// Whether a thread goes through a run's elements before the next one's, so that it need not hold the classes of all
@@ -248,9 +258,10 @@ class Rows : public CudaReduce {
     }
     const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
     if (is_resident()) {
-      Body guarded = {{Let{element_index_}}, {If{or_in_first_half(is_element), std::move(step)}}};
+      Body steps = {{Let{element_index_}}};
+      append(steps, guarded(is_element, std::move(step)));
       const bool leaps = run && !rows_.by_runs;  // a run's steps are as many apart as there are runs
-      Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : whole(0), whole(rows_.steps), std::move(guarded)};
+      Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : whole(0), whole(rows_.steps), std::move(steps)};
       if (leaps) loop.step = runs();
       return {std::move(loop)};
     }
@@ -481,13 +492,14 @@ class Rows : public CudaReduce {
         reductions_.join(around.behind_run, *reduction, run);
       }
       std::vector<ValueId> taken = {*value++};
+      if (reductions_.takes_factors(*reduction)) taken.push_back(*value++);
       if (reduction->types.size() > 1) taken.push_back(wide(position_in_row()));
       reductions_.fold(folds, *reduction, {class_number(*reduction)}, taken);
     }
     if (!context_.schedule.ragged) return folds;
     // The last vector of a ragged row has lanes past its end.
     const ValueId is_element = assembly_.index(IndexOp::Less, position_in_row(), places_.length());
-    return {{If{or_in_first_half(is_element), std::move(folds)}}};
+    return guarded(is_element, std::move(folds));
   }
 
   /// The loop that reads what is kept: before the first phase, or before each run is gone through.

@@ -50,6 +50,13 @@ __device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
     return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
 }
 
+// ingot: short_quotient
+// i / n, whose product is less than 2^30: by a reciprocal that all of a thread's elements share.
+__device__ inline uint32 short_quotient(uint32 i, uint32 n) {
+    const uint32 half_reciprocal = 0x80000000u / n;
+    return __umulhi(2 * i + 1, half_reciprocal);
+}
+
 // ingot: quotient_of
 // a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
 // the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a

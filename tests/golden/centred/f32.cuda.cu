@@ -193,10 +193,8 @@ extern "C" __global__ void __launch_bounds__(64) centred(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = threadIdx.x * 4 + v * 256;
-        if (v < 1 || i < n1) {
-            x4[v] = load<4>(x_row, i);
-            y4[v] = load<4>(y_row, i);
-        }
+        x4[v] = load<4>(x_row, i);
+        y4[v] = load<4>(y_row, i);
     }
     float sum_of[4];
 #pragma unroll
@@ -206,16 +204,14 @@ extern "C" __global__ void __launch_bounds__(64) centred(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = threadIdx.x * 4 + v * 256;
-        if (v < 1 || i < n1) {
-            Vec<float, 4> h4;
+        Vec<float, 4> h4;
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                const float h_1 = x4[v][k] + y4[v][k];
-                sum_of[k] = sum_of[k] + h_1;
-                h4[k] = h_1;
-            }
-            store(h_row, i, h4);
+        for (int k = 0; k < 4; ++k) {
+            const float h_1 = x4[v][k] + y4[v][k];
+            sum_of[k] = sum_of[k] + h_1;
+            h4[k] = h_1;
         }
+        store(h_row, i, h4);
     }
     const float sum = combined<Sum, 4, 64, 0>(sum_of);
     if (threadIdx.x == 0) {

@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(256) column_sum(
             if (i < n1) {
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
-                    sum_of[v][k] = sum_of[v][k] + x4[v][k] * y4[v][k];
+                    sum_of[v][k] = fmaf(x4[v][k], y4[v][k], sum_of[v][k]);
                 }
             }
         }

@@ -283,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
             const int i = threadIdx.x * 8 + r * 2048 + v * 16384;
-            if (v < 2 || i < n1) {
+            if (v < 3 || i < n1) {
                 x_0_8[v] = load_in_row<8>(x_0_row, i, n1);
             }
         }
@@ -295,12 +295,12 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
             const int i = threadIdx.x * 8 + r * 2048 + v * 16384;
-            if (v < 2 || i < n1) {
+            if (v < 3 || i < n1) {
 #pragma unroll
                 for (int k = 0; k < 8; ++k) {
                     const float v3 = float(x_0_8[v][k]);
                     const float v4 = exp2f(fmaf(v3, 1.442695f, v2));
-                    if (v < 2 || i + k < n1) {
+                    if (v < 3 || i + k < n1) {
                         largest_of[0] = maximum(largest_of[0], v3);
                         sum_of[k] = sum_of[k] + v4;
                     }

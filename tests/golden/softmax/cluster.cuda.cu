@@ -291,9 +291,9 @@ extern "C" __global__ void __cluster_dims__(4) __launch_bounds__(512, 2) softmax
     const auto x_row = x + row * n1;
     Resident<Vec<float, 4>, 8, 512> x4;
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 14; ++v) {
         const int i = thread * 4 + v * 8192;
-        if (v < 8 || i < n1) {
+        if (v < 7 || i < n1) {
             x4[v] = load<4>(x_row, i);
         }
     }
@@ -303,9 +303,9 @@ extern "C" __global__ void __cluster_dims__(4) __launch_bounds__(512, 2) softmax
         m_of[c] = -inf;
     }
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 14; ++v) {
         const int i = thread * 4 + v * 8192;
-        if (v < 8 || i < n1) {
+        if (v < 7 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 m_of[k] = maximum(m_of[k], x4[v][k]);
@@ -322,9 +322,9 @@ extern "C" __global__ void __cluster_dims__(4) __launch_bounds__(512, 2) softmax
             sum_of[c] = 0.0f;
         }
 #pragma unroll
-        for (int v = r; v < 16; v += 4) {
+        for (int v = r; v < 14; v += 4) {
             const int i = thread * 4 + v * 8192;
-            if (v < 8 || i < n1) {
+            if (v < 7 || i < n1) {
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
                     const float e = expf(x4[v][k] - m);
@@ -339,9 +339,9 @@ extern "C" __global__ void __cluster_dims__(4) __launch_bounds__(512, 2) softmax
     cluster_arrives();
     const auto out_row = out + row * n1;
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 14; ++v) {
         const int i = thread * 4 + v * 8192;
-        if (v < 8 || i < n1) {
+        if (v < 7 || i < n1) {
             const auto quotient4 = quotients(x4[v], sum);
             Vec<float, 4> out4;
 #pragma unroll

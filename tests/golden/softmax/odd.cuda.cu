@@ -170,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (v < 4 || i < n1) {
+        if (v < 7 || i < n1) {
             x_of[v] = x_row[i];
         }
     }
@@ -182,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (v < 4 || i < n1) {
+        if (v < 7 || i < n1) {
             m_of[0] = maximum(m_of[0], x_of[v]);
         }
     }
@@ -195,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (v < 4 || i < n1) {
+        if (v < 7 || i < n1) {
             const float e = expf(x_of[v] - m);
             sum_of[v % 4] = sum_of[v % 4] + e;
             x_of[v] = e;
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
-        if (v < 4 || i < n1) {
+        if (v < 7 || i < n1) {
             out_row[i] = x_of[v] / sum;
         }
     }

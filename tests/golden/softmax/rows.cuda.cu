@@ -243,9 +243,7 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        if (v < 2 || i < n1) {
-            x4[v] = load<4>(x_row, i);
-        }
+        x4[v] = load<4>(x_row, i);
     }
     float m_of[4];
 #pragma unroll
@@ -254,12 +252,9 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
     }
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = threadIdx.x * 4 + v * 1024;
-        if (v < 2 || i < n1) {
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                m_of[k] = maximum(m_of[k], x4[v][k]);
-            }
+        for (int k = 0; k < 4; ++k) {
+            m_of[k] = maximum(m_of[k], x4[v][k]);
         }
     }
     const float m = combined<Largest, 4, 256, 0>(m_of);
@@ -270,14 +265,11 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
     }
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = threadIdx.x * 4 + v * 1024;
-        if (v < 2 || i < n1) {
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                const float e = expf(x4[v][k] - m);
-                sum_of[k] = sum_of[k] + e;
-                x4[v][k] = e;
-            }
+        for (int k = 0; k < 4; ++k) {
+            const float e = expf(x4[v][k] - m);
+            sum_of[k] = sum_of[k] + e;
+            x4[v][k] = e;
         }
     }
     const float sum = combined<Sum, 4, 256, 1>(sum_of);
@@ -285,14 +277,12 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        if (v < 2 || i < n1) {
-            const auto quotient4 = quotients(x4[v], sum);
-            Vec<float, 4> out4;
+        const auto quotient4 = quotients(x4[v], sum);
+        Vec<float, 4> out4;
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                out4[k] = quotient4[k];
-            }
-            store(out_row, i, out4);
+        for (int k = 0; k < 4; ++k) {
+            out4[k] = quotient4[k];
         }
+        store(out_row, i, out4);
     }
 }

@@ -254,9 +254,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1) softmax(
     const auto x_row = x + row * n1;
     Resident<Vec<float, 4>, 8, 1024> x4;
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 10; ++v) {
         const int i = threadIdx.x * 4 + v * 4096;
-        if (v < 8 || i < n1) {
+        if (v < 5 || i < n1) {
             x4[v] = load<4>(x_row, i);
         }
     }
@@ -266,9 +266,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1) softmax(
         m_of[c] = -inf;
     }
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 10; ++v) {
         const int i = threadIdx.x * 4 + v * 4096;
-        if (v < 8 || i < n1) {
+        if (v < 5 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 m_of[k] = maximum(m_of[k], x4[v][k]);
@@ -285,9 +285,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1) softmax(
             sum_of[c] = 0.0f;
         }
 #pragma unroll
-        for (int v = r; v < 16; v += 4) {
+        for (int v = r; v < 10; v += 4) {
             const int i = threadIdx.x * 4 + v * 4096;
-            if (v < 8 || i < n1) {
+            if (v < 5 || i < n1) {
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
                     const float e = expf(x4[v][k] - m);
@@ -301,9 +301,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1) softmax(
     const float sum = combined<Sum, 1, 1024, 1>(sum_of_runs);
     const auto out_row = out + row * n1;
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 10; ++v) {
         const int i = threadIdx.x * 4 + v * 4096;
-        if (v < 8 || i < n1) {
+        if (v < 5 || i < n1) {
             const auto quotient4 = quotients(x4[v], sum);
             Vec<float, 4> out4;
 #pragma unroll

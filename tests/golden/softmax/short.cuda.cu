@@ -270,9 +270,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = thread * 8 + v * 16;
-        if (v < 1 || i < n1) {
-            x8[v] = load<8>(x_row, i);
-        }
+        x8[v] = load<8>(x_row, i);
     }
     float m_of[8];
 #pragma unroll
@@ -281,12 +279,9 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
     }
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
-        const int i = thread * 8 + v * 16;
-        if (v < 1 || i < n1) {
 #pragma unroll
-            for (int k = 0; k < 8; ++k) {
-                m_of[k] = maximum(m_of[k], float(x8[v][k]));
-            }
+        for (int k = 0; k < 8; ++k) {
+            m_of[k] = maximum(m_of[k], float(x8[v][k]));
         }
     }
     const float m = combined<Largest, 8, 2, 0>(m_of);
@@ -298,14 +293,11 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
     Vec<float, 8> e_of[2];
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
-        const int i = thread * 8 + v * 16;
-        if (v < 1 || i < n1) {
 #pragma unroll
-            for (int k = 0; k < 8; ++k) {
-                const float e = expf(float(x8[v][k]) - m);
-                sum_of[k] = sum_of[k] + e;
-                e_of[v][k] = e;
-            }
+        for (int k = 0; k < 8; ++k) {
+            const float e = expf(float(x8[v][k]) - m);
+            sum_of[k] = sum_of[k] + e;
+            e_of[v][k] = e;
         }
     }
     const float sum = combined<Sum, 8, 2, 1>(sum_of);
@@ -313,14 +305,12 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = thread * 8 + v * 16;
-        if (v < 1 || i < n1) {
-            const auto quotient8 = quotients(e_of[v], sum);
-            Vec<bfloat16, 8> out8;
+        const auto quotient8 = quotients(e_of[v], sum);
+        Vec<bfloat16, 8> out8;
 #pragma unroll
-            for (int k = 0; k < 8; ++k) {
-                out8[k] = bfloat16(quotient8[k]);
-            }
-            store(out_row, i, out8);
+        for (int k = 0; k < 8; ++k) {
+            out8[k] = bfloat16(quotient8[k]);
         }
+        store(out_row, i, out8);
     }
 }

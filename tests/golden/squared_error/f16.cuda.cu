@@ -199,7 +199,7 @@ extern "C" __global__ void __launch_bounds__(64) squared_error(
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const float v1 = float(x8[v][k]) - float(y8[v][k]);
-                sum_of[k] = sum_of[k] + v1 * v1;
+                sum_of[k] = fmaf(v1, v1, sum_of[k]);
             }
         }
     }

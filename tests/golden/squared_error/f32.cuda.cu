@@ -178,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(256) squared_error(
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
             const float v1 = x4[k] - y4[k];
-            sum_of[k] = sum_of[k] + v1 * v1;
+            sum_of[k] = fmaf(v1, v1, sum_of[k]);
         }
     }
     const float sum = combined<Sum, 4, 256, 0>(sum_of);

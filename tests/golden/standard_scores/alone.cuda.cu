@@ -173,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 2 || i < n0) {
+        if (v < 3 || i < n0) {
             x4[v] = load<4>(x, i);
         }
     }
@@ -185,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 2 || i < n0) {
+        if (v < 3 || i < n0) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 sum_of[k] = sum_of[k] + x4[v][k];
@@ -202,11 +202,11 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 2 || i < n0) {
+        if (v < 3 || i < n0) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const float d = x4[v][k] - v1;
-                sum_1_of[k] = sum_1_of[k] + d * d;
+                sum_1_of[k] = fmaf(d, d, sum_1_of[k]);
             }
         }
     }
@@ -215,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 2 || i < n0) {
+        if (v < 3 || i < n0) {
             Vec<float, 4> out4;
 #pragma unroll
             for (int k = 0; k < 4; ++k) {

@@ -250,7 +250,7 @@ extern "C" __global__ void __launch_bounds__(256) standard_scores_1(
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
             const float d = x4[k] - v1;
-            sum_of[k] = sum_of[k] + d * d;
+            sum_of[k] = fmaf(d, d, sum_of[k]);
         }
     }
     const float sum = combined<Sum, 4, 256, 0>(sum_of);
