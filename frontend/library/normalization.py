@@ -52,7 +52,8 @@ def _sum_of_exponentials(input, largest, less, dim, function):
     is_near = (abs(largest - first) <= 64) & (abs(first) <= 2**20)
     terms = where(is_near, exp2(_fma(input, _log2_e(), about)), exp(input - less))
     total = _reduce("sum", terms, dim, True, function)
-    return where(is_near, maximum(total * exp2(_fma(less, -_log2_e(), -about)), 1), total)
+    near = total * exp2(_fma(less, -_log2_e(), -about))
+    return where(is_near, where(near < 1 + 2**-21, 1, near), total)  # of a row that one element dominates, 1
 
 
 @reduction

@@ -11,7 +11,7 @@ def test_sizes_and_numbers_compile_nothing_more(device):
     text = "def f(x, t, eps, k): return F.layer_norm(x, x.shape[1:], eps=eps), x.var(1, correction=k), F.cross_entropy(x, t, ignore_index=k)"
     op = ingot.op(text)
     before = None
-    for rows, columns in ((5, 33), (5, 39), (7, 41), (7, 63)):
+    for rows, columns in ((5, 33), (5, 39), (7, 34), (7, 37)):
         x, t = torch.randn(rows, columns, device=device), torch.randint(0, 17, (rows,), device=device)
         for eps, k in ((1e-5, 2), (1e-3, 0)):
             torch.testing.assert_close(op(x, t, eps, k), op.reference(x, t, eps, k), rtol=1e-5, atol=1e-5)

@@ -13,15 +13,16 @@ namespace {
 using How = AccessSchedule::How;
 
 constexpr uint32_t kWarp = 32;
-constexpr uint32_t kThreadsOfRest = 8;  // of a row, that put its pieces together
+
+/// Of a row, that put its pieces together: with 32 for 1024 `(x * y).sum(0)` of 2^20 x 256 reaches 1.03, with 8 1.01.
+uint32_t threads_of_rest(uint32_t pieces) { return std::min(pieces, std::clamp(pieces / kWarp, 8u, 32u)); }
 
 class Columns : public CudaReduce {
  public:
   Columns(const KernelContext& context, RowPart part)
-      : CudaReduce(context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
-                   part == RowPart::Rest ? std::min(context.schedule.rows.pieces, kThreadsOfRest)
-                                         : context.schedule.rows.threads,
-                   1),
+      : CudaReduce(
+            context, part, part == RowPart::Rest ? 1 : context.schedule.lanes,
+            part == RowPart::Rest ? threads_of_rest(context.schedule.rows.pieces) : context.schedule.rows.threads, 1),
         own_(classes() / threads_),
         group_(std::min(own_, std::max(context.schedule.rows.group, 1u))) {}
 

@@ -337,8 +337,8 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
         const float sum_again = combined_of_runs<Sum, 1, 256, 2>(sum_of_runs);
         sum = sum_again;
     }
-    const float v8 = v5 ? maximum(sum * exp2f(fmaf(v6, -1.442695f, -v2)), 1.0f) : sum;
-    const bfloat16 v9 = bfloat16(logf(v8) + v6);
+    const float v8 = sum * exp2f(fmaf(v6, -1.442695f, -v2));
+    const bfloat16 v9 = bfloat16(logf(v5 ? (v8 < 1.0000005f ? 1.0f : v8) : sum) + v6);
     if (threadIdx.x == 0) {
         out[row] = v9;
     }

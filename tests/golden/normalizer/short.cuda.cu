@@ -278,8 +278,8 @@ extern "C" __global__ void __launch_bounds__(256) normalizer(
             sum = sum_again;
         }
     }
-    const float v6 = v4 ? maximum(sum * exp2f(fmaf(v5, -1.442695f, -v2)), 1.0f) : sum;
-    const bfloat16 v7 = bfloat16(logf(v6) + v5);
+    const float v6 = sum * exp2f(fmaf(v5, -1.442695f, -v2));
+    const bfloat16 v7 = bfloat16(logf(v4 ? (v6 < 1.0000005f ? 1.0f : v6) : sum) + v5);
     if (thread == 0) {
         out[row] = v7;
     }
