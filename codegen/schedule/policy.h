@@ -58,6 +58,7 @@ struct KernelFacts {
   bool goes_again = false;      ///< it goes through its rows several times
   uint32_t found_bytes = 0;     ///< of what its reductions find of a row
   uint32_t shared_bytes = 0;    ///< CUDA: shared memory that a block may have
+  bool reads_exactly = false;   ///< CUDA: as the target has it
   uint32_t cluster_blocks = 1;  ///< CUDA: that a cluster may have
   uint32_t phases = 1;          ///< in which it goes through its rows
   uint32_t early_phase = 0;     ///< whose sums may be taken in the one before; 0: there is none

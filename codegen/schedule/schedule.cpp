@@ -330,6 +330,7 @@ Known known_of(const ir::Graph& graph, const KernelOutline& outline, const Kerne
     const auto architecture = static_cast<uint32_t>(target.architecture);
     facts.shared_bytes = cuda_shared_bytes(architecture);
     facts.cluster_blocks = cuda_cluster_blocks(architecture);
+    facts.reads_exactly = target.reads_exactly;
   }
   std::vector<ir::NodeId> wheres = lazy_wheres(graph, outline, layout, facts, target, lazy);
   facts = with_regions(std::move(facts), graph, outline, layout, wheres, target, lazy);

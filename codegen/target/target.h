@@ -8,6 +8,9 @@ namespace ingot::codegen {
 struct Target {
   enum class Kind : uint8_t { Cuda, Cpu } kind = Kind::Cpu;
   int architecture = 0;  ///< CUDA: 90 for sm_90
+  /// CUDA: nothing is read behind a tensor, not even of the 16 bytes in which it ends. Memory is handed out by more
+  /// than that, so that only a memory checker may see it.
+  bool reads_exactly = false;
   bool operator==(const Target&) const = default;
 
   bool cuda() const { return kind == Kind::Cuda; }

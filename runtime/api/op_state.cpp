@@ -1,5 +1,7 @@
 #include "runtime/api/op_state.h"
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "runtime/cache/hold_forks.h"
 #include "runtime/call/refusals.h"
@@ -23,6 +25,12 @@ void keep_returned(const runtime::BoundCall& call, Results& results) {
     ++kept;
   }
   results.resize(kept);
+}
+
+/// Whether an allocation ends with its tensor, as it does without PyTorch's pool.
+bool allocates_exactly() {
+  static const bool exactly = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr;
+  return exactly;
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {
@@ -97,7 +105,9 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
                                         const runtime::Resolved& resolved, const Facts& facts) const {
   const bool on_cuda = facts.device.is_cuda();
   codegen::Target target;
-  if (on_cuda) target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index())};
+  if (on_cuda)
+    target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index()),
+              allocates_exactly()};
   return {.program = *program,
           .lone_row = resolved.lone_row,
           .layouts = resolved.layouts,

@@ -46,6 +46,7 @@ std::string compiler_of(const LaunchRequest& request) {
 /// Everything that shapes the binary.
 std::string key_of(const LaunchRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
+  if (request.target.reads_exactly) key += "exact\n";
   if (request.options.check_indices) key += "checked\n";
   if (request.lone_row == codegen::LoneRow::Whole) key += "whole\n";
   if (request.options.lazy != codegen::Lazy::Auto)

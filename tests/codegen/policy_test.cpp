@@ -301,6 +301,15 @@ TEST(Rows, OfSingleElementsStayInTheRegistersOfACluster) {
   EXPECT_EQ(rows(4, 16, 80).shared, 32u);
 }
 
+TEST(Rows, ThatBeginAnywhereAreSingleElementsWhereNothingBehindThemMayBeRead) {
+  RowsOf of({of_elements(4, 4)}, 12, 12);
+  of.facts.accesses[0].inner = StrideClass::One;
+  of.facts.inner_multiple = 1;
+  EXPECT_EQ(of.lanes(), 4u);
+  of.facts.reads_exactly = true;
+  EXPECT_EQ(of.lanes(), 1u);
+}
+
 TEST(Rows, OfHalvesAreFourVectorsAThread) {
   EXPECT_EQ(RowsOf({of_elements(2)}, 7, 12).again().threads, 4u);
   EXPECT_EQ(RowsOf({of_elements(2)}, 10, 12).again().threads, 32u);
