@@ -279,6 +279,7 @@ inline std::string without_ptx(std::string text) {
           "const unsigned wide = __builtin_bit_cast(unsigned, value); "
           "bits = value != value ? 0x7fff : (wide + 0x7fff + (wide >> 16 & 1)) >> 16;");
   replace("asm(\"mov.b32", "wide = __builtin_bit_cast(float, unsigned(bits) << 16);");
+  replace("asm(\"rcp.approx.ftz.f32", "near = std::nextafter(1 / b, 0.0f);");
   replace("asm(\"max.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;");
   replace("asm(\"min.NaN.f32", "result = a != a || b != b ? NAN : a == b ? (std::signbit(a) ? a : b) : a < b ? a : b;");
   replace("asm volatile(\"barrier.cluster.arrive", "__syncthreads();");

@@ -593,6 +593,43 @@ TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {
   }
 }
 
+TEST_P(Reduce, AQuotientIsTheNearestNumber) {
+  std::mt19937 random(17);
+  constexpr int64_t kRows = 4, kColumns = 1000;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  std::vector<float> values = {0.0f,          -0.0f,  1.0f,    -1.0f, kInf, -kInf,
+                               std::nanf(""), 1e-45f, -1e-39f, 3e38f, 0.5f, 1e-20f};
+  const auto any = [&] { return std::bit_cast<float>(static_cast<uint32_t>(random())); };
+  while (values.size() < kRows * kColumns / 2) values.push_back(any());
+  std::uniform_real_distribution<float> some(-3, 3);
+  while (values.size() < kRows * kColumns) values.push_back(some(random));
+  size_t next = 0;
+  const Floats x = tensor({kRows, kColumns}, {0, 1}, 0, [&] { return values[next++]; });
+  Sketched op(2, {0, 1});
+  for (const float from : {1.0f, -1.0f, 0.0f}) {
+    const ir::NodeId quotient = op.add(Op::Div, op.x(), op.add(Op::Sub, op.constant(from), op.x()));
+    op.result(quotient, false);
+    op.result(op.read(op.reduce(ReduceKind::Sum, quotient)), true);
+  }
+  Case one{"quotients", std::move(op.graph()), x};
+  one.graph.name = one.name;
+  const std::vector<Case> cases = {one};
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  const std::vector<Bytes> results = run(one, GetParam(), library, random);
+  for (size_t r = 0; const float from : {1.0f, -1.0f, 0.0f}) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float expected = values[i] / (from - values[i]);
+      const auto found = element<float>(results[r], static_cast<int64_t>(i));
+      if (std::isnan(expected))
+        ASSERT_TRUE(std::isnan(found)) << values[i];
+      else
+        ASSERT_EQ(std::bit_cast<uint32_t>(found), std::bit_cast<uint32_t>(expected)) << values[i] << " from " << from;
+    }
+    r += 2;
+  }
+}
+
 /// Two ops whose phases share functions of the elements: e / sum(e) + x with e = exp(x - max(x)), which needs x to the
 /// end; and sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and s = sum(exp(x)), whose second phase needs x once
 /// more after the first has kept exp(x).

@@ -108,17 +108,14 @@ __device__ inline T tree(T* values) {
 // the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
 // function.
 __device__ inline float quotient_of(float a, float b) {
-#if __CUDA_ARCH__ >= 800
     float near;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
     const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
-#else
-    const float reciprocal = 1.0f / b;
-#endif
     const float first = a * reciprocal;
-    const float found = __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
     const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    return is_plain(b) && (is_plain(found) || a == 0.0f) ? found : a / b;
+    const bool is_zero = a == 0.0f;  // whose sign a sum would lose
+    const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
+    return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
 }
 
 // Shared memory that the reductions of a kernel take in turn, those that need as much.
