@@ -147,7 +147,8 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     layout.has_empty_rows = geometry.length == 0;
     layout.length_bits =
         static_cast<uint8_t>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(geometry.length, 1) - 1)));
-    if (layout.length_bits >= kFineBits && layout.length_bits <= kLongestFineBits) {
+    if (layout.length_bits >= kFineBits &&
+        layout.length_bits <= (kernel.phases() > 1 ? kLongestFineBits : kLongestFineBitsOnce)) {
       layout.length_eighths = static_cast<uint8_t>(((8 * geometry.length - 1) >> layout.length_bits) + 1);
       layout.fills_eighths = int64_t{layout.length_eighths} << layout.length_bits == 8 * geometry.length;
     }
@@ -182,7 +183,10 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
       return kernel.accesses[a].kind == AccessUse::Kind::Load && moves && axes[kept - 1] == StrideClass::One;
     };
     for (size_t a = 0; a < layout.accesses.size(); ++a)
-      if (lies_across(a)) layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[kept - 1]));
+      if (lies_across(a)) {
+        layout.rows_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents[kept - 1]));
+        layout.length_eighths = 0, layout.fills_eighths = false;
+      }
   }
   for (size_t d = 0; d < geometry.extents.size() && layout.rank > 1; ++d)
     if (d < 64 && geometry.extents[d] >= kLongAxis) layout.long_axes |= uint64_t{1} << d;

@@ -49,8 +49,9 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
 inline constexpr int64_t kLongAxis = 32;
 inline constexpr int64_t kShortRow = 64;
 
-/// Of rows of two to this power, and up to the next one, a kernel knows the length more finely.
-inline constexpr int kFineBits = 5, kLongestFineBits = 18;
+/// Of rows of two to this power, and up to the next one, a kernel knows the length more finely: as far as it may keep a
+/// row that it reads once, to fold it, or again.
+inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits = 18;
 
 /// Past two to this power, more rows make no other schedule.
 inline constexpr int kManyRows = 12;
@@ -94,8 +95,8 @@ struct KernelLayout {
   bool reduces = false;         ///< the last axes, or none, are reduced
   uint32_t reduced_axes = 0;
   uint8_t length_bits = 0;  ///< of a row: the least power of two that is not less than its length
-  /// CUDA, of rows of 2^kFineBits elements or more: how many eighths of that power of two they fill, a begun one
-  /// counted, from 5 to 8; else 0.
+  /// CUDA, of rows of 2^kFineBits elements or more that may be kept: how many eighths of that power of two they fill, a
+  /// begun one counted, from 5 to 8; else 0.
   uint8_t length_eighths = 0;
   bool fills_eighths = false;  ///< and none of them is begun only
   uint8_t rows_bits = 0;       ///< the largest power of two that is not more than the number of rows; at most kManyRows
