@@ -146,7 +146,10 @@ class Columns : public CudaReduce {
     if (groups() == 1) return append(body_, std::move(group));
     Loop loop{Loop::Kind::Strided, group_number_, whole(0), whole(own_), std::move(group)};
     loop.step = group_;
-    loop.unroll = 1;
+    if (part_ == RowPart::Rest)
+      loop.kind = Loop::Kind::Unrolled;  // its loads are few, and all on their way at once
+    else
+      loop.unroll = 1;
     body_.push_back({std::move(loop)});
   }
 

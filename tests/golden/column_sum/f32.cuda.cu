@@ -150,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(256) column_sum_rest(
     const int first = thread * 16;
 
     float sum_levels[3];
-#pragma unroll 1
+#pragma unroll
     for (int g = 0; g < 16; g += 4) {
         float sum_of[4];
 #pragma unroll
