@@ -107,6 +107,7 @@ struct Symbol {
   std::string of = {};                 ///< of a number, what it is; of a vector, the name of its pointer
   std::vector<uint32_t> extents = {};  ///< of an array
   bool is_shared = false;              ///< by the threads of a block
+  uint32_t alignment = 0;              ///< in bytes, more than its type has
   uint32_t in_registers = 0;           ///< of an array whose other elements lie in shared memory; 0: all of them
 };
 
@@ -160,9 +161,10 @@ struct Return {
   ValueId unless_below, end;
 };
 
-/// All threads of a block meet; or a block comes to where those of its cluster meet, or waits there for all of them.
+/// All threads of a block meet, or of a warp; or a block comes to where those of its cluster meet, or waits there for
+/// all of them.
 struct Barrier {
-  enum class Kind : uint8_t { Block, ClusterArrives, ClusterWaits } kind = Kind::Block;
+  enum class Kind : uint8_t { Block, Warp, ClusterArrives, ClusterWaits } kind = Kind::Block;
 };
 
 /// A function of the prelude that moves many elements.
@@ -175,6 +177,8 @@ struct Call {
     FromFloats,  ///< from, to float16, how many
     TakeLarger,  ///< a value and its index: those of another, behind them, if they are of the maximum
     TakeSmaller,
+    TakeRows,   ///< to a warp's shared memory, from, how many
+    LeaveRows,  ///< to, from a warp's shared memory, how many
   } function;
   std::vector<ValueId> operands;
   SymbolId filled = {};  ///< the array that it writes; none where it writes a tensor

@@ -144,7 +144,7 @@ class Printer {
                        of(loop.begin), of(loop.end));
   }
   std::string head(const Barrier& barrier) {
-    static constexpr std::string_view kKinds[] = {"barrier", "cluster arrives", "cluster waits"};
+    static constexpr std::string_view kKinds[] = {"barrier", "barrier of a warp", "cluster arrives", "cluster waits"};
     return std::string(kKinds[static_cast<size_t>(barrier.kind)]);
   }
   std::string head(const Call& call) {
@@ -183,8 +183,8 @@ class Printer {
 }  // namespace
 
 std::string_view name_of(Call::Function function) {
-  static constexpr std::string_view kNames[] = {"transpose",   "spread",      "repeat",      "to_floats",
-                                                "from_floats", "take_larger", "take_smaller"};
+  static constexpr std::string_view kNames[] = {"transpose",   "spread",       "repeat",    "to_floats", "from_floats",
+                                                "take_larger", "take_smaller", "take_rows", "leave_rows"};
   return kNames[static_cast<size_t>(function)];
 }
 

@@ -18,7 +18,8 @@ constexpr size_t kIndent = 12;  // of the innermost statements
 std::string variable_type(const Symbol& variable, uint32_t threads) {
   if (variable.in_registers > 0)
     return fmt::format("Resident<{}, {}, {}>", type_text(variable.type), variable.in_registers, threads);
-  return (variable.is_shared ? "__shared__ " : "") + type_text(variable.type);
+  const std::string aligned = variable.alignment > 0 ? fmt::format("__align__({}) ", variable.alignment) : "";
+  return (variable.is_shared ? "__shared__ " : "") + aligned + type_text(variable.type);
 }
 
 /// "x4", or "x4[4]" of an array.
@@ -192,7 +193,8 @@ void Statements::print_one(const Loop& loop) {
 }
 
 void Statements::print_one(const Barrier& barrier) {
-  static constexpr std::string_view kKinds[] = {"__syncthreads();", "cluster_arrives();", "cluster_waits();"};
+  static constexpr std::string_view kKinds[] = {"__syncthreads();", "__syncwarp();", "cluster_arrives();",
+                                                "cluster_waits();"};
   statement(std::string(kKinds[static_cast<size_t>(barrier.kind)]));
 }
 

@@ -46,6 +46,8 @@ std::string text_of(const AccessSchedule& access) {
       return "vector";
     case How::Shifted:
       return "shifted out of two aligned vectors";
+    case How::Batched:
+      return "with the warp's other rows, by vectors through shared memory";
     case How::Staged:
       return "turned in a tile";
     case How::Spread:
@@ -68,6 +70,7 @@ std::string text_of(const RowSchedule& rows) {
   if (rows.cluster > 1) text += fmt::format(" in each of the {} blocks of a cluster", rows.cluster);
   if (rows.across)
     text += rows.group > 0 ? fmt::format(" a warp apart, {} classes at a time", rows.group) : ", side by side";
+  if (rows.batch > 0) text += fmt::format(", {} a warp as one piece", rows.batch);
   if (rows.steps > 0) text += fmt::format(", {} in {} steps", rows.by_runs ? "each run" : "kept", rows.steps);
   if (rows.shared > 0) text += fmt::format(", {} of them in shared memory", rows.shared);
   if (const size_t kept = rows.kept.size(); kept > 0)

@@ -34,6 +34,8 @@ uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, co
 /// CUDA: whether rows are taken by such neighbours although they begin anywhere and end within some.
 bool cuda_rows_are_ragged(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
                           uint32_t lanes);
+/// CUDA: whether so many rows are one piece of memory, and begin and end where vectors do.
+bool comes_in_batches(const AccessFacts& access, uint32_t rows);
 /// CUDA: the rows that a block works on at once.
 uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again);
 /// CUDA: whether neighbouring rows are as many neighbours in memory, aligned.

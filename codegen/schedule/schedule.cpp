@@ -273,7 +273,9 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
                              : access.moves_in_row && runs_in_rows(access, facts, schedule.lanes);
     const bool shifts = schedule.ragged && access.moves_in_row && access.kind == Kind::Load;
     const bool loads_group = !across && access.grouped && access.kind == Kind::Load;
-    schedule.accesses.push_back({.how = shifts                       ? How::Shifted
+    const bool is_batched = schedule.rows.batch > 0 && comes_in_batches(access, schedule.rows.batch);
+    schedule.accesses.push_back({.how = is_batched                   ? How::Batched
+                                        : shifts                     ? How::Shifted
                                         : loads_group                ? How::Grouped
                                         : schedule.lanes > 1 && runs ? How::Vector
                                         : access.moves_in_row        ? How::Single

@@ -108,6 +108,7 @@ struct int4 { int x, y, z, w; };
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __shared__ static OF_BLOCK
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #include <ucontext.h>
 #include <vector>
 static OF_BLOCK ucontext_t between_threads;
@@ -120,6 +121,7 @@ static OF_BLOCK void (*thread_of_block)();
   swapcontext(&waiting[self.x], &between_threads);
   threadIdx = self;
 }
+[[maybe_unused]] static void __syncwarp() { __syncthreads(); }
 template <typename T>
 static T __shfl_xor_sync(unsigned, T value, int bits) {
   static OF_BLOCK T values[1024];
@@ -244,7 +246,9 @@ inline std::string cuda_runner(const Kernel& kernel) {
             ("*(" + argument_type(kernel[kernel.parameters[a]]) + " const*)arguments[" + std::to_string(a) + "]");
   const std::string& entry = kernel.launch.entry;
   const std::string text = print_source(kernel).text;
-  const bool meet = text.find("__syncthreads") != std::string::npos || text.find("combined") != std::string::npos;
+  const bool meet = std::ranges::any_of(
+      std::initializer_list{"__syncthreads", "__syncwarp", "combined"},
+      [&](std::string_view meeting) { return text.find(meeting) != std::string::npos; });
   const uint32_t threads = kernel.launch.block_threads, blocks = kernel.cluster_blocks;
   const std::string run =
       blocks > 1

@@ -82,6 +82,7 @@ const std::vector<Row>& table() {
       {"softmax", "rows", {"f32 1000x4096"}},
       {"softmax", "odd", {"f32 1000x1023"}},
       {"softmax", "short", {"bf16 1000x32"}},
+      {"softmax", "batches", {"f32 10000x75"}},
       {"softmax", "cluster", {"f32 10x100000"}},
       {"softmax", "long", {"f32 10x300000"}},
       {"softmax", "shared", {"f32 1000x40000"}},

@@ -301,6 +301,48 @@ TEST(Rows, OfSingleElementsStayInTheRegistersOfACluster) {
   EXPECT_EQ(rows(4, 16, 80).shared, 32u);
 }
 
+TEST(Rows, ThatAreShortAndBeginAnywhereAreTakenAWarpsAtOnce) {
+  const auto odd = [](uint32_t bytes, uint8_t length_bits, uint8_t eighths, std::vector<AccessFacts> more = {}) {
+    RowsOf of({of_elements(bytes), stored(bytes)}, length_bits, kManyRows);
+    of.facts.accesses[1].moves_in_row = true;
+    of.facts.accesses.insert(of.facts.accesses.end(), more.begin(), more.end());
+    of.facts.inner_multiple = 1;
+    of.layout.length_eighths = eighths;
+    return of;
+  };
+  const auto batch = [&](auto... arguments) { return odd(arguments...).again().batch; };
+  EXPECT_EQ(batch(4, 4, 0), 32u) << "a thread has up to 28 elements";
+  EXPECT_EQ(batch(4, 5, 7), 32u);
+  EXPECT_EQ(batch(4, 5, 8), 16u);
+  EXPECT_EQ(batch(4, 6, 5), 16u);
+  EXPECT_EQ(batch(4, 7, 5), 8u);
+  EXPECT_EQ(batch(4, 7, 8), 4u);
+  EXPECT_EQ(batch(4, 8, 5), 0u);
+  EXPECT_EQ(batch(2, 7, 8), 8u) << "so many halves are vectors";
+  EXPECT_EQ(batch(1, 6, 0), 16u);
+  EXPECT_EQ(batch(1, 7, 8), 0u) << "so few bytes are not";
+  EXPECT_EQ(odd(4, 7, 5).again().threads, 4u);
+  EXPECT_EQ(odd(4, 7, 5).again().steps, 20u);
+  EXPECT_EQ(odd(4, 7, 5).again().full, 16u);
+  EXPECT_EQ(odd(4, 7, 5).once().batch, 8u);
+  AccessFacts apart = of_elements(4, 4), result = stored(4, 4), strided_result = stored(4), row = stored(4);
+  result.moves_in_row = strided_result.moves_in_row = true;
+  strided_result.linear = false;
+  row.linear = false;
+  EXPECT_EQ(batch(4, 7, 5, std::vector{apart}), 8u) << "what is read may lie anywhere";
+  EXPECT_EQ(batch(4, 7, 5, std::vector{row}), 8u) << "and what there is one of a row";
+  EXPECT_EQ(batch(4, 7, 5, std::vector{result}), 0u);
+  EXPECT_EQ(batch(4, 7, 5, std::vector{strided_result}), 0u);
+  EXPECT_EQ(batch(4, 7, 5, std::vector{gathered(4)}), 0u) << "of rows that are not there";
+  RowsOf few = odd(4, 7, 5), vectors = odd(4, 7, 5), numbers = odd(4, 7, 5);
+  few.layout.rows_bits = kManyRows - 1;
+  vectors.facts.inner_multiple = 4;
+  numbers.facts.accesses.pop_back();
+  EXPECT_EQ(few.again().batch, 0u);
+  EXPECT_EQ(vectors.again().batch, 0u);
+  EXPECT_EQ(numbers.once().batch, 0u) << "nothing is stored of elements";
+}
+
 TEST(Rows, ThatBeginAnywhereAreSingleElementsWhereNothingBehindThemMayBeRead) {
   RowsOf of({of_elements(4, 4)}, 12, 12);
   of.facts.accesses[0].inner = StrideClass::One;

@@ -71,6 +71,10 @@ class Sketched {
   ir::Graph& graph() { return sketch_.graph; }
   const std::vector<ir::HostId>& shape() { return graph().params[0].shape; }
   ir::NodeId x() const { return x_; }
+  /// Another tensor of as many dims.
+  ir::NodeId tensor(const std::string& name) {
+    return sketch_.tensor(name, DType::F32, static_cast<uint32_t>(reduced_.size()));
+  }
 
   ir::NodeId reduce(ReduceKind kind, ir::NodeId operand) {
     return graph().reduce(graph()[operand].dtype, {kind, shape(), reduced_}, operand);
@@ -117,6 +121,7 @@ struct Case {
   ir::Graph graph;
   Floats x;
   std::optional<LoneRow> lone_row = {};
+  bool as_if_many = false;  ///< with the kernels of many rows
 
   Tensors tensors() const {
     Tensors tensors;
@@ -124,7 +129,12 @@ struct Case {
     tensors.addresses.assign(graph.params.size(), reinterpret_cast<uintptr_t>(x.memory.data()));
     return tensors;
   }
-  Prepared prepared() const { return prepare(graph, tensors(), false, lone_row); }
+  Prepared prepared() const {
+    Prepared prepared = prepare(graph, tensors(), false, lone_row);
+    if (as_if_many)
+      for (KernelLayout& layout : prepared.layouts) layout.rows_bits = kManyRows;
+    return prepared;
+  }
 };
 
 std::string text_of(const Case& one, const Target& target) {
@@ -264,8 +274,15 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     int64_t pad;
     ir::DimMarks reduced;
     std::optional<LoneRow> lone_row = {};
+    bool as_if_many = false;
   };
   std::vector<Shape> shapes;
+  // Short ones that begin anywhere, of which a warp takes many at once: some warps' worth, and some rows more.
+  for (const int64_t n : {1, 2, 3, 5, 6, 9, 15, 17, 27, 28, 29, 31, 33, 34, 47, 57, 63, 65, 75, 97, 111, 127, 129})
+    for (const int64_t rows : {3, 70}) shapes.push_back({{rows, n}, {0, 1}, 0, {0, 1}, {}, true});
+  shapes.push_back({{4099, 9}, {0, 1}, 0, {0, 1}});
+  shapes.push_back({{50, 75}, {0, 1}, 2, {0, 1}, {}, true});
+  shapes.push_back({{9, 7, 3, 5}, {0, 1, 2, 3}, 0, {0, 0, 1, 1}, {}, true});
   for (const int64_t n : {1,   2,   3,   4,   5,   8,    17,   32,   63,   64,   65,   100,
                           128, 255, 256, 257, 512, 1000, 1023, 1024, 2048, 4097, 5000, 20000}) {
     shapes.push_back({{3, n}, {0, 1}, 0, {0, 1}});
@@ -300,6 +317,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     const std::string name = "case" + std::to_string(cases.size());
     cases.push_back(several_phases(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
     cases.back().lone_row = shape.lone_row;
+    cases.back().as_if_many = shape.as_if_many;
     ir::verify(cases.back().graph);
   }
   const Library library = library_of(cases, GetParam());
@@ -653,6 +671,56 @@ Case kept_one_after_the_other(const std::string& name, const Floats& x) {
   return one;
 }
 
+// What a phase stores may not lie where a later one reads.
+TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
+  std::mt19937 random(23);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
+  std::vector<Case> cases;
+  for (const int64_t n : {3, 9, 33, 63, 75})
+    for (const int64_t rows : {2, 37}) {
+      Sketched op(2, {0, 1});
+      const ir::NodeId y = op.tensor("y"), z = op.tensor("z");
+      const ir::NodeId doubled = op.add(Op::Add, op.x(), y), s = op.read(op.reduce(ReduceKind::Sum, doubled));
+      const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.add(Op::Sub, op.x(), s)));
+      op.result(doubled, false);
+      op.result(m, true);
+      op.result(op.add(Op::Add, z, m), false);
+      op.result(op.add(Op::Mul, z, s), false);
+      // With bytes, which want many rows, there is no room for longer ones.
+      if (n < 30) op.result(op.graph().add(Op::Lt, DType::Bool, {op.x(), op.first_of_row()}), false);
+      const std::string name = "case" + std::to_string(cases.size());
+      cases.push_back({name, std::move(op.graph()), tensor({rows, n}, {0, 1}, 0, whole), {}, true});
+      cases.back().graph.name = name;
+      ir::verify(cases.back().graph);
+      const Prepared prepared = cases.back().prepared();
+      const Schedule chosen = schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {})[0];
+      EXPECT_EQ(chosen.rows.batch > 0, GetParam().cuda()) << print(chosen, prepared.outline.kernels[0]);
+    }
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  for (const Case& one : cases) {
+    const std::vector<Bytes> results = run(one, GetParam(), library, random);
+    Floats x = one.x;
+    const int64_t n = x.extents.sizes[1];
+    for (int64_t r = 0; r < x.extents.sizes[0]; ++r) {
+      float sum = 0, most = -std::numeric_limits<float>::infinity();
+      for (int64_t i = 0; i < n; ++i) sum += 2 * x.at({r, i});
+      for (int64_t i = 0; i < n; ++i) most = std::max(most, x.at({r, i}) - sum);
+      ASSERT_EQ(element<float>(results[1], r), most);
+      for (int64_t i = 0; i < n; ++i) {
+        const std::string where = fmt::format("{}, {} of {}", r, i, n);
+        const int64_t at = r * n + i;
+        const float value = x.at({r, i});
+        ASSERT_EQ(element<float>(results[0], at), 2 * value) << where;
+        ASSERT_EQ(element<float>(results[2], at), value + most) << where;
+        ASSERT_EQ(element<float>(results[3], at), value * sum) << where;
+        if (results.size() == 4) continue;
+        ASSERT_EQ(element<bool>(results[4], at), value < x.at({r, 0})) << where;
+      }
+    }
+  }
+}
+
 TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
@@ -665,6 +733,12 @@ TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
       cases.push_back(kept_beside_its_input("beside" + name, x));
       cases.push_back(kept_one_after_the_other("after" + name, x));
     }
+  }
+  for (const int64_t n : {9, 75}) {
+    const Floats x = tensor({2, n}, {0, 1}, 0, [&] { return normal(random); });
+    cases.push_back(kept_beside_its_input("beside_many" + std::to_string(n), x));
+    cases.push_back(kept_one_after_the_other("after_many" + std::to_string(n), x));
+    for (const size_t back : {1, 2}) cases[cases.size() - back].as_if_many = true;
   }
   const Library library = library_of(cases, GetParam());
   ASSERT_TRUE(library.loaded());
@@ -746,12 +820,12 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   }
 }
 
-// In registers, in shared memory, in a cluster, by vectors and by single elements, side by side and read again; alone,
+// In registers, in shared memory, in batches, in a cluster, by vectors and by single elements, side by side and read again; alone,
 // in one kernel and phase by phase.
 TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
   std::mt19937 random(13);
   std::normal_distribution<float> normal;
-  for (const int64_t n : {100, 1000, 5000, 9000, 16384, 20000, 32768, 40000, 70000}) {
+  for (const int64_t n : {9, 33, 75, 100, 1000, 5000, 9000, 16384, 20000, 32768, 40000, 70000}) {
     std::vector<float> row(static_cast<size_t>(n));
     for (float& value : row) value = normal(random);
     std::vector<Case> cases;
@@ -763,6 +837,8 @@ TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
     add({0, 1}, 0);
     add({0, 1}, 3);
     add({1, 0}, 0);
+    add({0, 1}, 0);
+    cases.back().as_if_many = true;
     for (const LoneRow lone_row : {LoneRow::Shared, LoneRow::Whole}) {
       const std::string name = "case" + std::to_string(cases.size());
       size_t next = 0;
@@ -813,26 +889,38 @@ TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
                        : rows.across            ? "across"
                        : rows.threads == 1      ? "alone"
                                                 : "along") +
-           (rows.splits ? ", split" : "") + (rows.cluster > 1 ? ", cluster" : "") +
+           (rows.splits ? ", split" : "") + (rows.batch > 0 ? ", batch" : "") + (rows.cluster > 1 ? ", cluster" : "") +
            (rows.shared > 0  ? ", shared"
             : rows.steps > 0 ? ", kept"
                              : "");
   };
-  for (const int64_t n : {3, 100, 1023, 1024, 5000, 20000, 40000, 100000, 300000})
+  for (const int64_t n : {1, 9, 75, 100, 1023, 1024, 5000, 20000, 40000, 100000, 300000})
     for (const int64_t columns : {0, 40, 160}) {
       const bool across = columns > 0;
       if (across && n > 100000) continue;
       const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{4, n}, {0, 1}, 0, [] { return 0.0f; });
       const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
       for (const Case& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
-        const Prepared prepared = one.prepared();
+        Case many = one;
+        many.as_if_many = true;
+        const Prepared prepared = (n < 100 ? many : one).prepared();
         for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
           seen.insert(kind_of(schedule.rows, schedule.lanes));
       }
     }
   const std::set<std::string> all = {
-      "across",      "across, split", "across by vectors", "across by vectors, split", "alone, kept", "along",
-      "along, kept", "along, shared", "along, split",      "along, cluster, shared"};
+      "across",
+      "across, split",
+      "across by vectors",
+      "across by vectors, split",
+      "alone, kept",
+      "alone, batch, kept",
+      "along",
+      "along, kept",
+      "along, batch, kept",
+      "along, shared",
+      "along, split",
+      "along, cluster, shared"};
   EXPECT_TRUE(std::ranges::includes(seen, all));
 }
 

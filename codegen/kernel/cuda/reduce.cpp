@@ -43,14 +43,21 @@ Kernel CudaReduce::build() {
     store_rows();
   }
   settle();
-  append(assembly_.kernel.body, std::move(body_));
-  if (threads_ == 1)
-    append(assembly_.kernel.body, std::move(row_stores_));
+  Body& body = assembly_.kernel.body;
+  append(body, ahead());
+  append(body, std::move(body_));
+  append(body, behind());
+  if (const ValueId stores = stores_row(); !stores)
+    append(body, std::move(row_stores_));
   else if (!row_stores_.empty())
-    assembly_.kernel.body.push_back({If{assembly_.index(IndexOp::Equal, thread_, whole(0)), std::move(row_stores_)}});
-  if (rows_.cluster > 1) assembly_.kernel.body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
+    body.push_back({If{stores, std::move(row_stores_)}});
+  if (rows_.cluster > 1) body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
   memory_.describe_pointers();
   return assembly_.finish(context_);
+}
+
+ValueId CudaReduce::stores_row() {
+  return threads_ == 1 ? ValueId{} : assembly_.index(IndexOp::Equal, thread_, whole(0));
 }
 
 /// A block of a cluster ends once all others have read what it has found.

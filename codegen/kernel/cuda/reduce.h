@@ -47,6 +47,11 @@ class CudaReduce : public Space, public Access {
   virtual void leave_states() = 0;
   virtual void combine_pieces() = 0;
   virtual void store_rows() = 0;
+  /// Whether this thread stores what there is one of its row; none: it does in any case.
+  virtual ValueId stores_row();
+  /// What stands ahead of all phases, and behind them.
+  virtual Body ahead() { return {}; }
+  virtual Body behind() { return {}; }
 
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "codegen/kernel/cuda/batch.h"
 #include "codegen/kernel/cuda/reduce.h"
 
 // The threads of a row are neighbours: a thread takes `lanes` neighbours at a time, those of the next thread follow.
@@ -23,7 +24,8 @@ class Rows : public CudaReduce {
                    part == RowPart::Rest ? std::min(context.schedule.rows.pieces, 1024u)
                                          : context.schedule.rows.threads * context.schedule.rows.cluster,
                    0),
-        run_number_(assembly_.variable("r", {}, Level::Thread)) {}
+        run_number_(assembly_.variable("r", {}, Level::Thread)),
+        batch_(context, assembly_, memory_) {}
 
   // Space
 
@@ -38,6 +40,11 @@ class Rows : public CudaReduce {
     if (context_.layout.reduced_axes > 1)
       at = memory_.quotient(element_index_, kept_, context_.rank(), axis, has_short_indices());
     return is_inner ? of_lane(at, level) : at;
+  }
+
+  ValueId base(uint32_t access) override {
+    if (how(access).how != How::Batched) return CudaReduce::base(access);
+    return batch_.row(access, [&](uint32_t load) { return arrays_.contains(load); });
   }
 
   // Access
@@ -94,6 +101,7 @@ class Rows : public CudaReduce {
   // Where a thread is
 
   void find_row() override {
+    if (rows_.batch > 0) return find_row_of_batch();
     Body& indices = assembly_.kernel.indices;
     const uint32_t threads = part_ == RowPart::Rest ? std::max(threads_, 128u) : context_.schedule.threads;
     const uint32_t rows = std::max(1u, threads / threads_);
@@ -120,6 +128,41 @@ class Rows : public CudaReduce {
     if (rows > 1) indices.push_back({Return{row_number_, places_.elements(0, kept_)}});
     places_.set_row(row_number_);
   }
+
+  /// A row of a warp's batch, or else the domain's last one.
+  void find_row_of_batch() {
+    constexpr uint32_t kWarp = 32;
+    Body& indices = assembly_.kernel.indices;
+    const uint32_t threads = context_.schedule.threads, rows = threads / threads_;
+    launch(threads, rows);
+    const ValueId self = thread_number(), all = places_.elements(0, kept_), length = places_.length();
+    const auto of_self = [&](IndexOp op, uint32_t number) { return assembly_.index(op, self, whole(number)); };
+    const auto least = [&](ValueId a, ValueId b) { return assembly_.index(IndexOp::Min, a, b); };
+    const ValueId warp = of_self(IndexOp::Div, kWarp);
+    const ValueId first = let(indices, plus(times(block_number(), rows), times(warp, rows_.batch)), "first");
+    indices.push_back({Return{first, all}});
+    thread_ = threads_ == 1 ? whole(0) : let(indices, of_self(IndexOp::Rem, threads_), "thread");
+    const ValueId in_warp = of_self(IndexOp::Rem, kWarp);
+    ValueId own = threads_ == 1 ? in_warp : assembly_.index(IndexOp::Div, in_warp, whole(threads_));
+    own = let(indices, own, "own");
+    const ValueId last = let(indices, assembly_.index(IndexOp::Sub, all, whole(1)), "last");
+    row_number_ = let(indices, least(plus(first, own), last), "row");
+    places_.set_row(row_number_);
+    const ValueId behind = plus(least(plus(first, whole(rows_.batch - 1)), last), whole(1));
+    const ValueId count = assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Sub, behind, first), length);
+    batch_.set_place(warp, assembly_.index(IndexOp::Mul, first, length), let(indices, count, "count"),
+                     assembly_.index(IndexOp::Mul, own, length));
+    is_row_ = assembly_.index(IndexOp::Equal, row_number_, plus(first, own));
+  }
+
+  ValueId stores_row() override {
+    const ValueId is_first = CudaReduce::stores_row();
+    if (!is_row_) return is_first;
+    return is_first ? assembly_.index(IndexOp::And, is_first, is_row_) : is_row_;
+  }
+
+  Body ahead() override { return batch_.take(); }
+  Body behind() override { return batch_.leave(); }
 
   /// The first of a thread's elements in one step of its loop.
   void find_element() override {
@@ -568,6 +611,8 @@ class Rows : public CudaReduce {
   std::string element_name_;
   SymbolId from_, run_number_;
   ValueId first_, loaded_index_;
+  Batch batch_;
+  ValueId is_row_;  ///< whether a batch's row is one of the domain
   uint32_t phase_ = 0;
   bool in_other_arms_ = false;
   bool is_read_again_ = false;           ///< what is gone through by runs, once more; no phase follows

@@ -31,6 +31,41 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// ingot: take_rows
+// The rows of a warp, `count` elements that begin where a vector does, to shared memory: by
+// vectors, all of them on their way at once.
+template <int room, typename T, typename I>
+__device__ inline void take_rows(T (&place)[room], const T* rows, I count) {
+    constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
+    const int lane = threadIdx.x % 32, behind = count / N * N + lane;
+    Vec<T, N> taken[steps];
+#pragma unroll
+    for (int v = 0; v < steps; ++v) {
+        const int i = (v * 32 + lane) * N;
+        if (i + N <= count) taken[v] = load<N>(rows, i);
+    }
+#pragma unroll
+    for (int v = 0; v < steps; ++v) {
+        const int i = (v * 32 + lane) * N;
+        if (i + N <= count) store(place, i, taken[v]);
+    }
+    if (behind < count) place[behind] = rows[behind];
+}
+
+// ingot: leave_rows
+// The way back.
+template <int room, typename T, typename I>
+__device__ inline void leave_rows(T* rows, const T (&place)[room], I count) {
+    constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
+    const int lane = threadIdx.x % 32, behind = count / N * N + lane;
+#pragma unroll
+    for (int v = 0; v < steps; ++v) {
+        const int i = (v * 32 + lane) * N;
+        if (i + N <= count) store(rows, i, load<N>(place, i));
+    }
+    if (behind < count) rows[behind] = place[behind];
+}
+
 // ingot: unsigned_of
 __device__ inline unsigned unsigned_of(int i) { return i; }
 __device__ inline unsigned long long unsigned_of(int64 i) { return i; }

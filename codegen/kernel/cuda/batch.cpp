@@ -1,0 +1,72 @@
+#include "codegen/kernel/cuda/batch.h"
+
+#include <iterator>
+
+#include "codegen/schedule/policy.h"
+
+namespace ingot::codegen {
+
+ValueId Batch::row(uint32_t access, const std::function<bool(uint32_t)>& is_read) {
+  const auto known = places_.find(access);
+  if (known != places_.end()) return known->second.own;
+  const bool is_store = context_.outline.accesses[access].kind == AccessUse::Kind::Store;
+  Place place;
+  if (is_store)
+    for (auto& [load, other] : places_)
+      if (!place.rows && !other.is_written && is_read(load) &&
+          memory_.type_in_memory(load) == memory_.type_in_memory(access)) {
+        other.is_written = true;
+        place = other;
+      }
+  if (!place.rows) place = place_of_rows(access);
+  if (is_store) {
+    place.is_written = true;
+    left_.push_back({Call{Call::Function::LeaveRows, {in_tensor(access), of_warp(place.rows), count_}}});
+  } else {
+    taken_.push_back({Call{Call::Function::TakeRows, {of_warp(place.rows), in_tensor(access), count_}, place.rows}});
+  }
+  return places_.emplace(access, place).first->second.own;
+}
+
+Batch::Place Batch::place_of_rows(uint32_t access) {
+  const std::string& name = assembly_[memory_.pointer(access)].name;
+  const SymbolId rows = assembly_.variable(name + "_rows", {memory_.type_in_memory(access)}, Level::Kernel);
+  const RowSchedule& schedule = context_.schedule.rows;
+  Symbol& symbol = assembly_[rows];
+  symbol.is_shared = true;
+  symbol.alignment = kVectorBytes;
+  symbol.extents = {context_.schedule.threads / (schedule.batch * schedule.threads),
+                    schedule.batch * schedule.steps * schedule.threads};
+  declared_.push_back({Declare{rows}});
+  const ValueId own = assembly_.index(IndexOp::Add, of_warp(rows), own_);
+  return {rows, assembly_.let(pointers_, own, assembly_.claim(name + "_row"))};
+}
+
+ValueId Batch::of_warp(SymbolId rows) {
+  return assembly_.add({.kind = Value::Kind::Lane,
+                        .type = {.dtype = assembly_[rows].type.dtype, .is_pointer = true},
+                        .operands = {assembly_.read(rows), warp_},
+                        .naming = Value::Naming::Inline});
+}
+
+ValueId Batch::in_tensor(uint32_t access) {
+  return assembly_.index(IndexOp::Add, assembly_.read(memory_.pointer(access)), first_);
+}
+
+Body Batch::take() {
+  Body body = std::move(declared_);
+  const auto append = [&](Body& more) { std::ranges::move(more, std::back_inserter(body)); };
+  append(taken_);
+  if (!taken_.empty()) body.push_back({Barrier{Barrier::Kind::Warp}});
+  append(pointers_);
+  return body;
+}
+
+Body Batch::leave() {
+  if (left_.empty()) return {};
+  Body body = {{Barrier{Barrier::Kind::Warp}}};
+  std::ranges::move(left_, std::back_inserter(body));
+  return body;
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,289 @@
+// def softmax(x):
+//     m = x.amax(-1, keepdim=True)
+//     e = exp(x - m)
+//     return e / e.sum(-1, keepdim=True)
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+#define inf __int_as_float(0x7f800000)
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
+
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a > b ? a : b;
+    }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// The rows of a warp, `count` elements that begin where a vector does, to shared memory: by
+// vectors, all of them on their way at once.
+template <int room, typename T, typename I>
+__device__ inline void take_rows(T (&place)[room], const T* rows, I count) {
+    constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
+    const int lane = threadIdx.x % 32, behind = count / N * N + lane;
+    Vec<T, N> taken[steps];
+#pragma unroll
+    for (int v = 0; v < steps; ++v) {
+        const int i = (v * 32 + lane) * N;
+        if (i + N <= count) taken[v] = load<N>(rows, i);
+    }
+#pragma unroll
+    for (int v = 0; v < steps; ++v) {
+        const int i = (v * 32 + lane) * N;
+        if (i + N <= count) store(place, i, taken[v]);
+    }
+    if (behind < count) place[behind] = rows[behind];
+}
+
+// The way back.
+template <int room, typename T, typename I>
+__device__ inline void leave_rows(T* rows, const T (&place)[room], I count) {
+    constexpr int N = 16 / sizeof(T), steps = (room + 32 * N - 1) / (32 * N);
+    const int lane = threadIdx.x % 32, behind = count / N * N + lane;
+#pragma unroll
+    for (int v = 0; v < steps; ++v) {
+        const int i = (v * 32 + lane) * N;
+        if (i + N <= count) store(rows, i, load<N>(place, i));
+    }
+    if (behind < count) rows[behind] = place[behind];
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        auto& of_warps = in_turn<T[dealt][33], slot>();
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+}
+
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
+#pragma unroll
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
+}
+
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+extern "C" __global__ void __launch_bounds__(128) softmax(
+        const float* __restrict__ x,  // contiguous
+        float* __restrict__ out,      // contiguous
+        const uint32 n0,              // of i0
+        const uint32 n1) {            // of i1
+    const int first = blockIdx.x * 32 + threadIdx.x / 32 * 8;
+    if (first >= n0) return;
+    const int thread = threadIdx.x % 4;
+    const int own = threadIdx.x % 32 / 4;
+    const int last = n0 - 1;
+    const int count = (min(first + 7, last) + 1 - first) * n1;
+
+    __shared__ __align__(16) float x_rows[4][640];
+    take_rows(x_rows[threadIdx.x / 32], x + first * n1, count);
+    __syncwarp();
+    const auto x_row = x_rows[threadIdx.x / 32] + own * n1;
+    float x_of[20];
+#pragma unroll
+    for (int v = 0; v < 20; ++v) {
+        const int i = thread + v * 4;
+        if (v < 16 || i < n1) {
+            x_of[v] = x_row[i];
+        }
+    }
+    float m_of[1];
+#pragma unroll
+    for (int c = 0; c < 1; ++c) {
+        m_of[c] = -inf;
+    }
+#pragma unroll
+    for (int v = 0; v < 20; ++v) {
+        const int i = thread + v * 4;
+        if (v < 16 || i < n1) {
+            m_of[0] = maximum(m_of[0], x_of[v]);
+        }
+    }
+    const float m = combined<Largest, 1, 4, 0>(m_of);
+    float sum_of[16];
+#pragma unroll
+    for (int c = 0; c < 16; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 20; ++v) {
+        const int i = thread + v * 4;
+        if (v < 16 || i < n1) {
+            const float e = expf(x_of[v] - m);
+            sum_of[v % 16] = sum_of[v % 16] + e;
+            x_of[v] = e;
+        }
+    }
+    const float sum = combined<Sum, 1, 4, 1>(sum_of);
+#pragma unroll
+    for (int v = 0; v < 20; ++v) {
+        const int i = thread + v * 4;
+        if (v < 16 || i < n1) {
+            x_row[i] = x_of[v] / sum;
+        }
+    }
+    __syncwarp();
+    leave_rows(out + first * n1, x_rows[threadIdx.x / 32], count);
+}
