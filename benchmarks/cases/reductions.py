@@ -95,6 +95,7 @@ def softmax(group: str, columns: int, dtype: torch.dtype = torch.float32, autotu
 SOFTMAX = [
     *(softmax("softmax f32", columns, autotune=columns == 4096)
       for columns in (32, 128, 1000, 1023, 4096, 16384, 32768)),
+    *(softmax("softmax f32, short and odd", columns, on_cpu=False) for columns in (9, 21, 33, 63, 91, 127)),
     softmax("softmax f32, long", 65536),
     *(softmax("softmax f32, longest", columns) for columns in (131072, 262144)),
     *(softmax("softmax bf16", columns, torch.bfloat16) for columns in (128, 4096)),

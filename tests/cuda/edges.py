@@ -44,7 +44,7 @@ def reduce(text: str, *arguments: torch.Tensor) -> None:
     torch.testing.assert_close(found, op.reference(*[one.cpu() for one in arguments]), rtol=2e-2, atol=2e-2)
 
 
-# Each kind of kernel that reduces: rows whose vectors begin anywhere, in registers and in shared memory, read again,
+# Each kind of kernel that reduces: short rows, of which a warp takes many at once; rows whose vectors begin anywhere, in registers and in shared memory, read again,
 # shared out to blocks; rows side by side by vectors and one by one, a few classes at a time, shared out.
 for dtype in (torch.float32, torch.bfloat16):
     for rows, columns in ((3, 7), (5, 1023), (2000, 77), (4, 4096), (2, 33001), (2, 40000), (2, 140001)):
@@ -52,6 +52,10 @@ for dtype in (torch.float32, torch.bfloat16):
         for text in ("x.logsumexp(1)", "x.softmax(1)", "x.argmax(1)", "x.sum(1) + x.amax(1)"):
             reduce(text, x)
             reduce(text, torch.randn(rows * columns + 1, device="cuda").to(dtype)[1:].view(rows, columns))
+    for rows, columns in ((4097, 3), (4099, 9), (4100, 33), (4101, 75)):
+        x = torch.randn(rows, columns, device="cuda").to(dtype)
+        for text in ("x.softmax(1)", "(x - x.mean(1, keepdim=True), x.amax(1), x * x.sum(1, keepdim=True))"):
+            reduce(text, x)
     for rows, columns in ((9, 130), (9, 136), (700, 131), (700, 256), (5000, 64), (20000, 136)):
         x = torch.randn(rows, columns, device="cuda").to(dtype) / rows**0.5
         for text in ("x.sum(0)", "x.softmax(0)", "x.argmax(0)", "(x.sum(0), x.amax(0))"):

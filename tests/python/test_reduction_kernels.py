@@ -47,7 +47,8 @@ OF_A_ROW = ["x.sum(1)", "x.mean(1)", "x.prod(1)", "x.var(1)", "x.norm(dim=1)", "
 
 def neighbours(x, row: int) -> dict:
     """A row of x in tensors in which its elements are neighbours, and its number there."""
-    return {"alone": (x[row : row + 1].clone(), 0), "off alignment": (torch.cat([x[row, :1], x[row]])[1:][None], 0),
+    many = {"of 4200": (torch.cat([x, x]), row)} if x.is_cuda and x.shape[1] < 128 else {}
+    return many | {"alone": (x[row : row + 1].clone(), 0), "off alignment": (torch.cat([x[row, :1], x[row]])[1:][None], 0),
             "of 300": (x[row - 200 : row + 100].clone(), 200), "of 1100": (x[row - 1000 : row + 100].clone(), 1000)}  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def apart(x, row: int) -> dict:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("columns", [7, 33, 333, 1000, 1023, 2001, 4097, 20000])
+@pytest.mark.parametrize("columns", [7, 33, 75, 333, 1000, 1023, 2001, 4097, 20000])
 def test_a_rows_bits_are_its_own(device, columns, dtype):
     x, row = torch.randn(2100, columns, generator=torch.Generator().manual_seed(columns)).to(device, dtype), 1234
     different = []
@@ -129,6 +130,34 @@ def test_what_phases_share(device, text):
             x = torch.randn(3, columns, device=device).to(dtype)
             tolerance = {"atol": 1e-5, "rtol": 1e-5} if dtype == torch.float32 else {"atol": 5e-2, "rtol": 5e-2}
             torch.testing.assert_close(op(x), op.reference(x), **tolerance)
+
+
+SHORT = {"normalised": "x.softmax(1)", "several results": "return x - x.mean(1, keepdim=True), x.amax(1), x * x.sum(1, keepdim=True)",
+         "of bytes": "return x > x.amax(1, keepdim=True) / 2", "once": "return x * 2, (x * 2).sum(1)",
+         "read late, and apart": "return (x - x.mean(1, keepdim=True)) * y + z"}  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+@pytest.mark.parametrize("text", SHORT.values(), ids=SHORT)
+def test_many_short_rows(device, text):
+    """A warp takes many of them at once, whose first begins at a vector or does not."""
+    op = ingot.op(f"def f(x, y, z): {text if 'return' in text else 'return ' + text}")
+    for columns in (1, 3, 9, 28, 33, 75, 127):
+        for dtype in (torch.float32, torch.float64, torch.bfloat16):
+            for rows, skipped in ((4096, 0), (4099, 0), (4100, 1)):
+                x, y = (torch.randn(rows * columns + 1, device=device).to(dtype)[skipped:][: rows * columns].view(rows, columns) for _ in range(2))
+                z = torch.randn(columns, rows, device=device).to(dtype).t()
+                tolerance = {"atol": 2e-5, "rtol": 1e-5} if dtype != torch.bfloat16 else {"atol": 5e-2, "rtol": 5e-2}
+                torch.testing.assert_close(op(x, y, z), op.reference(x, y, z), **tolerance)
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_many_short_rows_in_place(device):
+    for columns in (9, 33, 75):
+        x, op = torch.randn(5000, columns, device=device), ingot.op("torch.softmax(x, 1)")
+        wanted = op(x)
+        assert torch.equal(op(x, out=x), wanted)
+        assert torch.equal(x, wanted)
 
 
 def test_rows_that_end_within_a_vector_check_no_index_behind_it(device):
