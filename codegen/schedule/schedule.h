@@ -87,7 +87,7 @@ struct RowSchedule {
   uint32_t cluster = 1;  ///< CUDA: blocks of a row, that share what they find; a power of two
   bool across = false;   ///< lanes, and on CUDA neighbouring threads, have neighbouring rows
   uint32_t group = 0;    ///< CUDA, across: neighbouring classes that a thread has at a time; a power of two
-  uint32_t batch = 0;   ///< CUDA: that a warp takes and leaves as one piece of memory; 0: none are
+  uint32_t batch = 0;    ///< CUDA: that a warp takes and leaves as one piece of memory; 0: none are
   uint32_t steps = 0;   ///< CUDA: in which a thread reads its elements of a row, and keeps them; 0: it reads them again
   uint32_t full = 0;    ///< CUDA: of these steps the first, in which there are elements for all threads
   uint32_t shared = 0;  ///< CUDA: of these steps the last, whose elements lie in shared memory

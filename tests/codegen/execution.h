@@ -246,9 +246,9 @@ inline std::string cuda_runner(const Kernel& kernel) {
             ("*(" + argument_type(kernel[kernel.parameters[a]]) + " const*)arguments[" + std::to_string(a) + "]");
   const std::string& entry = kernel.launch.entry;
   const std::string text = print_source(kernel).text;
-  const bool meet = std::ranges::any_of(
-      std::initializer_list{"__syncthreads", "__syncwarp", "combined"},
-      [&](std::string_view meeting) { return text.find(meeting) != std::string::npos; });
+  const bool meet =
+      std::ranges::any_of(std::initializer_list{"__syncthreads", "__syncwarp", "combined"},
+                          [&](std::string_view meeting) { return text.find(meeting) != std::string::npos; });
   const uint32_t threads = kernel.launch.block_threads, blocks = kernel.cluster_blocks;
   const std::string run =
       blocks > 1

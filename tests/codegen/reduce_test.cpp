@@ -820,8 +820,8 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
   }
 }
 
-// In registers, in shared memory, in batches, in a cluster, by vectors and by single elements, side by side and read again; alone,
-// in one kernel and phase by phase.
+// In registers, in shared memory, in batches, in a cluster, by vectors and by single elements, side by side and read
+// again; alone, in one kernel and phase by phase.
 TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
   std::mt19937 random(13);
   std::normal_distribution<float> normal;
@@ -908,19 +908,18 @@ TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
           seen.insert(kind_of(schedule.rows, schedule.lanes));
       }
     }
-  const std::set<std::string> all = {
-      "across",
-      "across, split",
-      "across by vectors",
-      "across by vectors, split",
-      "alone, kept",
-      "alone, batch, kept",
-      "along",
-      "along, kept",
-      "along, batch, kept",
-      "along, shared",
-      "along, split",
-      "along, cluster, shared"};
+  const std::set<std::string> all = {"across",
+                                     "across, split",
+                                     "across by vectors",
+                                     "across by vectors, split",
+                                     "alone, kept",
+                                     "alone, batch, kept",
+                                     "along",
+                                     "along, kept",
+                                     "along, batch, kept",
+                                     "along, shared",
+                                     "along, split",
+                                     "along, cluster, shared"};
   EXPECT_TRUE(std::ranges::includes(seen, all));
 }
 
