@@ -233,6 +233,8 @@ void Statements::print_one(const Combine& combine) {
     if (found.is_shared) call += "_of_runs";
     pattern += fmt::format(", {}, {}{}, {}", combine.lanes, combine.threads,
                            in_cluster ? fmt::format(", {}", combine.blocks) : "", combine.slot);
+  } else if (combine.kind == ir::ReduceKind::Max || combine.kind == ir::ReduceKind::Min) {
+    call += "_choice";
   }
   if (!finds)
     return statement(fmt::format("{}{} {} = {}<{}>({});", combine.changes ? "" : "const ", type_text(value.type),

@@ -1,5 +1,6 @@
 """What the documents and examples show does run."""
 
+import json
 import os
 import pathlib
 import re
@@ -96,3 +97,10 @@ def test_what_the_demo_shows(command_line, tmp_path):
         done = subprocess.run([command_line, *command], capture_output=True, text=True, cwd=ROOT)
         assert done.returncode == 0, done.stderr
     assert "as eager PyTorch" in done.stdout
+
+
+def test_a_planted_bugs_place_is_there():
+    """script/mutate finds it by its text, which a change may have taken away."""
+    mutants = json.loads((ROOT / "script/mutants.json").read_text())
+    gone = [mutant["name"] for mutant in mutants if (ROOT / mutant["file"]).read_text().count(mutant["find"]) != 1]
+    assert not gone

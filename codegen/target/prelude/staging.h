@@ -177,6 +177,26 @@ __attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
     }
 }
 
+// ingot: combined_choice
+// The same of a kind that takes one of two: of the last two it is made both ways round, as a
+// vector. Of numbers it would be a jump, which half of the rows get wrong.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else if constexpr (n == 2) {
+        T both[4];
+#pragma omp simd
+        for (int k = 0; k < 4; ++k) both[k] = Kind::of(classes[k & 1], classes[1 - (k & 1)]);
+        return both[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined_choice<Kind>(half);
+    }
+}
+
 // ingot: combined_found
 template <typename Kind, typename T, typename I, int n>
 inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
