@@ -686,6 +686,7 @@ TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
       op.result(m, true);
       op.result(op.add(Op::Add, z, m), false);
       op.result(op.add(Op::Mul, z, s), false);
+      op.result(op.add(Op::Sub, z, s), false);
       // With bytes, which want many rows, there is no room for longer ones.
       if (n < 30) op.result(op.graph().add(Op::Lt, DType::Bool, {op.x(), op.first_of_row()}), false);
       const std::string name = "case" + std::to_string(cases.size());
@@ -714,8 +715,9 @@ TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
         ASSERT_EQ(element<float>(results[0], at), 2 * value) << where;
         ASSERT_EQ(element<float>(results[2], at), value + most) << where;
         ASSERT_EQ(element<float>(results[3], at), value * sum) << where;
-        if (results.size() == 4) continue;
-        ASSERT_EQ(element<bool>(results[4], at), value < x.at({r, 0})) << where;
+        ASSERT_EQ(element<float>(results[4], at), value - sum) << where;
+        if (results.size() == 5) continue;
+        ASSERT_EQ(element<bool>(results[5], at), value < x.at({r, 0})) << where;
       }
     }
   }

@@ -29,7 +29,7 @@ ValueId Batch::row(uint32_t access, const std::function<bool(uint32_t)>& is_read
 }
 
 Batch::Place Batch::place_of_rows(uint32_t access) {
-  const std::string& name = assembly_[memory_.pointer(access)].name;
+  const std::string name = assembly_[memory_.pointer(access)].name;
   const SymbolId rows = assembly_.variable(name + "_rows", {memory_.type_in_memory(access)}, Level::Kernel);
   const RowSchedule& schedule = context_.schedule.rows;
   Symbol& symbol = assembly_[rows];
