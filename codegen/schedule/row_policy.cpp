@@ -65,17 +65,19 @@ namespace {
 
 /// Whether rows as they lie make full vectors, and enough of them that to make one of a row's classes costs little.
 //
-// In ns an element on one thread of a Zen 5, turned and as they lie: `softmax(x, -1)` of 7 columns 1.0 and 7.4, 31 0.8
-// and 2.3, 64 0.6 and 0.9, 100 0.7 and 0.9, but of 96 0.55 and 0.53, 128 0.57 and 0.48; of 30 rows of 32 2.1 and 1.2.
-// `x.sum(-1)` of 7 0.36 and 1.4, 31 0.24 and 0.47, but of 32 0.18 and 0.08, and of 100 both 0.15.
+// In ns an element on one thread of a Xeon with AVX-512, turned and as they lie: `softmax(x, -1)` of 7 columns 1.7 and
+// 9.6, 16 1.04 and 1.16, 31 1.3 and 4.5, 32 1.1 and 1.0, 40 1.3 and 2.1, 64 1.2 and 0.85, 100 1.2 and 1.4, 128 1.1 and
+// 0.67; `logsumexp(x, -1)`, whose logarithm is a row's alone, of 32 0.67 and 1.3, 64 0.74 and 0.85, 128 0.69 and 0.63;
+// `x.sum(-1)` of 8 0.26 and 0.29, 16 0.25 and 0.16, 40 0.25 and 0.44, 100 0.27 and 0.23. Of 30 rows of 32 softmax takes
+// 2.1 and 1.2 on a Zen 5.
 bool fill_vectors(const KernelFacts& facts, const KernelLayout& layout, bool sums) {
-  constexpr uint32_t kShortSumBits = 6, kHalfVector = 8, kHalfVectorBits = 3;
-  constexpr uint32_t kFewRowsBits = 4, kVector = 16, kLongBits = 7, kTwoVectors = 32;
-  if (sums)
-    return layout.length_bits > kShortSumBits ||
-           (layout.length_bits > kHalfVectorBits && facts.row_multiple >= kHalfVector);
-  return layout.rows_bits <= kFewRowsBits ? facts.row_multiple >= kVector
-                                          : layout.length_bits >= kLongBits && facts.row_multiple >= kTwoVectors;
+  constexpr uint32_t kVector = 16, kShortSumBits = 6, kFewRowsBits = 4, kTwoVectorsBits = 5, kLongBits = 7;
+  const bool has_vectors = facts.row_multiple >= kVector;
+  if (sums) return has_vectors || layout.length_bits > kShortSumBits;
+  const bool stores = std::ranges::any_of(
+      facts.accesses, [](const AccessFacts& access) { return access.moves_in_row && access.kind == Kind::Store; });
+  const uint32_t enough_bits = facts.has_functions && !stores ? kLongBits : kTwoVectorsBits;
+  return has_vectors && (layout.rows_bits <= kFewRowsBits || layout.length_bits >= enough_bits);
 }
 
 bool had_better_be_turned(const KernelFacts& facts, const KernelLayout& layout, bool again) {

@@ -533,12 +533,21 @@ bool are_turned(RowsOf rows, bool again, uint8_t multiple = 1) {
 TEST(CpuRows, StandSideBySideWhereTheyAreShort) {
   const AccessFacts element = of_elements(4);
   EXPECT_TRUE(are_turned({{element}, 5, 6}, false)) << "31 columns";
-  EXPECT_FALSE(are_turned({{element}, 5, 6}, false, 8)) << "32 columns, whole vectors";
-  EXPECT_TRUE(are_turned({{element}, 3, 6}, false, 8)) << "8 columns, one vector";
+  EXPECT_FALSE(are_turned({{element}, 4, 6}, false, 16)) << "16 columns, whole vectors";
+  EXPECT_TRUE(are_turned({{element}, 6, 6}, false, 8)) << "40 columns, half ones";
   EXPECT_FALSE(are_turned({{element}, 7, 6}, false));
-  EXPECT_TRUE(are_turned({{element}, 6, 6}, true, 64)) << "softmax of 64 columns";
-  EXPECT_TRUE(are_turned({{element}, 7, 6}, true, 16)) << "of 112";
-  EXPECT_FALSE(are_turned({{element}, 7, 6}, true, 32)) << "of 96";
+  RowsOf stored_rows({element, stored(4)}, 6, 6);
+  stored_rows.facts.accesses[1].moves_in_row = true;
+  stored_rows.facts.has_functions = true;
+  EXPECT_FALSE(are_turned(stored_rows, true, 16)) << "softmax of 48 columns";
+  EXPECT_TRUE(are_turned(stored_rows, true, 8)) << "of 40";
+  stored_rows.layout.length_bits = 4;
+  EXPECT_TRUE(are_turned(stored_rows, true, 16)) << "of 16: most is making the classes of a single vector one";
+  RowsOf numbers({element}, 6, 6);
+  numbers.facts.has_functions = true;
+  EXPECT_TRUE(are_turned(numbers, true, 64)) << "logsumexp of 64 columns: what is of a row alone is a vector, too";
+  numbers.layout.length_bits = 7;
+  EXPECT_FALSE(are_turned(numbers, true, 64)) << "of 128";
   EXPECT_FALSE(are_turned({{element}, 5, 4}, true, 32)) << "of 30 rows of 32";
   EXPECT_TRUE(are_turned({{element}, 5, 4}, true, 8)) << "of 30 rows of 24";
   EXPECT_FALSE(are_turned({{element}, 8, 6}, true));

@@ -11,8 +11,6 @@ inline T argument(const void* address) {
     return *static_cast<const T*>(address);
 }
 
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
 // Not by __builtin_bit_cast, which takes only what is copied as a whole.
 template <typename To, typename From>
 inline To bit_cast(From from) {
@@ -103,124 +101,78 @@ __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, con
     if (first < end) work(first, end - first);
 }
 
-// An integer as large as an element, which vectors can be made of.
-template <int bytes>
-struct Word;
-template <>
-struct Word<1> {
-    typedef unsigned char type;
-};
-template <>
-struct Word<2> {
-    typedef unsigned short type;
-};
-template <>
-struct Word<4> {
-    typedef unsigned type;
-};
-template <>
-struct Word<8> {
-    typedef unsigned long long type;
-};
-
-// 8 x 8 elements in registers: three times, each row is zipped with the one four below it.
-template <typename T>
-inline void transpose_8(const T* from, int64 from_stride, T* to, int64 to_stride) {
-    typedef typename Word<sizeof(T)>::type Element;
-    typedef Element Row __attribute__((vector_size(8 * sizeof(T))));
-    Row rows[8], zipped[8];
-    for (int k = 0; k < 8; ++k) __builtin_memcpy(&rows[k], from + k * from_stride, sizeof(Row));
-    for (int round = 0; round < 3; ++round) {
-        for (int k = 0; k < 4; ++k) {
-            const Row a = rows[k], b = rows[k + 4];
-            zipped[2 * k] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-            zipped[2 * k + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        }
-        for (int k = 0; k < 8; ++k) rows[k] = zipped[k];
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
     }
-    for (int k = 0; k < 8; ++k)
-        __builtin_memcpy(static_cast<void*>(to + k * to_stride), &rows[k], sizeof(Row));
 }
 
-// to[r * pitch + c] = from[c * stride + r], for r below `rows` and c below `columns`.
-template <typename T>
-inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 rows, int64 columns) {
-    int64 c = 0;
-    if constexpr (sizeof(T) <= 8) {
-        for (; c + 8 <= columns; c += 8) {
-            int64 r = 0;
-            for (; r + 8 <= rows; r += 8)
-                transpose_8(from + c * stride + r, stride, to + r * pitch + c, pitch);
-            for (; r < rows; ++r)
-                for (int64 k = c; k < c + 8; ++k) to[r * pitch + k] = from[k * stride + r];
-        }
+// The same of a kind that takes one of two: of the last two it is made both ways round, as a
+// vector. Of numbers it would be a jump, which half of the rows get wrong.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else if constexpr (n == 2) {
+        T both[4];
+#pragma omp simd
+        for (int k = 0; k < 4; ++k) both[k] = Kind::of(classes[k & 1], classes[1 - (k & 1)]);
+        return both[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined_choice<Kind>(half);
     }
-    for (; c < columns; ++c)
-        for (int64 r = 0; r < rows; ++r) to[r * pitch + c] = from[c * stride + r];
-}
-
-// The same of rows side by side.
-template <typename Kind, typename T, int n, int rows>
-inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
-    for (int step = n / 2; step > 0; step /= 2)
-        for (int c = 0; c < step; ++c)
-            for (int k = 0; k < rows; ++k)
-                classes[c][k] = Kind::of(classes[c][k], classes[c + step][k]);
-    for (int k = 0; k < rows; ++k) found[k] = classes[0][k];
 }
 
 extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
     const bfloat16* __restrict x = argument<const bfloat16*>(arguments[0]);  // contiguous
     bfloat16* __restrict out = argument<bfloat16*>(arguments[1]);            // contiguous
-    const int64 n0 = argument<int64>(arguments[2]);                          // of i0
-    const int64 n1 = argument<int64>(arguments[3]);                          // of i1
-    const int64 x_stride0 = argument<int64>(arguments[4]);
-    const int64 out_stride0 = argument<int64>(arguments[5]);
+    const int64 n1 = argument<int64>(arguments[2]);                          // of i1
 
-    for (int64 unit = begin; unit < end; ++unit) {
-        const int64 from_row = unit * 64;
-        const int64 to_row = smaller_of(from_row + 64, n0);
-        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
-            bfloat16 x_rows[2048];
-            transpose(x + row * x_stride0, x_stride0, x_rows, 64, n1, rows);
-            float m_of[32][64];
-            for (int c = 0; c < 32; ++c) {
-                for (int64 k = 0; k < 64; ++k) {
-                    m_of[c][k] = -inf;
-                }
-                for (int64 i = c; i < n1; i += 32) {
+    for (int64 row = begin; row < end; ++row) {
+        const auto x_row = x + row * n1;
+        float m_of[32];
+        for (int c = 0; c < 32; ++c) {
+            m_of[c] = -inf;
+        }
+        in_pieces<32>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-                    for (int64 k = 0; k < rows; ++k) {
-                        m_of[c][k] = maximum(m_of[c][k], float(x_rows[i * 64 + k]));
-                    }
-                }
+            for (int64 k = 0; k < count; ++k) {
+                const bfloat16 x_k = x_row[first + k];
+                m_of[k] = maximum(m_of[k], float(x_k));
             }
-            float m[64];
-            combine_rows<Largest>(m_of, m);
-            float e_of[32][64], sum_of[32][64];
-            for (int c = 0; c < 32; ++c) {
-                for (int64 k = 0; k < 64; ++k) {
-                    sum_of[c][k] = 0.0f;
-                }
-                for (int64 i = c; i < n1; i += 32) {
+        });
+        const float m = combined_choice<Largest>(m_of);
+        float e_of[32], sum_of[32];
+        for (int c = 0; c < 32; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        in_pieces<32>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-                    for (int64 k = 0; k < rows; ++k) {
-                        const float e = exp_of(float(x_rows[i * 64 + k]) - m[k]);
-                        sum_of[c][k] = sum_of[c][k] + e;
-                        e_of[i][k] = e;
-                    }
-                }
+            for (int64 k = 0; k < count; ++k) {
+                const bfloat16 x_k_1 = x_row[first + k];
+                const float e = exp_of(float(x_k_1) - m);
+                sum_of[k] = sum_of[k] + e;
+                e_of[first + k] = e;
             }
-            float sum[64];
-            combine_rows<Sum>(sum_of, sum);
-            bfloat16 out_rows[2048];
-            for (int64 i = 0; i < n1; ++i) {
+        });
+        const float sum = combined<Sum>(sum_of);
+        const auto out_row = out + row * n1;
+        in_pieces<32>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
 #pragma omp simd
-                for (int64 k = 0; k < rows; ++k) {
-                    out_rows[i * 64 + k] = bfloat16(e_of[i][k] / sum[k]);
-                }
+            for (int64 k = 0; k < count; ++k) {
+                out_row[first + k] = bfloat16(e_of[first + k] / sum);
             }
-            transpose(out_rows, 64, out + row * out_stride0, out_stride0, rows, n1);
         });
     }
 }
