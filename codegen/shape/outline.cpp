@@ -317,6 +317,7 @@ LoneRow lone_row_of(const Outlines& outlines, std::span<const ir::HostValue> hos
   constexpr int64_t kShort = 1 << 15;
   if (!outlines.whole) return LoneRow::Shared;
   const auto is_short = [&](const KernelOutline& kernel) {
+    if (!kernel.reduces()) return true;
     int64_t length = 1, rows = 1;
     for (size_t d = 0; d < kernel.domain.size(); ++d)
       (kernel.reduced[d] ? length : rows) *= host[kernel.domain[d].index].as_int();
