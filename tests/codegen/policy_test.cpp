@@ -343,6 +343,27 @@ TEST(Rows, ThatAreShortAndBeginAnywhereAreTakenAWarpsAtOnce) {
   EXPECT_EQ(numbers.once().batch, 0u) << "nothing is stored of elements";
 }
 
+TEST(Rows, OfAWarpHaveRoomInSharedMemory) {
+  for (uint32_t loads = 1; loads <= 12; ++loads)
+    for (uint32_t stores = 1; stores <= 12; ++stores)
+      for (const uint32_t bytes : {4u, 8u})
+        for (const uint8_t length_bits : {3, 5, 6, 7})
+          for (uint8_t eighths = 5; eighths <= 8; ++eighths) {
+            AccessFacts result = stored(4);
+            result.moves_in_row = true;
+            std::vector<AccessFacts> accesses(loads, of_elements(bytes));
+            accesses.insert(accesses.end(), stores, result);
+            RowsOf of(std::move(accesses), length_bits, kManyRows);
+            of.facts.inner_multiple = 1;
+            of.layout.length_eighths = eighths;
+            const RowSchedule rows = of.again();
+            const uint32_t elements = 4 * rows.batch * rows.steps * rows.threads;
+            ASSERT_LE(elements * (loads * bytes + stores * 4), 48u << 10)
+                << loads << " of " << bytes << " bytes and " << stores << " results, " << eighths << "/8 of 2^"
+                << int{length_bits};
+          }
+}
+
 TEST(Rows, ThatBeginAnywhereAreSingleElementsWhereNothingBehindThemMayBeRead) {
   RowsOf of({of_elements(4, 4)}, 12, 12);
   of.facts.accesses[0].inner = StrideClass::One;

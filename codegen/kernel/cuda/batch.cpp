@@ -1,26 +1,25 @@
 #include "codegen/kernel/cuda/batch.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "codegen/schedule/policy.h"
 
 namespace ingot::codegen {
 
-ValueId Batch::row(uint32_t access, const std::function<bool(uint32_t)>& is_read) {
+ValueId Batch::row(uint32_t access, const std::function<bool(uint32_t)>& is_done_with) {
   const auto known = places_.find(access);
   if (known != places_.end()) return known->second.own;
   const bool is_store = context_.outline.accesses[access].kind == AccessUse::Kind::Store;
-  Place place;
-  if (is_store)
-    for (auto& [load, other] : places_)
-      if (!place.rows && !other.is_written && is_read(load) &&
-          memory_.type_in_memory(load) == memory_.type_in_memory(access)) {
-        other.is_written = true;
-        place = other;
-      }
-  if (!place.rows) place = place_of_rows(access);
+  const auto is_free = [&](const auto& other) {
+    const auto& [load, place] = other;
+    return !place.is_written && is_done_with(load) && memory_.type_in_memory(load) == memory_.type_in_memory(access);
+  };
+  const auto taken = is_store ? std::ranges::find_if(places_, is_free) : places_.end();
+  Place place = taken != places_.end() ? taken->second : place_of_rows(access);
   if (is_store) {
     place.is_written = true;
+    if (taken != places_.end()) taken->second.is_written = true;
     left_.push_back({Call{Call::Function::LeaveRows, {in_tensor(access), of_warp(place.rows), count_}}});
   } else {
     taken_.push_back({Call{Call::Function::TakeRows, {of_warp(place.rows), in_tensor(access), count_}, place.rows}});

@@ -21,9 +21,9 @@ class Batch {
     warp_ = warp, first_ = first, count_ = count, own_ = own;
   }
 
-  /// The pointer to this thread's row of an access that is batched. A store has the memory of a load of its type for
-  /// which `is_read` says that no thread will read there again.
-  ValueId row(uint32_t access, const std::function<bool(uint32_t load)>& is_read);
+  /// The pointer to this thread's row of an access that is batched. A store has the memory of a load of its type that
+  /// `is_done_with`: what is left to do finds it in registers.
+  ValueId row(uint32_t access, const std::function<bool(uint32_t load)>& is_done_with);
 
   /// What stands ahead of everything that is done with the rows, and behind it.
   Body take();
