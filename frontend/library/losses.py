@@ -325,6 +325,11 @@ def _class_indices(input, target, classes, function):
     return target.to(torch.int64)
 
 
+def _nan_where(is_out_of_range, loss):
+    """A loss whose class is none, which CUDA kernels do not tell of but in debug mode; elsewhere the gather raises."""
+    return where(is_out_of_range, loss * math.nan, loss) if _on_cuda() else loss
+
+
 def _class_weight(weight, input, classes, function):
     if weight is not None:
         if weight.ndim != 1:
@@ -337,13 +342,13 @@ def _class_weight(weight, input, classes, function):
 @reduction
 def _multi_margin_loss(input, target, p, margin, weight, reduction):
     chosen = target.unsqueeze(-1)
-    lacking = clamp_min(margin - gather(input, -1, chosen) + input, 0)
-    loss = lacking if p == 1 else lacking * lacking
+    lacking = margin - gather(input, -1, chosen) + input
+    loss = where(lacking > 0, lacking if p == 1 else lacking * lacking, 0)
     if weight is not None:
         loss = loss * weight[chosen]
     loss = where(arange(input.size(-1), device=input.device) == chosen, 0, loss)
     loss = _reduce("sum", loss, -1, False, "multi_margin_loss") / input.size(-1)
-    return _reduced(loss, reduction)
+    return _reduced(_nan_where((target < 0) | (target >= input.size(-1)), loss), reduction)
 
 
 def multi_margin_loss(
@@ -380,9 +385,12 @@ def _multilabel_margin_loss(input, target, reduction):
     chosen = where(listed, target, 0).unsqueeze(-1)
     listed = listed.unsqueeze(-1)
     is_target = any(listed & (chosen == classes), -2, True)
-    lacking = clamp_min(1 - gather(input, -1, chosen.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2), 0)
-    loss = _reduce("sum", where(listed & ~is_target, lacking, 0), [-2, -1], False, "multilabel_margin_loss")
-    if not _on_cuda():  # whose kernel takes any negative number for the end, and reads no further
+    lacking = 1 - gather(input, -1, chosen.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2)
+    counts = listed & ~is_target & (lacking > 0)
+    loss = _reduce("sum", where(counts, lacking, 0), [-2, -1], False, "multilabel_margin_loss")
+    if _on_cuda():  # whose kernel takes any negative number for the end, and reads no further
+        loss = _nan_where(any(listed.squeeze(-1) & (target >= input.size(-1)), -1), loss)
+    else:
         is_out_of_range = any((target < -1) | (target >= input.size(-1)), -1)
         loss = where(is_out_of_range, math.nan, loss)
     return _reduced(loss / input.size(-1), reduction)
@@ -413,6 +421,7 @@ def _nll_loss(input, target, weight, ignore_index, reduction):
     classes = 0 if input.ndim == 1 else 1
     counted = target != ignore_index
     loss = -gather(input, classes, target.unsqueeze(classes)).squeeze(classes)
+    loss = _nan_where((target < 0) | (target >= input.size(classes)), loss)
     total = counted.to(torch.int64)
     if weight is not None:
         each = weight[target]

@@ -323,6 +323,51 @@ def test_a_class_out_of_range_raises_on_the_cpu():
                 op(m, torch.tensor([0, 1, 2, bad, 4, 5, 6, 7]))
 
 
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_a_class_out_of_range_is_no_number_on_the_gpu(device):
+    """And in debug mode an error that names it. What is ignored is in range."""
+    m, weight = torch.randn(8, 10, device=device), torch.rand(10, device=device)
+    texts = ["F.nll_loss(m, t, reduction=r)", "F.cross_entropy(m, t, reduction=r)", "F.cross_entropy(m, t, w, reduction=r, label_smoothing=0.1)",
+             "F.nll_loss(m, t, w, ignore_index=-1, reduction=r)", "F.multi_margin_loss(m, t, weight=w, reduction=r)"]  # fmt: skip
+    for text in texts:
+        for dtype in (torch.float32, torch.bfloat16):
+            for bad in (10, -1, -10, 1 << 40):
+                t = torch.tensor([0, 1, 2, bad, 4, 5, 6, 9], device=device)
+                is_ignored = "ignore" in text and bad == -1
+                for r in ("none", "sum", "mean"):
+                    source = f"def f(m, t, w): return {text.replace('=r', f'={r!r}')}"
+                    loss = ingot.op(source)(m.to(dtype), t, weight.to(dtype))
+                    expected = (torch.arange(8, device=device) == 3) & (not is_ignored) if r == "none" else torch.tensor(not is_ignored, device=device)
+                    assert torch.equal(loss.isnan(), expected), (source, bad)
+                    if not is_ignored:
+                        with pytest.raises((ingot.Error, IndexError), match="out of"):
+                            ingot.op(source, debug=True)(m.to(dtype), t, weight.to(dtype))
+    op = ingot.op("F.multilabel_margin_loss(m, t, reduction='none')")
+    t = torch.tensor([[0, 3, 10, -1] + [0] * 6, [0, 3, 9, -1] + [99] * 6], device=device)
+    assert op(m[:2], t).isnan().tolist() == [True, False]
+
+
+def test_scores_that_are_no_numbers(device):
+    """Eager adds up what is above zero, which NaN is not."""
+    nan, inf = math.nan, math.inf
+    m = torch.tensor([[nan] * 4, [1, 2, 3, nan], [1, inf, 0, 0], [1, 2, 3, 4]], device=device)
+    t, all_first = torch.tensor([1, 2, 1, 0], device=device), torch.zeros(4, 4, dtype=torch.long, device=device)
+    for text in ("F.multi_margin_loss(m, t, reduction='none')", "F.multi_margin_loss(m, t, 2, reduction='none')",
+                 "F.multilabel_margin_loss(m, first, reduction='none')"):
+        op = ingot.op(f"def f(m, t, first): return {text}")
+        torch.testing.assert_close(op(m, t, all_first), op.reference(m, t, all_first), equal_nan=True)
+
+
+def test_a_lone_row_beside_a_kernel_that_does_not_reduce(device):
+    one, row, t = torch.randn(1, 1, device=device), torch.randn(1, 70, device=device), torch.zeros(8, dtype=torch.long, device=device)
+    for text in ("x[0].log_softmax(0)[t]", "x.softmax(1) * 2, t + 1", "x.log_softmax(1).gather(1, t[:1, None])"):
+        op = ingot.op(f"def f(x, t): return {text}")
+        torch.testing.assert_close(op(row, t), op.reference(row, t))
+    for text in ("F.cross_entropy(x, t[:1], reduction='none')", "x.log_softmax(1).gather(1, t[:1, None])"):
+        op = ingot.op(f"def f(x, t): return {text}")
+        torch.testing.assert_close(op(one, t), op.reference(one, t))
+
+
 DTYPES_OF_FEW = [torch.uint16, torch.uint64, torch.float8_e4m3fn, torch.bool, torch.int32]
 
 
