@@ -7,6 +7,13 @@ namespace {
 
 constexpr size_t kMaxNotes = 8;
 
+/// What a function of the library says, with its name as authors write it, if it is not said already.
+std::string said_by(std::string name, const std::string& message) {
+  constexpr std::string_view kModule = "_linalg_";
+  if (name.starts_with(kModule)) name.replace(0, kModule.size(), "linalg.");
+  return message.starts_with(name + ":") || message.starts_with(name + "()") ? message : name + ": " + message;
+}
+
 bool of_library(const Span& span) { return span && span.source->name().starts_with(kLibraryPrefix); }
 
 }  // namespace
@@ -26,7 +33,7 @@ Diagnostics::Place Diagnostics::authors_place() const {
 void Diagnostics::fail(std::string message, std::string hint) const {
   const Place place = authors_place();
   if (in_library() && place.depth < call_stack.size()) {
-    message = fmt::format("{}: {}", call_stack[place.depth].callee, message);
+    message = said_by(std::string(call_stack[place.depth].callee), message);
   }
   Diagnostic diagnostic{.message = std::move(message), .span = place.span, .hint = std::move(hint), .notes = {}};
   for (size_t calls = place.depth; calls > 0 && diagnostic.notes.size() < kMaxNotes; --calls) {
