@@ -83,6 +83,7 @@ ROWS = [
     ("def f(x):\n    ¦a, b = x.unbind(0)\n    return a", "x=f32:3", "3|unpack"),
     # Reductions
     ("def f(x):\n    return ¦x.sum(2)", "x=f32:3x3", "Dimension out of range"),
+    ("def f(x):\n    return ¦x.sum(True)", "x=f32:3x3", "argument 'dim'|must be an integer, not a bool|arguments"),
     ("def f(x):\n    return ¦x.sum((0, 0))", "x=f32:3x3", "more than once|multiple times"),
     ("def f(x):\n    return ¦x.sum((0, -2))", "x=f32:3x3", "more than once|multiple times"),
     ("def f(x):\n    return ¦x.mean()", "x=i64:3", "could not infer output dtype.*float"),
