@@ -34,8 +34,8 @@ inline float fused(float a, float b, float c) {
 // is within 2.6. The coefficients are those of Cephes (Stephen L. Moshier, 1992).
 inline float exp_of(float a) {
     const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
-    const float shifted = fused(x, 1.44269504f, 12582912.0f);  // its last bits are the exponent
-    const float n = shifted - 12582912.0f;
+    const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
+    const float n = shifted - 12583166.0f;
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
     float p = 1.9875691500e-4f;
     p = fused(p, r, 1.3981999507e-3f);
@@ -44,8 +44,8 @@ inline float exp_of(float a) {
     p = fused(p, r, 1.6666665459e-1f);
     p = fused(p, r, 5.0000001201e-1f);
     p = fused(p, r * r, r) + 1.0f;
-    const int exponent = bit_cast<int>(shifted) - 0x4b400000, half = exponent >> 1;
-    return p * bit_cast<float>((half + 127) << 23) * bit_cast<float>((exponent - half + 127) << 23);
+    const unsigned both = bit_cast<unsigned>(shifted), half = both >> 1;  // two biased exponents
+    return p * bit_cast<float>(half << 23) * bit_cast<float>((both - half) << 23);
 }
 
 constexpr float inf = __builtin_inff();
