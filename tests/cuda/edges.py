@@ -44,8 +44,9 @@ def reduce(text: str, *arguments: torch.Tensor) -> None:
     torch.testing.assert_close(found, op.reference(*[one.cpu() for one in arguments]), rtol=2e-2, atol=2e-2)
 
 
-# Each kind of kernel that reduces: short rows, of which a warp takes many at once; rows whose vectors begin anywhere, in registers and in shared memory, read again,
-# shared out to blocks; rows side by side by vectors and one by one, a few classes at a time, shared out.
+# Each kind of kernel that reduces: short rows, of which a warp takes many at once; rows whose vectors begin anywhere, in
+# registers and in shared memory, read again, shared out to blocks; rows side by side by vectors and one by one, a few
+# classes at a time, shared out.
 for dtype in (torch.float32, torch.bfloat16):
     for rows, columns in ((3, 7), (5, 1023), (2000, 77), (4, 4096), (2, 33001), (2, 40000), (2, 140001)):
         x = torch.randn(rows, columns, device="cuda").to(dtype)

@@ -281,3 +281,12 @@ def test_garbage_never_crashes(text):
         assert error.fault == "author", str(error)
     except (TypeError, ValueError):  # the door's own: an embedded null
         assert "\0" in text
+
+
+def test_the_librarys_errors_name_their_function_once():
+    x = torch.zeros(3, 3)
+    for text, begins in (("torch.dot(x, x)", "dot: 1D"), ("F.nll_loss(x, x)", "nll_loss: expected"), ("x.mean(7)", "mean: Dimension"),
+                         ("torch.linalg.norm(x.long())", "linalg.norm: ")):
+        with pytest.raises((ingot.Error, RuntimeError, IndexError, ValueError, TypeError)) as error:
+            ingot.op(text)(x)
+        assert str(error.value).removeprefix("error: ").startswith(begins), error.value
