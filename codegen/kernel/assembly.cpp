@@ -180,6 +180,18 @@ class Pruner {
   std::vector<bool> needed_, read_;
 };
 
+/// Whether what is read of floats is bfloat16, and no bits are taken for a float's.
+bool reads_short_nans(const KernelContext& context) {
+  const auto is_long = [](ir::DType dtype) { return ir::is_floating(dtype) && dtype != ir::DType::BF16; };
+  const auto reads_long = [&](const AccessUse& use) {
+    return use.kind != AccessUse::Kind::Store && is_long(use.dtype);
+  };
+  const auto is_bits = [&](ir::NodeId id) { return context.graph[id].op == ir::Op::Bitcast; };
+  return std::ranges::none_of(context.outline.accesses, reads_long) &&
+         std::ranges::none_of(context.outline.scalars, is_long, &ScalarUse::dtype) &&
+         std::ranges::none_of(nodes_of(context.graph, context.outline), is_bits);
+}
+
 }  // namespace
 
 ir::DType KernelContext::extent_dtype() const {
@@ -193,6 +205,7 @@ Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.
   kernel.restrict_pointers = !context.layout.results_alias;
   // Of rows that are cut into kernels, one that reduces nothing computes the same.
   kernel.computes_alike = !context.cuda() && context.graph.reduction_count() > 0;
+  kernel.has_short_nans = !context.cuda() && reads_short_nans(context);
   kernel.launch.entry = context.outline.name;
   kernel.launch.block_threads = context.schedule.threads;
   kernel.launch.weight = context.schedule.weight;

@@ -287,7 +287,21 @@ class Computation {
     if (node.op == Op::Div && work == DType::F32)
       if (const std::optional<ValueId> quotient = access_.quotient(operands[0], operands[1]))
         return cast(*quotient, node.dtype);
+    if (node.op == Op::Exp && work == DType::F32 && is_below_largest(node.args[0]))
+      return cast(assembly_.add({.kind = Value::Kind::Decay, .type = {work}, .operands = operands}), node.dtype);
     return cast(make(node.op, work, result, std::move(operands)), node.dtype);
+  }
+
+  /// Whether the node is an element less the largest one of its row.
+  bool is_below_largest(ir::NodeId id) const {
+    const ir::Node& difference = graph_[id];
+    if (context_.cuda() || difference.op != Op::Sub || difference.attr == ir::kContracts) return false;
+    const ir::NodeId subtrahend = difference.args[1];
+    if (graph_[subtrahend].op != Op::Load || number_of_.contains(subtrahend)) return false;
+    const ir::NodeId reduce = graph_[subtrahend].args[0];
+    const ir::Reduction& reduction = graph_.reduction(reduce);
+    return reduction.kind == ir::ReduceKind::Max && reduction.domain == context_.outline.domain &&
+           graph_[reduce].args[0] == difference.args[0];
   }
 
   ValueId make(Op op, DType work, DType result, std::vector<ValueId> operands) {

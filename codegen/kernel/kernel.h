@@ -52,7 +52,7 @@ struct Value {
     Block,        ///< the number of this block
     Thread,       ///< the number of this thread in its block
     Index,        ///< `index` on the operands
-    Load,         ///< the element at operand 1 of pointer 0
+    Load,         ///< the element at operand 1 of pointer 0; where there is an operand 2, zero unless it holds
     Target,       ///< what pointer 0 points to
     Vector,       ///< type.lanes neighbours from element 1 of pointer 0 on
     Shifted,      ///< the same, of a pointer that is not aligned: out of the aligned vectors around them
@@ -60,6 +60,7 @@ struct Value {
     VectorInRow,  ///< the same of a row that begins anywhere; past element 2, its end, the last one stands again
     AnyRow,       ///< whether condition 0 holds for any row of the block, or of the warp, where a row has no more
     Quotient,     ///< of float32: 0 divided by 1; of vector 0, each lane by number 1, which all of a row share
+    Decay,        ///< CPU, of float32: e to the power of 0, which is not above 0
     Lane,         ///< element 1 of vector or array 0
     Pack,         ///< a vector of the operands
     Wrap,         ///< index 0 made one of the operand 1 many elements
@@ -144,6 +145,7 @@ struct Loop {
   enum class Kind : uint8_t {
     Unrolled,
     Simd,  ///< for vector instructions
+    Over,  ///< the same, from 0 on; of a vector that `end` cuts short all is computed
     Serial,
     Rows,     ///< its body advances the variable
     Strided,  ///< in steps of `step`
@@ -154,6 +156,7 @@ struct Loop {
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
   uint32_t lanes = 0;     ///< of a Simd loop, the elements of a vector; 0: as many as there is room for
   uint32_t step = 1;      ///< of a Strided loop, or an Unrolled one
+  SymbolId valid = {};    ///< of an Over loop, a variable: whether the element is one
   uint32_t unroll = 0;    ///< of a Strided loop, how many steps at a time; 0: as the compiler likes
 };
 /// A thread has nothing to do unless `unless_below` is less than `end`.
@@ -179,6 +182,7 @@ struct Call {
     TakeSmaller,
     TakeRows,   ///< to a warp's shared memory, from, how many
     LeaveRows,  ///< to, from a warp's shared memory, how many
+    WillWrite,  ///< where, how many: memory that is to be at hand when they are
   } function;
   std::vector<ValueId> operands;
   SymbolId filled = {};  ///< the array that it writes; none where it writes a tensor
@@ -239,6 +243,7 @@ struct Kernel {
   SymbolId begin, end, arguments;    ///< CPU: the range of units to compute, and where the arguments are
   bool restrict_pointers = true;
   bool computes_alike = false;   ///< CPU: the same bits alone and in vectors, wherever there is a way
+  bool has_short_nans = false;   ///< CPU: NaNs of float32 come from bfloat16, or from no number at all
   uint32_t resident_blocks = 0;  ///< CUDA: that a multiprocessor has room for at once, at least; 0: as it comes
   uint32_t cluster_blocks = 1;   ///< CUDA: that run at once and share what they find
   Body before;                   ///< once a kernel (CPU)

@@ -251,15 +251,17 @@ ValueId Memory::nothing_of(uint32_t access) {
                         .naming = Value::Naming::Inline});
 }
 
-ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads) {
+ValueId Memory::load(uint32_t access, Level level, const std::vector<ValueId>& leads, ValueId condition) {
   if (layout(access).is_empty) return nothing_of(access);
   // A load must not slip behind a store that may change what it reads.
   const bool early = context_.layout.results_alias && context_.outline.parts.size() > 1;
   // GCC takes `(float(float16(float(x[i]) + y))) * z` in a lambda for a cast to a type of i elements.
   const bool in_lambda = context_.outline.reduces() && !context_.cuda() && ir::is_narrow_float(use(access).dtype);
+  std::vector<ValueId> operands = {space_->base(access), index(access, level, layout(access).neighbour, leads)};
+  if (condition) operands.push_back(condition);
   return assembly_.add({.kind = Value::Kind::Load,
                         .type = {type_in_memory(access)},
-                        .operands = {space_->base(access), index(access, level, layout(access).neighbour, leads)},
+                        .operands = std::move(operands),
                         .naming = early || in_lambda ? Value::Naming::Pinned : Value::Naming::Auto,
                         .name = assembly_[pointer(access)].name + (moves(access) ? space_->suffix() : "_value")});
 }

@@ -61,7 +61,8 @@ class Memory {
   /// coordinates.
   ValueId index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads = {});
   /// An element of memory, of the type in which it lies there: to be loaded, or to be assigned to.
-  ValueId load(uint32_t access, Level level, const std::vector<ValueId>& leads = {});
+  /// If there is a condition, zero where it does not hold.
+  ValueId load(uint32_t access, Level level, const std::vector<ValueId>& leads = {}, ValueId condition = {});
   ValueId target(uint32_t access, Level level);
   /// An index made one of the tensor's. If one that is out of range is to be told, `bad` is where its code is left, and
   /// the `guard`, if any, says whether it counts.

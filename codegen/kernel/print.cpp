@@ -71,7 +71,8 @@ class Printer {
         return fmt::format("({} {} {})", operands[0], name_of(value.index), operands[1]);
       case Value::Kind::Load:
       case Value::Kind::Lane:
-        return fmt::format("{}[{}]", operands[0], operands[1]);
+        return fmt::format("{}[{}]{}", operands[0], operands[1],
+                           operands.size() > 2 ? fmt::format(" if {}", operands[2]) : "");
       case Value::Kind::Target:
         return fmt::format("*{}", operands[0]);
       case Value::Kind::Vector:
@@ -86,6 +87,8 @@ class Printer {
         return fmt::format("any row({})", all);
       case Value::Kind::Quotient:
         return fmt::format("quotient({})", all);
+      case Value::Kind::Decay:
+        return fmt::format("decay({})", all);
       case Value::Kind::Pack:
         return fmt::format("{{{}}}", all);
       case Value::Kind::Wrap:
@@ -138,7 +141,7 @@ class Printer {
   }
   std::string head(const If& branch) { return "if " + of(branch.condition); }
   std::string head(const Loop& loop) {
-    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "serial", "rows", "strided"};
+    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "over", "serial", "rows", "strided"};
     return fmt::format("{}{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)],
                        loop.lanes == 0 ? "" : fmt::format(" of {}", loop.lanes), kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));
@@ -183,8 +186,8 @@ class Printer {
 }  // namespace
 
 std::string_view name_of(Call::Function function) {
-  static constexpr std::string_view kNames[] = {"transpose",   "spread",       "repeat",    "to_floats", "from_floats",
-                                                "take_larger", "take_smaller", "take_rows", "leave_rows"};
+  static constexpr std::string_view kNames[] = {"transpose",   "spread",       "repeat",    "to_floats",  "from_floats",
+                                                "take_larger", "take_smaller", "take_rows", "leave_rows", "will_write"};
   return kNames[static_cast<size_t>(function)];
 }
 

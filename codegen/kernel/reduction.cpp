@@ -194,7 +194,7 @@ bool RowReductions::takes_factors(const RowReduction& reduction) const {
 }
 
 void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace place,
-                         const std::vector<ValueId>& found) {
+                         const std::vector<ValueId>& found, ValueId condition) {
   std::vector<ValueId> into;
   for (const SymbolId array : reduction.classes) into.push_back(element(array, place));
   if (into.size() == 1) {
@@ -206,11 +206,23 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
          .work = reduction.types[0],
          .operands = is_product ? std::vector{found[0], found[1], into[0]} : std::vector{into[0], found[0]},
          .naming = Value::Naming::Inline});
-    block.push_back({Assign{into[0], both}});
+    // A choice, no jump: what a masked store leaves is late to be read.
+    const ValueId next = condition ? assembly_.add({.kind = Value::Kind::Primitive,
+                                                    .type = {reduction.types[0]},
+                                                    .op = ir::Op::Where,
+                                                    .work = reduction.types[0],
+                                                    .operands = {condition, both, into[0]},
+                                                    .naming = Value::Naming::Inline})
+                                   : both;
+    block.push_back({Assign{into[0], next}});
     return;
   }
   const auto take = reduction.kind == ReduceKind::ArgMax ? Call::Function::TakeLarger : Call::Function::TakeSmaller;
-  block.push_back({Call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0]}});
+  Call call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0]};
+  if (condition)
+    block.push_back({If{condition, {{std::move(call)}}}});
+  else
+    block.push_back({std::move(call)});
 }
 
 void RowReductions::declare_levels(Body& block, RowReduction& reduction, uint32_t groups) {

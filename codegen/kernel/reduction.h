@@ -99,8 +99,10 @@ class RowReductions {
   /// Whether it is given the two factors of what it adds up. On CUDA a product that goes into a sum is not rounded, as
   /// eager's kernels have it: one instruction for two.
   bool takes_factors(const RowReduction& reduction) const;
-  /// Takes what was found of an element, a value for each state or two factors, into a class.
-  void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& found);
+  /// Takes what was found of an element, a value for each state or two factors, into a class; if there is a condition,
+  /// where it holds.
+  void fold(Body& block, const RowReduction& reduction, ClassPlace place, const std::vector<ValueId>& found,
+            ValueId condition = {});
   /// Classes come in groups, `groups` of them, a power of two: what carry() puts together of each is declared here.
   void declare_levels(Body& block, RowReduction& reduction, uint32_t groups);
   void carry(Body& block, const RowReduction& reduction, ValueId group);

@@ -19,6 +19,15 @@ Text literal_text(const Value& value) {
   return {std::move(text), precedence};
 }
 
+Text load_if(ir::DType dtype, std::span<const Text> operands) {
+  static const Spelling spelling("a ? b : c");
+  const bool is_plain = ir::compute_type(dtype) == dtype;
+  const std::string zero =
+      is_plain ? literal(ir::HostValue::of(int64_t{0}), dtype) : fmt::format("{}()", type_name(dtype));
+  const Text element{fmt::format("{}[{}]", operands[0].text, operands[1].text)};
+  return spelling.fill(std::array{operands[2], element, Text{zero}});
+}
+
 const Spelling& spelling_of(IndexOp op, bool cuda) {
   static const std::array<Spelling, 13> kSpellings = {Spelling("a + b"),
                                                       Spelling("a - b"),
@@ -64,6 +73,8 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::Index:
       return spelling_of(value.index, kernel_.target.cuda()).fill(operands);
     case Value::Kind::Load:
+      if (operands.size() > 2) return load_if(value.type.dtype, operands);
+      [[fallthrough]];
     case Value::Kind::Lane:
       return {fmt::format("{}[{}]", operands[0].text, operands[1].text)};
     case Value::Kind::Target:
@@ -84,6 +95,8 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::Quotient:
       return {fmt::format("{}({}, {})", value.type.lanes > 1 ? "quotients" : "quotient_of", operands[0].text,
                           operands[1].text)};
+    case Value::Kind::Decay:
+      return {fmt::format("decay_of({})", operands[0].text)};
     case Value::Kind::Pack: {
       std::vector<std::string> items;
       for (const Text& operand : operands) items.push_back(operand.text);
@@ -102,6 +115,8 @@ Text Expressions::formula(ValueId id) const {
         if (const auto own = spell_alike(value.op, value.work, operands)) return *own;
       return spell(target, value.op, value.work, operands);
     case Value::Kind::Cast:
+      if (kernel_.has_short_nans && value.work == ir::DType::F32 && value.type.dtype == ir::DType::BF16)
+        return {fmt::format("to_bfloat16({})", operands[0].text)};
       return spell_cast(target, value.work, value.type.dtype, operands[0]);
     case Value::Kind::Bitcast:
       return {fmt::format("bit_cast<{}>({})", type_name(value.type.dtype), operands[0].text)};

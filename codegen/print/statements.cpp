@@ -177,6 +177,13 @@ void Statements::print_one(const If& branch) {
 
 void Statements::print_one(const Loop& loop) {
   const Symbol& variable = kernel_[loop.variable];
+  if (loop.kind == Loop::Kind::Over) {
+    statement(fmt::format("over({}, [&](int64 {}, bool {}) __attribute__((always_inline)) {{",
+                          expressions_.text(loop.end).text, variable.name, kernel_[loop.valid].name));
+    block(loop.body);
+    statement("});");
+    return;
+  }
   if (loop.kind == Loop::Kind::Unrolled) line("#pragma unroll");
   if (loop.unroll > 0) line(fmt::format("#pragma unroll {}", loop.unroll));
   if (loop.kind == Loop::Kind::Simd)
@@ -205,7 +212,7 @@ void Statements::print_one(const Call& call) {
 }
 
 void Statements::print_one(const Pieces& pieces) {
-  statement(fmt::format("{}<{}>({}, {}, [&](int64 {}, int64 {}) __attribute__((always_inline)) {{",
+  statement(fmt::format("{}<{}>({}, {}, [&](int64 {}, auto {}) __attribute__((always_inline)) {{",
                         pieces.aligned ? "in_aligned_pieces" : "in_pieces", pieces.size,
                         expressions_.text(pieces.begin).text, expressions_.text(pieces.end).text,
                         kernel_[pieces.first].name, kernel_[pieces.count].name));

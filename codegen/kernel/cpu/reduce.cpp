@@ -116,18 +116,19 @@ void CpuReduce::go_through(uint32_t phase) {
     }
     std::vector<ValueId> found = {*value++};
     if (reduction.types.size() > 1) found.push_back(element_index());
-    reductions_.fold(element_, reduction, class_place(number), found);
+    reductions_.fold(element_, reduction, class_place(number), found, valid());
   }
   for (const uint32_t access : work.stores) store(access, *value++);
   for (const ir::NodeId node : added) {
     const std::string name = memory_.author_name(node);
     SymbolId& array = computed_[node];
     array = assembly_.variable((name.empty() ? "value" : name) + "_of", {context_.graph[node].dtype}, Level::Row);
-    assembly_[array].extents = {1u << context_.layout.length_bits};
+    assembly_[array].extents = {std::max(1u << context_.layout.length_bits, valid() ? kVector : 1)};
     if (lane_) assembly_[array].extents.push_back(lanes_);
     body_.push_back({Declare{array}});
     assign(kept_element(array), *value++);
   }
+  if (!added.empty()) announce_stores();
   settle();
   if (nests) return nest(mine, of_piece, std::move(declared));
   append(body_, std::move(declared));
@@ -138,6 +139,25 @@ void CpuReduce::go_through(uint32_t phase) {
   }
   loop_over(body_, from, to);
   for (RowReduction& reduction : of_piece) reductions_.combine(body_, reduction, rows_.classes, 1);
+}
+
+// Of 4000 rows of 1000 floats softmax takes 0.68 of the time.
+void CpuReduce::announce_stores() {
+  constexpr uint32_t kMostBits = 16;
+  if (context_.layout.length_bits > kMostBits) return;
+  for (uint32_t access = 0; access < context_.outline.accesses.size(); ++access) {
+    const bool is_store = context_.outline.accesses[access].kind == AccessUse::Kind::Store;
+    const std::vector<StrideClass>& axes = context_.layout.accesses[access].axes;
+    if (is_store && !axes.empty() && axes.back() == StrideClass::One && places_.moves_in_row(access)) announce(access);
+  }
+}
+
+void CpuReduce::store(uint32_t access, ValueId value) {
+  Assign assign{memory_.target(access, Level::Element), value};
+  if (valid())
+    element_.push_back({If{valid(), {{std::move(assign)}}}});
+  else
+    element_.push_back({std::move(assign)});
 }
 
 void CpuReduce::find_nothing(const RowWork& work) {

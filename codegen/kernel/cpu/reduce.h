@@ -40,7 +40,11 @@ class CpuReduce : public CpuKernel {
   /// At the end of `block`, `of_row` for each row.
   virtual void for_each_row(Body& block, Body of_row) = 0;
   /// Of an element's part, in the loop over elements.
-  virtual void store(uint32_t access, ValueId value) { assign(memory_.target(access, Level::Element), value); }
+  virtual void store(uint32_t access, ValueId value);
+  /// Whether an element is one, in loops that also compute what lies behind the last; none: they do not.
+  virtual ValueId valid() { return {}; }
+  /// In the loop over elements: those of this access are written later on.
+  virtual void announce(uint32_t) {}
   /// Of an element; in the loop over elements.
   virtual ValueId class_number() = 0;
   /// Where a row's state is among those of all pieces.
@@ -52,6 +56,8 @@ class CpuReduce : public CpuKernel {
   ValueId pieces();
   /// What is settled so far stands in the body of the loop over units.
   void settle();
+
+  static constexpr uint32_t kVector = 16;  ///< elements that the prelude's `over` computes at once
 
   RowPart part_;
   const RowSchedule& rows_;
@@ -69,6 +75,7 @@ class CpuReduce : public CpuKernel {
   ClassPlace class_place(ValueId number) { return {number, lane_ ? assembly_.read(lane_) : ValueId{}}; }
   ValueId of_row(SymbolId result);
   void go_through(uint32_t phase);
+  void announce_stores();
   void find_nothing(const RowWork& work);
   std::vector<ir::NodeId> keep(Job& job);
   ValueId kept_element(SymbolId array);

@@ -18,6 +18,7 @@ class Rows : public CpuReduce {
     unit_ = index(part == RowPart::Pieces ? "unit" : "row", Level::Row);
     in_vector_ = index("k", Level::Element);
     run_ = index("e", Level::Thread);
+    valid_ = assembly_.variable("valid", {ir::DType::Bool}, Level::Element);
     first_ = index("first", Level::Thread);
     count_ = index("count", Level::Thread);
     assembly_.place({Level::Thread}, run_lets_);
@@ -88,8 +89,11 @@ class Rows : public CpuReduce {
 
   /// Vectors begin and end where classes do, so that a class has the same place in each.
   void loop_over(Body& block, ValueId from, ValueId to) override {
-    Pieces pieces{std::max(rows_.classes, 16u), first_, count_, from, to, take(in_piece_), !begins_with_first_class()};
-    pieces.body.push_back({simd(in_vector_, whole(0), assembly_.read(count_), take(element_))});
+    Pieces pieces{std::max(rows_.classes, kVector), first_, count_, from, to, take(in_piece_),
+                  !begins_with_first_class()};
+    Loop elements = simd(in_vector_, whole(0), assembly_.read(count_), take(element_));
+    if (goes_beyond()) elements.kind = Loop::Kind::Over, elements.valid = valid_;
+    pieces.body.push_back({std::move(elements)});
     if (!has_runs()) {
       append(block, take(run_lets_));
       block.push_back({std::move(pieces)});
@@ -107,6 +111,24 @@ class Rows : public CpuReduce {
     coordinates_.clear();
   }
 
+  /// Whether a vector that the row's end cuts short is computed as a whole: what lies beyond is not read, but it must
+  /// not be checked either, nor lead anywhere, and there must be classes for it.
+  bool goes_beyond() {
+    return begins_with_first_class() && context_.outline.divisions.empty() &&
+           std::ranges::none_of(context_.outline.accesses,
+                                [](const auto& use) { return use.kind == AccessUse::Kind::Gather; });
+  }
+  ValueId valid() override { return goes_beyond() ? assembly_.read(valid_) : ValueId{}; }
+  ValueId load(uint32_t access) override {
+    return memory_.load(access, Level::Element, {}, places_.moves_in_row(access) ? valid() : ValueId{});
+  }
+
+  void announce(uint32_t access) override {
+    if (has_runs()) return;
+    const ValueId place = assembly_.index(IndexOp::Add, base(access), assembly_.read(first_));
+    in_piece_.push_back({Call{Call::Function::WillWrite, {place, assembly_.read(count_)}}});
+  }
+
   ValueId class_number() override {
     if (rows_.classes == 1) return whole(0);
     const ValueId in_vector = assembly_.read(in_vector_);
@@ -117,7 +139,7 @@ class Rows : public CpuReduce {
   }
 
   SymbolId run_, first_, count_;  ///< of a vector, the first element and how many there are
-  SymbolId in_vector_;
+  SymbolId in_vector_, valid_;
   std::string class_name_;
   std::map<std::string, std::string> run_names_;
   ValueId run_begin_;

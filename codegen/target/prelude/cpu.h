@@ -78,6 +78,23 @@ inline float exp_of(float a) {
     return p * bit_cast<float>(half << 23) * bit_cast<float>((both - half) << 23);
 }
 
+// ingot: decay_of
+// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+inline float decay_of(float a) {
+    const float x = a < -104.0f ? -104.0f : a;
+    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
+    const float n = shifted - 12583064.0f;
+    const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
+    float p = 1.9875691500e-4f;
+    p = fused(p, r, 1.3981999507e-3f);
+    p = fused(p, r, 8.3334519073e-3f);
+    p = fused(p, r, 4.1665795894e-2f);
+    p = fused(p, r, 1.6666665459e-1f);
+    p = fused(p, r, 5.0000001201e-1f);
+    p = fused(p, r * r, r) + 1.0f;
+    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
+}
+
 // ingot: log_of
 // The same; within 0.81 ulp, where the library's vector form is within 4. Conditions are masks,
 // of which GCC makes no branches.
@@ -164,6 +181,15 @@ struct bfloat16 {
     }
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
+
+// ingot: to_bfloat16
+// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+inline bfloat16 to_bfloat16(float value) {
+    const unsigned wide = bit_cast<unsigned>(value);
+    bfloat16 result;
+    result.bits = (unsigned short)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+    return result;
+}
 
 // ingot: inf
 constexpr float inf = __builtin_inff();

@@ -59,13 +59,54 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
+// ingot: Whole
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// ingot: over
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <typename Work>
+__attribute__((always_inline)) inline void over(int64 count, const Work& work) {
+#if defined(__AVX512BW__)
+    int64 from = 0;
+    for (; from + 16 <= count; from += 16) {
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, true);
+    }
+    const int left = int(count - from);
+    if (left == 0) return;
+#pragma omp simd
+    for (int k = 0; k < 16; ++k) work(from + k, k < left);
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
+// ingot: will_write
+// Has the memory of these elements fetched, which would be waited for when they are written.
+template <typename T>
+inline void will_write(const T* elements, int64 count) {
+    for (int64 k = 0; k < count; k += 64 / sizeof(T)) __builtin_prefetch(elements + k, 1);
+}
+
 // ingot: in_pieces
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -158,7 +199,7 @@ __attribute__((always_inline)) inline void in_aligned_pieces(int64 begin, int64 
         work(first, next - first);
         first = next;
     }
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 

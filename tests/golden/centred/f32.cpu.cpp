@@ -22,12 +22,44 @@ struct Sum {
     }
 };
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <typename Work>
+__attribute__((always_inline)) inline void over(int64 count, const Work& work) {
+#if defined(__AVX512BW__)
+    int64 from = 0;
+    for (; from + 16 <= count; from += 16) {
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, true);
+    }
+    const int left = int(count - from);
+    if (left == 0) return;
+#pragma omp simd
+    for (int k = 0; k < 16; ++k) work(from + k, k < left);
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -70,13 +102,15 @@ extern "C" void centred(const void* const* arguments, int64 begin, int64 end) {
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        in_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
-#pragma omp simd
-            for (int64 k = 0; k < count; ++k) {
-                const float h_1 = x_row[first + k] + y_row[first + k];
-                sum_of[k] = sum_of[k] + h_1;
-                h_row[first + k] = h_1;
-            }
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const float x_k = valid ? x_row[first + k] : 0.0f;
+                const float h_1 = x_k + (valid ? y_row[first + k] : 0.0f);
+                sum_of[k] = valid ? sum_of[k] + h_1 : sum_of[k];
+                if (valid) {
+                    h_row[first + k] = h_1;
+                }
+            });
         });
         const float sum = combined<Sum>(sum_of);
         workspace[row] = sum;
@@ -97,7 +131,7 @@ extern "C" void centred_1(const void* const* arguments, int64 begin, int64 end) 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 from_row = unit * 64;
         const int64 to_row = smaller_of(from_row + 64, n0);
-        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
+        in_pieces<64>(from_row, to_row, [&](int64 row, auto rows) __attribute__((always_inline)) {
             float sum_of[64][64];
             for (int c = 0; c < 64; ++c) {
                 for (int64 k = 0; k < 64; ++k) {

@@ -21,12 +21,18 @@ struct Sum {
     }
 };
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -54,7 +60,7 @@ extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end)
         const int64 piece = unit / units_of_piece;
         const int64 from_row = unit % units_of_piece * 64;
         const int64 to_row = smaller_of(from_row + 64, n0);
-        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
+        in_pieces<64>(from_row, to_row, [&](int64 row, auto rows) __attribute__((always_inline)) {
             float sum_of[64][64];
             for (int c = 0; c < 64; ++c) {
                 for (int64 k = 0; k < 64; ++k) {
@@ -90,7 +96,7 @@ extern "C" void column_sum_rest(const void* const* arguments, int64 begin, int64
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 from_row = unit * 64;
         const int64 to_row = smaller_of(from_row + 64, n0);
-        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
+        in_pieces<64>(from_row, to_row, [&](int64 row, auto rows) __attribute__((always_inline)) {
             float sum_of[64][64];
             for (int c = 0; c < 64; ++c) {
                 for (int64 k = 0; k < 64; ++k) {

@@ -121,12 +121,18 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -154,7 +160,7 @@ extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
         const auto position_row = position + i1 * position_stride1;
         const auto out_row = out + row;
         const int64 token_wrapped = check_index(token_row[0], weight_size, bad, 2);
-        in_pieces<256>(first, last, [&](int64 start, int64 count) __attribute__((always_inline)) {
+        in_pieces<256>(first, last, [&](int64 start, auto count) __attribute__((always_inline)) {
             float position_piece[256], out_piece[256];
             to_floats(position_row + start, position_piece, count);
 #pragma omp simd

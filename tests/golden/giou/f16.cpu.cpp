@@ -104,12 +104,18 @@ inline void from_floats(const float* from, float16* to, int64 n) {
     for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
 }
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -118,7 +124,7 @@ extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
     const float16* __restrict target = argument<const float16*>(arguments[1]);  // at i * 4 + 0..3
     float16* __restrict out = argument<float16*>(arguments[2]);                 // contiguous
 
-    in_pieces<256>(begin, end, [&](int64 start, int64 count) __attribute__((always_inline)) {
+    in_pieces<256>(begin, end, [&](int64 start, auto count) __attribute__((always_inline)) {
         float out_piece[256];
 #pragma omp simd
         for (int64 i = start; i < start + count; ++i) {

@@ -48,12 +48,44 @@ struct Sum {
     }
 };
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <typename Work>
+__attribute__((always_inline)) inline void over(int64 count, const Work& work) {
+#if defined(__AVX512BW__)
+    int64 from = 0;
+    for (; from + 16 <= count; from += 16) {
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, true);
+    }
+    const int left = int(count - from);
+    if (left == 0) return;
+#pragma omp simd
+    for (int k = 0; k < 16; ++k) work(from + k, k < left);
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -90,23 +122,22 @@ extern "C" void giou_loss(const void* const* arguments, int64 begin, int64 end) 
         }
         const int64 from = piece * 1024;
         const int64 to = smaller_of(from + 1024, n0);
-        in_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
-#pragma omp simd
-            for (int64 k = 0; k < count; ++k) {
-                const float target_k = target[(first + k) * 4 + 2];
-                const float target_k_1 = target[(first + k) * 4];
-                const float target_k_2 = target[(first + k) * 4 + 3];
-                const float target_k_3 = target[(first + k) * 4 + 1];
+        in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid_1) __attribute__((always_inline)) {
+                const float target_k = valid_1 ? target[(first + k) * 4 + 2] : 0.0f;
+                const float target_k_1 = valid_1 ? target[(first + k) * 4] : 0.0f;
+                const float target_k_2 = valid_1 ? target[(first + k) * 4 + 3] : 0.0f;
+                const float target_k_3 = valid_1 ? target[(first + k) * 4 + 1] : 0.0f;
                 const float v1 = (target_k - target_k_1) * (target_k_2 - target_k_3);
                 const bool valid = v1 > 0.0f;
-                const float pred_k = pred[(first + k) * 4 + 2];
+                const float pred_k = valid_1 ? pred[(first + k) * 4 + 2] : 0.0f;
                 const float rb = minimum(pred_k, target_k);
-                const float pred_k_1 = pred[(first + k) * 4];
+                const float pred_k_1 = valid_1 ? pred[(first + k) * 4] : 0.0f;
                 const float lt = maximum(pred_k_1, target_k_1);
                 const float w = maximum(0.0f, rb - lt);
-                const float pred_k_2 = pred[(first + k) * 4 + 3];
+                const float pred_k_2 = valid_1 ? pred[(first + k) * 4 + 3] : 0.0f;
                 const float rb_1 = minimum(pred_k_2, target_k_2);
-                const float pred_k_3 = pred[(first + k) * 4 + 1];
+                const float pred_k_3 = valid_1 ? pred[(first + k) * 4 + 1] : 0.0f;
                 const float lt_1 = maximum(pred_k_3, target_k_3);
                 const float h = maximum(0.0f, rb_1 - lt_1);
                 const float overlap = w * h;
@@ -119,9 +150,9 @@ extern "C" void giou_loss(const void* const* arguments, int64 begin, int64 end) 
                 const float eh = maximum(0.0f, erb_1 - elt_1);
                 const float hull = ew * eh;
                 const float giou = overlap / (union_ + 1e-07f) - (hull - union_) / (hull + 1e-07f);
-                sum_of[k] = sum_of[k] + (valid ? 1.0f - giou : 0.0f);
-                sum_1_of[k] = add(sum_1_of[k], int64(valid));
-            }
+                sum_of[k] = valid_1 ? sum_of[k] + (valid ? 1.0f - giou : 0.0f) : sum_of[k];
+                sum_1_of[k] = valid_1 ? add(sum_1_of[k], int64(valid)) : sum_1_of[k];
+            });
         });
         const float sum = combined<Sum>(sum_of);
         const int64 sum_1 = combined<Sum>(sum_1_of);

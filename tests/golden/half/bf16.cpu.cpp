@@ -46,6 +46,14 @@ struct bfloat16 {
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
 
+// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+inline bfloat16 to_bfloat16(float value) {
+    const unsigned wide = bit_cast<unsigned>(value);
+    bfloat16 result;
+    result.bits = (unsigned short)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+    return result;
+}
+
 // A row of n elements, again and again.
 template <typename T, typename To>
 inline void repeat(const T* from, int64 stride, To* to, int64 rows, int64 n) {
@@ -69,7 +77,7 @@ extern "C" void scaled_silu(const void* const* arguments, int64 begin, int64 end
 #pragma omp simd
         for (int64 i = 0; i < rows * n1; ++i) {
             const float v1 = float(x_rows[i]);
-            out_rows[i] = bfloat16(v1 / (1.0f + expf(-v1)) * float(w_chunk[i]));
+            out_rows[i] = to_bfloat16(v1 / (1.0f + expf(-v1)) * float(w_chunk[i]));
         }
         i0 += rows;
     }

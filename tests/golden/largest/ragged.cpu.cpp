@@ -36,6 +36,14 @@ struct bfloat16 {
     operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
 };
 
+// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+inline bfloat16 to_bfloat16(float value) {
+    const unsigned wide = bit_cast<unsigned>(value);
+    bfloat16 result;
+    result.bits = (unsigned short)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+    return result;
+}
+
 constexpr float inf = __builtin_inff();
 
 // Of two values the larger one, and where it is; of equal ones the first. NaN is larger than any.
@@ -63,12 +71,44 @@ struct Found {
     I index;
 };
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <typename Work>
+__attribute__((always_inline)) inline void over(int64 count, const Work& work) {
+#if defined(__AVX512BW__)
+    int64 from = 0;
+    for (; from + 16 <= count; from += 16) {
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, true);
+    }
+    const int left = int(count - from);
+    if (left == 0) return;
+#pragma omp simd
+    for (int k = 0; k < 16; ++k) work(from + k, k < left);
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -96,15 +136,17 @@ extern "C" void largest(const void* const* arguments, int64 begin, int64 end) {
             value_of[c] = -inf;
             index_1_of[c] = 9223372036854775807LL;
         }
-        in_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
-#pragma omp simd
-            for (int64 k = 0; k < count; ++k) {
-                const bfloat16 x_k = x_row[first + k];
-                take_larger(value_of[k], index_1_of[k], float(x_k), first + k);
-            }
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const bfloat16 x_k = valid ? x_row[first + k] : bfloat16();
+                const float v1 = float(x_k);
+                if (valid) {
+                    take_larger(value_of[k], index_1_of[k], v1, first + k);
+                }
+            });
         });
         const auto [value, index_1] = combined_found<FirstLargest>(value_of, index_1_of);
-        out0[row] = bfloat16(value * 2.0f);
+        out0[row] = to_bfloat16(value * 2.0f);
         index[row] = index_1;
     }
 }

@@ -30,12 +30,11 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
-// The same bits alone and in vectors of any width; within 1.01 ulp, where the library's vector form
-// is within 2.6. The coefficients are those of Cephes (Stephen L. Moshier, 1992).
-inline float exp_of(float a) {
-    const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
-    const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
-    const float n = shifted - 12583166.0f;
+// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+inline float decay_of(float a) {
+    const float x = a < -104.0f ? -104.0f : a;
+    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
+    const float n = shifted - 12583064.0f;
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
     float p = 1.9875691500e-4f;
     p = fused(p, r, 1.3981999507e-3f);
@@ -44,8 +43,7 @@ inline float exp_of(float a) {
     p = fused(p, r, 1.6666665459e-1f);
     p = fused(p, r, 5.0000001201e-1f);
     p = fused(p, r * r, r) + 1.0f;
-    const unsigned both = bit_cast<unsigned>(shifted), half = both >> 1;  // two biased exponents
-    return p * bit_cast<float>(half << 23) * bit_cast<float>((both - half) << 23);
+    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
 }
 
 constexpr float inf = __builtin_inff();
@@ -76,12 +74,44 @@ struct Largest {
     static inline double of(double a, double b) { return maximum(a, b); }
 };
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <typename Work>
+__attribute__((always_inline)) inline void over(int64 count, const Work& work) {
+#if defined(__AVX512BW__)
+    int64 from = 0;
+    for (; from + 16 <= count; from += 16) {
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, true);
+    }
+    const int left = int(count - from);
+    if (left == 0) return;
+#pragma omp simd
+    for (int k = 0; k < 16; ++k) work(from + k, k < left);
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -129,11 +159,10 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
         for (int c = 0; c < 64; ++c) {
             m_of[c] = -inf;
         }
-        in_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
-#pragma omp simd
-            for (int64 k = 0; k < count; ++k) {
-                m_of[k] = maximum(m_of[k], x_row[first + k]);
-            }
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                m_of[k] = valid ? maximum(m_of[k], valid ? x_row[first + k] : 0.0f) : m_of[k];
+            });
         });
         const float m = combined_choice<Largest>(m_of);
         float sum_of[64];
@@ -147,24 +176,25 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
             for (int c = 0; c < 64; ++c) {
                 sum_of_piece_of[c] = 0.0f;
             }
-            in_pieces<64>(from, to, [&](int64 first, int64 count) __attribute__((always_inline)) {
-#pragma omp simd
-                for (int64 k = 0; k < count; ++k) {
-                    const float e = exp_of(x_row[first + k] - m);
-                    sum_of_piece_of[k] = sum_of_piece_of[k] + e;
-                }
+            in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
+                over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                    const float e = decay_of((valid ? x_row[first + k] : 0.0f) - m);
+                    sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + e : sum_of_piece_of[k];
+                });
             });
             const float sum_of_piece = combined<Sum>(sum_of_piece_of);
             sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
         }
         const float sum = combined<Sum>(sum_of);
         const auto out_row = out + row * n1;
-        in_pieces<64>(0, n1, [&](int64 first, int64 count) __attribute__((always_inline)) {
-#pragma omp simd
-            for (int64 k = 0; k < count; ++k) {
-                const float e = exp_of(x_row[first + k] - m);
-                out_row[first + k] = e / sum;
-            }
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const float e = decay_of((valid ? x_row[first + k] : 0.0f) - m);
+                const float v1 = e / sum;
+                if (valid) {
+                    out_row[first + k] = v1;
+                }
+            });
         });
     }
 }

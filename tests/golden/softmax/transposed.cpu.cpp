@@ -30,12 +30,11 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
-// The same bits alone and in vectors of any width; within 1.01 ulp, where the library's vector form
-// is within 2.6. The coefficients are those of Cephes (Stephen L. Moshier, 1992).
-inline float exp_of(float a) {
-    const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
-    const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
-    const float n = shifted - 12583166.0f;
+// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+inline float decay_of(float a) {
+    const float x = a < -104.0f ? -104.0f : a;
+    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
+    const float n = shifted - 12583064.0f;
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
     float p = 1.9875691500e-4f;
     p = fused(p, r, 1.3981999507e-3f);
@@ -44,8 +43,7 @@ inline float exp_of(float a) {
     p = fused(p, r, 1.6666665459e-1f);
     p = fused(p, r, 5.0000001201e-1f);
     p = fused(p, r * r, r) + 1.0f;
-    const unsigned both = bit_cast<unsigned>(shifted), half = both >> 1;  // two biased exponents
-    return p * bit_cast<float>(half << 23) * bit_cast<float>((both - half) << 23);
+    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
 }
 
 constexpr float inf = __builtin_inff();
@@ -76,12 +74,18 @@ struct Largest {
     static inline double of(double a, double b) { return maximum(a, b); }
 };
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -106,7 +110,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 from_row = unit * 64;
         const int64 to_row = smaller_of(from_row + 64, n0);
-        in_pieces<64>(from_row, to_row, [&](int64 row, int64 rows) __attribute__((always_inline)) {
+        in_pieces<64>(from_row, to_row, [&](int64 row, auto rows) __attribute__((always_inline)) {
             float m_of[64][64];
             for (int c = 0; c < 64; ++c) {
                 for (int64 k = 0; k < 64; ++k) {
@@ -132,7 +136,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
                 const int64 class_of_i = i % 64;
 #pragma omp simd
                 for (int64 k = 0; k < rows; ++k) {
-                    const float e = exp_of(x[row + k + i * x_stride1] - m[k]);
+                    const float e = decay_of(x[row + k + i * x_stride1] - m[k]);
                     sum_of[class_of_i][k] = sum_of[class_of_i][k] + e;
                 }
             }
@@ -141,7 +145,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
             for (int64 i = 0; i < n1; ++i) {
 #pragma omp simd
                 for (int64 k = 0; k < rows; ++k) {
-                    const float e = exp_of(x[row + k + i * x_stride1] - m[k]);
+                    const float e = decay_of(x[row + k + i * x_stride1] - m[k]);
                     out[(row + k) * out_stride0 + i] = e / sum[k];
                 }
             }

@@ -64,12 +64,44 @@ struct Sum {
     }
 };
 
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <typename Work>
+__attribute__((always_inline)) inline void over(int64 count, const Work& work) {
+#if defined(__AVX512BW__)
+    int64 from = 0;
+    for (; from + 16 <= count; from += 16) {
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, true);
+    }
+    const int left = int(count - from);
+    if (left == 0) return;
+#pragma omp simd
+    for (int k = 0; k < 16; ++k) work(from + k, k < left);
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
-    for (; first + size <= end; first += size) work(first, size);
+    for (; first + size <= end; first += size) work(first, Whole<size>());
     if (first < end) work(first, end - first);
 }
 
@@ -99,14 +131,13 @@ extern "C" void squared_error(const void* const* arguments, int64 begin, int64 e
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
         }
-        in_pieces<64>(0, n0, [&](int64 first, int64 count) __attribute__((always_inline)) {
-#pragma omp simd
-            for (int64 k = 0; k < count; ++k) {
-                const float16 x_k = x[first + k];
-                const float16 y_k = y[first + k];
+        in_pieces<64>(0, n0, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const float16 x_k = valid ? x[first + k] : float16();
+                const float16 y_k = valid ? y[first + k] : float16();
                 const float v1 = float(x_k) - float(y_k);
-                sum_of[k] = sum_of[k] + v1 * v1;
-            }
+                sum_of[k] = valid ? sum_of[k] + v1 * v1 : sum_of[k];
+            });
         });
         const float sum = combined<Sum>(sum_of);
         out[0] = float16(sum / s1);
