@@ -69,3 +69,27 @@ def test_sums(device, drawn):
 def test_a_thousand_million_ones(device, text):
     x, op, truth = torch.ones(1, device=device).expand(2**30), ingot.op(text), 2**30 if text == "x.sum()" else 1
     assert abs(op(x).item() - truth) <= 1.1 * abs(op.reference(x).item() - truth)
+
+
+@pytest.mark.parametrize("columns", [2, 33, 77])
+def test_softmax_of_all_differences(columns):
+    """What stands below the largest of a row by any number that has an exponential, and by more, and NaN."""
+    below = torch.cat([torch.linspace(0, 110, 100_001), torch.tensor([1e-30, 1e4, 3e38, float("inf"), float("nan")])])
+    x = torch.zeros(len(below), columns)
+    x[:, -1] = -below
+    want = torch.softmax(x.double(), -1)
+    got = ingot.op("x.softmax(-1)")(x).double()
+    assert torch.equal(got.isnan(), want.isnan())
+    unit = torch.exp2(want.log2().floor().clamp(-126, 0) - 23)
+    assert ((got - want).abs() / unit).nan_to_num(0).max() <= 2.5
+
+
+def test_all_bfloat16_are_rounded_as_eager_does():
+    """NaNs stay NaNs, whatever their bits, where no NaN but theirs can be, and where float32 brings others."""
+    x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(torch.bfloat16)
+    y = torch.tensor([0.0, 1.0, 3.0, float("nan"), float("inf")], dtype=torch.bfloat16)[:, None]
+    odd = torch.tensor([0x7FFFFFFF, 0x7F800001, -1, 0x7FFF8000], dtype=torch.int32).view(torch.float32)
+    for got, want in ((ingot.op("x + y")(x, y), x + y), (ingot.op("x / y")(x, y), x / y),
+                      (ingot.op("x.to(torch.bfloat16)")(odd), odd.to(torch.bfloat16))):
+        same = (got.view(torch.int16) == want.view(torch.int16)) | (got.isnan() & want.isnan())
+        assert same.all()
