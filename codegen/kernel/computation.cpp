@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "codegen/schedule/cost.h"
 #include "codegen/schedule/regions.h"
 #include "codegen/target/spellings.h"
 
@@ -292,7 +293,8 @@ class Computation {
     return cast(make(node.op, work, result, std::move(operands)), node.dtype);
   }
 
-  /// Whether the node is an element less the largest one of its row.
+  /// Whether the node is an element less the largest one of its row: not above 0, unless a function gave that one other
+  /// last bits.
   bool is_below_largest(ir::NodeId id) const {
     const ir::Node& difference = graph_[id];
     if (context_.cuda() || difference.op != Op::Sub || difference.attr == ir::kContracts) return false;
@@ -300,8 +302,11 @@ class Computation {
     if (graph_[subtrahend].op != Op::Load || number_of_.contains(subtrahend)) return false;
     const ir::NodeId reduce = graph_[subtrahend].args[0];
     const ir::Reduction& reduction = graph_.reduction(reduce);
+    const ir::NodeId element = difference.args[0];
     return reduction.kind == ir::ReduceKind::Max && reduction.domain == context_.outline.domain &&
-           graph_[reduce].args[0] == difference.args[0];
+           graph_[reduce].args[0] == element &&
+           std::ranges::none_of(nodes_of(graph_, std::vector{element}),
+                                [&](ir::NodeId node) { return has_bits_of_vectors(graph_, node); });
   }
 
   ValueId make(Op op, DType work, DType result, std::vector<ValueId> operands) {

@@ -93,3 +93,21 @@ def test_all_bfloat16_are_rounded_as_eager_does():
                       (ingot.op("x.to(torch.bfloat16)")(odd), odd.to(torch.bfloat16))):
         same = (got.view(torch.int16) == want.view(torch.int16)) | (got.isnan() & want.isnan())
         assert same.all()
+
+
+# Whether the exponential is of what cannot be above 0: of an element less the largest of its own row, if both are the
+# same bits.
+@pytest.mark.parametrize("text, decays", [
+    ("x.softmax(-1)", True), ("x.log_softmax(0)", True), ("(x - x.amax(0, True)).exp()", True),
+    ("(x * y).softmax(-1)", True), ("(x - y.amax(-1, True)).exp()", False), ("(x - x.amin(-1, True)).exp()", False),
+    ("(x - x.amax(-1)).exp()", False), ("(x - x[:, :3].amax(-1, True)).exp()", False),
+    ("(x - x.t().amax(-1, True)).exp()", False), ("(x.amax(-1, True) - x).exp()", False), ("x.logsumexp(-1)", False),
+    ("(x.sin() * 1e9).softmax(-1)", False), ("(x * 2 - x.amax(-1, True)).exp()", False),
+])  # fmt: skip
+def test_only_what_cannot_be_above_0_decays(text, decays):
+    random = torch.Generator().manual_seed(3)
+    x, y = torch.randn(37, 37, generator=random) * 60, torch.randn(37, 37, generator=random)
+    op = ingot.op(text)
+    arguments = (x, y) if "y" in text else (x,)
+    assert ("decay_of(" in op.source(*arguments)) == decays
+    torch.testing.assert_close(op(*arguments), op.reference(*arguments), rtol=1e-3, atol=1e-5)

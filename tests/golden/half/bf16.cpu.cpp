@@ -28,6 +28,9 @@ inline To bit_cast(From from) {
     return to;
 }
 
+// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
+
 // Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
 struct bfloat16 {
     unsigned short bits;
@@ -35,8 +38,7 @@ struct bfloat16 {
     bfloat16() = default;
     bfloat16(const bfloat16& other) : bits(other.bits) {}
     explicit bfloat16(float value) {
-        const unsigned wide = bit_cast<unsigned>(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
         bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
     }
     bfloat16& operator=(const bfloat16& other) {
@@ -48,9 +50,8 @@ struct bfloat16 {
 
 // The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
 inline bfloat16 to_bfloat16(float value) {
-    const unsigned wide = bit_cast<unsigned>(value);
     bfloat16 result;
-    result.bits = (unsigned short)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
     return result;
 }
 

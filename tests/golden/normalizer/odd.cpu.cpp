@@ -30,12 +30,9 @@ inline float fused(float a, float b, float c) {
 #endif
 }
 
-// The same bits alone and in vectors of any width; within 1.01 ulp, where the library's vector form
-// is within 2.6. The coefficients are those of Cephes (Stephen L. Moshier, 1992).
-inline float exp_of(float a) {
-    const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
-    const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
-    const float n = shifted - 12583166.0f;
+// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// (Stephen L. Moshier, 1992).
+inline float significand_of_exp(float x, float n) {
     const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
     float p = 1.9875691500e-4f;
     p = fused(p, r, 1.3981999507e-3f);
@@ -43,8 +40,16 @@ inline float exp_of(float a) {
     p = fused(p, r, 4.1665795894e-2f);
     p = fused(p, r, 1.6666665459e-1f);
     p = fused(p, r, 5.0000001201e-1f);
-    p = fused(p, r * r, r) + 1.0f;
+    return fused(p, r * r, r) + 1.0f;
+}
+
+// The same bits alone and in vectors of any width; within 1.01 ulp, where the library's vector form
+// is within 2.6.
+inline float exp_of(float a) {
+    const float above = a < -104.0f ? -104.0f : a, x = above > 89.0f ? 89.0f : above;
+    const float shifted = fused(x, 1.44269504f, 12583166.0f);  // its last bits are n + 2 * 127
     const unsigned both = bit_cast<unsigned>(shifted), half = both >> 1;  // two biased exponents
+    const float p = significand_of_exp(x, shifted - 12583166.0f);
     return p * bit_cast<float>(half << 23) * bit_cast<float>((both - half) << 23);
 }
 
@@ -75,6 +80,9 @@ inline float log_of(float a) {
     return bit_cast<float>((ordinary & bit_cast<unsigned>(result)) | (~ordinary & edge));
 }
 
+// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
+
 // Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
 struct bfloat16 {
     unsigned short bits;
@@ -82,8 +90,7 @@ struct bfloat16 {
     bfloat16() = default;
     bfloat16(const bfloat16& other) : bits(other.bits) {}
     explicit bfloat16(float value) {
-        const unsigned wide = bit_cast<unsigned>(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
         bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
     }
     bfloat16& operator=(const bfloat16& other) {
@@ -95,9 +102,8 @@ struct bfloat16 {
 
 // The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
 inline bfloat16 to_bfloat16(float value) {
-    const unsigned wide = bit_cast<unsigned>(value);
     bfloat16 result;
-    result.bits = (unsigned short)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
     return result;
 }
 
