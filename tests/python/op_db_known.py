@@ -23,6 +23,9 @@ KNOWN: dict[str, dict[str, str]] = {
     "gather": {"takes it as a mask": "in eager an index without elements has any dtype"},
 }  # fmt: skip
 
+# The same, on CUDA alone.
+KNOWN_ON_CUDA: dict[str, dict[str, str]] = {"trace": {"of bool": "eager refuses it on the CPU, and an op means one thing"}}
+
 # Entry → within how many ulps of eager's it is: functions of several steps of 4 ulp, which eager computes as one.
 WITHIN_ULP = {"lgamma": 8, "nn.functional.mish": 8, "special.i1": 8, "special.ndtri": 8, "xlogy": 8}
 

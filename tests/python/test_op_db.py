@@ -11,7 +11,7 @@ import pytest
 import torch
 from eager_bits import agree_where_terms_cancel
 from op_db import ENTRIES, OP_DB, REDUCTION, dtypes_of, errors, in_place, is_spelled, samples
-from op_db_known import KNOWN, KNOWN_IN_PLACE, NAMELESS, WITHIN_ULP
+from op_db_known import KNOWN, KNOWN_IN_PLACE, KNOWN_ON_CUDA, NAMELESS, WITHIN_ULP
 from truth import complaint as reduced_complaint
 
 import ingot
@@ -30,7 +30,7 @@ def test_the_list_is_whole():
     spelled = {entry for entry in ENTRIES if is_spelled(entry, LANGUAGE)}
     assert sorted(spelled & NAMELESS) == [], "spelled: take them off NAMELESS"
     assert sorted(set(ENTRIES) - spelled - NAMELESS) == [], "neither spelled nor on NAMELESS"
-    assert NAMELESS | set(KNOWN) <= set(ENTRIES)
+    assert NAMELESS | set(KNOWN) | set(KNOWN_ON_CUDA) <= set(ENTRIES)
 
 
 def complaint(call) -> str:
@@ -64,7 +64,7 @@ def test_samples(entry, device):
     except ingot.Error:
         pass  # the call itself says it
     lines = [f"{call}: {message}" for call in calls if (message := complaint(call))]
-    check_known(lines, KNOWN.get(entry, {}), device)
+    check_known(lines, KNOWN.get(entry, {}) | (KNOWN_ON_CUDA.get(entry, {}) if device == "cuda" else {}), device)
 
 
 def check_known(lines: list[str], known: dict[str, str], device: str):
