@@ -294,10 +294,11 @@ class Computation {
   }
 
   /// Whether the node is an element less the largest one of its row: not above 0, unless a function gave that one other
-  /// last bits.
+  /// last bits, or a product in the difference is not rounded.
   bool is_below_largest(ir::NodeId id) const {
     const ir::Node& difference = graph_[id];
-    if (context_.cuda() || difference.op != Op::Sub || difference.attr == ir::kContracts) return false;
+    if (context_.cuda() || context_.options.fast_math || difference.op != Op::Sub) return false;
+    if (difference.attr == ir::kContracts) return false;
     const ir::NodeId subtrahend = difference.args[1];
     if (graph_[subtrahend].op != Op::Load || number_of_.contains(subtrahend)) return false;
     const ir::NodeId reduce = graph_[subtrahend].args[0];

@@ -123,7 +123,7 @@ void CpuReduce::go_through(uint32_t phase) {
     const std::string name = memory_.author_name(node);
     SymbolId& array = computed_[node];
     array = assembly_.variable((name.empty() ? "value" : name) + "_of", {context_.graph[node].dtype}, Level::Row);
-    assembly_[array].extents = {std::max(1u << context_.layout.length_bits, valid() ? kVector : 1)};
+    assembly_[array].extents = {1u << context_.layout.length_bits};
     if (lane_) assembly_[array].extents.push_back(lanes_);
     body_.push_back({Declare{array}});
     assign(kept_element(array), *value++);

@@ -57,8 +57,6 @@ class CpuReduce : public CpuKernel {
   /// What is settled so far stands in the body of the loop over units.
   void settle();
 
-  static constexpr uint32_t kVector = 16;  ///< elements that the prelude's `over` computes at once
-
   RowPart part_;
   const RowSchedule& rows_;
   uint32_t lanes_;

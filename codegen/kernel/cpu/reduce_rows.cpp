@@ -9,6 +9,8 @@
 namespace ingot::codegen {
 namespace {
 
+constexpr uint32_t kVector = 16;  ///< elements that the prelude's `over` computes at once
+
 class Rows : public CpuReduce {
  public:
   Rows(const KernelContext& context, RowPart part) : CpuReduce(context, part) {
@@ -114,7 +116,7 @@ class Rows : public CpuReduce {
   /// Whether a vector that the row's end cuts short is computed as a whole: what lies beyond is not read, but it must
   /// not be checked either, nor lead anywhere, and there must be classes for it.
   bool goes_beyond() {
-    return begins_with_first_class() && context_.outline.divisions.empty() &&
+    return rows_.classes >= kVector && begins_with_first_class() && context_.outline.divisions.empty() &&
            std::ranges::none_of(context_.outline.accesses,
                                 [](const auto& use) { return use.kind == AccessUse::Kind::Gather; });
   }
