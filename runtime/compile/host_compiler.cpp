@@ -108,6 +108,16 @@ std::string file_name(std::string_view name) {
   return text.empty() ? "kernel.cpp" : text;
 }
 
+/// Clang takes an option that only GCC has for an error.
+bool is_clang() {
+  static const bool is = [] {
+    std::vector<std::string> command = found().command;
+    command.emplace_back("--version");
+    return run_program(command, std::filesystem::temp_directory_path()).output.find("clang") != std::string::npos;
+  }();
+  return is;
+}
+
 std::vector<std::string> command_line(const std::string& source, bool fast_math) {
   std::vector<std::string> command = found().command;
   command.insert(command.end(),
@@ -115,7 +125,8 @@ std::vector<std::string> command_line(const std::string& source, bool fast_math)
   // A clamp is two choices. Where the jumps of one are led on into the next, GCC divides anew for each way through
   // them; and as long as an operation might trap, none is computed ahead of a choice. Without either `clamp(clamp(x +
   // b, 0, 1) * 2, 0, 1) / 2` takes 0.38 of its time, hardsigmoid and hardswish 0.6, selu 0.77; no result changes.
-  command.insert(command.end(), {"-fno-thread-jumps", "-fno-trapping-math"});
+  command.emplace_back("-fno-trapping-math");
+  if (!is_clang()) command.emplace_back("-fno-thread-jumps");
 #ifdef __x86_64__
   // Whole AVX-512 registers where there are any; by itself GCC takes half, which costs gelu 6 %.
   command.emplace_back("-mprefer-vector-width=512");

@@ -133,6 +133,25 @@ TEST_F(HostCompilerSearch, WhatWasAskedForIsUsedOrAnError) {
   EXPECT_EXIT(compile("env c++"), testing::ExitedWithCode(0), "ELF");
 }
 
+TEST_F(HostCompilerSearch, ClangIsAskedForNothingThatOnlyGccHas) {
+  const Scratch scratch;
+  const auto compile = [&] {
+    ::setenv("INGOT_CXX",
+             script(scratch, R"(
+for option; do
+  case $option in
+    --version) echo clang version 18; exit ;;
+    -fno-thread-jumps) echo "unknown argument: '$option'"; exit 1 ;;
+  esac
+done
+exec c++ "$@")")
+                 .c_str(),
+             1);
+    print_and_exit([] { return HostCompiler::compile(returns(1), "number", false).substr(0, 4); });
+  };
+  EXPECT_EXIT(compile(), testing::ExitedWithCode(0), "ELF");
+}
+
 TEST_F(HostCompilerSearch, ReportsHowTheCompilerEnded) {
   const Scratch scratch;
   const auto compile = [&](const std::string& text) {

@@ -110,13 +110,20 @@ struct Whole {
     constexpr operator int64() const { return n; }
 };
 
+// A number below one that the compiler knows.
+template <int64 n>
+struct Part {
+    int64 number;
+    operator int64() const { return number; }
+};
+
 // Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
 // the count.
 template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
     for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, end - first);
+    if (first < end) work(first, Part<size>{end - first});
 }
 
 extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {

@@ -30,26 +30,32 @@ struct Whole {
     constexpr operator int64() const { return n; }
 };
 
+// A number below one that the compiler knows.
+template <int64 n>
+struct Part {
+    int64 number;
+    operator int64() const { return number; }
+};
+
 // Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
 // can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
-// count are not valid.
+// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
+// k stays in registers.
 template <int64 n, typename Work>
 __attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
 #pragma omp simd
     for (int64 k = 0; k < n; ++k) work(k, true);
 }
-template <typename Work>
-__attribute__((always_inline)) inline void over(int64 count, const Work& work) {
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
 #if defined(__AVX512BW__)
-    int64 from = 0;
-    for (; from + 16 <= count; from += 16) {
+#pragma GCC unroll 64
+    for (int from = 0; from < n; from += 16) {
+        const int left = int(count) - from;
+        if (left <= 0) return;
 #pragma omp simd
-        for (int k = 0; k < 16; ++k) work(from + k, true);
+        for (int k = 0; k < 16; ++k) work(from + k, k < left);
     }
-    const int left = int(count - from);
-    if (left == 0) return;
-#pragma omp simd
-    for (int k = 0; k < 16; ++k) work(from + k, k < left);
 #else
 #pragma omp simd
     for (int64 k = 0; k < count; ++k) work(k, true);
@@ -62,7 +68,7 @@ template <int64 size, typename Work>
 __attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
     int64 first = begin;
     for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, end - first);
+    if (first < end) work(first, Part<size>{end - first});
 }
 
 // What was found of the classes of a row, as one: along the bits of their numbers, highest first,
