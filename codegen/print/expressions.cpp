@@ -53,6 +53,14 @@ std::string type_text(const Type& type) {
   return type.lanes > 1 ? fmt::format("Vec<{}, {}>", name, type.lanes) : name;
 }
 
+/// Extents are unsigned on CUDA, for the sake of their division: a negative step times what that gives would wrap.
+bool Expressions::is_unsigned(ValueId id) const {
+  const Value& value = kernel_[id];
+  if (!kernel_.target.cuda() || has_name(id) || value.kind != Value::Kind::Index) return false;
+  const bool divides = value.index == IndexOp::Div || value.index == IndexOp::ShortDiv || value.index == IndexOp::Rem;
+  return divides && value.type.dtype == ir::DType::I32;
+}
+
 Text Expressions::text(ValueId id) const { return has_name(id) ? Text{known_[id.index]} : formula(id); }
 
 Text Expressions::formula(ValueId id) const {
@@ -71,6 +79,9 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::Thread:
       return {"threadIdx.x"};
     case Value::Kind::Index:
+      if (value.index == IndexOp::Add || value.index == IndexOp::Sub || value.index == IndexOp::Mul)
+        for (size_t k = 0; k < operands.size(); ++k)
+          if (is_unsigned(value.operands[k])) operands[k] = {fmt::format("int({})", operands[k].text)};
       return spelling_of(value.index, kernel_.target.cuda()).fill(operands);
     case Value::Kind::Load:
       if (operands.size() > 2) return load_if(value.type.dtype, operands);

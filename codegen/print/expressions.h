@@ -24,6 +24,7 @@ class Expressions {
   /// From now on the value is called so.
   void call(ValueId id, std::string name) { known_[id.index] = name; }
   bool has_name(ValueId id) const { return !known_[id.index].empty(); }
+  bool is_unsigned(ValueId id) const;
 
  private:
   const Kernel& kernel_;

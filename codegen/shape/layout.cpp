@@ -72,7 +72,8 @@ void group_neighbours(const KernelOutline& kernel, const KernelGeometry& geometr
     if (reach < 2) continue;
     const auto leader = std::ranges::find_if(leaders, [&](uint32_t b) {
       return kernel.accesses[b].kind == use.kind && kernel.accesses[b].tensor == use.tensor &&
-             accesses[b].strides == accesses[a].strides && accesses[a].offset - accesses[b].offset < reach;
+             kernel.accesses[b].in_workspace == use.in_workspace && accesses[b].strides == accesses[a].strides &&
+             accesses[a].offset - accesses[b].offset < reach;
     });
     if (leader == leaders.end()) {
       leaders.push_back(a);

@@ -484,3 +484,23 @@ def test_extremes_of_a_constant(device, dtype):
         if dtype == torch.bool and "arg" in text:
             continue  # eager has none
         torch.testing.assert_close(tuple(op(x)), tuple(op.reference(x)))
+
+
+def test_a_sum_in_memory_is_no_argument(device):
+    """Sums that a later kernel reads, beside an argument that lies as they do and has their number."""
+
+    def f(w, x):
+        s = x.sum(1)
+        return s[:, 0] - w[:, 0], s[:, 1] * w[:, 2], s[:, 2] - w[:, 1]
+
+    w, x = torch.randn(5, 3, device=device), torch.randn(5, 4, 3, device=device)
+    for mine, theirs in zip(ingot.op(f)(w, x), f(w, x)):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_rows_of_two_dims_of_which_one_goes_backwards(device):
+    def f(x, y):
+        return (x.flip(0)[:, :, None] * y[:, None]).sum((0, 2))
+
+    x, y = torch.randn(3, 4, device=device), torch.randn(3, 5, device=device)
+    torch.testing.assert_close(ingot.op(f)(x, y), f(x, y))
