@@ -91,6 +91,8 @@ class Definition {
   virtual std::string identity() const { return std::string(text()); }
   /// The text as a syntax tree, for people to read; a C++ function has none.
   virtual std::string tree() const { return {}; }
+  /// Whether what the op does in place is done to its arguments.
+  virtual bool writes_arguments() const { return true; }
   /// Evaluates the op on one value a parameter; an omitted argument is nullopt and takes its default.
   virtual Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const = 0;
 };
@@ -103,6 +105,12 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
                                                 std::string_view name = {}) {
   return define(std::make_shared<const Source>(std::move(source_name), std::move(text)), name);
 }
+
+/// The op that gives the gradients with respect to the wanted parameters, each a tensor of a floating dtype, in a
+/// tuple. Its parameters are those of `forward` and, for each of so many results, the gradient with respect to it: a
+/// tensor of its shape, or None where there is none. It writes nothing in place.
+std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
+                                           size_t results);
 
 /// The graph of an op for a signature. Restarts with static values as evaluation asks for them; past 5,000 nodes, with
 /// all sizes static; past 50,000 it is an error. The graph is as the author wrote it: no pass has run.

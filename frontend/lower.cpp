@@ -61,9 +61,10 @@ class Attempt {
     const std::vector<std::optional<Value>> arguments = make_arguments();
     activity_.leaves = arguments;
     const Value returned = definition_.evaluate(evaluation_, arguments);
-    const bool mutates = make_mutations(evaluation_, arguments);
+    const bool mutates = definition_.writes_arguments() && make_mutations(evaluation_, arguments);
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
-    refuse_unwritten(evaluation_);
+    if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
+    ir::find_gradients(evaluation_.graph);
     std::vector<Known> known = known_;
     std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
     for (const Known& one : known) {

@@ -112,6 +112,8 @@ struct Result {
   /// The tensor parameter whose memory takes the result, which is then not returned: of the parameter's dtype and
   /// shape. Every load reads what the parameter held before the call; an element of no part keeps that.
   std::optional<uint32_t> mutates = {};
+  /// The parameters (bits, the last one for the 64th and all behind it) with respect to which it has a gradient.
+  uint64_t gradients = 0;
 };
 
 /// Sizes up to this that a constant index or slice touches are asked to be static.
@@ -263,6 +265,12 @@ Graph align_rows(const Graph& graph);
 
 /// The graph without Call nodes: each is replaced by its body.
 Graph inline_calls(const Graph& graph);
+
+/// What a Call is named that gradients do not go through.
+inline constexpr std::string_view kDetach = "detach";
+/// Fills in Result::gradients: a floating element has a gradient with respect to what goes into it through floating
+/// nodes, but for those that are detached.
+void find_gradients(Graph& graph);
 
 }  // namespace ingot::ir
 

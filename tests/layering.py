@@ -6,7 +6,8 @@ import re
 import sys
 
 # What a room may include, beside itself. The longest path that leads to a file names its room.
-FRONTEND = ["frontend/syntax", "frontend/tensor", "frontend/library", "frontend/interpret", "frontend/frontend.h"]
+FRONTEND = ["frontend/syntax", "frontend/tensor", "frontend/library", "frontend/interpret", "frontend/gradient",
+            "frontend/frontend.h"]
 CODEGEN = ["codegen", "codegen/target", "codegen/shape", "codegen/schedule", "codegen/kernel", "codegen/print"]
 BELOW = ["base", "ir", "frontend", "frontend/frontend.h", *CODEGEN]
 ROOMS = {
@@ -17,6 +18,7 @@ ROOMS = {
     "frontend/tensor": ["frontend/frontend.h", "ir", "base"],
     "frontend/library": ["frontend/frontend.h", "frontend/syntax", "frontend/tensor", "ir", "base"],
     "frontend/interpret": ["frontend/frontend.h", "frontend/syntax", "frontend/library", "frontend/tensor", "ir", "base"],
+    "frontend/gradient": ["frontend/frontend.h", "frontend/interpret", "frontend/library", "frontend/tensor", "ir", "base"],
     "frontend/frontend.h": ["ir", "base"],
     "codegen": [*CODEGEN, "ir", "base"],
     "codegen/target": ["ir", "base"],

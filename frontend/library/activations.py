@@ -12,6 +12,10 @@ def relu(input, inplace=False):
     return clamp(input, min=0)
 
 
+def _relu_backward(grad, result, input, inplace):
+    return where(result > 0, grad, 0)
+
+
 def relu6(input, inplace=False):
     """min(max(input, 0), 6)"""
     return hardtanh(input, 0.0, 6.0)
@@ -32,6 +36,10 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     return clamp(input, min_val, max_val)
 
 
+def _hardtanh_backward(grad, result, input, min_val, max_val, inplace):
+    return where((input <= min_val) | (input >= max_val), 0, grad)
+
+
 @native
 @method
 def sigmoid(input):
@@ -41,6 +49,10 @@ def sigmoid(input):
     """
     (input,) = _floating(input)
     return 1 / (1 + exp(-input))
+
+
+def _sigmoid_backward(grad, result, input):
+    return grad * (1 - result) * result
 
 
 def logsigmoid(input):
@@ -57,6 +69,12 @@ def _logsigmoid(input):
     return where(input < 0, input, 0.0) - log1p(exp(-abs(input)))
 
 
+def _logsigmoid_backward(grad, result, input):
+    small = exp(-abs(input))
+    share = small / (1 + small)
+    return grad * where(input < 0, 1 - share, share)
+
+
 @native
 def silu(input, inplace=False):
     """input * sigmoid(input)
@@ -65,6 +83,11 @@ def silu(input, inplace=False):
     """
     _check(input, "float")
     return input / (1 + exp(-input))
+
+
+def _silu_backward(grad, result, input, inplace):
+    weight = 1 / (1 + exp(-input))
+    return grad * weight * _fused(input, 1 - weight, 1)
 
 
 @native
@@ -76,6 +99,12 @@ def mish(input, inplace=False):
     _check(input, "float")
     # From 20 on it is the input itself.
     return input * tanh(_log1p_finite(exp(fmin(input, 20))))
+
+
+def _mish_backward(grad, result, input, inplace):
+    weight = 1 / (1 + exp(-input))
+    bent = tanh(_log1p_finite(exp(fmin(input, 20))))
+    return grad * (bent + input * weight * (1 - bent * bent))
 
 
 @native
@@ -94,6 +123,17 @@ def gelu(input, *, approximate="none"):
     return 0.5 * input * (1 + tanh(0.7978845608028654 * bent))
 
 
+def _gelu_backward(grad, result, input, approximate):
+    if approximate == "none":
+        probability = 0.5 * (1 + erf(input * 0.7071067811865476))
+        density = exp(-0.5 * input * input) * 0.3989422804014327
+        return grad * (probability + input * density)
+    square = input * input
+    bent = tanh(0.7978845608028654 * (input + 0.044715 * (square * input)))
+    slope = 0.7978845608028654 * (1 + 3 * 0.044715 * square)
+    return grad * (0.5 * (1 + bent) + 0.5 * input * (1 - bent * bent) * slope)
+
+
 @native
 def softplus(input, beta=1.0, threshold=20.0):
     """log(1 + exp(beta * input)) / beta, the input itself where beta * input exceeds the threshold
@@ -106,10 +146,22 @@ def softplus(input, beta=1.0, threshold=20.0):
     return where(scaled > threshold, input, log1p(exp(scaled)) / beta)
 
 
+def _softplus_backward(grad, result, input, beta, threshold):
+    beta, threshold = _computed(beta, input), _computed(threshold, input)
+    scaled = input * beta
+    power = exp(scaled)
+    return where(scaled > threshold, grad, grad * power / (power + 1))
+
+
 @native
 def _elu(input, alpha, scale, input_scale):
     negative = expm1(input * input_scale) * (full_like(input, _computed(alpha, input)) * scale)
     return where(input > 0, input * scale, negative)
+
+
+def _elu_backward(grad, result, input, alpha, scale, input_scale):
+    slope = full_like(input, _computed(alpha, input)) * scale
+    return where(input <= 0, grad * input_scale * slope * exp(input * input_scale), grad * scale)
 
 
 def elu(input, alpha=1.0, inplace=False):
@@ -149,9 +201,17 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     return where(input > 0, input, input * _computed(negative_slope, input))
 
 
+def _leaky_relu_backward(grad, result, input, negative_slope, inplace):
+    return where(input > 0, grad, grad * _computed(negative_slope, input))
+
+
 @native
 def _prelu(input, weight):
     return where(input > 0, input, weight * input)
+
+
+def _prelu_backward(grad, result, input, weight):
+    return where(input > 0, grad, weight * grad), where(input > 0, 0, input * grad)
 
 
 @method
@@ -211,6 +271,10 @@ def hardswish(input, inplace=False):
     return product * 0.1666666716337204 if _on_cuda() else product / 6
 
 
+def _hardswish_backward(grad, result, input, inplace):
+    return where(input <= -3, 0, where(input < 3, grad * (input / 3 + 0.5), grad))
+
+
 @native
 def hardsigmoid(input, inplace=False):
     """relu6(input + 3) / 6
@@ -220,6 +284,10 @@ def hardsigmoid(input, inplace=False):
     _check(input, "float")
     held = clamp(input + 3, 0, 6)
     return held * 0.1666666716337204 if _on_cuda() else held / 6
+
+
+def _hardsigmoid_backward(grad, result, input, inplace):
+    return where((input > -3) & (input < 3), grad * 0.1666666716337204, 0)
 
 
 def softsign(input):
@@ -246,6 +314,10 @@ def softshrink(input, lambd=0.5):
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))
 
 
+def _softshrink_backward(grad, result, input, lambd):
+    return where((input >= -lambd) & (input <= lambd), 0, grad)
+
+
 @native
 def hardshrink(input, lambd=0.5):
     """0 where input is within lambd of it, else input
@@ -255,6 +327,10 @@ def hardshrink(input, lambd=0.5):
     _check(input, "float")
     lambd = _rounded(lambd, input)
     return where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+def _hardshrink_backward(grad, result, input, lambd):
+    return where((input >= -lambd) & (input <= lambd), 0, grad)
 
 
 @native
@@ -270,9 +346,18 @@ def threshold(input, threshold, value, inplace=False):
     return where(input <= limit, _rounded(value, input), input)
 
 
+def _threshold_backward(grad, result, input, threshold, value, inplace):
+    return where(input <= threshold, 0, grad)
+
+
 @native
 def _glu(a, b):
     return a * (1 / (1 + exp(-b)))
+
+
+def _glu_backward(grad, result, a, b):
+    weight = 1 / (1 + exp(-b))
+    return grad * weight, grad * (1 - weight) * weight * a
 
 
 def glu(input, dim=-1):

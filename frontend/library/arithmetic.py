@@ -117,6 +117,12 @@ def lerp(input, end, weight):
     return where(abs(weight) < 0.5, _fma(weight, span, input), _fma(weight - 1, span, end))
 
 
+def _lerp_backward(grad, result, input, end, weight):
+    if isinstance(weight, torch.Tensor):
+        return grad * (1 - weight), grad * weight, grad * (end - input)
+    return grad * (1 - weight), grad * weight
+
+
 @native
 @method
 def addcmul(input, tensor1, tensor2, *, value=1):
@@ -241,6 +247,8 @@ def frexp(input):
     exponent = where(denormal, field - lift, field) - bias
     mantissa = (bits & ~(mask << width) | bias << width).view(x.dtype)
     whole = (x != 0) & isfinite(x)
+    if _is_differentiated():
+        mantissa = x / exp2(exponent)
     mantissa, exponent = where(whole, mantissa, x).to(input.dtype), where(whole, exponent, 0).to(torch.int32)
     return _named(mantissa=mantissa, exponent=exponent)
 

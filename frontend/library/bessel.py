@@ -85,6 +85,10 @@ def i0(input):
     return where(x <= 8, exp(x) * near, exp(x) * far / sqrt(x))
 
 
+def _i0_backward(grad, result, input):
+    return grad * i1(input)
+
+
 @native
 def i0e(input):
     """exp(-abs(input)) * i0(input)
@@ -95,6 +99,10 @@ def i0e(input):
     x = abs(input)
     near, far = _i0_scaled(x)
     return where(x <= 8, near, far / sqrt(x))
+
+
+def _i0e_backward(grad, result, input):
+    return grad * (i1e(input) - sign(input) * result)
 
 
 @native
@@ -110,6 +118,10 @@ def i1(input):
     return where(input < 0, -size, size)
 
 
+def _i1_backward(grad, result, input):
+    return grad * where(input == 0, 0.5, i0(input) - result / input)
+
+
 @native
 def i1e(input):
     """exp(-abs(input)) * i1(input)
@@ -121,6 +133,10 @@ def i1e(input):
     near, far = _i1_scaled(x, short=input.dtype != torch.float64)
     size = where(x <= 8, near * x, far / sqrt(x))
     return where(input < 0, -size, size)
+
+
+def _i1e_backward(grad, result, input):
+    return grad * where(input == 0, 0.5, i0e(input) - result * (sign(input) + 1 / input))
 
 
 @native

@@ -122,6 +122,12 @@ Value call_element_size(Builder& builder, const Builtin& self, Args args) {
 
 Value call_identity(Builder& builder, const Builtin& self, Args args) { return input(builder, self, args); }
 
+Value call_detach(Builder& builder, const Builtin& self, Args args) {
+  Tensor result = input(builder, self, args);
+  for (Tile& tile : result.tiles) tile.node = builder.graph.call(ir::kDetach, tile.node, {});
+  return result;
+}
+
 /// A copy: in the memory format asked for, whatever the input's strides.
 Value call_clone(Builder& builder, const Builtin& self, Args args) {
   Tensor result = input(builder, self, args);
@@ -275,6 +281,10 @@ Value call_check(Builder& builder, const Builtin&, Args args) {
   return None{};
 }
 
+Value call_is_differentiated(Builder& builder, const Builtin&, Args) {
+  return Number{builder.graph.host.boolean(builder.tape.has_value())};
+}
+
 Value call_on_cuda(Builder& builder, const Builtin&, Args) {
   return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
 }
@@ -339,7 +349,7 @@ std::vector<Builtin> type_builtins() {
        {},
        call_default_dtype,
        "the dtype of floats that are given none: torch.set_default_dtype's"},
-      {"detach", "(input)", kFunction, kMethod, {}, call_identity, "the same values, through which no gradient flows"},
+      {"detach", "(input)", kFunction, kMethod, {}, call_detach, "the same values, through which no gradient flows"},
       {"real", "(input)", kFunction, kNoMethod, {}, call_identity, "the values: every tensor of the language is real"},
       {"conj", "(input)", kFunction, kMethod, {}, call_identity, "the values: every tensor of the language is real"},
       {"conj_physical", "(input)", kFunction, kMethod, "conj", call_identity},
@@ -391,6 +401,7 @@ std::vector<Builtin> type_builtins() {
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
       {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
+      {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},
       {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
       {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},

@@ -14,6 +14,10 @@ def logaddexp(input, other):
     return where(isinf(input) & (input == other), input, finite)
 
 
+def _logaddexp_backward(grad, result, input, other):
+    return grad / (1 + exp(other - input)), grad / (1 + exp(input - other))
+
+
 @native
 @method
 def logaddexp2(input, other):
@@ -27,6 +31,10 @@ def logaddexp2(input, other):
     return where(isinf(input) & (input == other), input, finite)
 
 
+def _logaddexp2_backward(grad, result, input, other):
+    return grad / (1 + exp2(other - input)), grad / (1 + exp2(input - other))
+
+
 @native
 @method
 def xlogy(input, other):
@@ -36,6 +44,10 @@ def xlogy(input, other):
     """
     input, other = _floating(input, other)
     return where(isnan(other), other, where(input == 0, 0.0, input * log(other)))
+
+
+def _xlogy_backward(grad, result, input, other):
+    return where((input == 0) & (other <= 0), 0, grad) * log(other), grad * input / other
 
 
 @native
@@ -48,6 +60,11 @@ def sinc(input):
     (input,) = _floating(input)
     angle = input * 3.141592653589793
     return where(input == 0, 1.0, sin(angle) / angle)
+
+
+def _sinc_backward(grad, result, input):
+    angle = input * 3.141592653589793
+    return where(input == 0, 0, grad * ((angle * cos(angle) - sin(angle)) / (angle * input)))
 
 
 @native
@@ -63,6 +80,14 @@ def logit(input, eps=None):
         high = 1 - low
         input = where(input < low, low, where(input > high, high, input))
     return log(input / (1 - input))
+
+
+def _logit_backward(grad, result, input, eps):
+    slope = grad / (input * (1 - input))
+    if eps is None:
+        return where((input < 0) | (input > 1), math.nan, slope)
+    low = full_like(input, eps)
+    return where((input < low) | (input > 1 - low), 0, slope)
 
 
 @method
@@ -86,3 +111,7 @@ def angle(input):
     """
     (x,) = _floating(input)
     return where(isnan(x), x, where(x < 0, full_like(x, math.pi), 0.0))
+
+
+def _angle_backward(grad, result, input):
+    return None

@@ -60,6 +60,10 @@ def digamma(input):
     return where(input == 0, copysign(full_like(input, math.inf), -input), value).to(dtype)
 
 
+def _digamma_backward(grad, result, input):
+    return grad * polygamma(1, input)
+
+
 psi = digamma
 
 
@@ -80,11 +84,19 @@ def _trigamma(input):
     return where(low, -result, result)
 
 
+def _trigamma_backward(grad, result, input):
+    return grad * _polygamma(2, input)
+
+
 @native
 def _polygamma(n, input):
     (x,) = _floating(input)
     factorial = exp(lgamma(full_like(x, n + 1)))
     return (factorial if n % 2 else -factorial) * zeta(n + 1, x)
+
+
+def _polygamma_backward(grad, result, n, input):
+    return None, grad * _polygamma(n + 1, input)
 
 
 def polygamma(n, input):

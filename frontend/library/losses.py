@@ -110,6 +110,11 @@ def _binary_cross_entropy(input, target):
     return _fma(target - 1, inverse, -(target * logarithm))
 
 
+def _binary_cross_entropy_backward(grad, result, input, target):
+    of_input = grad * (input - target) / clamp((1 - input) * input, min=1e-12)
+    return of_input, grad * (clamp(log1p(-input), min=-100) - clamp(log(input), min=-100))
+
+
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """the cross entropy between target and the probabilities input, whose logarithms are at least -100
 

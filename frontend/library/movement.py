@@ -288,4 +288,8 @@ def embedding(
     if padding_idx is not None:
         rows = weight.size(0)
         assert padding_idx == 0 or -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
-    return index_select(weight, 0, input.reshape(-1)).view(list(input.shape) + [weight.size(1)])
+    found = index_select(weight, 0, input.reshape(-1)).view(list(input.shape) + [weight.size(1)])
+    if padding_idx is None or not _is_differentiated():
+        return found
+    padding = input == (padding_idx if padding_idx >= 0 else padding_idx + rows)
+    return where(padding.unsqueeze(-1), found.detach(), found)  # that row learns nothing

@@ -22,19 +22,22 @@ def _softmax_input(input, dim, stacklevel, dtype, function):
 
 @reduction
 def _softmax(input, dim):
-    weights = exp(input - _reduce("max", input, dim, True, None))
+    weights = exp(input - _reduce("max", input, dim, True, None).detach())
     return weights / _reduce("sum", weights, dim, True, "softmax")
 
 
 @reduction
 def _log_softmax(input, dim):
-    less = input - _reduce("max", input, dim, True, None)
+    less = input - _reduce("max", input, dim, True, None).detach()
     return less - log(_reduce("sum", exp(less), dim, True, "log_softmax"))
 
 
 def _in_one_pass(input):
-    """whether sums of exponentials had better not wait for the maximum: on CUDA, where a result shows 8 or 11 bits"""
-    return _on_cuda() and input.dtype.itemsize == 2 and input.ndim > 0
+    """whether sums of exponentials had better not wait for the maximum: on CUDA, where a result shows 8 or 11 bits
+
+    A gradient goes through the sums as they are written.
+    """
+    return _on_cuda() and input.dtype.itemsize == 2 and input.ndim > 0 and not _is_differentiated()
 
 
 def _log2_e():
@@ -258,7 +261,7 @@ def _batch_statistics(input, dims, correction):
     x = input if input.dtype == torch.float64 else input.float()
     count = _count(x, dims)
     _, _, squares = _moments(x, dims, False, "mean")
-    return _reduce("sum", x, dims, False, "mean") / count, squares / (count - correction)
+    return (_reduce("sum", x, dims, False, "mean") / count).detach(), (squares / (count - correction)).detach()
 
 
 @native

@@ -17,6 +17,10 @@ def entr(input):
     return where(isnan(input), input, where(input > 0, -input * log(input), outside))
 
 
+def _entr_backward(grad, result, input):
+    return grad * (-1 - log(input))
+
+
 @native
 def erfcx(input):
     """exp(input ** 2) * erfc(input), without underflow
@@ -33,6 +37,10 @@ def erfcx(input):
     double = 2 * exp(square)
     negative = where(x < -26.7, math.inf, where(x < -6.1, double, double - scaled))
     return where(isnan(x), x, where(x >= 0, positive, negative))
+
+
+def _erfcx_backward(grad, result, input):
+    return (2 * input * result - 2 / math.sqrt(math.pi)) * grad
 
 
 def ndtr(input):
@@ -55,6 +63,10 @@ def log_ndtr(input):
     logarithm = log(erfcx(-t) / 2)
     below = _fma(-t, t, logarithm)
     return where(x < -1, below, log1p(-erfc(t) / 2))
+
+
+def _log_ndtr_backward(grad, result, input):
+    return grad / erfcx(input * -0.7071067811865476) * 0.7978845608028654
 
 
 @native
@@ -101,6 +113,10 @@ def ndtri(input):
     return where(input == 0, -math.inf, where(input == 1, math.inf, result))
 
 
+def _ndtri_backward(grad, result, input):
+    return grad * math.sqrt(2 * math.pi) * exp(result * result / 2)
+
+
 @native
 def xlog1py(input, other):
     """input * log1p(other), 0 where input is 0 and other is not NaN
@@ -109,6 +125,10 @@ def xlog1py(input, other):
     """
     input, other = _floating(input, other)
     return where(isnan(other), other, where(input == 0, 0.0, input * log1p(other)))
+
+
+def _xlog1py_backward(grad, result, input, other):
+    return where((input == 0) & (other <= -1), 0, grad) * log1p(other), grad * input / (other + 1)
 
 
 @native

@@ -85,8 +85,8 @@ def logsumexp(input, dim, keepdim=False):
     if _in_one_pass(input) and isinstance(dim, int):
         result = _logsumexp_in_one_pass(input, dim)
         return result if keepdim else result.squeeze(dim)
-    total = sum(exp(input - _finite_or_zero(_largest_or_none(input, dim, True))), dim, keepdim)
-    return log(total) + _finite_or_zero(_largest_or_none(input, dim, keepdim))
+    total = sum(exp(input - _finite_or_zero(_largest_or_none(input, dim, True)).detach()), dim, keepdim)
+    return log(total) + _finite_or_zero(_largest_or_none(input, dim, keepdim)).detach()
 
 
 def _widened(input, dtype, function):
@@ -102,6 +102,11 @@ def _widened(input, dtype, function):
     if narrows:
         raise RuntimeError(function + ": the dtype of the input should be convertible without narrowing to `dtype`")
     return input.to(dtype)
+
+
+def _length(squares):
+    """The square root: what has no length has no direction, and there no gradient, as in norm_backward."""
+    return where(squares == 0, 0, sqrt(squares)) if _is_differentiated() else sqrt(squares)
 
 
 @reduction
@@ -124,7 +129,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord == 1:
         return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
     if ord == 2:
-        return sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
+        return _length(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     return pow(_reduce("sum", pow(abs(x), ord), dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
 
 

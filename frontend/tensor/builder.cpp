@@ -16,6 +16,7 @@ Builder::Builder(Lowered& lowered, const Signature& s, const Actuals& a)
       actuals(a),
       diagnostics(lowered.diagnostics),
       budget(lowered.budget),
+      tape(lowered.tape),
       lowered_(lowered) {}
 
 ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {

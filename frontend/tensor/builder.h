@@ -11,6 +11,7 @@
 #include "frontend/frontend.h"
 #include "frontend/tensor/budget.h"
 #include "frontend/tensor/diagnostics.h"
+#include "frontend/tensor/tape.h"
 #include "frontend/tensor/value.h"
 #include "ir/graph.h"
 
@@ -32,6 +33,7 @@ struct Lowered {
   Budget budget{diagnostics};
   /// The conditions that the graph states already.
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
+  std::optional<Tape> tape;  ///< where the results are to be differentiated
 };
 
 /// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
@@ -45,6 +47,7 @@ class Builder {
   const Actuals& actuals;
   Diagnostics& diagnostics;
   Budget& budget;
+  std::optional<Tape>& tape;
   /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
   /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
   bool native = false;

@@ -22,9 +22,11 @@ Value native_result(Builder& builder, std::string_view name, const Value& body, 
       tensors.push_back(number_tensor(builder, operand.number(), type, NumberCast::Wrapped));
     }
   }
+  const std::string callee =
+      builder.tape ? builder.tape->record(name, {operands.begin(), operands.end()}) : std::string(name);
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> nodes) {
     const std::span<const ir::NodeId> rest = nodes.subspan(1);
-    const ir::NodeId node = builder.graph.call(name, nodes[0], {rest.begin(), rest.end()});
+    const ir::NodeId node = builder.graph.call(callee, nodes[0], {rest.begin(), rest.end()});
     return finished_node(builder, node, dtype);
   });
   record_operands(builder, result, inputs, dtype);
@@ -40,8 +42,9 @@ Value reduction_result(Builder& builder, std::string_view name, const Value& bod
   }
   if (!body.is_tensor()) return body;
   Tensor result = *body.tensor();
+  const std::string callee = builder.tape ? builder.tape->record(name, {}) : std::string(name);
   for (Tile& tile : result.tiles)
-    tile.node = finished_node(builder, builder.placed(builder.graph.call(name, tile.node, {})), result.dtype);
+    tile.node = finished_node(builder, builder.placed(builder.graph.call(callee, tile.node, {})), result.dtype);
   result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
 }

@@ -257,12 +257,14 @@ Value clamp(Builder& builder, const Value& x, const Value& low, const Value& hig
     }
     tensors.push_back(operand_tensor(builder, operand, type, NumberCast::Rounded));
   }
+  const std::string callee = builder.tape ? builder.tape->record("clamp", {x, low, high}) : std::string();
   // The limit comes first: where both are zeros, the eager kernels keep x's.
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::DType work = ir::compute_type(type);
     ir::NodeId node = args[0];
     if (!low.is_none()) node = builder.graph.add(ir::Op::Maximum, work, {args[1], node});
     if (!high.is_none()) node = builder.graph.add(ir::Op::Minimum, work, {args.back(), node});
+    if (builder.tape) node = builder.graph.call(callee, node, {args.begin(), args.end()});
     return finished_node(builder, node, type);
   });
   std::erase_if(operands, [](const Value& operand) { return operand.is_number(); });

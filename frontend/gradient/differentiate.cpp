@@ -1,0 +1,286 @@
+#include "frontend/gradient/differentiate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "frontend/gradient/field.h"
+#include "frontend/gradient/reduction_gradient.h"
+#include "frontend/gradient/transpose.h"
+#include "frontend/interpret/interpreter.h"
+#include "frontend/library/library.h"
+#include "frontend/tensor/layouts.h"
+#include "frontend/tensor/promotion.h"
+#include "frontend/tensor/tensors.h"
+
+// Nodes are functions of an index, and so are their adjoints. The part of a result, and the operand of a reduction, is
+// a function over a shape of its own: over it adjoints go down from node to node, each by the rule of its op, and
+// come to reads. What was read of one source is then brought home by the transpose of its access.
+//
+// The rules are functions of the language, frontend/library/derivatives.py: `_exp_backward(grad, result, input)`. A
+// native function that has one of its own is differentiated by it, any other by what it is made of.
+
+namespace ingot::frontend {
+namespace {
+
+/// The gradient with respect to a node's value, at an index. Where it has a guard that does not hold, the node was not
+/// looked at, and the value means nothing.
+struct Adjoint {
+  ir::NodeId value;
+  std::optional<ir::NodeId> guard = {};
+};
+
+/// What was read of a source.
+struct Read {
+  ir::NodeId load;
+  Field adjoint;
+};
+
+class Reverse {
+ public:
+  Reverse(Evaluation& evaluation, std::span<const Argument> arguments)
+      : evaluation_(evaluation), graph_(evaluation.graph) {
+    for (const Argument& argument : arguments) wanted_.emplace(argument.param, std::vector<Read>());
+    mark_dependent();
+  }
+
+  void seed(const Cotangent& cotangent) {
+    if (ir::category(cotangent.value.dtype) != ir::Category::Floating) return;
+    const std::array both{cotangent.value, cotangent.gradient};
+    for (const Cell& cell : common_cells(evaluation_, both).cells) {
+      const Tile& value = cell.tiles[0];
+      const ir::DType dtype = ir::compute_type(graph_[value.node].dtype);
+      add(space_of(value.shape), value.node, {as(cell.tiles[1].node, dtype)});
+    }
+  }
+
+  void run() {
+    while (!pending_.empty()) {
+      auto [node, waiting] = *pending_.begin();
+      pending_.erase(pending_.begin());
+      if (graph_[node].op == ir::Op::Reduce) go_through_reduction(node, waiting.reads);
+      for (const auto& [space, adjoint] : waiting.adjoints) go_through(space, node, adjoint);
+      evaluation_.check_limits();
+    }
+  }
+
+  Tensor gradient(const Argument& argument) {
+    const Shape shape = shape_of(evaluation_, argument.tensor);
+    Tensor sum = sum_of(wanted_.at(argument.param), shape, ir::compute_type(argument.tensor.dtype));
+    sum.dtype = argument.tensor.dtype;
+    return sum;
+  }
+
+ private:
+  struct Waiting {
+    std::map<uint32_t, Adjoint> adjoints;  ///< over each space
+    std::vector<Read> reads;               ///< of a reduction
+  };
+
+  /// Which nodes an argument's elements go into, as numbers that have derivatives.
+  void mark_dependent() {
+    depends_.resize(graph_.count());
+    for (uint32_t i = 0; i < graph_.count(); ++i) {
+      const ir::NodeId id{i};
+      const ir::Node& node = graph_[id];
+      if (ir::category(node.dtype) != ir::Category::Floating || is_detached(id)) continue;
+      const bool reads = node.op == ir::Op::Load || node.op == ir::Op::Gather;
+      if (reads && !graph_.reduction_read(id))
+        depends_[i] = wanted_.contains(graph_.access(id).source.index);
+      else
+        depends_[i] = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return depends_[arg.index]; });
+    }
+  }
+
+  bool is_detached(ir::NodeId id) const { return graph_[id].op == ir::Op::Call && graph_.callee(id) == ir::kDetach; }
+
+  uint32_t space_of(const Shape& shape) {
+    const auto found =
+        std::ranges::find_if(spaces_, [&](const Shape& other) { return same_shape(evaluation_, shape, other); });
+    if (found != spaces_.end()) return static_cast<uint32_t>(found - spaces_.begin());
+    spaces_.push_back(shape);
+    return static_cast<uint32_t>(spaces_.size() - 1);
+  }
+
+  ir::NodeId as(ir::NodeId node, ir::DType dtype) {
+    return graph_[node].dtype == dtype ? node : graph_.add(ir::Op::Cast, dtype, {node});
+  }
+
+  ir::NodeId either(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
+
+  ir::NodeId closed(const Adjoint& adjoint) {
+    return adjoint.guard ? value_where(evaluation_, *adjoint.guard, adjoint.value) : adjoint.value;
+  }
+
+  bool is_opposite(ir::NodeId a, ir::NodeId b) const {
+    return graph_[b].op == ir::Op::LogicalNot && graph_[b].args[0] == a;
+  }
+
+  Adjoint sum(const Adjoint& a, const Adjoint& b) {
+    const ir::DType dtype = graph_[a.value].dtype;
+    if (a.guard == b.guard) return {graph_.add(ir::Op::Add, dtype, {a.value, b.value}), a.guard};
+    if (a.guard && b.guard) {
+      if (is_opposite(*a.guard, *b.guard)) return {graph_.add(ir::Op::Where, dtype, {*a.guard, a.value, b.value})};
+      if (is_opposite(*b.guard, *a.guard)) return {graph_.add(ir::Op::Where, dtype, {*b.guard, b.value, a.value})};
+    }
+    Adjoint result{graph_.add(ir::Op::Add, dtype, {closed(a), closed(b)})};
+    if (a.guard && b.guard) result.guard = either(ir::Op::LogicalOr, *a.guard, *b.guard);
+    return result;
+  }
+
+  void add(uint32_t space, ir::NodeId node, Adjoint adjoint) {
+    if (!depends_[node.index]) return;
+    adjoint.value = as(adjoint.value, ir::compute_type(graph_[node].dtype));
+    auto [at, inserted] = pending_[node].adjoints.try_emplace(space, adjoint);
+    if (!inserted) at->second = sum(at->second, adjoint);
+  }
+
+  void go_through(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
+    const ir::Node node = graph_[id];
+    switch (node.op) {
+      case ir::Op::Load:
+      case ir::Op::Gather: {
+        const auto reduction = graph_.reduction_read(id);
+        std::vector<Read>& reads = reduction ? pending_[*reduction].reads : wanted_.at(graph_.access(id).source.index);
+        reads.push_back({id, {closed(adjoint), spaces_[space]}});
+        return;
+      }
+      case ir::Op::Cast:
+        return add(space, node.args[0], adjoint);
+      case ir::Op::Where: {
+        const ir::NodeId taken = node.args[0];
+        add(space, node.args[1], within(adjoint, taken));
+        add(space, node.args[2], within(adjoint, graph_.add(ir::Op::LogicalNot, ir::DType::Bool, {taken})));
+        return;
+      }
+      case ir::Op::Call:
+        return go_through_call(space, id, adjoint);
+      default:
+        if (ir::is_primitive(node.op)) return go_through_primitive(space, id, adjoint);
+    }
+  }
+
+  Adjoint within(const Adjoint& adjoint, ir::NodeId taken) {
+    return {adjoint.value, adjoint.guard ? either(ir::Op::LogicalAnd, *adjoint.guard, taken) : taken};
+  }
+
+  Value over(uint32_t space, ir::NodeId node) {
+    return tensor_of(evaluation_, {as(node, ir::compute_type(graph_[node].dtype)), spaces_[space]});
+  }
+
+  /// The function of the language that has the derivative of `name`; none where it is what the function is made of
+  /// that has derivatives.
+  static const LibraryFunction* rule_of(std::string_view name) {
+    name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+    return find_library_function(fmt::format("_{}_backward", name));
+  }
+
+  /// Calls a rule for what each of `arguments` adds to the gradient of an operand, None where that is nothing.
+  std::vector<Value> derivatives(const LibraryFunction& rule, uint32_t space, ir::NodeId id, const Adjoint& adjoint,
+                                 std::vector<Value> arguments) {
+    Evaluation inside = evaluation_.inside_native();
+    Function function;
+    function.module = rule.module, function.id = rule.id;
+    Arguments given{{over(space, adjoint.value), over(space, id)}, {}};
+    std::ranges::move(arguments, std::back_inserter(given.positional));
+    const Value result = call(inside, std::make_shared<const Function>(std::move(function)), std::move(given));
+    if (const std::vector<Value>* items = result.items()) return *items;
+    return {result};
+  }
+
+  void add_value(uint32_t space, ir::NodeId node, const Value& value, const Adjoint& adjoint) {
+    if (value.is_none()) return;
+    if (!value.is_tensor()) throw_internal("a derivative is no tensor");
+    add(space, node, {field_of(evaluation_, *value.tensor()).node, adjoint.guard});
+  }
+
+  void go_through_primitive(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
+    const ir::Node node = graph_[id];
+    const std::string_view name = ir::info(node.op).name;
+    const LibraryFunction* rule = rule_of(name);
+    if (!rule) {
+      const At at(evaluation_.diagnostics, graph_.span(id));
+      evaluation_.fail(fmt::format("the derivative for '{}' is not implemented", name.substr(name.starts_with('_'))),
+                       "detach its operands: x.detach()");
+    }
+    std::vector<Value> operands;
+    for (const ir::NodeId arg : node.args) operands.push_back(over(space, arg));
+    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(operands));
+    for (size_t k = 0; k < std::min(values.size(), node.args.size()); ++k)
+      add_value(space, node.args[k], values[k], adjoint);
+  }
+
+  void go_through_call(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
+    const ir::Node node = graph_[id];
+    const TapedCall& taped = evaluation_.tape->call(graph_.callee(id));
+    const LibraryFunction* rule = taped.arguments.empty() ? nullptr : rule_of(taped.function);
+    if (!rule) return add(space, node.args[0], adjoint);
+    std::vector<Value> arguments = taped.arguments;
+    std::vector<std::optional<ir::NodeId>> operands(arguments.size());
+    size_t next = 1;  // behind the body
+    for (size_t k = 0; k < arguments.size(); ++k) {
+      const bool is_number = arguments[k].is_number() && graph_.host.kind(arguments[k].number()) != ir::HostKind::Bool;
+      if (!arguments[k].is_tensor() && !is_number) continue;
+      if (arguments[k].is_tensor()) {
+        operands[k] = node.args.at(next);
+        arguments[k] = over(space, *operands[k]);
+      }
+      ++next;
+    }
+    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(arguments));
+    for (size_t k = 0; k < std::min(values.size(), operands.size()); ++k)
+      if (operands[k]) add_value(space, *operands[k], values[k], adjoint);
+  }
+
+  void go_through_reduction(ir::NodeId id, const std::vector<Read>& reads) {
+    const ir::Reduction reduction = graph_.reduction(id);
+    Shape rows = reduction.domain;
+    for (size_t dim = 0; dim < rows.size(); ++dim)
+      if (reduction.reduced[dim]) rows[dim] = evaluation_.integer(1);
+    const Field of_rows = field_of(evaluation_, sum_of(reads, rows, ir::compute_type(graph_[id].dtype)));
+    const GuardedGradient found = reduction_gradient(evaluation_, id, of_rows);
+    add(space_of(reduction.domain), graph_[id].args[0], {found.value, found.guard});
+  }
+
+  Tensor sum_of(const std::vector<Read>& reads, const Shape& source, ir::DType dtype) {
+    std::optional<Tensor> sum;
+    for (const Read& read : reads) {
+      const ir::Access access = graph_.access(read.load);
+      const auto found = graph_.indices(read.load);
+      const std::vector<ir::NodeId> indices(found.begin(), found.end());
+      const At at(evaluation_.diagnostics, graph_.span(read.load));
+      Tensor one = transposed(evaluation_, read.adjoint, access, indices, source);
+      sum = sum ? added(evaluation_, *sum, one) : std::move(one);
+    }
+    return sum ? *sum : filled(evaluation_, source, graph_.host.real(0.0), dtype);
+  }
+
+  Evaluation& evaluation_;
+  ir::Graph& graph_;
+  std::vector<bool> depends_;
+  std::vector<Shape> spaces_;
+  std::map<ir::NodeId, Waiting, std::greater<>> pending_;  ///< the last made first: all that uses it is done then
+  std::map<uint32_t, std::vector<Read>> wanted_;           ///< what was read of each argument
+};
+
+}  // namespace
+
+std::vector<Tensor> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
+                              std::span<const Argument> arguments) {
+  std::vector<Tensor> found;
+  {
+    Evaluation inside = evaluation.inside_native();
+    Reverse reverse(inside, arguments);
+    for (const Cotangent& cotangent : cotangents) reverse.seed(cotangent);
+    reverse.run();
+    for (const Argument& argument : arguments) found.push_back(reverse.gradient(argument));
+  }
+  for (size_t i = 0; i < found.size(); ++i)
+    found[i].layout = record_preserve(evaluation, arguments[i].tensor.layout, shape_of(evaluation, found[i]));
+  return found;
+}
+
+}  // namespace ingot::frontend

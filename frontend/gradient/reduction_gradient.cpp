@@ -1,0 +1,119 @@
+#include "frontend/gradient/reduction_gradient.h"
+
+#include "frontend/tensor/reduce.h"
+#include "frontend/tensor/reindex.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/tensors.h"
+
+namespace ingot::frontend {
+namespace {
+
+class Backwards {
+ public:
+  Backwards(Builder& builder, ir::NodeId id)
+      : builder_(builder),
+        graph_(builder.graph),
+        id_(id),
+        reduction_(graph_.reduction(id)),
+        operand_(graph_[id].args[0]) {
+    for (size_t dim = 0; dim < reduction_.domain.size(); ++dim)
+      if (reduction_.reduced[dim]) dims_.push_back(dim);
+  }
+
+  GuardedGradient run(const Field& of_rows) {
+    const ir::NodeId gradient = spread(of_rows);
+    switch (reduction_.kind) {
+      case ir::ReduceKind::Sum:
+        return {gradient};
+      case ir::ReduceKind::Prod:
+        return {node(ir::Op::Mul, gradient, product_of_others())};
+      case ir::ReduceKind::Max:
+      case ir::ReduceKind::Min: {
+        const ir::NodeId is_it = compared(ir::Op::Eq, operand_, value(0));
+        const ir::NodeId count = reduced(ir::ReduceKind::Sum, constant_where(is_it, 1.0, 0.0));
+        return {node(ir::Op::Div, gradient, count), is_it};
+      }
+      case ir::ReduceKind::ArgMax:
+      case ir::ReduceKind::ArgMin:
+        return {gradient, compared(ir::Op::Eq, position(), value(1))};
+      case ir::ReduceKind::Any:
+      case ir::ReduceKind::All:
+        break;
+    }
+    throw_internal("a reduction to bools has no gradient");
+  }
+
+ private:
+  ir::DType dtype() const { return graph_[operand_].dtype; }
+  ir::NodeId node(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, dtype(), {a, b}); }
+  ir::NodeId compared(ir::Op op, ir::NodeId a, ir::NodeId b) { return graph_.add(op, ir::DType::Bool, {a, b}); }
+  ir::NodeId constant(double value) { return constant_node(builder_, value, dtype()); }
+  ir::NodeId chosen(ir::NodeId when, ir::NodeId a, ir::NodeId b) {
+    return graph_.add(ir::Op::Where, graph_[a].dtype, {when, a, b});
+  }
+  ir::NodeId constant_where(ir::NodeId when, double a, double b) { return chosen(when, constant(a), constant(b)); }
+
+  /// What is known of rows as a function over all of the domain.
+  ir::NodeId spread(const Field& of_rows) {
+    std::vector<Row> rows = identity_rows(builder_, reduction_.domain.size());
+    for (const size_t dim : dims_) rows[dim].terms.clear();
+    return reindex(builder_, of_rows.node, {std::move(rows), of_rows.shape, reduction_.domain});
+  }
+
+  /// A value of the reduction, over the domain.
+  ir::NodeId value(uint32_t number) {
+    const ir::HostId zero = builder_.integer(0), one = builder_.integer(1);
+    ir::Access access{{ir::SourceRef::Kind::Reduce, number}, Shape(reduction_.domain.size(), zero), {}, {}};
+    for (uint32_t dim = 0; dim < reduction_.domain.size(); ++dim) {
+      const bool moves = !reduction_.reduced[dim] && !is_one(builder_, reduction_.domain[dim]);
+      if (moves)
+        access.dims.push_back({reduction_.domain[dim], {{dim, one}}});
+      else if (!access.dims.empty())
+        access.dims.push_back({one, {}});
+    }
+    return graph_.read(number == 0 ? graph_[id_].dtype : ir::DType::I64, std::move(access), {id_});
+  }
+
+  /// Another reduction of the same rows.
+  ir::NodeId reduced(ir::ReduceKind kind, ir::NodeId operand) {
+    const Tensor all = tensor_of(builder_, {operand, reduction_.domain});
+    return spread(field_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
+  }
+
+  /// How many elements of its row stand before an element.
+  ir::NodeId position() {
+    ir::NodeId sum = index_scalar(builder_, builder_.integer(0));
+    for (const size_t dim : dims_) {
+      sum = index_binary(builder_, ir::Op::Mul, sum, reduction_.domain[dim]);
+      const ir::NodeId here = index_position(builder_, reduction_.domain, dim);
+      sum = graph_.add(ir::Op::Add, ir::DType::I64, {sum, here});
+    }
+    return sum;
+  }
+
+  /// Of a row with a zero it is the product of the rest, and of one with two it is 0.
+  ir::NodeId product_of_others() {
+    const ir::NodeId is_zero = compared(ir::Op::Eq, operand_, constant(0.0));
+    const ir::NodeId zeros = reduced(ir::ReduceKind::Sum, constant_where(is_zero, 1.0, 0.0));
+    const ir::NodeId rest = reduced(ir::ReduceKind::Prod, chosen(is_zero, constant(1.0), operand_));
+    const ir::NodeId at_zero = chosen(compared(ir::Op::Eq, zeros, constant(1.0)), rest, constant(0.0));
+    const ir::NodeId elsewhere =
+        chosen(compared(ir::Op::Eq, zeros, constant(0.0)), node(ir::Op::Div, rest, operand_), constant(0.0));
+    return chosen(is_zero, at_zero, elsewhere);
+  }
+
+  Builder& builder_;
+  ir::Graph& graph_;
+  ir::NodeId id_;
+  ir::Reduction reduction_;
+  ir::NodeId operand_;
+  std::vector<size_t> dims_;  ///< those that go
+};
+
+}  // namespace
+
+GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const Field& of_rows) {
+  return Backwards(builder, reduction).run(of_rows);
+}
+
+}  // namespace ingot::frontend

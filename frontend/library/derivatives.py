@@ -1,0 +1,256 @@
+"""Derivatives of the primitives: what each operand adds to the gradient, None where that is nothing.
+
+They are those of tools/autograd/derivatives.yaml, as eager PyTorch computes them. `_where_backward` and casts stand in
+frontend/gradient/differentiate.cpp; a native function's own stands beside it. A primitive without one has no derivative.
+"""
+
+
+def _add_backward(grad, result, a, b):
+    return grad, grad
+
+
+def _sub_backward(grad, result, a, b):
+    return grad, -grad
+
+
+def _mul_backward(grad, result, a, b):
+    return grad * b, grad * a
+
+
+def _div_backward(grad, result, a, b):
+    return grad / b, -grad * (result / b)
+
+
+def _fma_backward(grad, result, a, b, c):
+    return grad * b, grad * a, grad
+
+
+def _floor_divide_backward(grad, result, a, b):
+    return None
+
+
+def _trunc_divide_backward(grad, result, a, b):
+    return None
+
+
+def _remainder_backward(grad, result, a, b):
+    return grad, -grad * _floor_divide(a, b)
+
+
+def _fmod_backward(grad, result, a, b):
+    return grad, -grad * _trunc_divide(a, b)
+
+
+def _pow_backward(grad, result, base, exponent):
+    of_base = where(exponent == 0, 0, grad * (exponent * pow(base, exponent - 1)))
+    flat = where(exponent == 0, base >= 0, (base == 0) & (exponent >= 0))
+    return of_base, where(flat, 0, grad * (result * log(base)))
+
+
+def _pow_number_backward(grad, result, base, exponent):
+    return where(exponent == 0, 0, grad * (exponent * _pow_number(base, exponent - 1)))
+
+
+def _neg_backward(grad, result, input):
+    return -grad
+
+
+def _abs_backward(grad, result, input):
+    return grad * sign(input)
+
+
+def _sign_backward(grad, result, input):
+    return None
+
+
+def _reciprocal_backward(grad, result, input):
+    return -grad * (result * result)
+
+
+def _sqrt_backward(grad, result, input):
+    return grad / (2 * result)
+
+
+def _rsqrt_backward(grad, result, input):
+    return -0.5 * grad * (result * result * result)
+
+
+def _floor_backward(grad, result, input):
+    return None
+
+
+def _ceil_backward(grad, result, input):
+    return None
+
+
+def _trunc_backward(grad, result, input):
+    return None
+
+
+def _round_backward(grad, result, input):
+    return None
+
+
+# Equals share the gradient of an extreme that lets NaN through.
+
+
+def _maximum_backward(grad, result, a, b):
+    return _share(grad, a, b, a > b), _share(grad, a, b, b > a)
+
+
+def _minimum_backward(grad, result, a, b):
+    return _share(grad, a, b, a < b), _share(grad, a, b, b < a)
+
+
+def _share(grad, a, b, is_taken):
+    return where(a == b, grad / 2, where(is_taken | isnan(a) | isnan(b), grad, 0))
+
+
+def _fmax_backward(grad, result, a, b):
+    first = (a >= b) | isnan(b)
+    return where(first, grad, 0), where(first, 0, grad)
+
+
+def _fmin_backward(grad, result, a, b):
+    first = (a <= b) | isnan(b)
+    return where(first, grad, 0), where(first, 0, grad)
+
+
+def _clamp_backward(grad, result, input, min, max):
+    """A limit that is a tensor has the gradient of what it holds back."""
+    above = True if min is None else input >= min
+    below = True if max is None else input <= max
+    of_input = where(above if max is None else below if min is None else above & below, grad, 0)
+    of_min = None
+    of_max = None
+    if min is not None:
+        held = input < min
+        of_min = where(held if max is None else held & (min < max), grad, 0)
+    if max is not None:
+        held = input > max
+        of_max = where(held if min is None else held | (max < min), grad, 0)
+    return of_input, of_min, of_max
+
+
+def _exp_backward(grad, result, input):
+    return grad * result
+
+
+def _exp2_backward(grad, result, input):
+    return grad * result * 0.6931471805599453
+
+
+def _expm1_backward(grad, result, input):
+    return grad * (result + 1)
+
+
+def _log_backward(grad, result, input):
+    return grad / input
+
+
+def _log2_backward(grad, result, input):
+    return grad / (input * 0.6931471805599453)
+
+
+def _log10_backward(grad, result, input):
+    return grad / (input * 2.3025850929940456)
+
+
+def _log1p_backward(grad, result, input):
+    return grad / (input + 1)
+
+
+def _log1p_finite_backward(grad, result, input):
+    return grad / (input + 1)
+
+
+def _sin_backward(grad, result, input):
+    return grad * cos(input)
+
+
+def _cos_backward(grad, result, input):
+    return grad * -sin(input)
+
+
+def _tan_backward(grad, result, input):
+    return grad * (1 + result * result)
+
+
+def _asin_backward(grad, result, input):
+    return grad * rsqrt(-input * input + 1)
+
+
+def _acos_backward(grad, result, input):
+    return grad * -rsqrt(-input * input + 1)
+
+
+def _atan_backward(grad, result, input):
+    return grad / (input * input + 1)
+
+
+def _sinh_backward(grad, result, input):
+    return grad * cosh(input)
+
+
+def _cosh_backward(grad, result, input):
+    return grad * sinh(input)
+
+
+def _tanh_backward(grad, result, input):
+    return grad * _fused(-result, result, 1)
+
+
+def _asinh_backward(grad, result, input):
+    return grad * rsqrt(input * input + 1)
+
+
+def _acosh_backward(grad, result, input):
+    return grad * rsqrt(input * input - 1)
+
+
+def _atanh_backward(grad, result, input):
+    return grad * (1 / (1 - input * input))
+
+
+def _atan2_backward(grad, result, a, b):
+    scale = 1 / (a * a + b * b)
+    return grad * b * scale, grad * -a * scale
+
+
+def _hypot_backward(grad, result, a, b):
+    return grad * (a / result), grad * (b / result)
+
+
+def _erf_backward(grad, result, input):
+    return 2 / math.sqrt(math.pi) * exp(-(input * input)) * grad
+
+
+def _erfc_backward(grad, result, input):
+    return -2 / math.sqrt(math.pi) * exp(-(input * input)) * grad
+
+
+def _erfinv_backward(grad, result, input):
+    return 0.5 * math.sqrt(math.pi) * exp(result * result) * grad
+
+
+def _lgamma_backward(grad, result, input):
+    return grad * digamma(input)
+
+
+def _copysign_backward(grad, result, a, b):
+    return where(a == 0, 0, grad * (result / a))
+
+
+# Of the gamma and zeta functions PyTorch has no derivative with respect to the first operand either.
+
+
+def _zeta_backward(grad, result, a, b):
+    return None, grad * -a * zeta(a + 1, b)
+
+
+def _igamma_backward(grad, result, a, b):
+    return None, grad * exp((a - 1) * log(b) - b - lgamma(a))
+
+
+def _igammac_backward(grad, result, a, b):
+    return None, -grad * exp((a - 1) * log(b) - b - lgamma(a))

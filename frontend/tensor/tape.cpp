@@ -1,0 +1,24 @@
+#include "frontend/tensor/tape.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/error.h"
+
+namespace ingot::frontend {
+
+std::string Tape::record(std::string_view function, std::vector<Value> arguments) {
+  calls_.push_back({std::string(function), std::move(arguments)});
+  return fmt::format("{}#{}", function, calls_.size() - 1);
+}
+
+const TapedCall& Tape::call(std::string_view name) const {
+  size_t number = calls_.size();
+  const size_t mark = name.rfind('#');
+  if (mark != std::string_view::npos) std::from_chars(name.data() + mark + 1, name.data() + name.size(), number);
+  if (number >= calls_.size()) throw_internal(fmt::format("`{}` is on no tape", name));
+  return calls_[number];
+}
+
+}  // namespace ingot::frontend

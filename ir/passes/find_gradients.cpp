@@ -1,0 +1,26 @@
+#include <algorithm>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace ingot::ir {
+
+void find_gradients(Graph& graph) {
+  std::vector<uint64_t> of(graph.count());
+  for (uint32_t i = 0; i < graph.count(); ++i) {
+    const NodeId id{i};
+    const Node& node = graph[id];
+    if (category(node.dtype) != Category::Floating) continue;
+    if (node.op == Op::Call && graph.callee(id) == kDetach) continue;
+    for (const NodeId arg : node.args) of[i] |= of[arg.index];
+    const bool reads = node.op == Op::Load || node.op == Op::Gather;
+    if (reads && !graph.reduction_read(id)) of[i] |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
+  }
+  for (Result& result : graph.results) {
+    result.gradients = 0;
+    if (category(result.dtype) != Category::Floating) continue;
+    for (const Part& part : result.parts) result.gradients |= of[part.node.index];
+  }
+}
+
+}  // namespace ingot::ir
