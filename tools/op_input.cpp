@@ -65,6 +65,12 @@ void OpInput::add_to(CLI::App& command) {
   command
       .add_option("--lazy", lazy, "whether an arm of a where is computed only where it is taken: auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
+  command
+      .add_option(
+          "--gradient", gradient,
+          "the op's gradient with respect to these parameters instead: --gradient x,y, with grad=… a value as the "
+          "result's")
+      ->delimiter(',');
   command.add_option("--seed", seed, "of the random tensors")->capture_default_str();
   command.footer(
       "Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), i64:8@0..50 (a range),\n"
@@ -125,6 +131,7 @@ BoundOp bind_op(const OpInput& input, bool meta) {
     options.source_name = file;
   }
   BoundOp bound{Op(text, options), file, {}};
+  if (!input.gradient.empty()) bound.op = bound.op.gradient(input.gradient);
   bound.values.resize(bound.op.parameters().size());
   TensorSource source{input.seed, meta};
   std::set<std::string> given;

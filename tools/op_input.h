@@ -16,6 +16,7 @@ struct OpInput {
   std::string expression;
   std::string numerics = "default";
   std::string lazy = "auto";
+  std::vector<std::string> gradient;  ///< the parameters of which it is asked; empty for the op itself
   bool debug = false;
   uint64_t seed = 0;
 

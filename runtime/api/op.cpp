@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "base/error.h"
 #include "runtime/api/op_state.h"
 #include "runtime/cache/hold_forks.h"
+#include "runtime/call/refusals.h"
 
 namespace ingot {
 
@@ -44,6 +46,16 @@ void Op::call_out(std::span<const Argument> arguments, std::span<const at::Tenso
 }
 
 void Op::prepare(std::span<const Argument> arguments) const { state_->prepare(arguments); }
+
+Op Op::gradient(std::span<const std::string> of, size_t results) const {
+  std::vector<bool> wanted(parameters().size());
+  for (const std::string& name : of) {
+    const auto found = std::ranges::find(parameters(), name, &frontend::Parameter::name);
+    if (found == parameters().end()) runtime::refuse_keyword(state_->definition(), name);
+    wanted[static_cast<size_t>(found - parameters().begin())] = true;
+  }
+  return Op(state_->backward(wanted, results));
+}
 
 std::string Op::emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const {
   return state_->emit(stage, arguments, target);

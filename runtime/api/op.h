@@ -71,6 +71,11 @@ class Op {
   /// Compiles and loads what a call with these arguments would need, and launches nothing.
   void prepare(std::span<const Argument> arguments) const;
 
+  /// The op that autograd calls for the gradients with respect to these parameters, which it gives in their order. It
+  /// takes this op's arguments and `grad`, the gradient with respect to the result; of several results `grad[0]`, …
+  /// Errors: Error(Author) for a name that is none of the parameters.
+  Op gradient(std::span<const std::string> parameters, size_t results = 1) const;
+
   /// The text of a stage for these arguments, whose data is never read: meta tensors will do, and CPU tensors stand in
   /// for CUDA ones where there is no GPU. Absent pointers count as aligned.
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target = {}) const;
@@ -83,6 +88,8 @@ class Op {
   const OpState& state() const { return *state_; }
 
  private:
+  explicit Op(std::shared_ptr<const OpState> state) : state_(std::move(state)) {}
+
   std::shared_ptr<const OpState> state_;
 };
 

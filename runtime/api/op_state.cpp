@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "runtime/autograd/record.h"
 #include "runtime/cache/hold_forks.h"
 #include "runtime/call/refusals.h"
 
@@ -136,13 +137,22 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
   return op;
 }
 
+std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results) const {
+  const std::lock_guard lock(backward_mutex_);
+  std::shared_ptr<const OpState>& op = backward_[{wanted, results}];
+  if (!op) op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results), options_, runtime_);
+  return op;
+}
+
 ir::Returns OpState::call(std::span<const Argument> arguments, Results& results) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->call(leaves, results);
   Facts facts;
   const Found found = find(arguments, {}, facts);
+  if (facts.recorded) runtime::check_recorded_writes(*found.call->program, facts);
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
   keep_returned(*found.call, results);
+  if (facts.recorded) runtime::record(shared_from_this(), *found.call->program, facts, results);
   return found.call->program->returns;
 }
 

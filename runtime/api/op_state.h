@@ -30,7 +30,7 @@ namespace ingot {
 /// The results of a call, without a heap allocation for the usual few.
 using Results = runtime::Written;
 
-class OpState {
+class OpState : public std::enable_shared_from_this<OpState> {
  public:
   OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime);
 
@@ -42,6 +42,9 @@ class OpState {
   /// Adds the kernels of such a call to the batch.
   void prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const;
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
+
+  /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
+  std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results) const;
 
   /// The graph that kernels for these arguments are made of (simplified, calls dissolved).
   ir::Graph graph(std::span<const Argument> arguments) const;
@@ -81,6 +84,8 @@ class OpState {
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.
   mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
+  mutable std::mutex backward_mutex_;
+  mutable std::map<std::pair<std::vector<bool>, size_t>, std::shared_ptr<const OpState>> backward_;
   mutable std::mutex structured_mutex_;
   mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;  ///< by the structures' texts
 };

@@ -84,7 +84,10 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
     if (kind == Argument::Kind::Tensor) {
       const at::Tensor& tensor = *arguments[i].tensor();
       if (!takes_tensors(parameter)) refuse_tensor_for_number(definition, parameter, tensor);
-      if (!passes(tensor, grad_mode, purpose)) refuse_tensor(definition, quoted(parameter.name), tensor);
+      if (!passes(tensor, grad_mode, purpose)) {
+        if (!grad_mode || !passes(tensor, false, purpose)) refuse_tensor(definition, quoted(parameter.name), tensor);
+        facts.recorded = true;
+      }
       actual.kind = Kind::Tensor;
       actual.tensor = &tensor;
       if (tensor.is_cuda() && facts.device.is_cpu()) facts.device = tensor.device();
@@ -118,6 +121,22 @@ void settle_devices(const frontend::Definition& definition, Facts& facts) {
                      *actual.tensor);
     if (first == nullptr) first = actual.tensor, first_index = i;
   }
+}
+
+/// What autograd can not be told of.
+void check_recorded(const Facts& facts) {
+  if (!facts.outs.empty())
+    throw_author(Span{},
+                 facts.definition->name() +
+                     ": functions with out=... arguments don't support automatic "
+                     "differentiation, but one of the arguments requires grad.",
+                 "call it without out=, or under torch.no_grad()");
+  for (size_t i = 0; i < facts.actuals.size(); ++i)
+    if (facts.actuals[i].kind == Kind::CpuScalar && facts.actuals[i].tensor->requires_grad())
+      throw_author(Span{},
+                   fmt::format("{}: {} is a CPU tensor of one number beside CUDA tensors, and requires grad",
+                               facts.definition->name(), parameter_name(facts, i)),
+                   "move it to their device: .to(\"cuda\")");
 }
 
 /// What autograd says of a tensor that is about to be written. Where a gradient is asked of it, the narrow test did.
@@ -241,6 +260,7 @@ void read_facts(const frontend::Definition& definition, std::span<const Argument
   facts.outs = outs;
   bind(definition, arguments, purpose, facts);
   settle_devices(definition, facts);
+  if (facts.recorded) check_recorded(facts);
   facts.autocast = purpose == Purpose::Call && autocast_is_on(facts.device);
 
   facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |

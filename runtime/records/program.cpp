@@ -110,7 +110,8 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     check.condition.span = {};
   }
   for (const ir::Result& result : graph->results)
-    program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates});
+    program.results.push_back(
+        {result.name, result.dtype, result.shape, result.layout, result.mutates, result.gradients});
   program.returns = graph->returns;
   program.steps = graph->eager_layouts;
   for (const ir::RequiredView& view : graph->required_views)

@@ -33,6 +33,8 @@ struct Program {
     uint32_t layout = 0;  ///< the step that gives its strides
     /// The parameter that it is written into, as ir::Result has it.
     std::optional<uint32_t> mutates = {};
+    /// The parameters with respect to which it has a gradient, as ir::Result has them.
+    uint64_t gradients = 0;
   };
 
   std::string name;

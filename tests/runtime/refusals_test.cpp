@@ -36,14 +36,6 @@ TEST(Refusals, KindOfArguments) {
   expect_says(error_of([&] { tensors(1.0); }), {"`x` is annotated Tensor"});
 }
 
-TEST(Refusals, Gradients) {
-  const Op op(kReluAdd);
-  const at::Tensor x = at::randn({3}).requires_grad_(), y = at::randn({3});
-  expect_says(error_of([&] { op(x, y, 1); }), {"`x` requires grad", "torch.no_grad()", "f.reference"});
-  const at::NoGradGuard guard;
-  expect_same(op(x, y, 1), at::relu(x) + y + 1);
-}
-
 TEST(Refusals, ViewsThatLie) {
   const Op op("x + y");
   const at::Tensor y = at::randn({3});

@@ -1,0 +1,141 @@
+#include "runtime/autograd/record.h"
+
+#include <fmt/format.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/error.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile.
+using Kept = std::variant<std::monostate, ir::HostValue, SavedVariable>;
+
+class OpBackward : public torch::autograd::Node {
+ public:
+  OpBackward(std::shared_ptr<const OpState> op, const Facts& facts) : op_(std::move(op)) {
+    torch::autograd::edge_list edges;
+    for (const Actual& actual : facts.actuals) {
+      const at::Tensor* tensor = actual.tensor;
+      edge_of_.push_back(tensor != nullptr && tensor->requires_grad() ? static_cast<int>(edges.size()) : kNone);
+      if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
+      if (tensor != nullptr)
+        arguments_.emplace_back(SavedVariable(*tensor, false));
+      else if (actual.kind == frontend::ArgumentFact::Kind::Number)
+        arguments_.emplace_back(actual.number);
+      else
+        arguments_.emplace_back();
+    }
+    set_next_edges(std::move(edges));
+  }
+
+  std::string name() const override { return op_->definition().name() + "Backward"; }
+
+  /// How many of the op's results have gradients, and which.
+  void add_result(const at::Tensor& result, size_t number) {
+    gradient_of_.resize(number + 1, kNone);
+    gradient_of_[number] = static_cast<int>(num_inputs());
+    torch::autograd::set_history(result, shared_from_this());
+  }
+  void set_result_count(size_t count) { gradient_of_.resize(count, kNone); }
+
+  void release_variables() override {
+    const std::lock_guard lock(mutex_);
+    for (Kept& kept : arguments_)
+      if (auto* saved = std::get_if<SavedVariable>(&kept)) saved->reset_data();
+  }
+
+  variable_list apply(variable_list&& gradients) override {
+    std::vector<at::Tensor> tensors;
+    tensors.reserve(arguments_.size());
+    std::vector<Argument> given;
+    std::vector<bool> wanted;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Kept& kept : arguments_) {
+        if (const auto* saved = std::get_if<SavedVariable>(&kept))
+          given.emplace_back(tensors.emplace_back(saved->unpack()));
+        else if (const auto* number = std::get_if<ir::HostValue>(&kept))
+          given.emplace_back(*number);
+        else
+          given.emplace_back();
+      }
+    }
+    for (const int edge : edge_of_) wanted.push_back(edge != kNone && task_should_compute_output(size_t(edge)));
+    for (const int gradient : gradient_of_) {
+      const bool has = gradient != kNone && gradients[size_t(gradient)].defined();
+      given.emplace_back(has ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
+    }
+    Results results;
+    if (std::ranges::find(wanted, true) != wanted.end())
+      op_->backward(wanted, gradient_of_.size())->call(given, results);
+    variable_list found(num_outputs());
+    size_t next = 0;
+    for (size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i]) found[size_t(edge_of_[i])] = std::move(results[next++]);
+    return found;
+  }
+
+ private:
+  static constexpr int kNone = -1;
+
+  std::shared_ptr<const OpState> op_;
+  std::vector<Kept> arguments_;   ///< one a parameter
+  std::vector<int> edge_of_;      ///< of each parameter, the number of its edge
+  std::vector<int> gradient_of_;  ///< of each result, the number of the gradient with respect to it
+};
+
+/// The parameters of which gradients are asked, as Program::Result::gradients has them.
+uint64_t asked_gradients(const Facts& facts) {
+  uint64_t asked = 0;
+  for (size_t i = 0; i < facts.actuals.size(); ++i)
+    if (const at::Tensor* tensor = facts.actuals[i].tensor; tensor != nullptr && tensor->requires_grad())
+      asked |= uint64_t{1} << std::min<size_t>(i, 63);
+  return asked;
+}
+
+}  // namespace
+
+void record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts,
+            std::span<const at::Tensor> results) {
+  const uint64_t asked = asked_gradients(facts);
+  std::shared_ptr<OpBackward> node;
+  size_t number = 0;
+  for (const Program::Result& result : program.results) {
+    if (result.mutates) continue;
+    if ((result.gradients & asked) != 0) {
+      if (!node) node = std::make_shared<OpBackward>(op, facts);
+      node->add_result(results[number], number);
+    }
+    ++number;
+  }
+  if (node) node->set_result_count(number);
+}
+
+void check_recorded_writes(const Program& program, const Facts& facts) {
+  for (const Program::Result& result : program.results) {
+    if (!result.mutates) continue;
+    const at::Tensor* written = facts.actuals[*result.mutates].tensor;
+    const std::string name = parameter_name(facts, *result.mutates);
+    if (written != nullptr && written->requires_grad())
+      throw_author(Span{}, fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
+                   "return the new value instead, or call under torch.no_grad()");
+    if ((result.gradients & asked_gradients(facts)) != 0)
+      throw_author(Span{},
+                   fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear", program.name,
+                               name, name),
+                   "return the new value instead, write what is detached, or call under torch.no_grad()");
+  }
+}
+
+}  // namespace ingot::runtime
