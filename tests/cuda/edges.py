@@ -63,4 +63,36 @@ for dtype in (torch.float32, torch.bfloat16):
             reduce(text, x)
     reduce("x.sum(1)", torch.randn(3, 65, 132, device="cuda").to(dtype))
 reduce("F.cross_entropy(x, t)", torch.randn(9, 50257, device="cuda").bfloat16(), torch.arange(9, device="cuda"))
+
+
+def differentiate(text: str, *arguments: torch.Tensor) -> None:
+    """The gradients, and those of their sums, beside eager's on the CPU."""
+    op = ingot.op(text)
+
+    def found(function, device):
+        leaves = [one.to(device).detach() for one in arguments]
+        leaves = [one.requires_grad_() if one.is_floating_point() else one for one in leaves]
+        wanted = [one for one in leaves if one.requires_grad]
+        first = torch.autograd.grad(function(*leaves).square().sum(), wanted, create_graph=True)
+        second = torch.autograd.grad(sum(one.square().sum() for one in first), wanted)
+        return [one.detach().cpu() for one in (*first, *second)]
+
+    torch.testing.assert_close(found(op, "cuda"), found(op.reference, "cpu"), rtol=1e-7, atol=1e-7)
+
+
+def wide(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, device="cuda", dtype=torch.float64)
+
+
+# Blocks, steps, gathers, sums along rows and columns at once, windows and diagonals, backwards.
+differentiate("F.silu(x.chunk(2, -1)[0]) * x.chunk(2, -1)[1]", wide(33, 130))
+differentiate("F.gelu(x + b) + r", wide(129, 33), wide(33), wide(129, 33))
+differentiate("F.layer_norm(x, (x.size(-1),), w, b)", wide(17, 75), wide(75), wide(75))
+differentiate("F.cross_entropy(x, t)", wide(9, 101), torch.arange(9, device="cuda"))
+differentiate("x[:, ::2] * x[:, 1::2]", wide(5, 66))
+differentiate("x.flip(0).reshape(-1) * 2", wide(7, 9))
+differentiate("x[i] * x[i.flip(0)]", wide(3, 4), torch.tensor([0, 0, 2], device="cuda"))
+differentiate("x.unfold(1, 3, 2) * y", wide(5, 9), wide(5, 4, 3))
+differentiate("x.diagonal() + F.pad(x, (1, 2)).sum()", wide(7, 9))
+differentiate("x.softmax(0) + torch.stack([x, y]).amax(0)", wide(65, 9), wide(65, 9))
 print("as eager")

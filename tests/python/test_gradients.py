@@ -1,0 +1,471 @@
+"""The gradient of every name, and of what is made of several, beside eager's: the same texts as the tables of values."""
+
+import itertools
+import re
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from movement_table import MOVED
+from names_table import BINARY, MORE_VIEWS, OPERATORS, TERNARY, UNARY, VIEWS
+from reductions_table import FLOATING, NAMES, inputs_of, texts_of
+
+import ingot
+
+ROWS = [row for row in UNARY + BINARY + TERNARY + OPERATORS if "f" in row.kinds]
+ROWS_OF_A_KERNEL = 8
+
+# What is not eager's, and why. Where a result has no gradient that is not 0, it requires none.
+KNOWN = {
+    "torch.fill(x, 3)": "requires no grad",
+    "(x * 1).fill_(2.5)": "requires no grad",
+    "(x * 1).zero_()": "requires no grad",
+    "linalg.vector_norm(x, 0, -1)": "requires no grad",
+    "torch.norm(x, 0, 1)": "requires no grad",
+    "torch.cdist(d, f, p=0)": "requires no grad",
+    "F.poisson_nll_loss(x, y, log_input=False, full=True, reduction='none')": "no NaN out of the arm that was not taken",
+    "(m[:, :7] * math.nan).addmm(d[:8], f.t(), beta=0)": "no NaN out of what is multiplied by nothing",
+    "x.var(1, correction=100)": "eager divides by the negative count that its forward holds at 0",
+    "F.interpolate(cube, size=41 * 4)": "eager's backward takes other neighbours than its forward",
+}
+
+
+def floats(results) -> list[torch.Tensor]:
+    """Those of which gradients are asked."""
+    results = results if isinstance(results, (tuple, list)) else [results]
+    return [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
+
+
+def leaves_of(tensors: dict) -> dict:
+    return {name: t.detach().clone().requires_grad_() if t.is_floating_point() else t for name, t in tensors.items()}
+
+
+def evaluated(text: str, tensors: dict):
+    return eval(text, {**NAMES, **tensors})
+
+
+def expected(eager, leaves: dict):
+    """Eager's results, what their gradients are taken with, and the gradients; None where eager has none."""
+    wanted = [t for t in leaves.values() if t.requires_grad]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            results = floats(eager(leaves))
+            if not results:
+                return None
+            generator = torch.Generator().manual_seed(7)
+            given = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(r) for r in results]
+            return given, torch.autograd.grad(results, wanted, given, allow_unused=True)
+        except (RuntimeError, TypeError):
+            return None  # what PyTorch has no derivative of
+
+
+def differs(name: str, leaf: torch.Tensor, mine, theirs, tolerance: dict) -> str:
+    theirs = torch.zeros_like(leaf) if theirs is None else theirs
+    mine = torch.zeros_like(leaf) if mine is None else mine
+    if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+        return f"{name}: {mine.dtype} {tuple(mine.shape)} for {theirs.dtype} {tuple(theirs.shape)}"
+    wrong = ~torch.isclose(mine, theirs, **tolerance, equal_nan=True)
+    if not wrong.any():
+        return ""
+    return f"{name}: {mine[wrong][:3].tolist()} for {theirs[wrong][:3].tolist()} at {leaf[wrong][:3].tolist()}"
+
+
+def complaint(op, eager, tensors: dict, tolerance=None) -> str:
+    tolerance = tolerance or dict(rtol=1e-7, atol=1e-9)
+    leaves = leaves_of(tensors)
+    known = expected(eager, leaves)
+    if known is None:
+        return ""
+    given, theirs = known
+    try:
+        results = floats(op(*leaves.values()))
+        if len(results) != len(given):
+            return f"{len(results)} of {len(given)} results require grad"
+        wanted = {name: t for name, t in leaves.items() if t.requires_grad}
+        mine = torch.autograd.grad(results, list(wanted.values()), given, allow_unused=True)
+    except RuntimeError as error:
+        return str(error).splitlines()[0]
+    lines = (differs(name, leaf, a, b, tolerance) for (name, leaf), a, b in zip(wanted.items(), mine, theirs))
+    return next(filter(None, lines), "")
+
+
+def op_of(text: str, names) -> ingot.Op:
+    return ingot.op(f"def f({', '.join(names)}):\n    return {text}\n")
+
+
+def check(lines: dict[str, str]):
+    wrong = {text: line for text, line in lines.items() if line and text not in KNOWN}
+    assert not wrong, "\n".join(f"{text}: {line}" for text, line in itertools.islice(wrong.items(), 12))
+    mended = [text for text, line in lines.items() if not line and text in KNOWN]
+    assert not mended, f"right by now, take it out of KNOWN: {mended}"
+
+
+def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, torch.Tensor]:
+    """Of an even seed between 0 and 1, of an odd one anywhere."""
+    generator = torch.Generator().manual_seed(seed)
+    make = torch.rand if seed % 2 == 0 else torch.randn
+    values = {n: make(4, 6, generator=generator, dtype=torch.float64) for n in "xyz"[:arity]}
+    return {n: (v * 0.8 + 0.1 if seed % 2 == 0 else v * 2).to(dtype).to(device) for n, v in values.items()}
+
+
+@pytest.mark.parametrize("first", range(0, len(ROWS), ROWS_OF_A_KERNEL))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pointwise(device, first, seed):
+    """Eight names in an op, each of tensors of its own: their gradients are as many kernels."""
+    rows = ROWS[first : first + ROWS_OF_A_KERNEL]
+    lines, tensors = {}, {}
+    differentiable = []
+    for row in rows:
+        own = pointwise_inputs(row.arity, torch.float64, device, seed)
+        if expected(lambda leaves, row=row: row.eager(*leaves.values()), leaves_of(own)) is None or row.text in KNOWN:
+            continue
+        number = len(differentiable)
+        differentiable.append((row, {n: f"{n}{number}" for n in own}))
+        tensors |= {f"{n}{number}": t for n, t in own.items()}
+    if not differentiable:
+        return
+    text = ", ".join(re.sub(r"\b[xyz]\b", lambda m: names[m[0]], row.text) for row, names in differentiable)
+
+    def eager(leaves):
+        return tuple(row.eager(*(leaves[n] for n in names.values())) for row, names in differentiable)
+
+    lines[text] = complaint(op_of(f"({text},)", tensors), eager, tensors)
+    check(lines)
+
+
+@pytest.mark.parametrize("name", FLOATING)
+def test_reductions(name):
+    tensors = inputs_of(torch.float64, "cpu")
+    lines = {}
+    for text in texts_of({name: FLOATING[name]}):
+        used = {n: t for n, t in tensors.items() if re.search(rf"\b{n}\b", text)}
+        lines[text] = complaint(op_of(text, used), lambda leaves, text=text: evaluated(text, leaves), used)
+    check(lines)
+
+
+def moved_inputs() -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    shapes = {"x": (4, 6), "v": (6,), "cube": (2, 3, 4), "image": (2, 4, 6, 8), "s": ()}
+    tensors = {n: torch.randn(shape, generator=generator, dtype=torch.float64) for n, shape in shapes.items()}
+    return tensors | {"i": torch.randint(0, 4, (3, 4), generator=generator)}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_movement(name):
+    tensors = moved_inputs()
+    lines = {}
+    for text in MOVED[name]:
+        used = {n: t for n, t in tensors.items() if re.search(rf"\b{n}\b", text)}
+        lines[text] = complaint(op_of(text, used), lambda leaves, text=text: evaluated(text, leaves), used)
+    check(lines)
+
+
+# What gradients are made of that no table of names has.
+def swiglu(x):
+    a, b = x.chunk(2, -1)
+    return F.silu(a) * b
+
+
+def bias_gelu(x, b, r):
+    return F.gelu(x + b) + r
+
+
+def giou_loss(p, q):
+    x1, y1, x2, y2 = p.unbind(-1)
+    a1, b1, a2, b2 = q.unbind(-1)
+    width = (torch.minimum(x2, a2) - torch.maximum(x1, a1)).clamp(min=0)
+    inter = width * (torch.minimum(y2, b2) - torch.maximum(y1, b1)).clamp(min=0)
+    union = (x2 - x1) * (y2 - y1) + (a2 - a1) * (b2 - b1) - inter
+    hull = (torch.maximum(x2, a2) - torch.minimum(x1, a1)) * (torch.maximum(y2, b2) - torch.minimum(y1, b1))
+    return (1 - inter / union + (hull - union) / hull).mean()
+
+
+def norm_gelu(x, w, b):
+    return F.gelu(F.layer_norm(x, (x.shape[-1],), w, b))
+
+
+def two_of_one(x):
+    return x.softmax(-1), x * 2
+
+
+def steps(x):
+    return x[:, ::2] * x[:, 1::2]
+
+
+def back_to_front(x):
+    return x.flip(0).reshape(-1) * 2
+
+
+def windows(x):
+    return x.unfold(1, 3, 2) * x.unfold(1, 3, 2).sum(-1, keepdim=True)
+
+
+def diagonal(x):
+    return x.diagonal() * 3 + x.diagonal(0).sum()
+
+
+def gathered(x, i):
+    return x[i] * x[i.flip(0)]
+
+
+def along(x, y):
+    return x[:, None] * y
+
+
+def expanded_twice(x):
+    return x[:1].expand(4, 6).reshape(2, 12) ** 2
+
+
+def shares_a_sum(x, y):
+    s = x.sum(0)
+    return s * y + s.max(), (x - s).square().mean()
+
+
+def rows_turned(x, y):
+    return x.t().softmax(0) * y.t()
+
+
+BOXES = torch.tensor([0.0, 0.0, 1.0, 1.0], dtype=torch.float64)
+
+
+def random(*shape):
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(len(shape) + sum(shape)))
+
+
+OPS = {
+    swiglu: [random(3, 8)],
+    bias_gelu: [random(5, 6), random(6), random(5, 6)],
+    giou_loss: [random(6, 4).sigmoid() + BOXES, random(7, 4)[:6].sigmoid() + BOXES],
+    norm_gelu: [random(3, 8), random(8), random(8)],
+    two_of_one: [random(3, 7)],
+    steps: [random(3, 6)],
+    back_to_front: [random(3, 4)],
+    windows: [random(2, 8)],
+    diagonal: [random(3, 5)],
+    gathered: [random(3, 4), torch.tensor([0, 0, 2])],
+    along: [random(3), random(4)],
+    expanded_twice: [random(2, 6)],
+    shares_a_sum: [random(4, 5), random(5)],
+    rows_turned: [random(4, 5), random(4, 5)],
+}
+
+
+@pytest.mark.parametrize("function", OPS, ids=lambda f: f.__name__)
+def test_to_the_second_order(function, device):
+    """gradcheck and gradgradcheck, and eager's gradients."""
+    op = ingot.op(function)
+    arguments = [(a.to(device).requires_grad_() if a.is_floating_point() else a.to(device)) for a in OPS[function]]
+    assert torch.autograd.gradcheck(op, arguments)
+    assert torch.autograd.gradgradcheck(op, arguments)
+    tensors = {str(k): a for k, a in enumerate(arguments)}
+    assert not complaint(op, lambda leaves: function(*leaves.values()), tensors)
+
+
+def test_the_third_order():
+    op = ingot.op("x.sin() * x")
+    x = random(4).requires_grad_()
+    wanted = x.detach().requires_grad_()
+    eager = wanted.sin() * wanted
+    mine = op(x)
+    for _ in range(3):
+        (mine,) = torch.autograd.grad(mine.sum(), x, create_graph=True)
+        (eager,) = torch.autograd.grad(eager.sum(), wanted, create_graph=True)
+        torch.testing.assert_close(mine, eager)
+
+
+@pytest.mark.parametrize("text", [
+    "torch.where(x > 0, torch.sqrt(x), x * 0)",
+    "torch.where(x > 0, torch.log(x), torch.where(x < -1, torch.sqrt(-1 - x), 1 / x))",
+    "torch.where(x > 0, 1 / x, 0) + torch.where(x < 0, torch.rsqrt(-x), 0)",
+    "torch.where(x > 0, x / y, 0).sum(0)",
+])
+def test_nothing_comes_out_of_an_arm_not_taken(text, device):
+    """Where eager's gradient is NaN for 0 times infinity, it is 0 here; elsewhere it is eager's."""
+    x = torch.tensor([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0], dtype=torch.float64, device=device)
+    y = torch.tensor([0.0, 0.0, 0.0, 0.0, 2.0, 1.0], dtype=torch.float64, device=device)
+    tensors = {n: t for n, t in {"x": x, "y": y}.items() if re.search(rf"\b{n}\b", text)}
+    mine, theirs = leaves_of(tensors), leaves_of(tensors)
+    op_of(text, tensors)(*mine.values()).sum().backward()
+    evaluated(text, theirs).sum().backward()
+    for name in tensors:
+        got, eager = mine[name].grad, theirs[name].grad
+        inside = torch.isfinite(eager)
+        torch.testing.assert_close(got[inside], eager[inside])
+        assert not got[~inside & (x <= 0)].isnan().any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_of_narrow_floats(device, dtype):
+    """As near to the gradient in float64 as eager's is, and of the argument's dtype."""
+    for function in (swiglu, bias_gelu, norm_gelu, giou_loss, two_of_one):
+        tensors = {str(k): a.to(dtype).to(device) for k, a in enumerate(OPS[function])}
+        leaves, wide = leaves_of(tensors), leaves_of({n: t.double() for n, t in tensors.items()})
+        given, exact = expected(lambda leaves, f=function: f(*leaves.values()), wide)
+        _, eager = expected(lambda leaves, f=function: f(*leaves.values()), leaves_of(tensors))
+        results = floats(ingot.op(function)(*leaves.values()))
+        mine = torch.autograd.grad(results, list(leaves.values()), [g.to(dtype) for g in given])
+        for got, theirs, truth in zip(mine, eager, exact):
+            assert got.dtype == dtype
+            step = torch.finfo(dtype).eps * truth.abs().max()
+            assert (got - truth).abs().max() <= 1.5 * (theirs - truth).abs().max() + 2 * step
+
+
+def test_float32_has_eagers_bits(device):
+    """A library function's own derivative is PyTorch's formula: on CUDA, where its kernels are those formulas."""
+    if device == "cpu":
+        pytest.skip("explained: eager's vector kernels of the CPU have other last bits")
+    names = "relu sigmoid tanh silu hardswish hardsigmoid leaky_relu hardtanh softshrink elu".split()
+    for name in names:
+        function = getattr(F, name)
+        x = torch.randn(10000, device=device)
+        mine, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+        given = torch.randn_like(x)
+        op_of(f"F.{name}(x)", "x")(mine).backward(given)
+        function(theirs).backward(given)
+        assert torch.equal(mine.grad, theirs.grad), name
+
+
+def test_only_what_is_asked_for():
+    op = ingot.op("x * y")
+    x, y = torch.randn(3, requires_grad=True), torch.randn(3)
+    out = op(x, y)
+    assert out.grad_fn.name().endswith("Backward")
+    out.sum().backward()
+    assert torch.equal(x.grad, y) and y.grad is None
+    z = torch.randn(3, requires_grad=True)
+    (of_z,) = torch.autograd.grad(op(x, z).sum(), z)
+    assert torch.equal(of_z, x)
+
+
+def test_what_requires_no_grad():
+    x = torch.randn(3, 4, requires_grad=True)
+    doubled, index, kept = ingot.op("def f(x): return x * 2, x.argmax(-1), x.detach() + 1")(x)
+    assert doubled.requires_grad and not index.requires_grad and not kept.requires_grad
+    with torch.no_grad():
+        assert not ingot.op("x * 2")(x).requires_grad
+    assert not ingot.op("(x > 0).float()")(x).requires_grad
+    (gradient,) = torch.autograd.grad(ingot.op("x * x.detach()")(x).sum(), x)
+    assert torch.equal(gradient, x)
+
+
+def test_results_whose_gradients_are_not_given():
+    x = torch.randn(3, requires_grad=True)
+    a, b = ingot.op("def f(x): return x * 2, x * 3")(x)
+    a.sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
+    (gradient,) = torch.autograd.grad(ingot.op("def f(x): return x * 2, x * 3")(x)[1].sum(), x)
+    assert gradient.tolist() == [3.0] * 3
+
+
+def test_what_is_saved_is_autograds():
+    x = torch.randn(3, requires_grad=True)
+    y = torch.randn(3)
+    op = ingot.op("x * y")
+    out = op(x, y)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+    out = op(x, y)
+    out.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        out.sum().backward()
+    packed = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        out = op(x, y)
+    assert len(packed) == 2
+    out.sum().backward()
+    checkpointed = torch.utils.checkpoint.checkpoint(op, x, y, use_reentrant=False)
+    (gradient,) = torch.autograd.grad(checkpointed.sum(), x)
+    assert torch.equal(gradient, y)
+
+
+def test_numbers_and_lists_among_the_arguments():
+    op = ingot.op("def f(xs, k: float, y=None):\n    return sum(xs) * k if y is None else sum(xs) * y")
+    a, b, y = (torch.randn(3, requires_grad=True) for _ in range(3))
+    op([a, b], 2.5).sum().backward()
+    assert a.grad.tolist() == b.grad.tolist() == [2.5] * 3
+    (of_y,) = torch.autograd.grad(op([a, b], 1.0, y).sum(), y)
+    torch.testing.assert_close(of_y, (a + b).detach())
+
+
+def test_several_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    op = ingot.op("x.softmax(-1) * y")
+
+    def trained(seed):
+        x = torch.randn(5, 6 + seed % 3, requires_grad=True)
+        y = torch.randn(6 + seed % 3)
+        return torch.allclose(*(torch.autograd.grad(f(x, y).square().sum(), x)[0] for f in (op, lambda x, y: x.softmax(-1) * y)), atol=1e-6)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(trained, range(24)))
+
+
+def test_a_module_is_trained_as_eager_trains_it():
+    """Strides and values of gradients let an optimiser come to the same weights."""
+    torch.manual_seed(0)
+    block = ingot.op("def block(x, w, b): return F.gelu(F.layer_norm(x, (x.shape[-1],), w, b)) + x")
+
+    def eager(x, w, b):
+        return F.gelu(F.layer_norm(x, (x.shape[-1],), w, b)) + x
+
+    data, target = torch.randn(16, 32, dtype=torch.float64), torch.randn(16, 8, dtype=torch.float64)
+    curves = []
+    for function in (block, eager):
+        torch.manual_seed(1)
+        head = torch.nn.Linear(32, 8, dtype=torch.float64)
+        w, b = (torch.nn.Parameter(t) for t in (torch.ones(32, dtype=torch.float64), torch.zeros(32, dtype=torch.float64)))
+        optimiser = torch.optim.AdamW([w, b, *head.parameters()], lr=1e-2)
+        losses = []
+        for _ in range(20):
+            optimiser.zero_grad()
+            loss = F.mse_loss(head(function(data, w, b)), target)
+            loss.backward()
+            optimiser.step()
+            losses.append(loss.item())
+        curves.append(losses)
+    torch.testing.assert_close(torch.tensor(curves[0]), torch.tensor(curves[1]), rtol=1e-9, atol=1e-12)
+    assert curves[0][-1] < curves[0][0]
+
+
+def test_running_statistics_are_written_and_not_differentiated():
+    text = "def f(x, mean, var): return F.batch_norm(x, mean, var, training=True)"
+    x = random(4, 3, 5)
+    grads, stats = [], []
+    for function in (ingot.op(text), lambda x, m, v: F.batch_norm(x, m, v, training=True)):
+        leaf, mean, var = x.clone().requires_grad_(), torch.zeros(3, dtype=x.dtype), torch.ones(3, dtype=x.dtype)
+        function(leaf, mean, var).square().sum().backward()
+        grads.append(leaf.grad), stats.append((mean, var))
+    torch.testing.assert_close(grads[0], grads[1])
+    torch.testing.assert_close(stats[0], stats[1])
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda x: ingot.op("torch.nextafter(x, x * 2)")(x).sum().backward(), "derivative for 'nextafter' is not implemented"),
+    (lambda x: ingot.op("def f(x): x += 1")(x), "`x` requires grad, and the op writes into it"),
+    (lambda x: ingot.op("def f(x, y): y += x")(x, torch.ones(3)), "has a gradient, of which `y` would not hear"),
+    (lambda x: ingot.op("x * 2")(x, out=torch.empty(3)), "don't support automatic differentiation"),
+])
+def test_what_is_refused(call, message):
+    with pytest.raises(RuntimeError, match=re.escape(message)):  # autograd's engine knows no ingot.Error
+        call(torch.ones(3, requires_grad=True))
+
+
+def test_an_index_is_no_place_for_a_gradient():
+    x = torch.randn(4, 6, requires_grad=True)
+    with pytest.raises(RuntimeError):
+        ingot.op("x.argmax(1)")(x).sum().backward()
+
+
+def test_views_of_the_table():
+    tensors = {"x": random(4, 6), "i": torch.tensor([0, 2, 2])}
+    texts = [text for text in [*VIEWS.values(), *MORE_VIEWS] if isinstance(text, str)]
+    lines = {}
+    for text in texts:
+        used = {n: t for n, t in tensors.items() if re.search(rf"\b{n}\b", text)}
+        if "x" in used:
+            lines[text] = complaint(op_of(text, used), lambda leaves, text=text: evaluated(text, leaves), used)
+    check(lines)
