@@ -289,6 +289,8 @@ def embedding(
         rows = weight.size(0)
         assert padding_idx == 0 or -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings"
     found = index_select(weight, 0, input.reshape(-1)).view(list(input.shape) + [weight.size(1)])
+    if _is_differentiated() and (scale_grad_by_freq or sparse):
+        raise ValueError("the gradient of an embedding is dense, and counts each row as often as it is named")
     if padding_idx is None or not _is_differentiated():
         return found
     padding = input == (padding_idx if padding_idx >= 0 else padding_idx + rows)

@@ -104,9 +104,9 @@ def _widened(input, dtype, function):
     return input.to(dtype)
 
 
-def _length(squares):
-    """The square root: what has no length has no direction, and there no gradient, as in norm_backward."""
-    return where(squares == 0, 0, sqrt(squares)) if _is_differentiated() else sqrt(squares)
+def _flat_where(condition, x):
+    """x, of no slope where the condition holds: as norm_backward has it of what is 0, and what is of no length"""
+    return where(condition, x.detach(), x) if _is_differentiated() else x
 
 
 @reduction
@@ -129,8 +129,11 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord == 1:
         return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
     if ord == 2:
-        return _length(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
-    return pow(_reduce("sum", pow(abs(x), ord), dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
+        length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
+    else:
+        powers = _flat_where(x == 0, pow(abs(x), ord))
+        length = pow(_reduce("sum", powers, dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
+    return _flat_where(length == 0, length)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):

@@ -34,3 +34,8 @@ KNOWN_IN_PLACE: dict[str, dict[str, str]] = {
     name: {"in the language": "it would change a tensor's shape, not its elements"}
     for name in ("squeeze", "squeeze.multiple", "t", "transpose", "unsqueeze")
 }
+
+# Of gradients, beside those of KNOWN.
+KNOWN_GRADIENTS = {
+    "nn.functional.embedding": {"scale_grad_by_freq=True": "refused", "sparse=True": "refused"},
+}

@@ -10,20 +10,16 @@ import torch.nn.functional as F
 from movement_table import MOVED
 from names_table import BINARY, MORE_VIEWS, OPERATORS, TERNARY, UNARY, VIEWS
 from reductions_table import FLOATING, NAMES, inputs_of, texts_of
+from whole import WHOLE
 
 import ingot
 
 ROWS = [row for row in UNARY + BINARY + TERNARY + OPERATORS if "f" in row.kinds]
 ROWS_OF_A_KERNEL = 8
 
-# What is not eager's, and why. Where a result has no gradient that is not 0, it requires none.
+# What is not eager's, and why.
 KNOWN = {
-    "torch.fill(x, 3)": "requires no grad",
-    "(x * 1).fill_(2.5)": "requires no grad",
-    "(x * 1).zero_()": "requires no grad",
-    "linalg.vector_norm(x, 0, -1)": "requires no grad",
-    "torch.norm(x, 0, 1)": "requires no grad",
-    "torch.cdist(d, f, p=0)": "requires no grad",
+    "torch.fill(x, 3)": "requires no grad, of which there is none but 0",
     "F.poisson_nll_loss(x, y, log_input=False, full=True, reduction='none')": "no NaN out of the arm that was not taken",
     "(m[:, :7] * math.nan).addmm(d[:8], f.t(), beta=0)": "no NaN out of what is multiplied by nothing",
     "x.var(1, correction=100)": "eager divides by the negative count that its forward holds at 0",
@@ -81,6 +77,8 @@ def complaint(op, eager, tensors: dict, tolerance=None) -> str:
     given, theirs = known
     try:
         results = floats(op(*leaves.values()))
+        if not results and not any(t is not None and t.any() for t in theirs):
+            return ""  # what has no gradient that is not 0 requires none
         if len(results) != len(given):
             return f"{len(results)} of {len(given)} results require grad"
         wanted = {name: t for name, t in leaves.items() if t.requires_grad}
@@ -110,8 +108,10 @@ def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, tor
     return {n: (v * 0.8 + 0.1 if seed % 2 == 0 else v * 2).to(dtype).to(device) for n, v in values.items()}
 
 
-@pytest.mark.parametrize("first", range(0, len(ROWS), ROWS_OF_A_KERNEL))
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("first, seed", [
+    (first, seed) for first in range(0, len(ROWS), ROWS_OF_A_KERNEL) for seed in (0, 1)
+    if WHOLE or (first // ROWS_OF_A_KERNEL + seed) % 2 == 0
+])
 def test_pointwise(device, first, seed):
     """Eight names in an op, each of tensors of its own: their gradients are as many kernels."""
     rows = ROWS[first : first + ROWS_OF_A_KERNEL]

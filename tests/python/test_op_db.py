@@ -1,24 +1,24 @@
 """Every operator of PyTorch's that is pointwise, moves elements or reduces them, on the samples and the error inputs that PyTorch tests it with itself.
 
-Each entry is run in float32 and in every third of its dtypes, another third from one entry to the next. INGOT_OP_DB=whole
+Each entry is run in float32 and in every third of its dtypes, another third from one entry to the next. INGOT_TESTS=whole
 takes all dtypes, and on CUDA the reference inputs too, which are many and large: script/gpu-check does. What is known to
 fail stands in op_db_known.py; an entry there that is not needed any more is then a failure as well.
 """
 
 import itertools
-import os
 
 import pytest
 import torch
 from eager_bits import agree_where_terms_cancel
 from op_db import ENTRIES, OP_DB, REDUCTION, dtypes_of, errors, in_place, is_spelled, samples
-from op_db_known import KNOWN, KNOWN_IN_PLACE, KNOWN_ON_CUDA, NAMELESS, WITHIN_ULP
+from op_db_known import KNOWN, KNOWN_GRADIENTS, KNOWN_IN_PLACE, KNOWN_ON_CUDA, NAMELESS, WITHIN_ULP
+from test_gradients import complaint as gradient_complaint
 from truth import complaint as reduced_complaint
+from whole import WHOLE
 
 import ingot
 from ingot.oracle import judge
 
-WHOLE = os.environ.get("INGOT_OP_DB") == "whole"
 LANGUAGE = {s for name in ingot.language() for s in (name.name, *name.aliases)}
 RUN = [entry for entry in ENTRIES if entry not in NAMELESS]
 LINES_OF_A_FAILURE = 12
@@ -74,6 +74,22 @@ def test_samples(entry, device):
         pass  # the call itself says it
     lines = [f"{call}: {message}" for call in calls if (message := complaint(call))]
     check_known(lines, KNOWN.get(entry, {}) | (KNOWN_ON_CUDA.get(entry, {}) if device == "cuda" else {}), device)
+
+
+@pytest.mark.parametrize("entry", [entry for number, entry in enumerate(RUN) if WHOLE or number % 5 == 0])
+def test_gradients(entry, device):
+    """Those of float64: of every fifth entry where not all is tested."""
+    if torch.float64 not in OP_DB[entry].supported_dtypes(device):
+        return
+    calls = list(samples(entry, torch.float64, device))
+    lines = []
+    for call in calls:
+        names = dict(enumerate(call.tensors))
+        if message := gradient_complaint(call.op, lambda leaves, call=call: call.eager(*leaves.values()), names):
+            lines.append(f"{call}: {message}")
+    known = KNOWN.get(entry, {}) | KNOWN_GRADIENTS.get(entry, {})
+    unknown = [line for line in lines if not any(part in line for part in known)]
+    assert not unknown, f"{len(unknown)} calls:\n" + "\n".join(unknown[:LINES_OF_A_FAILURE])
 
 
 def check_known(lines: list[str], known: dict[str, str], device: str):

@@ -11,12 +11,13 @@ import pytest
 import torch
 from eager_bits import held_to_bits
 from random_ops import make_expression, make_form, make_recipes
+from whole import WHOLE
 
 import ingot
 from ingot.oracle import as_list, judge
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
-SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "40"))
+SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60" if WHOLE else "20"))
 FORMS_OF_AN_OP, CALLS_OF_A_FORM = 3, 20
 FEWEST_CASES = 1000
 
