@@ -194,7 +194,9 @@ class Reverse {
   void add_value(uint32_t space, ir::NodeId node, const Value& value, const Adjoint& adjoint) {
     if (value.is_none()) return;
     if (!value.is_tensor()) throw_internal("a derivative is no tensor");
-    add(space, node, {field_of(evaluation_, *value.tensor()).node, adjoint.guard});
+    const Field found = field_of(evaluation_, *value.tensor());
+    if (found.shape.size() != spaces_[space].size()) throw_internal("a derivative of another shape than its operand");
+    add(space, node, {found.node, adjoint.guard});
   }
 
   void go_through_primitive(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {

@@ -2,6 +2,7 @@
 
 #include "frontend/tensor/choice.h"
 #include "frontend/tensor/tensors.h"
+#include "frontend/tensor/tiles.h"
 
 namespace ingot::frontend {
 
@@ -10,9 +11,10 @@ Tensor tensor_of(Builder& builder, const Field& field) {
 }
 
 Field field_of(Builder& builder, const Tensor& tensor) {
-  const bool is_plain = tensor.tiles.size() == 1 && tensor.groups.empty() && tensor.tiles[0].groups.empty();
-  const Tensor one = is_plain ? tensor : as_one_tile(builder, tensor);
-  return {one.tiles[0].node, one.tiles[0].shape};
+  Tile tile = as_one_tile(builder, tensor).tiles[0];
+  for (size_t dim = 0; dim < tensor.rank(); ++dim) tile = linearise_tile(builder, tile, dim);
+  if (tile.shape.size() != tensor.rank()) throw_internal("a field over other dims than its tensor's");
+  return {tile.node, tile.shape};
 }
 
 ir::NodeId value_where(Builder& builder, ir::NodeId when, ir::NodeId value) {

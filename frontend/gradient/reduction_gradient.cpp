@@ -29,7 +29,9 @@ class Backwards {
         return {node(ir::Op::Mul, gradient, product_of_others())};
       case ir::ReduceKind::Max:
       case ir::ReduceKind::Min: {
-        const ir::NodeId is_it = compared(ir::Op::Eq, operand_, value(0));
+        // NaN is the largest and the smallest.
+        const ir::NodeId is_nan = graph_.add(ir::Op::Isnan, ir::DType::Bool, {operand_});
+        const ir::NodeId is_it = compared(ir::Op::LogicalOr, compared(ir::Op::Eq, operand_, value(0)), is_nan);
         const ir::NodeId count = reduced(ir::ReduceKind::Sum, constant_where(is_it, 1.0, 0.0));
         return {node(ir::Op::Div, gradient, count), is_it};
       }

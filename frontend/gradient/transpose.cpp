@@ -19,53 +19,34 @@ namespace {
 
 class Transposition {
  public:
-  Transposition(Builder& builder, const Field& values, const ir::Access& access, const Shape& source)
-      : builder_(builder), access_(access), source_(source), values_(tensor_of(builder, values)) {
+  Transposition(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
+                const Shape& source)
+      : builder_(builder), source_(source), offsets_(access.offsets), values_(tensor_of(builder, values)) {
     const size_t skipped = values.shape.size() - access.dims.size();
     for (size_t dim = 0; dim < values.shape.size(); ++dim) {
       const bool moves = dim >= skipped && goes_along(access.dims[dim - skipped].size, values.shape[dim]);
       terms_.push_back(moves ? access.dims[dim - skipped].terms : std::vector<ir::Term>());
     }
+    own_ = rank();
+    for (size_t k = 0; k < access.leads.size(); ++k) place(access.leads[k], {indices[k], values.shape});
+    split_diagonals();
+    turn_round();
   }
 
-  /// Which dim of the values goes along a dim of the source in steps that do not fit those of another: windows overlap,
-  /// or lie apart.
-  std::optional<size_t> loose_dim() {
-    turn_round();
-    bring_together();
-    for (Along& along : along_)
-      if (!along.dims.empty() && !put_in_order(along)) return fewest(along.dims);
-    return std::nullopt;
-  }
-
-  Tensor run(std::span<const ir::NodeId> indices, const Shape& space) {
-    turn_round();
-    for (size_t k = 0; k < access_.leads.size(); ++k) place(access_.leads[k], {indices[k], space});
+  Tensor run() {
+    if (const auto loose = loose_dim()) return run_by_places(*loose);
     sum_what_leads_nowhere();
     bring_together();
-    for (Along& along : along_)
-      if (!along.dims.empty() && !put_in_order(along)) throw_internal("overlapping windows are transposed");
+    for (std::vector<size_t>& dims : along_)
+      if (!put_in_order(dims)) throw_internal("overlapping windows are transposed");
     merge_and_order();
-    for (size_t dim = 0; dim < source_.size(); ++dim)
-      if (!along_[dim].guarded_by) pad(dim);
-    for (size_t dim = 0; dim < source_.size(); ++dim)
-      if (along_[dim].guarded_by) keep_diagonal(dim);
+    for (size_t dim = 0; dim < source_.size(); ++dim) pad(dim);
     return std::move(values_);
   }
 
  private:
-  /// What goes along a dim of the source.
-  struct Along {
-    std::vector<size_t> dims;  ///< of the values, outer ones first; none where the coordinate is the offset alone
-    ir::HostId step;
-    std::optional<size_t> guarded_by = {};  ///< a dim of the source that has the same index: a diagonal
-  };
-
-  [[noreturn]] void refuse(const std::string& what) const {
-    builder_.fail("the gradient " + what + " is not known", "f.reference runs the same text in eager PyTorch");
-  }
-
   size_t rank() const { return terms_.size(); }
+  Shape shape() { return shape_of(builder_, values_); }
 
   /// Whether an access of this size goes along a dim, or is broadcast.
   bool goes_along(ir::HostId size, ir::HostId dim) {
@@ -73,50 +54,35 @@ class Transposition {
     return builder_.graph.host.same(size, dim) || builder_.static_number(size).as_int() != 1;
   }
 
-  /// A dim that goes backwards, forwards.
-  void turn_round() {
-    ir::HostPool& host = builder_.graph.host;
-    for (size_t dim = 0; dim < rank(); ++dim) {
-      const auto is_backwards = [&](const ir::Term& term) {
-        return host.least(builder_.sub(builder_.integer(-1), term.coef)) >= 0;
-      };
-      if (terms_[dim].empty() || !std::ranges::all_of(terms_[dim], is_backwards)) continue;
-      const ir::HostId last = builder_.sub(shape_of(builder_, values_)[dim], builder_.integer(1));
-      values_ = flipped(builder_, values_, dim);
-      for (ir::Term& term : terms_[dim]) {
-        ir::HostId& offset = access_.offsets[term.dim];
-        offset = builder_.add(offset, builder_.mul(last, term.coef));
-        term.coef = builder_.sub(builder_.integer(0), term.coef);
-      }
-    }
+  /// The values along a new last dim of this size: 0 but where the position there is `at`, a function of the index so
+  /// far.
+  void spread(ir::HostId size, const Field& at) {
+    const size_t last = rank();
+    const auto widened = [&](Tensor tensor) {
+      for (size_t dim = tensor.rank(); dim <= last; ++dim) tensor = unsqueezed(builder_, tensor, dim);
+      return tensor;
+    };
+    const Tensor values = widened(values_), places = widened(tensor_of(builder_, at));
+    Shape shape = shape_of(builder_, values);
+    shape[last] = size;
+    const std::array both{expanded(builder_, values, shape), expanded(builder_, places, shape)};
+    values_ = combined(builder_, both, values.dtype, [&](std::span<const ir::NodeId> nodes) {
+      const ir::NodeId here = index_position(builder_, shape, last);
+      return value_where(builder_, builder_.graph.add(ir::Op::Eq, ir::DType::Bool, {here, nodes[1]}), nodes[0]);
+    });
   }
 
-  /// A gathered coordinate as a dim of the values, which are 0 but at the one index of it that was read.
+  /// A gathered coordinate as a dim of the values.
   void place(const ir::Lead& lead, const Field& index) {
     if (lead.terms.empty()) return;
-    if (lead.terms.size() != 1) refuse("of a gather along several dims at once");
-    const size_t last = rank();
-    const auto widened = [&](const Tensor& tensor) {
-      Tensor wide = tensor;
-      for (size_t dim = tensor.rank(); dim <= last; ++dim) wide = unsqueezed(builder_, wide, dim);
-      return wide;
-    };
-    Tensor values = widened(values_), chosen = widened(tensor_of(builder_, index));
-    Shape shape = shape_of(builder_, values);
-    shape[last] = lead.extent;
-    bound_steps(shape);
-    values = expanded(builder_, values, shape), chosen = expanded(builder_, chosen, shape);
-    const std::array both{values, chosen};
-    values_ = combined(builder_, both, values.dtype, [&](std::span<const ir::NodeId> nodes) {
-      const ir::NodeId at = wrapped_index(builder_, nodes[1], lead.extent);
-      const ir::NodeId here = index_position(builder_, shape, last);
-      return value_where(builder_, builder_.graph.add(ir::Op::Eq, ir::DType::Bool, {here, at}), nodes[0]);
-    });
+    spread(lead.extent, {wrapped_index(builder_, index.node, lead.extent), index.shape});
     terms_.push_back(lead.terms);
+    bound_steps();
   }
 
   /// Where elements may be read several times, each element of the source looks at all reads.
-  void bound_steps(const Shape& shape) {
+  void bound_steps() {
+    const Shape shape = this->shape();
     bool repeats = false;
     for (size_t dim = 0; dim < rank(); ++dim) repeats |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
     if (!repeats) return;
@@ -125,6 +91,82 @@ class Transposition {
     builder_.require(ir::Condition::Kind::NonNegative, builder_.sub(builder_.integer(kMostSteps), steps), steps,
                      "the gradient of this gather compares every index with every place, {1} times, which is too slow: "
                      "gather outside of the op");
+  }
+
+  /// An index that goes along several dims of the source goes along the first one, and has a dim of its own for each
+  /// other.
+  void split_diagonals() {
+    for (size_t dim = 0; dim < rank(); ++dim) {
+      while (terms_[dim].size() > 1) {
+        const ir::Term term = terms_[dim].back();
+        const auto goes_there = [&](const std::vector<ir::Term>& terms) {
+          return std::ranges::count(terms, term.dim, &ir::Term::dim) > 0;
+        };
+        if (std::ranges::count_if(terms_, goes_there) > 1) refuse("through a diagonal along which windows go");
+        terms_[dim].pop_back();
+        const Shape shape = this->shape();
+        ir::NodeId at = index_position(builder_, shape, dim);
+        at = index_binary(builder_, ir::Op::Mul, at, term.coef);
+        at = index_binary(builder_, ir::Op::Add, at, offsets_[term.dim]);
+        spread(source_[term.dim], {at, shape});
+        terms_.push_back({{term.dim, builder_.integer(1)}});
+        offsets_[term.dim] = builder_.integer(0);
+      }
+    }
+  }
+
+  /// A dim that goes backwards, forwards.
+  void turn_round() {
+    const ir::HostPool& host = builder_.graph.host;
+    for (size_t dim = 0; dim < rank(); ++dim) {
+      if (terms_[dim].empty()) continue;
+      ir::Term& term = terms_[dim].front();
+      if (host.known_nonnegative(term.coef)) continue;
+      const bool is_backwards = host.least(builder_.sub(builder_.integer(-1), term.coef)) >= 0 ||
+                                builder_.static_number(term.coef).as_int() < 0;
+      if (!is_backwards) continue;
+      const ir::HostId last = builder_.sub(shape()[dim], builder_.integer(1));
+      values_ = flipped(builder_, values_, dim);
+      offsets_[term.dim] = builder_.add(offsets_[term.dim], builder_.mul(last, term.coef));
+      term.coef = builder_.sub(builder_.integer(0), term.coef);
+    }
+  }
+
+  /// A dim that goes along one of the source in steps that do not fit those of another: windows overlap, or lie apart.
+  std::optional<size_t> loose_dim() {
+    bring_together();
+    for (std::vector<size_t>& dims : along_)
+      if (!put_in_order(dims)) return fewest(dims);
+    return std::nullopt;
+  }
+
+  /// The one of the fewest elements; a gathered one where there is no other.
+  size_t fewest(std::vector<size_t> dims) {
+    if (std::ranges::any_of(dims, [&](size_t dim) { return dim < own_; }))
+      std::erase_if(dims, [&](size_t dim) { return dim >= own_; });
+    const Shape shape = this->shape();
+    return *std::ranges::min_element(dims, {}, [&](size_t dim) { return builder_.static_number(shape[dim]).as_int(); });
+  }
+
+  /// One place of all windows after the other.
+  Tensor run_by_places(size_t loose) {
+    std::optional<Tensor> sum;
+    const int64_t count = builder_.static_number(shape()[loose]).as_int();
+    for (int64_t k = 0; k < count; ++k) {
+      Transposition one = *this;
+      one.take(loose, builder_.integer(k));
+      Tensor found = one.run();
+      sum = sum ? added(builder_, *sum, found) : std::move(found);
+    }
+    return sum ? *sum : filled(builder_, source_, builder_.graph.host.real(0.0), values_.dtype);
+  }
+
+  void take(size_t dim, ir::HostId place) {
+    const ir::Term term = terms_[dim].front();
+    offsets_[term.dim] = builder_.add(offsets_[term.dim], builder_.mul(place, term.coef));
+    values_ = selected(builder_, values_, dim, place);
+    terms_.erase(terms_.begin() + static_cast<ptrdiff_t>(dim));
+    if (dim < own_) --own_;
   }
 
   void sum_what_leads_nowhere() {
@@ -136,7 +178,7 @@ class Transposition {
       else
         kept.push_back(terms_[dim]);
     }
-    const Shape shape = shape_of(builder_, values_);
+    const Shape shape = this->shape();
     std::vector<size_t> summed;
     for (const size_t dim : nowhere)
       if (!is_one(builder_, shape[dim])) summed.push_back(dim);
@@ -146,141 +188,97 @@ class Transposition {
   }
 
   void bring_together() {
-    along_.assign(source_.size(), {{}, builder_.integer(1)});
-    for (size_t dim = 0; dim < rank(); ++dim) {
-      if (terms_[dim].empty()) continue;
-      along_[terms_[dim].front().dim].dims.push_back(dim);
-      for (const ir::Term& other : std::span(terms_[dim]).subspan(1)) {
-        if (along_[other.dim].guarded_by || !builder_.graph.host.is_int(terms_[dim].front().coef, 1))
-          refuse("through a diagonal of this kind");
-        along_[other.dim].guarded_by = terms_[dim].front().dim;
-        along_[other.dim].step = other.coef;
-      }
-    }
-    for (Along& along : along_) {
-      if (along.guarded_by && !along.dims.empty()) refuse("through a diagonal of this kind");
-    }
+    along_.assign(source_.size(), {});
+    for (size_t dim = 0; dim < rank(); ++dim)
+      if (!terms_[dim].empty()) along_[terms_[dim].front().dim].push_back(dim);
   }
+
+  ir::HostId step(size_t dim) const { return terms_[dim].front().coef; }
 
   /// Outer dims first: each takes as large a step as all of the next one.
-  bool put_in_order(Along& along) {
-    const Shape shape = shape_of(builder_, values_);
-    const auto step = [&](size_t dim) { return terms_[dim].front().coef; };
-    std::ranges::sort(along.dims);
+  bool put_in_order(std::vector<size_t>& dims) {
+    if (dims.size() < 2) return true;
+    const Shape shape = this->shape();
+    std::ranges::sort(dims);
     do {
       bool nested = true;
-      for (size_t k = 0; k + 1 < along.dims.size(); ++k) {
-        const size_t inner = along.dims[k + 1];
-        nested &= builder_.graph.host.same(step(along.dims[k]), builder_.mul(step(inner), shape[inner]));
+      for (size_t k = 0; k + 1 < dims.size(); ++k) {
+        const size_t inner = dims[k + 1];
+        nested &= builder_.graph.host.same(step(dims[k]), builder_.mul(step(inner), shape[inner]));
       }
-      if (!nested) continue;
-      along.step = step(along.dims.back());
-      return true;
-    } while (std::ranges::next_permutation(along.dims).found);
+      if (nested) return true;
+    } while (std::ranges::next_permutation(dims).found);
     return false;
-  }
-
-  size_t fewest(const std::vector<size_t>& dims) {
-    const Shape shape = shape_of(builder_, values_);
-    return *std::ranges::min_element(dims, {}, [&](size_t dim) { return builder_.static_number(shape[dim]).as_int(); });
   }
 
   void merge_and_order() {
     std::vector<size_t> order;
-    for (const Along& along : along_) order.insert(order.end(), along.dims.begin(), along.dims.end());
+    for (const std::vector<size_t>& dims : along_) {
+      order.insert(order.end(), dims.begin(), dims.end());
+      steps_.push_back(dims.empty() ? builder_.integer(1) : step(dims.back()));
+    }
     values_ = permuted(builder_, values_, order);
     for (size_t dim = 0; dim < source_.size(); ++dim) {
-      const size_t count = along_[dim].dims.size();
+      const size_t count = along_[dim].size();
       if (count == 0) values_ = unsqueezed(builder_, values_, dim);
       if (count > 1) values_ = flattened(builder_, values_, dim, count);
     }
   }
 
   Tensor zeros(size_t dim, ir::HostId size) {
-    Shape shape = shape_of(builder_, values_);
+    Shape shape = this->shape();
     shape[dim] = size;
     return filled(builder_, std::move(shape), builder_.graph.host.real(0.0), values_.dtype);
   }
 
   /// The block as the dim of the source that it is a part of.
   void pad(size_t dim) {
-    ir::HostPool& host = builder_.graph.host;
-    const ir::HostId before = access_.offsets[dim];
-    ir::HostId length = shape_of(builder_, values_)[dim];
-    const int64_t distance = builder_.static_number(along_[dim].step).as_int();
+    const ir::HostPool& host = builder_.graph.host;
+    const ir::HostId before = offsets_[dim], one = builder_.integer(1);
+    ir::HostId length = shape()[dim];
+    const int64_t distance = builder_.static_number(steps_[dim]).as_int();
+    if (distance < 1) throw_internal("a block that goes nowhere, or backwards");
     if (distance > 1) {  // each element with as many zeros behind it as are stepped over
       values_ = unsqueezed(builder_, values_, dim + 1);
       const std::array both{values_, zeros(dim + 1, builder_.integer(distance - 1))};
       values_ = flattened(builder_, concatenated(builder_, both, dim + 1), dim, 2);
-      const ir::HostId reach = builder_.add(
-          builder_.mul(builder_.sub(length, builder_.integer(1)), builder_.integer(distance)), builder_.integer(1));
       const ir::HostId all = builder_.mul(length, builder_.integer(distance));
-      const ir::HostId room = builder_.sub(source_[dim], before);
-      if (host.same(room, all)) {
+      if (host.same(builder_.sub(source_[dim], before), all)) {
         length = all;
       } else {
-        values_ = sliced(builder_, values_, dim, builder_.integer(0), reach, 1);
-        length = reach;
+        length = builder_.add(builder_.mul(builder_.sub(length, one), builder_.integer(distance)), one);
+        values_ = sliced(builder_, values_, dim, builder_.integer(0), length, 1);
       }
     }
     const ir::HostId after = builder_.sub(builder_.sub(source_[dim], before), length);
     std::vector<Tensor> parts;
+    for (const ir::HostId size : {before, after})
+      if (host.is_constant(size) && host.value(size).as_int() < 0) throw_internal("a block outside of its source");
     if (!host.is_int(before, 0)) parts.push_back(zeros(dim, before));
     parts.push_back(values_);
     if (!host.is_int(after, 0)) parts.push_back(zeros(dim, after));
     if (parts.size() > 1) values_ = concatenated(builder_, parts, dim);
   }
 
-  /// The values where two coordinates have the same index.
-  void keep_diagonal(size_t dim) {
-    const size_t other = *along_[dim].guarded_by;
-    Shape shape = shape_of(builder_, values_);
-    shape[dim] = source_[dim];
-    const Field wide = field_of(builder_, expanded(builder_, values_, shape));
-    const ir::HostId shift = builder_.sub(access_.offsets[dim], builder_.mul(along_[dim].step, access_.offsets[other]));
-    ir::NodeId expected = index_position(builder_, shape, other);
-    expected = index_binary(builder_, ir::Op::Mul, expected, along_[dim].step);
-    expected = index_binary(builder_, ir::Op::Add, expected, shift);
-    const ir::NodeId here = index_position(builder_, shape, dim);
-    const ir::NodeId same = builder_.graph.add(ir::Op::Eq, ir::DType::Bool, {here, expected});
-    values_ = tensor_of(builder_, {value_where(builder_, same, wide.node), shape});
+  [[noreturn]] void refuse(const std::string& what) const {
+    builder_.fail("the gradient " + what + " is not known", "f.reference runs the same text in eager PyTorch");
   }
 
   Builder& builder_;
-  ir::Access access_;
   const Shape& source_;
+  Shape offsets_;  ///< where in the source an index of zeros leads
   Tensor values_;
   std::vector<std::vector<ir::Term>> terms_;  ///< where each dim of the values leads
-  std::vector<Along> along_;                  ///< one a dim of the source
+  size_t own_ = 0;                            ///< so many dims are not gathered coordinates
+  std::vector<std::vector<size_t>> along_;  ///< of each dim of the source, the dims that go along it, outer ones first
+  Shape steps_;                             ///< of what goes along each dim of the source
 };
 
 }  // namespace
 
 Tensor transposed(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
                   const Shape& source) {
-  const auto loose = Transposition(builder, values, access, source).loose_dim();
-  if (!loose) return Transposition(builder, values, access, source).run(indices, values.shape);
-  // A window at a time: the same place of each.
-  std::optional<Tensor> sum;
-  const int64_t count = builder.static_number(values.shape[*loose]).as_int();
-  for (int64_t place = 0; place < count; ++place) {
-    const auto at_place = [&](ir::NodeId node) {
-      return field_of(builder,
-                      selected(builder, tensor_of(builder, {node, values.shape}), *loose, builder.integer(place)));
-    };
-    ir::Access rest = access;
-    const size_t dim = *loose - (values.shape.size() - access.dims.size());
-    for (const ir::Term& term : access.dims[dim].terms) {
-      ir::HostId& offset = rest.offsets[term.dim];
-      offset = builder.add(offset, builder.mul(builder.integer(place), term.coef));
-    }
-    rest.dims.erase(rest.dims.begin() + static_cast<ptrdiff_t>(dim));
-    std::vector<ir::NodeId> moved;
-    for (const ir::NodeId index : indices) moved.push_back(at_place(index).node);
-    Tensor one = transposed(builder, at_place(values.node), rest, moved, source);
-    sum = sum ? added(builder, *sum, one) : std::move(one);
-  }
-  return sum ? *sum : filled(builder, source, builder.graph.host.real(0.0), builder.graph[values.node].dtype);
+  return Transposition(builder, values, access, indices, source).run();
 }
 
 Tensor added(Builder& builder, const Tensor& a, const Tensor& b) {

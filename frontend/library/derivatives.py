@@ -43,8 +43,7 @@ def _fmod_backward(grad, result, a, b):
 
 def _pow_backward(grad, result, base, exponent):
     of_base = where(exponent == 0, 0, grad * (exponent * pow(base, exponent - 1)))
-    flat = where(exponent == 0, base >= 0, (base == 0) & (exponent >= 0))
-    return of_base, where(flat, 0, grad * (result * log(base)))
+    return of_base, where((base == 0) & (exponent >= 0), 0, grad * (result * log(base)))
 
 
 def _pow_number_backward(grad, result, base, exponent):
@@ -213,7 +212,7 @@ def _atanh_backward(grad, result, input):
 
 
 def _atan2_backward(grad, result, a, b):
-    scale = 1 / (a * a + b * b)
+    scale = where((a == 0) & (b == 0), 0, 1 / (a * a + b * b))
     return grad * b * scale, grad * -a * scale
 
 

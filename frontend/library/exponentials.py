@@ -47,7 +47,7 @@ def xlogy(input, other):
 
 
 def _xlogy_backward(grad, result, input, other):
-    return where((input == 0) & (other <= 0), 0, grad) * log(other), grad * input / other
+    return where((input == 0) & (other <= 0), 0, grad * log(other)), grad * input / other
 
 
 @native

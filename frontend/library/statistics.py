@@ -30,6 +30,16 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     return squares / max(count - correction, 0), _reduce("sum", input, dim, keepdim, function) / count
 
 
+def _flat_where(condition, x):
+    """x, of no slope where the condition holds: as norm_backward and std_backward have it of what is of no length"""
+    return where(condition, x.detach(), x) if _is_differentiated() else x
+
+
+def _root_of(x):
+    root = sqrt(x)
+    return _flat_where(root == 0, root)
+
+
 @method
 @reduction
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
@@ -41,7 +51,7 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 @reduction
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """the square root of var"""
-    return sqrt(_variance_and_mean(input, dim, unbiased, keepdim, correction, "std")[0])
+    return _root_of(_variance_and_mean(input, dim, unbiased, keepdim, correction, "std")[0])
 
 
 @reduction
@@ -54,7 +64,7 @@ def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """std and mean, as a tuple"""
     variance, mean = _variance_and_mean(input, dim, unbiased, keepdim, correction, "std_mean")
-    return sqrt(variance), mean
+    return _root_of(variance), mean
 
 
 @reduction
@@ -102,11 +112,6 @@ def _widened(input, dtype, function):
     if narrows:
         raise RuntimeError(function + ": the dtype of the input should be convertible without narrowing to `dtype`")
     return input.to(dtype)
-
-
-def _flat_where(condition, x):
-    """x, of no slope where the condition holds: as norm_backward has it of what is 0, and what is of no length"""
-    return where(condition, x.detach(), x) if _is_differentiated() else x
 
 
 @reduction

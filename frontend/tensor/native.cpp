@@ -7,8 +7,8 @@
 
 namespace ingot::frontend {
 Value native_result(Builder& builder, std::string_view name, const Value& body, std::span<const Value> operands) {
-  // A native function inside another is part of its formula.
-  if (!body.is_tensor() || builder.native) return body;
+  // A native function inside another is part of its formula, but for derivatives.
+  if (!body.is_tensor() || (builder.native && !builder.tape)) return body;
   const ir::DType dtype = body.tensor()->dtype;
   std::vector<Tensor> tensors{*body.tensor()};
   std::vector<Value> inputs;

@@ -149,11 +149,16 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results)
   if (const auto op = structured(arguments, leaves)) return op->call(leaves, results);
   Facts facts;
   const Found found = find(arguments, {}, facts);
-  if (facts.recorded) runtime::check_recorded_writes(*found.call->program, facts);
+  const runtime::Program& program = *found.call->program;
+  std::shared_ptr<runtime::OpBackward> node;
+  if (facts.recorded) {
+    runtime::check_recorded_writes(program, facts);
+    node = runtime::begin_record(shared_from_this(), program, facts);
+  }
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
   keep_returned(*found.call, results);
-  if (facts.recorded) runtime::record(shared_from_this(), *found.call->program, facts, results);
-  return found.call->program->returns;
+  if (node) runtime::end_record(*node, program, facts, results);
+  return program.returns;
 }
 
 void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const {

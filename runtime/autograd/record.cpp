@@ -18,18 +18,26 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile.
-using Kept = std::variant<std::monostate, ir::HostValue, SavedVariable>;
+/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile; as it is
+/// where its values do not matter.
+using Kept = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
 
+}  // namespace
+
+/// What autograd calls for the gradient of a call.
 class OpBackward : public torch::autograd::Node {
  public:
-  OpBackward(std::shared_ptr<const OpState> op, const Facts& facts) : op_(std::move(op)) {
+  OpBackward(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts) : op_(std::move(op)) {
+    const uint64_t unread = written_params(program) & ~params_read(program);
     torch::autograd::edge_list edges;
-    for (const Actual& actual : facts.actuals) {
+    for (size_t i = 0; i < facts.actuals.size(); ++i) {
+      const Actual& actual = facts.actuals[i];
       const at::Tensor* tensor = actual.tensor;
       edge_of_.push_back(tensor != nullptr && tensor->requires_grad() ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
-      if (tensor != nullptr)
+      if (tensor != nullptr && i < 63 && (unread >> i & 1))
+        arguments_.emplace_back(*tensor);
+      else if (tensor != nullptr)
         arguments_.emplace_back(SavedVariable(*tensor, false));
       else if (actual.kind == frontend::ArgumentFact::Kind::Number)
         arguments_.emplace_back(actual.number);
@@ -65,6 +73,8 @@ class OpBackward : public torch::autograd::Node {
       for (const Kept& kept : arguments_) {
         if (const auto* saved = std::get_if<SavedVariable>(&kept))
           given.emplace_back(tensors.emplace_back(saved->unpack()));
+        else if (const auto* tensor = std::get_if<at::Tensor>(&kept))
+          given.emplace_back(tensors.emplace_back(*tensor));
         else if (const auto* number = std::get_if<ir::HostValue>(&kept))
           given.emplace_back(*number);
         else
@@ -89,11 +99,21 @@ class OpBackward : public torch::autograd::Node {
  private:
   static constexpr int kNone = -1;
 
+  /// What the returned results are made of.
+  static uint64_t params_read(const Program& program) {
+    uint64_t reads = 0;
+    for (const Program::Result& result : program.results)
+      if (!result.mutates) reads |= result.reads;
+    return reads;
+  }
+
   std::shared_ptr<const OpState> op_;
   std::vector<Kept> arguments_;   ///< one a parameter
   std::vector<int> edge_of_;      ///< of each parameter, the number of its edge
   std::vector<int> gradient_of_;  ///< of each result, the number of the gradient with respect to it
 };
+
+namespace {
 
 /// The parameters of which gradients are asked, as Program::Result::gradients has them.
 uint64_t asked_gradients(const Facts& facts) {
@@ -106,20 +126,24 @@ uint64_t asked_gradients(const Facts& facts) {
 
 }  // namespace
 
-void record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts,
-            std::span<const at::Tensor> results) {
+std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program,
+                                         const Facts& facts) {
   const uint64_t asked = asked_gradients(facts);
-  std::shared_ptr<OpBackward> node;
+  const bool has_any = std::ranges::any_of(program.results, [&](const Program::Result& result) {
+    return !result.mutates && (result.gradients & asked) != 0;
+  });
+  return has_any ? std::make_shared<OpBackward>(std::move(op), program, facts) : nullptr;
+}
+
+void end_record(OpBackward& node, const Program& program, const Facts& facts, std::span<const at::Tensor> results) {
+  const uint64_t asked = asked_gradients(facts);
   size_t number = 0;
   for (const Program::Result& result : program.results) {
     if (result.mutates) continue;
-    if ((result.gradients & asked) != 0) {
-      if (!node) node = std::make_shared<OpBackward>(op, facts);
-      node->add_result(results[number], number);
-    }
+    if ((result.gradients & asked) != 0) node.add_result(results[number], number);
     ++number;
   }
-  if (node) node->set_result_count(number);
+  node.set_result_count(number);
 }
 
 void check_recorded_writes(const Program& program, const Facts& facts) {

@@ -100,6 +100,22 @@ uint64_t written_params(const Program& program) {
   return params;
 }
 
+namespace {
+
+/// What each node is made of, reductions and indices among it, as Program::Result::reads has it.
+std::vector<uint64_t> params_read(const ir::Graph& graph) {
+  std::vector<uint64_t> reads(graph.count());
+  for (uint32_t i = 0; i < graph.count(); ++i) {
+    const ir::NodeId id{i};
+    for (const ir::NodeId arg : graph[id].args) reads[i] |= reads[arg.index];
+    const bool is_read = graph[id].op == ir::Op::Load || graph[id].op == ir::Op::Gather;
+    if (is_read && !graph.reduction_read(id)) reads[i] |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
+  }
+  return reads;
+}
+
+}  // namespace
+
 Program make_program(std::shared_ptr<const ir::Graph> graph) {
   check_mutated(*graph);
   Program program;
@@ -109,9 +125,13 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     Program::Check& check = program.checks.emplace_back(Program::Check{condition, place_text(condition.span)});
     check.condition.span = {};
   }
-  for (const ir::Result& result : graph->results)
+  const std::vector<uint64_t> reads = params_read(*graph);
+  for (const ir::Result& result : graph->results) {
+    uint64_t of_result = 0;
+    for (const ir::Part& part : result.parts) of_result |= reads[part.node.index];
     program.results.push_back(
-        {result.name, result.dtype, result.shape, result.layout, result.mutates, result.gradients});
+        {result.name, result.dtype, result.shape, result.layout, result.mutates, result.gradients, of_result});
+  }
   program.returns = graph->returns;
   program.steps = graph->eager_layouts;
   for (const ir::RequiredView& view : graph->required_views)

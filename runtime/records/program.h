@@ -35,6 +35,7 @@ struct Program {
     std::optional<uint32_t> mutates = {};
     /// The parameters with respect to which it has a gradient, as ir::Result has them.
     uint64_t gradients = 0;
+    uint64_t reads = 0;  ///< the parameters that its elements are made of, in any way; bits as of `gradients`
   };
 
   std::string name;

@@ -263,6 +263,72 @@ def test_to_the_second_order(function, device):
     assert not complaint(op, lambda leaves: function(*leaves.values()), tensors)
 
 
+# Reads of an element through several steps, and what a first review found wrong.
+READS = [
+    "x[i] * x[j]", "x.flip(0)[i]", "x.flip(0)[1:][i]", "x[::2].flip(0)[i % 3] * x[i]", "x.flip(0).reshape(-1, 1)[i, 0]",
+    "m.flip(1).reshape(-1)[2:9] ** 3", "m.flip(-1).reshape(-1)[1:].unfold(0, 2, 1) ** 2", "m.flip(0)[::2] ** 3", "x.flip(0)[::2] ** 3",
+    "x.unfold(0, 3, 1)[i % 4] ** 2", "x.unfold(0, 3, 1)[:, i % 3] ** 2", "x.unfold(0, 3, 1)[i % 3, i % 3] ** 2",
+    "x.flip(0).unfold(0, 2, 2)[i % 3] ** 2", "x.unfold(0, 2, 1).reshape(2, -1) ** 2", "(x[:4] * m).unfold(-1, 2, 2) ** 3",
+    "m.flip(0).diagonal() ** 3", "m[::2, ::3].diagonal() ** 3", "m.diagonal(-2) ** 3", "m[:, 1::2].diagonal() ** 2", "m.t().diagonal() ** 3",
+    "torch.where(x > 0, x, x * 2).unfold(-1, 2, 2) ** 3", "m.max(1).values * m.argmax(0).sum()", "m.amin(0) * m.amax((0, 1))",
+    "x.lgamma()", "torch.i0(x)", "special.i1(x)", "special.log_ndtr(x)", "torch.polygamma(1, x)", "F.binary_cross_entropy(x / 9, y / 9)",
+    "F.softplus(x) * F.mish(x)", "torch.linalg.vector_norm(m, 3, 1)", "x.prod()", "m.cos().prod(1)", "F.cross_entropy(m, i[:3])",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", READS)
+def test_reads_and_second_orders(text):
+    generator = torch.Generator().manual_seed(2)
+    x = torch.rand(7, generator=generator, dtype=torch.float64) + 0.5
+    tensors = {"x": x, "y": x.flip(0).clone(), "m": torch.randn(3, 4, generator=generator, dtype=torch.float64),
+               "i": torch.tensor([0, 1, 1, -1]), "j": torch.tensor([-1, 2, 0, 2])}  # fmt: skip
+    tensors = {n: t for n, t in tensors.items() if re.search(rf"\b{n}\b", text)}
+    op = op_of(text, tensors)
+
+    def both(function):
+        """The gradients, and those of a sum of theirs, of different weights."""
+        leaves = leaves_of(tensors)
+        wanted = [t for t in leaves.values() if t.requires_grad]
+        result = function(leaves)
+        first = torch.autograd.grad(result, wanted, torch.linspace(1, 2, result.numel()).to(result).view_as(result), create_graph=True)
+        weighted = sum((g * torch.linspace(-1, 1, g.numel()).to(g).view_as(g)).sum() for g in first)
+        second = torch.autograd.grad(weighted, wanted, allow_unused=True) if weighted.requires_grad else [None] * len(wanted)
+        return [*first, *(torch.zeros_like(t) if g is None else g for g, t in zip(second, wanted))]
+
+    for mine, theirs in zip(both(lambda leaves: op(*leaves.values())), both(lambda leaves: evaluated(text, leaves))):
+        torch.testing.assert_close(mine, theirs, rtol=1e-7, atol=1e-9)
+
+
+AT_EDGES = {
+    "x ** y": ([2.0, 3.0, 0.0, 0.0], [0.0, 1.0, 2.0, 0.0]),
+    "torch.pow(2, y)": ([], [0.0, 1.0]),
+    "torch.atan2(x, y)": ([0.0, 1.0, 0.0], [0.0, 0.0, -1.0]),
+    "torch.xlogy(x, y)": ([0.0, 0.0, 1.0], [0.0, 2.0, 3.0]),
+    "special.xlog1py(x, y)": ([0.0, 0.0], [-1.0, 2.0]),
+    "x.std(0) + y.sum()": ([1.0, 1.0, 1.0], [0.0]),
+    "torch.linalg.vector_norm(x, 3) + x.norm() + y.sum()": ([0.0, 0.0], [0.0]),
+    "x.max() + x.min() * y.sum()": ([1.0, float("nan"), 0.0], [1.0]),
+    "torch.maximum(x, y) + torch.fmin(x, y)": ([1.0, 2.0, float("nan")], [1.0, 3.0, 0.0]),
+    "x.clamp(0, 1) + torch.clamp(x, y, y + 1)": ([0.0, 1.0, 2.0, -1.0], [0.0, 0.0, 2.0, -2.0]),
+    "x.prod() + y.sum()": ([0.0, 2.0, 3.0], [0.0]),
+    "x.logit(0.1) + y.sum()": ([0.05, 0.1, 0.5], [0.0]),
+}
+
+
+@pytest.mark.parametrize("text", AT_EDGES)
+def test_at_edges(text):
+    tensors = {n: torch.tensor(v, dtype=torch.float64) for n, v in zip("xy", AT_EDGES[text]) if v}
+    assert not complaint(op_of(text, tensors), lambda leaves: evaluated(text, leaves), tensors)
+
+
+def test_what_an_op_writes_is_seen_by_its_own_gradient():
+    x = torch.ones(3, requires_grad=True)
+    for text in ("def f(x, y):\n    y += 1\n    return x * y\n", "def f(x, y):\n    z = x * y\n    y += 1\n    return z\n"):
+        out = ingot.op(text)(x, torch.ones(3))
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.sum().backward()
+
+
 def test_the_third_order():
     op = ingot.op("x.sin() * x")
     x = random(4).requires_grad_()
