@@ -30,6 +30,9 @@ struct Row {
   /// "float 0.5", "int 3", "bool 1".
   std::vector<std::string_view> arguments;
   bool check_indices = false;
+  /// A mark a parameter: of the op's gradient with respect to those of 1. The last argument is the gradient with respect
+  /// to its result then.
+  std::string_view gradient = {};
 };
 
 const std::vector<Row>& table() {
@@ -99,6 +102,11 @@ const std::vector<Row>& table() {
       {"centred", "f32", {"f32 1000x512", "f32 1000x512"}},
       {"normalizer", "short", {"bf16 1000x200"}},
       {"normalizer", "odd", {"bf16 1000x50257"}},
+      {"bias_gelu_backward", "bf16", {"bf16 10000x512", "bf16 512", "bf16 10000x512", "bf16 10000x512"}, false, "111"},
+      {"swiglu_backward", "bf16", {"bf16 1000x1024", "bf16 1000x512"}, false, "1"},
+      {"giou_loss_backward", "f32", {"f32 100000x4", "f32 100000x4", "f32"}, false, "10"},
+      {"softmax_backward", "rows", {"f32 1000x4096", "f32 1000x4096"}, false, "1"},
+      {"cross_entropy_backward", "bf16", {"bf16 1000x5000", "i64 1000", "bf16"}, false, "10"},
   };
   return rows;
 }
@@ -171,7 +179,12 @@ std::string read(const fs::path& path) {
 std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
   const fs::path folder = kRoot / row.op;
   const std::string text = read(folder / "op.py");
-  const auto definition = frontend::define(text, "op.py");
+  auto definition = frontend::define(text, "op.py");
+  if (!row.gradient.empty()) {
+    std::vector<bool> wanted;
+    for (const char mark : row.gradient) wanted.push_back(mark == '1');
+    definition = frontend::backward(definition, std::move(wanted), 1);
+  }
   std::map<fs::path, std::string> texts;
   for (const Target& target : {kCuda, kCpu}) {
     const bool cuda = target.kind == Target::Kind::Cuda;

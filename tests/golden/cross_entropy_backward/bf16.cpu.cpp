@@ -1,0 +1,286 @@
+// def loss(logits, target):
+//     return F.cross_entropy(logits, target)
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+template <typename To, typename From>
+inline To bit_cast(From from) {
+    To to;
+    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
+    return to;
+}
+
+// a b + c, rounded once where the processor can.
+inline float fused(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// (Stephen L. Moshier, 1992).
+inline float significand_of_exp(float x, float n) {
+    const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
+    float p = 1.9875691500e-4f;
+    p = fused(p, r, 1.3981999507e-3f);
+    p = fused(p, r, 8.3334519073e-3f);
+    p = fused(p, r, 4.1665795894e-2f);
+    p = fused(p, r, 1.6666665459e-1f);
+    p = fused(p, r, 5.0000001201e-1f);
+    return fused(p, r * r, r) + 1.0f;
+}
+
+// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+inline float decay_of(float a) {
+    const float x = a < -104.0f ? -104.0f : a;
+    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
+    const float p = significand_of_exp(x, shifted - 12583064.0f);
+    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
+}
+
+// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
+
+// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    bfloat16(const bfloat16& other) : bits(other.bits) {}
+    explicit bfloat16(float value) {
+        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
+        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
+    }
+    bfloat16& operator=(const bfloat16& other) {
+        bits = other.bits;
+        return *this;
+    }
+    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
+};
+
+// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+inline bfloat16 to_bfloat16(float value) {
+    bfloat16 result;
+    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
+    return result;
+}
+
+constexpr float inf = __builtin_inff();
+
+// Sums, differences and products of integers wrap around.
+inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
+
+inline int64 add(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a > b ? a : b;
+    }
+    static inline float of(float a, float b) { return maximum(a, b); }
+    static inline double of(double a, double b) { return maximum(a, b); }
+};
+
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// A number below one that the compiler knows.
+template <int64 n>
+struct Part {
+    int64 number;
+    operator int64() const { return number; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
+// k stays in registers.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
+#if defined(__AVX512BW__)
+#pragma GCC unroll 64
+    for (int from = 0; from < n; from += 16) {
+        const int left = int(count) - from;
+        if (left <= 0) return;
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, k < left);
+    }
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
+// Has the memory of these elements fetched, which would be waited for when they are written.
+template <typename T>
+inline void will_write(const T* elements, int64 count) {
+    for (int64 k = 0; k < count; k += 64 / sizeof(T)) __builtin_prefetch(elements + k, 1);
+}
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, Whole<size>());
+    if (first < end) work(first, Part<size>{end - first});
+}
+
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
+}
+
+// The same of a kind that takes one of two: of the last two it is made both ways round, as a
+// vector. Of numbers it would be a jump, which half of the rows get wrong.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else if constexpr (n == 2) {
+        T both[4];
+#pragma omp simd
+        for (int k = 0; k < 4; ++k) both[k] = Kind::of(classes[k & 1], classes[1 - (k & 1)]);
+        return both[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined_choice<Kind>(half);
+    }
+}
+
+extern "C" void loss_backward(const void* const* arguments, int64 begin, int64 end) {
+    const int64* __restrict target = argument<const int64*>(arguments[0]);  // contiguous
+    int64* __restrict workspace = argument<int64*>(arguments[1]);           // one element
+    const int64 n0 = argument<int64>(arguments[2]);                         // of i0
+
+    for (int64 row = begin; row < end; ++row) {
+        int64 sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0LL;
+        }
+        in_pieces<64>(0, n0, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const int64 v1 = int64((valid ? target[first + k] : 0LL) != -100LL);
+                sum_of[k] = valid ? add(sum_of[k], v1) : sum_of[k];
+            });
+        });
+        const int64 sum = combined<Sum>(sum_of);
+        workspace[0] = sum;
+    }
+}
+
+extern "C" void loss_backward_1(const void* const* arguments, int64 begin, int64 end) {
+    const int64* __restrict workspace = argument<const int64*>(arguments[0]);     // one element
+    const bfloat16* __restrict logits = argument<const bfloat16*>(arguments[1]);  // contiguous
+    const int64* __restrict target = argument<const int64*>(arguments[2]);        // at row
+    const bfloat16* __restrict grad = argument<const bfloat16*>(arguments[3]);    // one element
+    const int64 s1 = argument<int64>(arguments[4]);                               // logits.size(1)
+    bfloat16* __restrict out = argument<bfloat16*>(arguments[5]);                 // contiguous
+    const int64 n1 = argument<int64>(arguments[6]);                               // of i1
+
+    for (int64 row = begin; row < end; ++row) {
+        const auto logits_row = logits + row * n1;
+        float largest_of[64];
+        for (int c = 0; c < 64; ++c) {
+            largest_of[c] = -inf;
+        }
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const bfloat16 logits_k = valid ? logits_row[first + k] : bfloat16();
+                largest_of[k] = valid ? maximum(largest_of[k], float(logits_k)) : largest_of[k];
+            });
+        });
+        const float largest = combined_choice<Largest>(largest_of);
+        float value_of[8192];
+        const auto out_row = out + row * n1;
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
+            const int64 from = piece * 1024;
+            const int64 to = smaller_of(from + 1024, n1);
+            float sum_of_piece_of[64];
+            for (int c = 0; c < 64; ++c) {
+                sum_of_piece_of[c] = 0.0f;
+            }
+            in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
+                will_write(out_row + first, count);
+                over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                    const bfloat16 logits_k_1 = valid ? logits_row[first + k] : bfloat16();
+                    const float v1 = decay_of(float(logits_k_1) - largest);
+                    sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + v1 : sum_of_piece_of[k];
+                    value_of[first + k] = v1;
+                });
+            });
+            const float sum_of_piece = combined<Sum>(sum_of_piece_of);
+            sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
+        }
+        const float sum = combined<Sum>(sum_of);
+        const int64 target_value = target[row];
+        const int64 v2 = target_value < 0LL ? 9223372036854775807LL : target_value;
+        const int64 v3 = add(v2, s1);
+        const int64 v4 = v2 < 0LL ? (v3 < 0LL ? 9223372036854775807LL : v3) : v2;
+        const bool v5 = target_value != -100LL;
+        const bfloat16 grad_value = grad[0];
+        const float v6 = float(grad_value) / float(workspace[0]);
+        const float v7 = v5 ? -v6 : 0.0f;
+        const float v8 = v5 ? v6 / sum : 0.0f;
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const float v9 = (first + k == v4 ? v7 : 0.0f) + v8 * value_of[first + k];
+                const bfloat16 v10 = to_bfloat16(v9);
+                if (valid) {
+                    out_row[first + k] = v10;
+                }
+            });
+        });
+    }
+}

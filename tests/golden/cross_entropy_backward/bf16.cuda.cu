@@ -1,0 +1,340 @@
+// def loss(logits, target):
+//     return F.cross_entropy(logits, target)
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    __device__ explicit bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
+        const unsigned wide = __float_as_uint(value);
+        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // to even
+        bits = (unsigned short)(value != value ? 0x7fff : rounded);
+#endif
+    }
+    __device__ operator float() const {
+#if __CUDA_ARCH__ >= 800
+        float wide;  // by one instruction, of either half of a word
+        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
+        return wide;
+#else
+        return __uint_as_float(unsigned(bits) << 16);
+#endif
+    }
+};
+
+#define inf __int_as_float(0x7f800000)
+
+#define nan __int_as_float(0x7fc00000)
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// Sums, differences and products of integers wrap around.
+__device__ inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
+
+__device__ inline int64 add(int64 a, int64 b) {
+    return int64((unsigned long long)a + (unsigned long long)b);
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
+
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a > b ? a : b;
+    }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        auto& of_warps = in_turn<T[dealt][33], slot>();
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+}
+
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
+#pragma unroll
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
+}
+
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+extern "C" __global__ void __launch_bounds__(128) loss_backward(
+        const int64* __restrict__ target,  // contiguous
+        int64* __restrict__ workspace,     // one element
+        const uint32 n0) {                 // of i0
+    Vec<int64, 2> target2[4];
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = threadIdx.x * 2 + v * 256;
+        if (v < 3 || i < n0) {
+            target2[v] = load<2>(target, i);
+        }
+    }
+    int64 sum_of[2];
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+        sum_of[c] = 0LL;
+    }
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = threadIdx.x * 2 + v * 256;
+        if (v < 3 || i < n0) {
+#pragma unroll
+            for (int k = 0; k < 2; ++k) {
+                sum_of[k] = add(sum_of[k], int64(target2[v][k] != -100LL));
+            }
+        }
+    }
+    const int64 sum = combined<Sum, 2, 128, 0>(sum_of);
+    if (threadIdx.x == 0) {
+        workspace[0] = sum;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
+        const int64* __restrict__ workspace,  // one element
+        const bfloat16* __restrict__ logits,  // contiguous
+        const int64* __restrict__ target,     // at row
+        const bfloat16* __restrict__ grad,    // one element
+        const int64 s1,                       // logits.size(1)
+        bfloat16* __restrict__ out,           // contiguous
+        const uint32 n1) {                    // of i1
+    const int row = blockIdx.x;
+
+    const auto logits_row = logits + row * n1;
+    Vec<bfloat16, 8> logits8[3];
+#pragma unroll
+    for (int v = 0; v < 3; ++v) {
+        const int i = threadIdx.x * 8 + v * 2048;
+        if (v < 2 || i < n1) {
+            logits8[v] = load<8>(logits_row, i);
+        }
+    }
+    float largest_of[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        largest_of[c] = -inf;
+    }
+#pragma unroll
+    for (int v = 0; v < 3; ++v) {
+        const int i = threadIdx.x * 8 + v * 2048;
+        if (v < 2 || i < n1) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                largest_of[k] = maximum(largest_of[k], float(logits8[v][k]));
+            }
+        }
+    }
+    const float largest = combined<Largest, 8, 256, 0>(largest_of);
+    float sum_of[8];
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        sum_of[c] = 0.0f;
+    }
+    Vec<float, 8> value_of[3];
+#pragma unroll
+    for (int v = 0; v < 3; ++v) {
+        const int i = threadIdx.x * 8 + v * 2048;
+        if (v < 2 || i < n1) {
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                const float v1 = expf(float(logits8[v][k]) - largest);
+                sum_of[k] = sum_of[k] + v1;
+                value_of[v][k] = v1;
+            }
+        }
+    }
+    const float sum = combined<Sum, 8, 256, 1>(sum_of);
+    const int64 target_value = target[row];
+    const bool v2 = target_value < 0LL;
+    const int64 v3 = v2 ? 9223372036854775807LL : target_value;
+    const int64 v4 = add(v3, s1);
+    const int64 v5 = v3 < 0LL ? (v4 < 0LL ? 9223372036854775807LL : v4) : v3;
+    const bool v6 = target_value != -100LL;
+    const bool v7 = v2 || target_value >= s1;
+    const bool v8 = v6 && !v7;
+    const bool v9 = v6 && v7;
+    const bool v10 = v8 || v9;
+    const float v11 = float(grad[0]) / float(workspace[0]);
+    const float v12 = (v8 ? v11 : 0.0f) + (v9 ? v11 * nan : 0.0f);
+    const float v13 = v10 ? -v12 : 0.0f;
+    const float v14 = v10 ? v12 / sum : 0.0f;
+    const auto out_row = out + row * n1;
+#pragma unroll
+    for (int v = 0; v < 3; ++v) {
+        const int i = threadIdx.x * 8 + v * 2048;
+        if (v < 2 || i < n1) {
+            Vec<bfloat16, 8> out8;
+#pragma unroll
+            for (int k = 0; k < 8; ++k) {
+                out8[k] = bfloat16((int64(i + k) == v5 ? v13 : 0.0f) + v14 * value_of[v][k]);
+            }
+            store(out_row, i, out8);
+        }
+    }
+}

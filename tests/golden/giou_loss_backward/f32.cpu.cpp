@@ -1,0 +1,244 @@
+// def giou_loss(pred, target):  # boxes: [..., 4]
+//     lt, rb = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
+//     w, h = (rb - lt).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     def area(box):
+//         return (box[..., 2] - box[..., 0]) * (box[..., 3] - box[..., 1])
+//     union = area(pred) + area(target) - overlap
+//     elt, erb = minimum(pred[..., :2], target[..., :2]), maximum(pred[..., 2:], target[..., 2:])
+//     ew, eh = (erb - elt).clamp(min=0).unbind(-1)
+//     hull = ew * eh
+//     giou = overlap / (union + 1e-7) - (hull - union) / (hull + 1e-7)
+//     valid = area(target) > 0
+//     return sum(where(valid, 1 - giou, 0.0)) / clamp(sum(valid), min=1)
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// Sums, differences and products of integers wrap around.
+inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
+
+inline int64 add(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
+template <typename T>
+inline T minimum(T a, T b) {
+    return ((a < b) | (a != a)) ? a : b;
+}
+
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// A number below one that the compiler knows.
+template <int64 n>
+struct Part {
+    int64 number;
+    operator int64() const { return number; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
+// k stays in registers.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
+#if defined(__AVX512BW__)
+#pragma GCC unroll 64
+    for (int from = 0; from < n; from += 16) {
+        const int left = int(count) - from;
+        if (left <= 0) return;
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, k < left);
+    }
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, Whole<size>());
+    if (first < end) work(first, Part<size>{end - first});
+}
+
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
+}
+
+extern "C" void giou_loss_backward(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict target = argument<const float*>(arguments[0]);  // at (first + k) * 4 + 0..3
+    int64* found = argument<int64*>(arguments[1]);                          // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[2]);                         // of i0
+
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 piece = unit % ((n0 + 1023) / 1024);
+        int64 sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0LL;
+        }
+        const int64 from = piece * 1024;
+        const int64 to = smaller_of(from + 1024, n0);
+        in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid_1) __attribute__((always_inline)) {
+                const float target_k = valid_1 ? target[(first + k) * 4 + 2] : 0.0f;
+                const float target_k_1 = valid_1 ? target[(first + k) * 4 + 3] : 0.0f;
+                const float v1 = target_k_1 - (valid_1 ? target[(first + k) * 4 + 1] : 0.0f);
+                const float v2 = (target_k - (valid_1 ? target[(first + k) * 4] : 0.0f)) * v1;
+                const bool valid = v2 > 0.0f;
+                sum_of[k] = valid_1 ? add(sum_of[k], int64(valid)) : sum_of[k];
+            });
+        });
+        const int64 sum = combined<Sum>(sum_of);
+        found[unit] = sum;
+    }
+}
+
+extern "C" void giou_loss_backward_rest(const void* const* arguments, int64 begin, int64 end) {
+    int64* __restrict workspace = argument<int64*>(arguments[0]);  // one element
+    int64* found = argument<int64*>(arguments[1]);                 // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[2]);                // of i0
+
+    for (int64 row = begin; row < end; ++row) {
+        int64 sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0LL;
+        }
+        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
+            sum_of[piece % 64] = add(sum_of[piece % 64], found[row * ((n0 + 1023) / 1024) + piece]);
+        }
+        const int64 sum = combined<Sum>(sum_of);
+        workspace[0] = sum;
+    }
+}
+
+extern "C" void giou_loss_backward_1(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict pred = argument<const float*>(arguments[0]);       // at i * 4 + 0..3
+    const int64* __restrict workspace = argument<const int64*>(arguments[1]);  // one element
+    const float* __restrict target = argument<const float*>(arguments[2]);     // at i * 4 + 0..3
+    const float* __restrict grad = argument<const float*>(arguments[3]);       // one element
+    float* __restrict out = argument<float*>(arguments[4]);                    // at i * 4 + 0..3
+
+    const float v1 = grad[0] / float(maximum(1LL, workspace[0]));
+    const float v2 = -v1;
+#pragma omp simd
+    for (int64 i = begin; i < end; ++i) {
+        const float target_i = target[i * 4 + 2];
+        const float target_i_1 = target[i * 4];
+        const float target_i_2 = target[i * 4 + 3];
+        const float target_i_3 = target[i * 4 + 1];
+        const float v3 = (target_i - target_i_1) * (target_i_2 - target_i_3);
+        const bool valid = v3 > 0.0f;
+        const float pred_i = pred[i * 4];
+        const bool v4 = pred_i == target_i_1;
+        const float pred_i_1 = pred[i * 4 + 2];
+        const float erb = maximum(pred_i_1, target_i);
+        const float elt = minimum(pred_i, target_i_1);
+        const float v5 = erb - elt;
+        const float ew = maximum(0.0f, v5);
+        const float pred_i_2 = pred[i * 4 + 3];
+        const float erb_1 = maximum(pred_i_2, target_i_2);
+        const float pred_i_3 = pred[i * 4 + 1];
+        const float elt_1 = minimum(pred_i_3, target_i_3);
+        const float v6 = erb_1 - elt_1;
+        const float eh = maximum(0.0f, v6);
+        const float hull = ew * eh;
+        const float v7 = pred_i_1 - pred_i;
+        const float v8 = pred_i_2 - pred_i_3;
+        const float rb = minimum(pred_i_1, target_i);
+        const float lt = maximum(pred_i, target_i_1);
+        const float v9 = rb - lt;
+        const float w = maximum(0.0f, v9);
+        const float rb_1 = minimum(pred_i_2, target_i_2);
+        const float lt_1 = maximum(pred_i_3, target_i_3);
+        const float v10 = rb_1 - lt_1;
+        const float h = maximum(0.0f, v10);
+        const float overlap = w * h;
+        const float union_ = v7 * v8 + v3 - overlap;
+        const float v11 = hull + 1e-07f;
+        const float v12 = v1 / v11;
+        const float v13 = v2 * ((hull - union_) / v11 / v11) + v12;
+        const float v14 = v5 >= 0.0f ? v13 * eh : 0.0f;
+        const float v15 = -v14;
+        const bool v16 = __builtin_isnan(pred_i);
+        const bool v17 = __builtin_isnan(target_i_1);
+        const float v18 = union_ + 1e-07f;
+        const float v19 = -v12 + v1 * (overlap / v18 / v18);
+        const float v20 = v19 * v8;
+        const float v21 = v4 ? v15 / 2.0f : ((pred_i < target_i_1) | v16 | v17) ? v15 : 0.0f;
+        const float v22 = v2 / v18 - v19;
+        const float v23 = v9 >= 0.0f ? v22 * h : 0.0f;
+        const float v24 = -v23;
+        const float v25 = v4 ? v24 / 2.0f : ((pred_i > target_i_1) | v16 | v17) ? v24 : 0.0f;
+        const bool v26 = pred_i_3 == target_i_3;
+        const float v27 = v6 >= 0.0f ? v13 * ew : 0.0f;
+        const float v28 = -v27;
+        const bool v29 = __builtin_isnan(pred_i_3);
+        const bool v30 = __builtin_isnan(target_i_3);
+        const float v31 = ((pred_i_3 < target_i_3) | v29 | v30) ? v28 : 0.0f;
+        const float v32 = v19 * v7;
+        const float v33 = v10 >= 0.0f ? v22 * w : 0.0f;
+        const float v34 = -v33;
+        const float v35 = ((pred_i_3 > target_i_3) | v29 | v30) ? v34 : 0.0f;
+        const float v36 = (v26 ? v28 / 2.0f : v31) - v32 + (v26 ? v34 / 2.0f : v35);
+        const bool v37 = pred_i_1 == target_i;
+        const bool v38 = __builtin_isnan(pred_i_1);
+        const bool v39 = __builtin_isnan(target_i);
+        const float v40 = ((pred_i_1 > target_i) | v38 | v39) ? v14 : 0.0f;
+        const float v41 = ((pred_i_1 < target_i) | v38 | v39) ? v23 : 0.0f;
+        const float v42 = (v37 ? v14 / 2.0f : v40) + v20 + (v37 ? v23 / 2.0f : v41);
+        const bool v43 = pred_i_2 == target_i_2;
+        const bool v44 = __builtin_isnan(pred_i_2);
+        const bool v45 = __builtin_isnan(target_i_2);
+        const float v46 = ((pred_i_2 > target_i_2) | v44 | v45) ? v27 : 0.0f;
+        const float v47 = ((pred_i_2 < target_i_2) | v44 | v45) ? v33 : 0.0f;
+        const float v48 = (v43 ? v27 / 2.0f : v46) + v32 + (v43 ? v33 / 2.0f : v47);
+        out[i * 4] = valid ? v21 - v20 + v25 : 0.0f;
+        out[i * 4 + 1] = valid ? v36 : 0.0f;
+        out[i * 4 + 2] = valid ? v42 : 0.0f;
+        out[i * 4 + 3] = valid ? v48 : 0.0f;
+    }
+}

@@ -1,0 +1,243 @@
+// def softmax(x):
+//     return x.softmax(-1)
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+template <typename To, typename From>
+inline To bit_cast(From from) {
+    To to;
+    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
+    return to;
+}
+
+// a b + c, rounded once where the processor can.
+inline float fused(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// (Stephen L. Moshier, 1992).
+inline float significand_of_exp(float x, float n) {
+    const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
+    float p = 1.9875691500e-4f;
+    p = fused(p, r, 1.3981999507e-3f);
+    p = fused(p, r, 8.3334519073e-3f);
+    p = fused(p, r, 4.1665795894e-2f);
+    p = fused(p, r, 1.6666665459e-1f);
+    p = fused(p, r, 5.0000001201e-1f);
+    return fused(p, r * r, r) + 1.0f;
+}
+
+// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+inline float decay_of(float a) {
+    const float x = a < -104.0f ? -104.0f : a;
+    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
+    const float p = significand_of_exp(x, shifted - 12583064.0f);
+    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
+}
+
+constexpr float inf = __builtin_inff();
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a > b ? a : b;
+    }
+    static inline float of(float a, float b) { return maximum(a, b); }
+    static inline double of(double a, double b) { return maximum(a, b); }
+};
+
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// A number below one that the compiler knows.
+template <int64 n>
+struct Part {
+    int64 number;
+    operator int64() const { return number; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
+// k stays in registers.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
+#if defined(__AVX512BW__)
+#pragma GCC unroll 64
+    for (int from = 0; from < n; from += 16) {
+        const int left = int(count) - from;
+        if (left <= 0) return;
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, k < left);
+    }
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
+// Has the memory of these elements fetched, which would be waited for when they are written.
+template <typename T>
+inline void will_write(const T* elements, int64 count) {
+    for (int64 k = 0; k < count; k += 64 / sizeof(T)) __builtin_prefetch(elements + k, 1);
+}
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, Whole<size>());
+    if (first < end) work(first, Part<size>{end - first});
+}
+
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
+}
+
+// The same of a kind that takes one of two: of the last two it is made both ways round, as a
+// vector. Of numbers it would be a jump, which half of the rows get wrong.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else if constexpr (n == 2) {
+        T both[4];
+#pragma omp simd
+        for (int k = 0; k < 4; ++k) both[k] = Kind::of(classes[k & 1], classes[1 - (k & 1)]);
+        return both[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined_choice<Kind>(half);
+    }
+}
+
+extern "C" void softmax_backward(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict x = argument<const float*>(arguments[0]);     // contiguous
+    const float* __restrict grad = argument<const float*>(arguments[1]);  // contiguous
+    float* __restrict out = argument<float*>(arguments[2]);               // contiguous
+    const int64 n1 = argument<int64>(arguments[3]);                       // of i1
+
+    for (int64 row = begin; row < end; ++row) {
+        const auto x_row = x + row * n1;
+        float largest_of[64];
+        for (int c = 0; c < 64; ++c) {
+            largest_of[c] = -inf;
+        }
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const float x_k = valid ? x_row[first + k] : 0.0f;
+                largest_of[k] = valid ? maximum(largest_of[k], x_k) : largest_of[k];
+            });
+        });
+        const float largest = combined_choice<Largest>(largest_of);
+        float value_of[4096];
+        const auto out_row = out + row * n1;
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        for (int64 piece = 0; piece < (n1 + 1023) / 1024; ++piece) {
+            const int64 from = piece * 1024;
+            const int64 to = smaller_of(from + 1024, n1);
+            float sum_of_piece_of[64];
+            for (int c = 0; c < 64; ++c) {
+                sum_of_piece_of[c] = 0.0f;
+            }
+            in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
+                will_write(out_row + first, count);
+                over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                    const float v1 = decay_of((valid ? x_row[first + k] : 0.0f) - largest);
+                    sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + v1 : sum_of_piece_of[k];
+                    value_of[first + k] = v1;
+                });
+            });
+            const float sum_of_piece = combined<Sum>(sum_of_piece_of);
+            sum_of[piece % 64] = sum_of[piece % 64] + sum_of_piece;
+        }
+        const float sum = combined<Sum>(sum_of);
+        const auto grad_row = grad + row * n1;
+        float sum_1_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_1_of[c] = 0.0f;
+        }
+        for (int64 piece_1 = 0; piece_1 < (n1 + 1023) / 1024; ++piece_1) {
+            const int64 from_1 = piece_1 * 1024;
+            const int64 to_1 = smaller_of(from_1 + 1024, n1);
+            float sum_1_of_piece_of[64];
+            for (int c = 0; c < 64; ++c) {
+                sum_1_of_piece_of[c] = 0.0f;
+            }
+            in_pieces<64>(from_1, to_1, [&](int64 first, auto count) __attribute__((always_inline)) {
+                over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                    const float v2 = -(valid ? grad_row[first + k] : 0.0f);
+                    const float v3 = v2 * (value_of[first + k] / sum / sum);
+                    sum_1_of_piece_of[k] = valid ? sum_1_of_piece_of[k] + v3 : sum_1_of_piece_of[k];
+                });
+            });
+            const float sum_1_of_piece = combined<Sum>(sum_1_of_piece_of);
+            sum_1_of[piece_1 % 64] = sum_1_of[piece_1 % 64] + sum_1_of_piece;
+        }
+        const float sum_1 = combined<Sum>(sum_1_of);
+        in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
+                const float v4 = (valid ? grad_row[first + k] : 0.0f) / sum + sum_1;
+                const float v5 = v4 * value_of[first + k];
+                if (valid) {
+                    out_row[first + k] = v5;
+                }
+            });
+        });
+    }
+}

@@ -1,0 +1,306 @@
+// def softmax(x):
+//     return x.softmax(-1)
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+#define inf __int_as_float(0x7f800000)
+
+#define nan __int_as_float(0x7fc00000)
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
+
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
+}
+
+__device__ inline double minimum(double a, double b) {
+    return a != a ? a : b != b ? b : fmin(a, b);
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// NaN if either is.
+struct Largest {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a > b ? a : b;
+    }
+    static __device__ inline float of(float a, float b) { return maximum(a, b); }
+    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// Each of the values divided by what all of a row share, with one reciprocal: the residual of the
+// product gives back what it lacks, so that the quotient is the nearest one. That was tried for all
+// pairs of significands; where a quotient is so small that its residual may not be exact, or where
+// it is none, each value is divided by itself.
+template <int N>
+__device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float divisor) {
+    const bool is_plain = divisor > 1e-12f && divisor < 1e12f;
+    const float reciprocal = is_plain ? 1.0f / divisor : nan;
+    Vec<float, N> found;
+    float least = inf;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        const float near = values[k] * reciprocal;
+        const float residual = __fmaf_rn(near, divisor, -values[k]);
+        found[k] = __fmaf_rn(-residual, reciprocal, near);
+        least = minimum(least, fabsf(found[k]));
+    }
+    if (least > 1e-16f) return found;
+#pragma unroll
+    for (int k = 0; k < N; ++k) found[k] = values[k] / divisor;
+    return found;
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        auto& of_warps = in_turn<T[dealt][33], slot>();
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+}
+
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
+#pragma unroll
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
+}
+
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+extern "C" __global__ void __launch_bounds__(256) softmax_backward(
+        const float* __restrict__ x,     // contiguous
+        const float* __restrict__ grad,  // contiguous
+        float* __restrict__ out,         // contiguous
+        const uint32 n1) {               // of i1
+    const int row = blockIdx.x;
+
+    const auto x_row = x + row * n1;
+    Vec<float, 4> x4[4];
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = threadIdx.x * 4 + v * 1024;
+        x4[v] = load<4>(x_row, i);
+    }
+    float largest_of[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        largest_of[c] = -inf;
+    }
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            largest_of[k] = maximum(largest_of[k], x4[v][k]);
+        }
+    }
+    const float largest = combined<Largest, 4, 256, 0>(largest_of);
+    float sum_of[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const float v1 = expf(x4[v][k] - largest);
+            sum_of[k] = sum_of[k] + v1;
+            x4[v][k] = v1;
+        }
+    }
+    const float sum = combined<Sum, 4, 256, 1>(sum_of);
+    const auto grad_row = grad + row * n1;
+    float sum_1_of[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+        sum_1_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = threadIdx.x * 4 + v * 1024;
+        const auto grad4 = load<4>(grad_row, i);
+        const auto quotient4 = quotients(x4[v], sum);
+        const auto quotient4_1 = quotients(quotient4, sum);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            sum_1_of[k] = fmaf(-grad4[k], quotient4_1[k], sum_1_of[k]);
+        }
+    }
+    const float sum_1 = combined<Sum, 4, 256, 2>(sum_1_of);
+    const auto out_row = out + row * n1;
+#pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        const int i = threadIdx.x * 4 + v * 1024;
+        const auto grad4_1 = load<4>(grad_row, i);
+        const auto quotient4_2 = quotients(grad4_1, sum);
+        Vec<float, 4> out4;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            out4[k] = (quotient4_2[k] + sum_1) * x4[v][k];
+        }
+        store(out_row, i, out4);
+    }
+}
