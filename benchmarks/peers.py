@@ -108,6 +108,31 @@ def checked(case: Case, args: tuple, asked: tuple[str, ...], errors: dict[str, s
     return calls
 
 
+def gradients(case: Case, args: tuple, asked: tuple[str, ...], kept: bool, errors: dict[str, str]) -> dict[str, Call]:
+    """What gives the gradients with respect to the arguments that require grad: of a call that was made before, where it
+    is kept, or of one that is made for them. Each once it has given about what eager does."""
+    leaves = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
+    eager = eager_function(case)(*args)
+    given = torch.randn_like(eager)
+    wanted = torch.autograd.grad(eager, leaves, given)
+    made = {"ingot": lambda: ingot_op(case), "eager": lambda: eager_function(case), "compile": lambda: compiled(case)}
+    calls: dict[str, Call] = {}
+    for who in ("ingot", *(peer for peer in made if peer in asked)):
+        try:
+            function = made[who]()
+            result = function(*args)
+            call = (lambda r=result: torch.autograd.grad(r, leaves, given, retain_graph=True)) if kept else (
+                lambda f=function: torch.autograd.grad(f(*args), leaves, given))
+            for found, expected_one in zip(call(), wanted):
+                apart = (found.float() - expected_one.float()).abs().max() / expected_one.float().abs().max()
+                if not apart <= 0.05:
+                    raise AssertionError(f"the gradient is {apart:.2g} of the largest apart from eager's")
+            calls[who] = call
+        except Exception as error:
+            errors[who] = first_line(error)
+    return calls
+
+
 def first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 

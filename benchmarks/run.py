@@ -25,7 +25,7 @@ import torch
 import ingot
 import latency
 import throughput
-from cases import FEW_TO_REDUCE, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL
+from cases import FEW_TO_REDUCE, GRADIENTS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL
 from cases.case import Case
 from peers import PEERS
 from report import at_most, judged, table
@@ -83,6 +83,14 @@ def cpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
     return {"cpu_reductions": rows}, wrong
 
 
+def gradients(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    if not has_gpu():
+        return {}, []
+    rows, wrong = measured(options, "gradients", "gradients on the GPU, alone and with their call, microseconds", "microseconds",
+                           ("eager", "compile"), GRADIENTS, throughput.backward)
+    return {"gradients": rows}, wrong
+
+
 def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
     devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
     warm = [latency.warm_call(device) for device in devices]
@@ -120,7 +128,8 @@ def measured(options: argparse.Namespace, part: str, title: str, kind: str, peer
 
 
 def main() -> None:
-    parts = {"gpu": gpu, "gpu-reductions": gpu_reductions, "calls": calls, "cpu": cpu, "cpu-reductions": cpu_reductions}
+    parts = {"gpu": gpu, "gpu-reductions": gpu_reductions, "gradients": gradients, "calls": calls, "cpu": cpu,
+             "cpu-reductions": cpu_reductions}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
     parser.add_argument("--only", metavar="PATTERN", default="*", help="cases whose names match as files' would")

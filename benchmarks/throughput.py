@@ -50,6 +50,20 @@ def on_the_cpu(cases: list[Case], asked: tuple[str, ...]) -> Iterator[dict]:
     torch.set_num_threads(all_threads)
 
 
+def backward(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
+    """The gradients of a call that was made before, and a call with its gradients."""
+    for case in cases:
+        for name, kept in (("backward", True), ("both", False)):
+            row: dict = {"case": f"{name}: {case.name}", "group": case.name, "errors": {}}
+            try:
+                args = case.make(Tensors("cuda"))
+                row |= compared(on_the_device(peers.gradients(case, args, asked, kept, row["errors"])))
+            except Exception as error:
+                row["errors"]["ingot"] = peers.first_line(error)
+            yield row
+            torch.cuda.empty_cache()
+
+
 def attempt(case: Case, device: str, asked: tuple[str, ...], measure: Callable[[dict, int], dict]) -> dict:
     """A row; what fails in it is said there, and keeps nobody from the next."""
     row: dict = {"case": case.name, "group": case.group, "errors": {}}

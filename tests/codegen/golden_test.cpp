@@ -30,8 +30,8 @@ struct Row {
   /// "float 0.5", "int 3", "bool 1".
   std::vector<std::string_view> arguments;
   bool check_indices = false;
-  /// A mark a parameter: of the op's gradient with respect to those of 1. The last argument is the gradient with respect
-  /// to its result then.
+  /// A mark a parameter: of the op's gradient with respect to those of 1. The last argument is the gradient with
+  /// respect to its result then.
   std::string_view gradient = {};
 };
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import peers  # noqa: E402
 import thresholds  # noqa: E402
 import throughput  # noqa: E402
-from cases import FEW_TO_REDUCE, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL  # noqa: E402
+from cases import FEW_TO_REDUCE, GRADIENTS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL  # noqa: E402
 from cases.case import Case, Tensors  # noqa: E402
 from handwritten import FOLDERS, kernel_source, packed, parameter_types  # noqa: E402
 
@@ -113,6 +113,14 @@ def test_the_benchmarks_run(tmp_path):
     assert [row["case"] for row in rows if "f32" in row["case"]] == [
         f"{threads}: one off f32: x and y" for threads in ("one thread", "all threads")]
     assert all(set(row["microseconds"]) == {"ingot"} for row in rows)
+
+
+def test_gradients_are_timed_that_are_eagers():
+    for case in GRADIENTS:
+        for kept in (True, False):
+            errors: dict[str, str] = {}
+            calls = peers.gradients(case, case.make(Tensors("cpu", 1 << 12)), ("eager",), kept, errors)
+            assert not errors and set(calls) == {"ingot", "eager"}, (case.name, errors)
 
 
 def test_eager_is_timed_as_its_author_calls_it():

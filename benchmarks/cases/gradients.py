@@ -1,0 +1,48 @@
+"""Gradients: of what is trained, alone and with the call that they are of."""
+
+import torch
+
+from .case import Case, Tensors
+from .elementwise import example, pairs_of_boxes
+
+
+WIDTH = 1 << 12
+
+
+def trained(*shape: int, make: Tensors, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return make.normal(*shape, dtype=dtype).requires_grad_()
+
+
+def rows(count: int = 1, weights: int = 0, dtype: torch.dtype = torch.float32):
+    """So many matrices, of 2^26 elements on the GPU, and vectors of their width behind the first one."""
+
+    def arguments(make: Tensors) -> tuple:
+        shape = make.either(1 << 26, 1 << 18) // WIDTH, WIDTH
+        matrices = [trained(*shape, make=make, dtype=dtype) for _ in range(count)]
+        vectors = [trained(WIDTH, make=make, dtype=dtype) for _ in range(weights)]
+        return matrices[0], *vectors, *matrices[1:]
+
+    return arguments
+
+
+def classes(make: Tensors) -> tuple:
+    count = make.either(1 << 12, 1 << 4)
+    return trained(count, 50257, make=make, dtype=torch.bfloat16), make.integers(count, below=50257)
+
+
+def predicted_boxes(make: Tensors) -> tuple:
+    """2^22 boxes on the GPU."""
+    pred, target, eps = pairs_of_boxes(Tensors(make.device, make.either(1 << 24, 1 << 18)))
+    return pred.requires_grad_(), target, eps
+
+
+CASES = [
+    Case("swiglu bf16", "def swiglu(x):\n    a, b = x.chunk(2, -1)\n    return F.silu(a) * b", rows(dtype=torch.bfloat16)),
+    Case("gelu(x + b) + r bf16", "F.gelu(x + b) + r", rows(2, 1, torch.bfloat16)),
+    Case("layer_norm", "F.layer_norm(x, (x.shape[-1],), weight, bias)", rows(1, 2)),
+    Case("gelu(layer_norm)", "F.gelu(F.layer_norm(x, (x.shape[-1],), weight, bias))", rows(1, 2)),
+    Case("softmax", "F.softmax(x, -1)", rows()),
+    Case("cross_entropy bf16", "F.cross_entropy(logits, target)", classes),
+    Case("mse", "F.mse_loss(x, y)", rows(2)),
+    Case("giou loss", example("giou_loss"), predicted_boxes),
+]
