@@ -46,7 +46,7 @@ Counters counters();
 ///
 /// Results: as many as the op returns, on the arguments' device, with eager PyTorch's dtypes, shapes and strides.
 /// Errors: ingot::Error for the op's text, its arguments (wrong number or kind, shapes that do not broadcast, devices
-/// that differ, tensors that require grad under grad mode, …) and the environment.
+/// that differ, subclasses, …) and the environment. A call with tensors that require grad is recorded by autograd.
 class Op {
  public:
   explicit Op(std::string text, OpOptions options = {});

@@ -12,7 +12,7 @@
 #include "runtime/api/argument.h"
 
 // What a call's arguments are, before anything is made of them. First comes the narrow test: a raw launch is silently
-// wrong on negative views, on tensors that require grad or carry tangents, under vmap, tracing and modes, so all of
+// wrong on negative views, on tensors that carry tangents, under vmap, tracing and modes, so all of
 // these are refused. Then the facts are written down twice: as words, exact and cheap to hash, for the look-up that
 // every call makes, and as a frontend::Signature for lowering, which a new shape asks for.
 

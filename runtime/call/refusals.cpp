@@ -152,7 +152,8 @@ void refuse_tensor(const frontend::Definition& definition, const std::string& wh
     refuse(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", what),
            fmt::format("call the reference inside vmap: {}", kReference));
   if (keys.has(DispatchKey::FuncTorchGradWrapper))
-    refuse(definition, fmt::format("{} is being differentiated by torch.func, and ops do not have gradients yet", what),
+    refuse(definition,
+           fmt::format("{} is being differentiated by torch.func, and ops do not have a rule for that yet", what),
            fmt::format("call the reference there: {}", kReference));
   if (keys.has(DispatchKey::Functionalize))
     refuse(definition, fmt::format("{} is a functional tensor", what),
@@ -169,10 +170,11 @@ void refuse_tensor(const frontend::Definition& definition, const std::string& wh
     refuse(definition, fmt::format("{} is on {}, and ops run on cpu and cuda", what, tensor.device().str()),
            fmt::format("move it with .to(\"cuda\"); {}", kReference));
   if (tensor.requires_grad() && c10::GradMode::is_enabled())
-    refuse(definition, fmt::format("{} requires grad, and ops do not have gradients yet", what),
-           fmt::format("call under torch.no_grad() or pass {}.detach(); for a gradient, {}", what, kReference));
+    refuse(definition, fmt::format("{} requires grad, and what is written there has no gradient", what),
+           "call without out=, or under torch.no_grad()");
   if (tensor._fw_grad(0).defined())
-    refuse(definition, fmt::format("{} carries a forward-mode tangent, and ops do not have gradients yet", what),
+    refuse(definition,
+           fmt::format("{} carries a forward-mode tangent, and ops do not have forward-mode derivatives yet", what),
            fmt::format("pass {}.detach(); for a tangent, {}", what, kReference));
   if (tensor.dim() > 64) refuse(definition, fmt::format("{} has more than 64 dims", what), "reshape it to fewer");
   refuse(definition,
