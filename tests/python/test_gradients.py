@@ -1,7 +1,10 @@
 """The gradient of every name, and of what is made of several, beside eager's: the same texts as the tables of values."""
 
+import dataclasses
 import itertools
+import random as randomness
 import re
+import time
 import warnings
 
 import pytest
@@ -9,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from movement_table import MOVED
 from names_table import BINARY, MORE_VIEWS, OPERATORS, TERNARY, UNARY, VIEWS
+from random_ops import make_expression, make_form, make_recipes
 from reductions_table import FLOATING, NAMES, inputs_of, texts_of
 from whole import WHOLE
 
@@ -297,6 +301,20 @@ def test_reads_and_second_orders(text):
 
     for mine, theirs in zip(both(lambda leaves: op(*leaves.values())), both(lambda leaves: evaluated(text, leaves))):
         torch.testing.assert_close(mine, theirs, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_of_random_expressions(device):
+    """In float64, with nothing special planted."""
+    rng, until = randomness.Random(1), time.monotonic() + (60 if WHOLE else 15)
+    while time.monotonic() < until:
+        expression = make_expression(rng, rng.random() < 0.5)
+        op, tensors = ingot.op(expression.source), {}
+        for number, recipe in enumerate(make_recipes(rng, expression, make_form(rng, expression))):
+            wide = torch.float64 if recipe.dtype.is_floating_point else recipe.dtype
+            tensors[str(number)] = dataclasses.replace(recipe, planted=0.0, dtype=wide).make().to(device)
+        message = complaint(op, lambda leaves, op=op: op.reference(*leaves.values()), tensors, dict(rtol=1e-6, atol=1e-8))
+        assert not message, f"{message}\n{expression.source}"
 
 
 AT_EDGES = {
