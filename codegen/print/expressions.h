@@ -24,9 +24,10 @@ class Expressions {
   /// From now on the value is called so.
   void call(ValueId id, std::string name) { known_[id.index] = name; }
   bool has_name(ValueId id) const { return !known_[id.index].empty(); }
-  bool is_unsigned(ValueId id) const;
 
  private:
+  bool is_unsigned(ValueId id) const;
+
   const Kernel& kernel_;
   std::vector<std::string> known_;
 };

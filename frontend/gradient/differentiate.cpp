@@ -217,10 +217,10 @@ class Reverse {
 
   void go_through_call(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
     const ir::Node node = graph_[id];
-    const TapedCall& taped = evaluation_.tape->call(graph_.callee(id));
-    const LibraryFunction* rule = taped.arguments.empty() ? nullptr : rule_of(taped.function);
+    const TapedCall* taped = evaluation_.tape->find(graph_.callee(id));
+    const LibraryFunction* rule = taped ? rule_of(taped->function) : nullptr;
     if (!rule) return add(space, node.args[0], adjoint);
-    std::vector<Value> arguments = taped.arguments;
+    std::vector<Value> arguments = taped->arguments;
     std::vector<std::optional<ir::NodeId>> operands(arguments.size());
     size_t next = 1;  // behind the body
     for (size_t k = 0; k < arguments.size(); ++k) {

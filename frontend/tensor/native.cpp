@@ -42,9 +42,8 @@ Value reduction_result(Builder& builder, std::string_view name, const Value& bod
   }
   if (!body.is_tensor()) return body;
   Tensor result = *body.tensor();
-  const std::string callee = builder.tape ? builder.tape->record(name, {}) : std::string(name);
   for (Tile& tile : result.tiles)
-    tile.node = finished_node(builder, builder.placed(builder.graph.call(callee, tile.node, {})), result.dtype);
+    tile.node = finished_node(builder, builder.placed(builder.graph.call(name, tile.node, {})), result.dtype);
   result.layout = record_contiguous(builder, shape_of(builder, result));
   return result;
 }

@@ -13,12 +13,13 @@ std::string Tape::record(std::string_view function, std::vector<Value> arguments
   return fmt::format("{}#{}", function, calls_.size() - 1);
 }
 
-const TapedCall& Tape::call(std::string_view name) const {
-  size_t number = calls_.size();
+const TapedCall* Tape::find(std::string_view name) const {
   const size_t mark = name.rfind('#');
-  if (mark != std::string_view::npos) std::from_chars(name.data() + mark + 1, name.data() + name.size(), number);
+  if (mark == std::string_view::npos) return nullptr;
+  size_t number = calls_.size();
+  std::from_chars(name.data() + mark + 1, name.data() + name.size(), number);
   if (number >= calls_.size()) throw_internal(fmt::format("`{}` is on no tape", name));
-  return calls_[number];
+  return &calls_[number];
 }
 
 }  // namespace ingot::frontend

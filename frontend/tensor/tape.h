@@ -21,8 +21,8 @@ class Tape {
  public:
   /// Keeps a call. Gives what its Call nodes are to name: views copy these nodes, and the name goes with them.
   std::string record(std::string_view function, std::vector<Value> arguments);
-  /// The call that a Call node names; none of an evaluation without a tape.
-  const TapedCall& call(std::string_view name) const;
+  /// The call that a Call node names; null where it names a function alone, as those do that reduce.
+  const TapedCall* find(std::string_view name) const;
 
  private:
   std::vector<TapedCall> calls_;
