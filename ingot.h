@@ -5,3 +5,4 @@
 #include "base/error.h"
 #include "frontend/cpp_functions.h"
 #include "runtime/api/op.h"
+#include "runtime/api/register.h"

@@ -24,11 +24,17 @@ std::string type_name(PyObject* object) {
   return name;
 }
 
+/// A number that stands for many, while PyTorch traces calls.
+bool is_symbolic(PyObject* object) {
+  const std::string type = type_name(object);
+  return type == "torch.SymInt" || type == "torch.SymFloat" || type == "torch.SymBool";
+}
+
 [[noreturn]] void refuse_type(PyObject* object, std::string_view name) {
   std::string subject = "`" + std::string(name) + "` is a " + type_name(object);
-  if (THPVariable_Check(object))
-    throw_author({}, subject + ", a subclass of torch.Tensor; Ingot runs on plain tensors",
-                 "call `f.reference`, which is the same op in eager PyTorch, or pass a plain tensor");
+  if (THPVariable_Check(object) || is_symbolic(object))
+    runtime::throw_not_plain(subject + "; a kernel takes plain tensors and numbers",
+                             "call `f.reference`, which is the same op in eager PyTorch, or pass a plain tensor");
   throw_author({}, subject + "; an op takes tensors and numbers",
                PySequence_Check(object) ? "make it a tensor with `torch.tensor`" : "");
 }
@@ -45,7 +51,7 @@ Argument to_integer(PyObject* object, std::string_view name) {
 Argument to_number(PyObject* object, std::string_view name) {
   if (PyFloat_Check(object)) return Argument(PyFloat_AS_DOUBLE(object));
   if (PyLong_Check(object)) return to_integer(object, name);
-  if (THPVariable_Check(object) || PySequence_Check(object)) refuse_type(object, name);
+  if (THPVariable_Check(object) || PySequence_Check(object) || is_symbolic(object)) refuse_type(object, name);
   PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
   if (!methods || (!methods->nb_index && !methods->nb_float)) refuse_type(object, name);
   PyObject* number = methods->nb_index ? PyNumber_Index(object) : PyNumber_Float(object);
@@ -75,10 +81,15 @@ size_t parameter_index(const CallForm& form, PyObject* keyword) {
   return count;
 }
 
+[[noreturn]] void refuse_out(PyObject* object) {
+  const std::string message =
+      "`out` is a " + type_name(object) + "; it takes a plain tensor, or a tuple of one for each result";
+  if (THPVariable_Check(object)) runtime::throw_not_plain(message, "pass a plain tensor");
+  throw_author({}, message);
+}
+
 const at::Tensor& to_result(PyObject* object) {
-  if (!THPVariable_CheckExact(object))
-    throw_author({},
-                 "`out` is a " + type_name(object) + "; it takes a plain tensor, or a tuple of one for each result");
+  if (!THPVariable_CheckExact(object)) refuse_out(object);
   return THPVariable_Unpack(object);
 }
 

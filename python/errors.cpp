@@ -1,5 +1,6 @@
 #include "python/errors.h"
 
+#include <pybind11/pybind11.h>
 #include <torch/csrc/Exceptions.h>
 
 #include "base/error.h"
@@ -46,6 +47,14 @@ bool add_error(PyObject* module) {
       "fault: 'author' (the op's text or its arguments), 'environment' (no compiler, no driver, a full disk) or\n"
       "'internal' (a defect of Ingot).  message: the sentence alone.",
       PyExc_RuntimeError, nullptr);
+  // What the dispatcher's kernels throw comes back through PyTorch's own binding.
+  pybind11::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      set_ingot_error(error);
+    }
+  });
   return error_class && PyModule_AddObjectRef(module, "Error", error_class) == 0;
 }
 

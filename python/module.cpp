@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "frontend/frontend.h"
+#include "python/eager_text.h"
 #include "python/errors.h"
 #include "python/op_object.h"
 #include "runtime/api/op.h"
@@ -18,9 +19,14 @@ namespace {
 
 PyObject* module_counters(PyObject*, PyObject*) {
   Counters c = counters();
-  return Py_BuildValue("{sK sK sK sK sK sK sK}", "lowerings", c.lowerings, "plans", c.plans, "compiles", c.compiles,
-                       "disk_hits", c.disk_hits, "launches", c.launches, "allocations", c.allocations, "loads",
-                       c.loads);
+  return Py_BuildValue("{sK sK sK sK sK sK sK sK}", "lowerings", c.lowerings, "plans", c.plans, "compiles", c.compiles,
+                       "disk_hits", c.disk_hits, "launches", c.launches, "allocations", c.allocations, "loads", c.loads,
+                       "texts", c.texts);
+}
+
+PyObject* module_count_text(PyObject*, PyObject*) {
+  runtime::Tally::add(runtime::default_runtime().tally.texts);
+  return Py_NewRef(Py_None);
 }
 
 PyObject* module_cache_info(PyObject*, PyObject*) try {
@@ -110,6 +116,8 @@ PyMethodDef methods[] = {
     {"counters", module_counters, METH_NOARGS, "What the process has done so far, as a dict."},
     {"cache_info", module_cache_info, METH_NOARGS, "The folder of compiled kernels, as a dict."},
     {"_prepare_all", prepare_all, METH_O, nullptr},
+    {"count_text", module_count_text, METH_NOARGS, "Counts a call that went to an op's text."},
+    {"_let_dynamo_read", let_dynamo_read, METH_VARARGS, nullptr},
     {"language", module_language, METH_NOARGS,
      "Every name of the language: (name, kind, aliases, is_function, is_method, summary)."},
     {nullptr, nullptr, 0, nullptr},
@@ -132,5 +140,6 @@ PyMODINIT_FUNC PyInit__ingot() {
     return nullptr;
   }
   know_device_contexts();
+  know_traced_tensors();
   return module;
 }

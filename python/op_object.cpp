@@ -15,10 +15,13 @@
 #include "base/error.h"
 #include "frontend/frontend.h"
 #include "python/arguments.h"
+#include "python/eager_text.h"
 #include "python/errors.h"
 #include "runtime/api/op.h"
 #include "runtime/api/op_state.h"
+#include "runtime/api/register.h"
 #include "runtime/cache/hold_forks.h"
+#include "runtime/call/refusals.h"
 
 // The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs what a built-in function's
 // does. The package's class ingot.Op derives from it and adds what may be slow (source, reference, trace). The text
@@ -122,23 +125,39 @@ PyObject* to_python(Results& results, ir::Returns returns) {
   return items;
 }
 
+PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
+  const Op& op = op_of(object);
+  OpObject* self = self_of(object);
+  PyObject* out = nullptr;
+  ArgumentList arguments = bind(form_of(self), args, count, keywords, &out);
+  if (self->refuses_none) check_none(self, arguments, args, count, keywords);
+  if (out && out != Py_None) return call_into(op, arguments, out);
+  Results results;
+  ir::Returns returns{};
+  {
+    WithoutGil released;
+    returns = op.state().call(arguments, results);
+  }
+  return to_python(results, returns);
+}
+
+/// The same call by the method `_elsewhere`.
+PyObject* call_elsewhere(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
+  static PyObject* const name = PyUnicode_InternFromString("_elsewhere");
+  c10::SmallVector<PyObject*, 12> all{object};
+  all.append(args, args + count + (keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0));
+  return PyObject_VectorcallMethod(name, all.data(), count + 1, keywords);
+}
+
 PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
-  return guarded([&]() -> PyObject* {
-    const Op& op = op_of(object);
-    OpObject* self = self_of(object);
-    size_t count = static_cast<size_t>(PyVectorcall_NARGS(flags));
-    PyObject* out = nullptr;
-    ArgumentList arguments = bind(form_of(self), args, count, keywords, &out);
-    if (self->refuses_none) check_none(self, arguments, args, count, keywords);
-    if (out && out != Py_None) return call_into(op, arguments, out);
-    Results results;
-    ir::Returns returns{};
-    {
-      WithoutGil released;
-      returns = op.state().call(arguments, results);
-    }
-    return to_python(results, returns);
-  });
+  try {
+    return call_plain(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
+  } catch (const runtime::NotPlain&) {
+    return call_elsewhere(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
 }
 
 PyObject* op_prepare(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -245,14 +264,15 @@ PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
   return names;
 }
 
-/// _define(text, source_name, origins, name, numerics, debug, lazy): reads the text. Of two threads the first one wins.
+/// _define(text, source_name, origins, name, numerics, debug, lazy, tensors): reads the text, which `tensors` runs in
+/// eager (None: nobody). Of two threads the first one wins.
 PyObject* op_define(PyObject* object, PyObject* args) {
   const char *text, *source_name, *name, *numerics, *lazy;
   Py_ssize_t size;
-  PyObject* list;
+  PyObject *list, *tensors;
   int debug;
-  if (!PyArg_ParseTuple(args, "s#sO!ssps", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug,
-                        &lazy))
+  if (!PyArg_ParseTuple(args, "s#sO!sspsO", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug,
+                        &lazy, &tensors))
     return nullptr;
   return guarded([&]() -> PyObject* {
     const runtime::HoldForks held;
@@ -261,7 +281,8 @@ PyObject* op_define(PyObject* object, PyObject* args) {
     OpOptions options{name, source_name, numerics_named(numerics), debug != 0, lazy_named(lazy)};
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
-    Op op(frontend::define(std::move(source), name), options);
+    auto definition = frontend::define(std::move(source), name);
+    Op op(definition, options, tensors == Py_None ? nullptr : eager_text(definition, tensors));
     PyObject* names = interned_names(op.parameters());
     if (!names) return nullptr;
     OpObject* self = self_of(object);
@@ -271,6 +292,23 @@ PyObject* op_define(PyObject* object, PyObject* args) {
       self->names = names;
       self->op.emplace(std::move(op));
     }
+    return Py_NewRef(Py_None);
+  });
+}
+
+/// _register(name, schema, numbers): ingot::register_op.
+PyObject* op_register(PyObject* object, PyObject* args) {
+  const char *name, *schema;
+  PyObject* list;
+  if (!PyArg_ParseTuple(args, "ssO!", &name, &schema, &PyList_Type, &list)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<std::string> numbers;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+      const char* number = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
+      if (!number) return nullptr;
+      numbers.emplace_back(number);
+    }
+    register_op(name, op_of(object), schema, numbers);
     return Py_NewRef(Py_None);
   });
 }
@@ -367,6 +405,7 @@ PyMethodDef op_methods[] = {
      "prepare(*args, **kwargs)\n--\n\nCompile and load what a call with these arguments would need; launch nothing."},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_define", op_define, METH_VARARGS, nullptr},
+    {"_register", op_register, METH_VARARGS, nullptr},
     {"_refuse_none", op_refuse_none, METH_O, nullptr},
     {"__init_subclass__", op_init_subclass, METH_NOARGS | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr},
@@ -403,6 +442,17 @@ PyObject* prepare_all(PyObject*, PyObject* list) {
     }
     return Py_NewRef(Py_None);
   });
+}
+
+PyObject* let_dynamo_read(PyObject*, PyObject* args) {
+  PyObject *object, *call;
+  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &object, &call)) return nullptr;
+  auto type = reinterpret_cast<PyTypeObject*>(object);
+  // Past type.__setattr__, which would put the slots right.
+  if (PyDict_SetItemString(type->tp_dict, "__call__", call) != 0) return nullptr;
+  type->tp_flags &= ~Py_TPFLAGS_BASETYPE;  // a class below it would take the method
+  PyType_Modified(type);
+  return Py_NewRef(Py_None);
 }
 
 bool add_op_type(PyObject* module) {

@@ -121,7 +121,8 @@ void print_json(const Report& report) {
                         {"disk_hits", c.disk_hits},
                         {"launches", c.launches},
                         {"allocations", c.allocations},
-                        {"loads", c.loads}}}};
+                        {"loads", c.loads},
+                        {"texts", c.texts}}}};
   std::printf("%s\n", out.dump(2).c_str());
 }
 

@@ -60,12 +60,6 @@ std::vector<at::Tensor> call_once(const BoundOp& bound, const std::vector<Argume
   return values;
 }
 
-Counters since(const Counters& now, const Counters& then) {
-  return {now.lowerings - then.lowerings, now.plans - then.plans,       now.compiles - then.compiles,
-          now.disk_hits - then.disk_hits, now.launches - then.launches, now.allocations - then.allocations,
-          now.loads - then.loads};
-}
-
 int run(const RunInput& input) {
   if (input.threads > 0) at::set_num_threads(input.threads);
   c10::Device device = device_named(input.device);
@@ -79,7 +73,7 @@ int run(const RunInput& input) {
   std::optional<EagerCheck> check;
   if (!input.no_check) check.emplace(bound, input.op, device);
   report.results = call_once(bound, arguments);
-  report.first_call = since(counters(), before);
+  report.first_call = counters().since(before);
   report.ingot_us = median_microseconds([&] { bound.op.call(arguments); }, device);
   report.bytes = bytes_of(bound, report.results);
   if (check) report.verdict = check->judge(report.results);

@@ -18,8 +18,11 @@ import torch as _torch  # noqa: F401  first: the extension's libraries are PyTor
 from . import _ingot
 from ._ingot import Error, __version__
 from .op import Op, op, prepare_all
+from .registered import register
 
-__all__ = ["Counters", "Error", "Name", "Op", "__version__", "cache_info", "counters", "language", "op", "prepare_all"]
+__all__ = [
+    "Counters", "Error", "Name", "Op", "__version__", "cache_info", "counters", "language", "op", "prepare_all", "register",
+]
 
 
 class Counters(typing.NamedTuple):
@@ -32,6 +35,7 @@ class Counters(typing.NamedTuple):
     launches: int
     allocations: int
     loads: int
+    texts: int  # calls that an op's text was run for in eager: under a transform, on a subclass
 
     def since(self, earlier: Counters) -> Counters:
         """What happened after `earlier`."""

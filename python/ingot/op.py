@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
+import itertools
 import types
 import typing
 
-from . import _ingot
+from . import _ingot, elsewhere, schema
+from . import traced as _traced
 from . import trace as _trace
-from .capture import Text, capture, snippet, unwrapped
-from .reference import Reference
+from .capture import Text, capture, fail, snippet, unwrapped
+from .reference import Eager, Reference, as_module
 
 __all__ = ["Op", "op", "prepare_all"]
+
+_numbers = itertools.count()
 
 _ANNOTATIONS = {"": inspect.Parameter.empty, "float": float, "int": int, "bool": bool, "Tensor": "Tensor"}
 
@@ -24,37 +29,48 @@ class Op(_ingot.Op):
     exact shape and dtype). It returns what the op returns: a tensor, or a tuple of tensors, with the dtypes, shapes and
     strides that eager PyTorch gives. The first call for new dtypes, ranks or layouts compiles; new sizes and new numbers
     compile nothing. What cannot run raises `ingot.Error`.
+
+    Where a built-in function of PyTorch's may stand, an op may: under autograd, autocast, torch.func's transforms,
+    torch.compile, modes, and with subclasses of tensors (docs/pytorch.md).
     """
 
     def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False,
-                 lazy: str = "auto"):
-        self.numerics, self.debug, self.lazy = numerics, debug, lazy
+                 lazy: str = "auto", traced: str = "kernel"):
+        if traced not in ("kernel", "text"):
+            raise fail(f"traced is `{traced}`", "it is one of kernel and text")
+        self.numerics, self.debug, self.lazy, self.traced = numerics, debug, lazy, traced
         self._function = self._text = None
+        self._key, self._forms, self._overloads = str(next(_numbers)), {}, []
         if isinstance(source, str):
-            self._define(source, "<text>", [], name or "", numerics, debug, lazy)
-            self._text = Text(source, super().name, "<text>")
+            self._read(Text(source, name or "", "<text>"))
             return
         # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.
         part = snippet(source, name)
         alone = "\n".join(part.lines) + "\n"
         origins = [(1, part.file, part.line, part.indent)]
-        _ingot.Op()._define(alone, part.file, origins, part.name, numerics, debug, lazy)
+        _ingot.Op()._define(alone, part.file, origins, part.name, numerics, debug, lazy, None)
         self._function, self._name = unwrapped(source), part.name
         functools.update_wrapper(self, self._function)
         self.__name__ = part.name
 
     def _resolve(self):
         """Reads the text: what the first call needs, of this op or of a copy of it."""
-        text = self._text or capture(self._function, self._name)
-        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug, self.lazy)
-        self._text = text
+        self._read(self._text or capture(self._function, self._name))
         if self._function:
             defaults = inspect.signature(self._function).parameters.values()
             self._refuse_none([p.name for p in defaults if p.default not in (p.empty, None)])
 
+    def _read(self, text: Text):
+        eager = Eager()
+        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug, self.lazy, eager)
+        self.__name__ = super().name
+        self._text = dataclasses.replace(text, name=self.__name__)
+        eager.define(self._text, self._parameters)
+        self._eager = eager
+
     def __reduce__(self):
         # A function travels as its text here, too.
-        return _restored, (self._whole, self.numerics, self.debug, self.lazy)
+        return _restored, (self._whole, self.numerics, self.debug, self.lazy, self.traced)
 
     def __deepcopy__(self, memo):
         return self
@@ -79,10 +95,42 @@ class Op(_ingot.Op):
         plain = inspect.signature(self.reference.__wrapped__)
         return plain.replace(parameters=[p.replace(annotation=kinds[p.name]) for p in plain.parameters.values()])
 
-    @functools.cached_property
+    @property
     def reference(self) -> Reference:
         """The same text in eager PyTorch, in Ingot's namespace."""
-        return Reference(self._whole, self._parameters)
+        return self._whole and self._eager.reference
+
+    @property
+    def returns(self) -> schema.Returns | None:
+        """What the op returns, as far as its text alone says."""
+        return self._facts.returns
+
+    @property
+    def writes(self) -> frozenset[str] | None:
+        """The parameters that the op writes in place, as far as its text alone says."""
+        return self._facts.writes
+
+    @functools.cached_property
+    def _facts(self) -> schema.Facts:
+        return schema.facts(as_module(self._whole, [name for name, _, _ in self._parameters]), self._whole.name)
+
+    @property
+    def is_functional(self) -> bool:
+        """Whether the text says that the op writes nothing, and what it returns."""
+        return self.returns is not None and self.writes == frozenset()
+
+    def _elsewhere(self, *args, **kwargs):
+        return elsewhere.call(self, args, kwargs)
+
+    _traced_call = _traced.call  # what torch.compile reads in place of __call__, below
+
+    def _form(self, _key: str, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -> _traced.Form:
+        key = kinds, keywords, has_out
+        if key not in self._forms:
+            self._forms[key] = _traced.form(self, *key)
+        return self._forms[key]
+
+    _form._dynamo_marked_constant = True  # torch.compiler.assume_constant_result, which would import all of Dynamo
 
     def source(self, *args, **kwargs) -> str:
         """The source that is generated for these arguments."""
@@ -121,22 +169,26 @@ def prepare_all(calls: typing.Iterable[tuple]) -> None:
     _ingot._prepare_all(listed)
 
 
-def _restored(text: Text, numerics: str, debug: bool, lazy: str) -> Op:
+_ingot._let_dynamo_read(Op, Op._traced_call)
+
+
+def _restored(text: Text, numerics: str, debug: bool, lazy: str, traced: str) -> Op:
     """An op from its pickled parts."""
     made = Op.__new__(Op)
-    made.numerics, made.debug, made.lazy = numerics, debug, lazy
+    made.numerics, made.debug, made.lazy, made.traced = numerics, debug, lazy, traced
     made._function, made._text = None, text
+    made._key, made._forms, made._overloads = str(next(_numbers)), {}, []
     made._resolve()
     return made
 
 
 @typing.overload
 def op(source: str | types.FunctionType, /, *, name: str | None = None, numerics: str = "default",
-       debug: bool = False, lazy: str = "auto") -> Op: ...
+       debug: bool = False, lazy: str = "auto", traced: str = "kernel") -> Op: ...
 @typing.overload
 def op(*, name: str | None = None, numerics: str = "default",
-       debug: bool = False, lazy: str = "auto") -> typing.Callable[[types.FunctionType], Op]: ...
-def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto"):
+       debug: bool = False, lazy: str = "auto", traced: str = "kernel") -> typing.Callable[[types.FunctionType], Op]: ...
+def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto", traced="kernel"):
     """Makes an op of a function (`@ingot.op`, `@ingot.op(numerics="eager")`) or of a text (`ingot.op("relu(x) + y")`).
 
     name: which def of a text is the op (else the last), or what the op of a function or an expression is called.
@@ -144,7 +196,9 @@ def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto
     PyTorch does; 'fast' allows fast-math.  debug: checks gathered indices on the GPU and synchronises.
     lazy: whether what only one arm of a `where` needs is computed, and read, only where that arm is taken: 'auto' where
     that pays, and whatever is gathered; 'always'; 'never'. Results are the same.
+    traced: what `torch.compile` and its kin see of a call: 'kernel', one opaque op with its fused gradient; 'text', the
+    op's own functions, for their compiler to fuse with what is around them.
     """
     if source is None:
-        return lambda function: op(function, name=name, numerics=numerics, debug=debug, lazy=lazy)
-    return Op(source, name, numerics, debug, lazy)
+        return lambda function: op(function, name=name, numerics=numerics, debug=debug, lazy=lazy, traced=traced)
+    return Op(source, name, numerics, debug, lazy, traced)

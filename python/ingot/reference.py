@@ -12,12 +12,15 @@ import builtins
 import functools
 import inspect
 import math
+import sys
+import types
 
 import torch
 import torch.nn.functional as F
 
 from . import _ingot
 from .capture import Text, fail
+from .elsewhere import leaves
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
@@ -44,9 +47,21 @@ class Reference:
         """A call of no arguments that runs the text as its author would, for timing: PyTorch's own modules in place of
         those that know the language's names too, and nothing around the function."""
         bound = self._bind(args, kwargs)
+        function = compile_text(self._text, self._names, self._plain_scope())
+        return functools.partial(function, *bound.args, **bound.kwargs)
+
+    @functools.cached_property
+    def for_tracing(self):
+        """The function as torch.compile can read it: it looks up a function's module by its name."""
+        module = types.ModuleType(f"ingot.texts.{self.__name__}_{id(self):x}")
+        vars(module).update(self._plain_scope(), __name__=module.__name__)
+        sys.modules[module.__name__] = module
+        return compile_text(self._text, self._names, vars(module))
+
+    def _plain_scope(self) -> dict:
         scope, tree = namespace(), as_module(self._text, self._names)
         scope.update({name: module for name, module in _PLAIN.items() if _has_all(tree, name, module)})
-        return functools.partial(compile_text(self._text, self._names, scope), *bound.args, **bound.kwargs)
+        return scope
 
     def _bind(self, args, kwargs):
         bound = self._signature.bind(*args, **kwargs)
@@ -57,6 +72,23 @@ class Reference:
 
     def __repr__(self):
         return f"<eager reference of {self.__name__}>"
+
+
+class Eager:
+    """The reference of an op, made when it is first asked for. It knows nothing of the op, which holds it."""
+
+    def define(self, text: Text, parameters):
+        self._text, self._parameters = text, parameters
+
+    @functools.cached_property
+    def reference(self) -> Reference:
+        return Reference(self._text, self._parameters)
+
+    def __call__(self, **kwargs) -> list[torch.Tensor]:
+        """What the text returns, from left to right."""
+        _ingot.count_text()
+        results = self.reference(**kwargs)
+        return [torch.as_tensor(value) for value in leaves([results]) if value is not None]
 
 
 def coerce(name: str, kind: str, value):

@@ -40,6 +40,9 @@ class Argument {
   Kind kind() const { return kind_; }
   /// Null for anything but a tensor.
   const at::Tensor* tensor() const { return kind_ == Kind::Tensor ? tensor_ : nullptr; }
+  /// Null for anything but what the name says.
+  const std::vector<at::Tensor>* tensors() const { return kind_ == Kind::Tensors ? tensors_ : nullptr; }
+  const ArgumentGroup* group() const { return kind_ == Kind::Group ? group_ : nullptr; }
   /// Of a number; nothing else may be asked.
   ir::HostValue number() const { return number_; }
   /// Whether it is made up of others.

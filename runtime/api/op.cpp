@@ -23,8 +23,10 @@ std::shared_ptr<const frontend::Definition> define_text(std::string text, const 
 
 Op::Op(std::string text, OpOptions options) : Op(define_text(std::move(text), options), options) {}
 
-Op::Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options)
-    : state_(std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime())) {}
+Op::Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options,
+       std::shared_ptr<const EagerText> eager_text)
+    : state_(std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime(),
+                                             std::move(eager_text))) {}
 
 at::Tensor Op::call_one(std::span<const Argument> arguments) const {
   Results results;

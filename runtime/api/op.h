@@ -13,6 +13,7 @@
 
 namespace ingot {
 
+class EagerText;
 class OpState;
 
 using codegen::Lazy;
@@ -38,6 +39,10 @@ struct EmitTarget {
 /// What the process has done so far; every count only grows. For tests and for the curious.
 struct Counters {
   uint64_t lowerings, plans, compiles, disk_hits, launches, allocations, loads;
+  uint64_t texts;  ///< calls for which an op's text was run in eager
+
+  /// What happened after `earlier`.
+  Counters since(const Counters& earlier) const;
 };
 Counters counters();
 
@@ -50,7 +55,8 @@ Counters counters();
 class Op {
  public:
   explicit Op(std::string text, OpOptions options = {});
-  explicit Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options = {});
+  explicit Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options = {},
+              std::shared_ptr<const EagerText> eager_text = nullptr);
   template <typename F>
     requires(!std::convertible_to<F, std::string> && !std::convertible_to<F, OpOptions>)
   Op(std::string name, F function, OpOptions options = {})

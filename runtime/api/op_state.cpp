@@ -40,10 +40,12 @@ bool launches_anything(const runtime::Resolved& resolved) {
 
 }  // namespace
 
-OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime)
+OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime,
+                 std::shared_ptr<const EagerText> eager_text)
     : definition_(std::move(definition)),
       options_(std::move(options)),
       runtime_(runtime),
+      eager_text_(std::move(eager_text)),
       programs_(definition_, options_.numerics, options_.source_name, runtime),
       bound_(kMaxBoundCalls) {}
 
@@ -63,27 +65,28 @@ void OpState::watch(const runtime::Watched& more) const {
   watched_written_.fetch_or(more.written, std::memory_order_release);
 }
 
-OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
+OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose,
                              Facts& facts) const {
   const runtime::Watched known = watched();
-  runtime::read_facts(*definition_, arguments, outs, known, Purpose::Call, facts);
+  runtime::read_facts(*definition_, arguments, outs, known, purpose, facts);
   if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
 
   const runtime::HoldForks held;
-  const std::shared_ptr<const runtime::BoundCall> call = bind(program(arguments, outs, known, facts), facts);
+  const std::shared_ptr<const runtime::BoundCall> call = bind(program(arguments, outs, known, purpose, facts), facts);
   if (const runtime::BoundCall* kept = bound_.insert(facts.words, call)) return {kept, nullptr};
   return {call.get(), call};
 }
 
 std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argument> arguments,
                                                          std::span<const at::Tensor> outs,
-                                                         const runtime::Watched& known, Facts& facts) const {
+                                                         const runtime::Watched& known, Purpose purpose,
+                                                         Facts& facts) const {
   const runtime::ProgramCache::Found found = programs_.find(facts);
   if (!known.covers(found.watched)) {
     // The facts as they were written lack something on which this call depends.
     watch(found.watched);
     facts = {};
-    runtime::read_facts(*definition_, arguments, outs, watched(), Purpose::Call, facts);
+    runtime::read_facts(*definition_, arguments, outs, watched(), purpose, facts);
   }
   check_thread(*found.program, facts);
   return found.program;
@@ -133,23 +136,37 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
   const std::lock_guard lock(structured_mutex_);
   std::shared_ptr<const OpState>& op = structured_[key];
   if (!op)
-    op = std::make_shared<const OpState>(frontend::structured(definition_, std::move(structures)), options_, runtime_);
+    op = std::make_shared<const OpState>(frontend::structured(definition_, structures), options_, runtime_,
+                                         ingot::structured(eager_text_, structures));
   return op;
 }
 
 std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results) const {
   const std::lock_guard lock(backward_mutex_);
   std::shared_ptr<const OpState>& op = backward_[{wanted, results}];
-  if (!op) op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results), options_, runtime_);
+  if (!op)
+    op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results), options_, runtime_,
+                                         ingot::backward(eager_text_, wanted));
   return op;
 }
 
-ir::Returns OpState::call(std::span<const Argument> arguments, Results& results) const {
+std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
+                                                 std::span<const Argument> gradients) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->call(leaves, results);
+  const auto op = structured(arguments, leaves);
+  if (op) arguments = std::move(leaves);
+  arguments.insert(arguments.end(), gradients.begin(), gradients.end());
+  return (op ? *op : *this).backward(wanted, gradients.size());
+}
+
+ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose,
+                          uint64_t writable) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->call(leaves, results, purpose, writable);
   Facts facts;
-  const Found found = find(arguments, {}, facts);
+  const Found found = find(arguments, {}, purpose, facts);
   const runtime::Program& program = *found.call->program;
+  if (runtime::written_params(program) & ~writable) runtime::refuse_undeclared_write(*definition_);
   std::shared_ptr<runtime::OpBackward> node;
   if (facts.recorded) {
     runtime::check_recorded_writes(program, facts);
@@ -161,12 +178,12 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results)
   return program.returns;
 }
 
-void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const {
+void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs);
+  if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs, purpose);
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
   Facts facts;
-  const Found found = find(arguments, outs, facts);
+  const Found found = find(arguments, outs, purpose, facts);
   Results written;
   runtime::run(*found.call, facts, written, options_.debug, runtime_.tally);
 }
@@ -175,7 +192,7 @@ void OpState::prepare(std::span<const Argument> arguments) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->prepare(leaves);
   Facts facts;
-  find(arguments, {}, facts);
+  find(arguments, {}, Purpose::Call, facts);
 }
 
 void OpState::prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const {
@@ -185,7 +202,7 @@ void OpState::prepare(std::span<const Argument> arguments, runtime::KernelBatch&
   Facts facts;
   const runtime::Watched known = watched();
   runtime::read_facts(*definition_, arguments, {}, known, Purpose::Call, facts);
-  const std::shared_ptr<const runtime::Program> found = program(arguments, {}, known, facts);
+  const std::shared_ptr<const runtime::Program> found = program(arguments, {}, known, Purpose::Call, facts);
   const runtime::Resolved resolved = runtime::resolve(*found, facts, codegen_options(facts.device.is_cuda()));
   if (launches_anything(resolved)) batch.add(request(found, resolved, facts));
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/api/eager_text.h"
 #include "runtime/api/op.h"
 #include "runtime/api/runtime.h"
 #include "runtime/cache/table.h"
@@ -32,12 +33,16 @@ using Results = runtime::Written;
 
 class OpState : public std::enable_shared_from_this<OpState> {
  public:
-  OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime);
+  OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime,
+          std::shared_ptr<const EagerText> eager_text = nullptr);
 
   /// Calls the op, appends what it returns and tells how it returns that. Borrows the arguments' tensors and touches no
-  /// reference count of theirs.
-  ir::Returns call(std::span<const Argument> arguments, Results& results) const;
-  void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs) const;
+  /// reference count of theirs. Throws runtime::NotPlain before anything is written. `writable`: the parameters (bits)
+  /// that the call may write.
+  ir::Returns call(std::span<const Argument> arguments, Results& results,
+                   runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0}) const;
+  void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
+                runtime::Purpose purpose = runtime::Purpose::Call) const;
   void prepare(std::span<const Argument> arguments) const;
   /// Adds the kernels of such a call to the batch.
   void prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const;
@@ -45,12 +50,18 @@ class OpState : public std::enable_shared_from_this<OpState> {
 
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results) const;
+  /// The same for arguments that may be made up of several, of whose leaves `wanted` speaks. They become the arguments
+  /// of that op: the leaves, and the gradients with respect to the results.
+  std::shared_ptr<const OpState> backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
+                                          std::span<const Argument> gradients) const;
 
   /// The graph that kernels for these arguments are made of (simplified, calls dissolved).
   ir::Graph graph(std::span<const Argument> arguments) const;
 
   const frontend::Definition& definition() const { return *definition_; }
   const OpOptions& options() const { return options_; }
+  /// Null where the op has none.
+  const EagerText* eager_text() const { return eager_text_.get(); }
 
  private:
   /// A bound call and, where the table has no room for it, its owner.
@@ -61,10 +72,12 @@ class OpState : public std::enable_shared_from_this<OpState> {
   runtime::Watched watched() const;
   void watch(const runtime::Watched& more) const;
   /// Writes the facts and finds, or makes, the call for them.
-  Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Facts& facts) const;
+  Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
+             runtime::Facts& facts) const;
   /// The program for the facts, which are written anew where `known` lacks what it watches.
   std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
-                                                  const runtime::Watched& known, runtime::Facts& facts) const;
+                                                  const runtime::Watched& known, runtime::Purpose purpose,
+                                                  runtime::Facts& facts) const;
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::Facts& facts) const;
   /// Refuses a call whose meaning the thread's state would change.
@@ -80,6 +93,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::shared_ptr<const frontend::Definition> definition_;
   OpOptions options_;
   runtime::Runtime& runtime_;
+  std::shared_ptr<const EagerText> eager_text_;
   mutable runtime::ProgramCache programs_;
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.

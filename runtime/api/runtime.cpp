@@ -75,10 +75,16 @@ Runtime& default_runtime() {
 
 }  // namespace runtime
 
+Counters Counters::since(const Counters& earlier) const {
+  return {lowerings - earlier.lowerings, plans - earlier.plans,       compiles - earlier.compiles,
+          disk_hits - earlier.disk_hits, launches - earlier.launches, allocations - earlier.allocations,
+          loads - earlier.loads,         texts - earlier.texts};
+}
+
 Counters counters() {
   const runtime::Tally& tally = runtime::default_runtime().tally;
   return {tally.lowerings, tally.plans,       tally.compiles, tally.disk_hits,
-          tally.launches,  tally.allocations, tally.loads};
+          tally.launches,  tally.allocations, tally.loads,    tally.texts};
 }
 
 }  // namespace ingot

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "runtime/call/refusals.h"
 
 namespace ingot::runtime {
 
@@ -21,6 +22,16 @@ using torch::autograd::variable_list;
 /// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile; as it is
 /// where its values do not matter.
 using Kept = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
+
+/// What is not plain may come with the incoming gradients: a vmap over several of them, for one.
+void call_or_run_text(const OpState& op, std::span<const Argument> arguments, Results& results) {
+  try {
+    op.call(arguments, results);
+  } catch (const NotPlain&) {
+    if (op.eager_text() == nullptr) throw;
+    for (at::Tensor& result : op.eager_text()->call(arguments)) results.push_back(std::move(result));
+  }
+}
 
 }  // namespace
 
@@ -88,7 +99,7 @@ class OpBackward : public torch::autograd::Node {
     }
     Results results;
     if (std::ranges::find(wanted, true) != wanted.end())
-      op_->backward(wanted, gradient_of_.size())->call(given, results);
+      call_or_run_text(*op_->backward(wanted, gradient_of_.size()), given, results);
     variable_list found(num_outputs());
     size_t next = 0;
     for (size_t i = 0; i < wanted.size(); ++i)
@@ -152,13 +163,12 @@ void check_recorded_writes(const Program& program, const Facts& facts) {
     const at::Tensor* written = facts.actuals[*result.mutates].tensor;
     const std::string name = parameter_name(facts, *result.mutates);
     if (written != nullptr && written->requires_grad())
-      throw_author(Span{}, fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
-                   "return the new value instead, or call under torch.no_grad()");
+      throw_not_plain(fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
+                      "return the new value instead, or call under torch.no_grad()");
     if ((result.gradients & asked_gradients(facts)) != 0)
-      throw_author(Span{},
-                   fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear", program.name,
-                               name, name),
-                   "return the new value instead, write what is detached, or call under torch.no_grad()");
+      throw_not_plain(fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear", program.name,
+                                  name, name),
+                      "return the new value instead, write what is detached, or call under torch.no_grad()");
   }
 }
 

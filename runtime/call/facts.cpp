@@ -48,8 +48,9 @@ bool takes_tensors(const frontend::Parameter& parameter) {
 /// Whether a raw kernel may read (or write) the tensor; for Purpose::Show, whether lowering knows what it is.
 bool passes(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   if (!tensor.defined()) return false;
-  const bool plain = purpose == Purpose::Call
-                         ? is_plain(tensor, grad_mode)
+  const bool plain = purpose == Purpose::Call ? is_plain(tensor, grad_mode)
+                     : purpose == Purpose::Kernel
+                         ? has_plain_keys(tensor)
                          : tensor.layout() == c10::Layout::Strided && !tensor.key_set().has(c10::DispatchKey::Python);
   return plain && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
 }
@@ -133,10 +134,9 @@ void check_recorded(const Facts& facts) {
                  "call it without out=, or under torch.no_grad()");
   for (size_t i = 0; i < facts.actuals.size(); ++i)
     if (facts.actuals[i].kind == Kind::CpuScalar && facts.actuals[i].tensor->requires_grad())
-      throw_author(Span{},
-                   fmt::format("{}: {} is a CPU tensor of one number beside CUDA tensors, and requires grad",
-                               facts.definition->name(), parameter_name(facts, i)),
-                   "move it to their device: .to(\"cuda\")");
+      throw_not_plain(fmt::format("{}: {} is a CPU tensor of one number beside CUDA tensors, and requires grad",
+                                  facts.definition->name(), parameter_name(facts, i)),
+                      "move it to their device: .to(\"cuda\")");
 }
 
 /// What autograd says of a tensor that is about to be written. Where a gradient is asked of it, the narrow test did.
@@ -261,7 +261,7 @@ void read_facts(const frontend::Definition& definition, std::span<const Argument
   bind(definition, arguments, purpose, facts);
   settle_devices(definition, facts);
   if (facts.recorded) check_recorded(facts);
-  facts.autocast = purpose == Purpose::Call && autocast_is_on(facts.device);
+  facts.autocast = purpose != Purpose::Show && autocast_is_on(facts.device);
 
   facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |
                         uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24 |

@@ -51,7 +51,8 @@ struct Facts {
 /// What the facts are wanted for.
 enum class Purpose : uint8_t {
   Call,
-  Show,  ///< a stage for `emit`: no data will be touched, so meta tensors and those that require grad will do
+  Kernel,  ///< the same, by PyTorch's dispatcher: modes, transforms and tangents have had their turn
+  Show,    ///< a stage for `emit`: no data will be touched, so meta tensors and those that require grad will do
 };
 
 /// Checks the arguments and writes down the facts. Errors: Error(Author) for wrong number or kind of arguments and for

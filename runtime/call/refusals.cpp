@@ -2,6 +2,7 @@
 
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/functorch/DynamicLayer.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -37,6 +38,10 @@ std::string_view annotation_name(frontend::Parameter::Annotation annotation) {
   throw_author(Span{}, fmt::format("{}: {}", definition.name(), message), std::move(hint));
 }
 
+[[noreturn]] void not_plain(const frontend::Definition& definition, std::string message, std::string hint) {
+  throw_not_plain(fmt::format("{}: {}", definition.name(), message), std::move(hint));
+}
+
 std::string print(ir::HostValue number) {
   switch (number.kind) {
     case ir::HostKind::Bool:
@@ -66,6 +71,11 @@ constexpr const char* kReference = "f.reference runs the same text in eager PyTo
 
 }  // namespace
 
+void throw_not_plain(std::string message, std::string hint) {
+  const Diagnostic diagnostic{std::move(message), Span{}, std::move(hint), {}};
+  throw NotPlain(Fault::Author, diagnostic.message, diagnostic.render());
+}
+
 std::string describe(const frontend::Definition& definition) {
   std::string text = definition.name() + "(";
   for (const frontend::Parameter& parameter : definition.parameters()) {
@@ -86,14 +96,20 @@ bool thread_is_plain(std::optional<c10::Device>& default_device) {
   return !at::impl::torch_function_mode_enabled() || only_choose_device(default_device);
 }
 
+bool is_transformed() { return at::functorch::maybeCurrentDynamicLayer().has_value(); }
+
 bool autocast_is_on(c10::Device device) {
   const c10::DispatchKey key = device.is_cuda() ? c10::DispatchKey::AutocastCUDA : c10::DispatchKey::AutocastCPU;
   return !c10::impl::tls_local_dispatch_key_set().excluded_.has(key);
 }
 
+bool has_plain_keys(const at::Tensor& tensor) {
+  return (tensor.unsafeGetTensorImpl()->key_set().raw_repr() & ~kPlainKeys.raw_repr()) == 0;
+}
+
 bool is_plain(const at::Tensor& tensor, bool grad_mode) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-  if ((impl->key_set().raw_repr() & ~kPlainKeys.raw_repr()) != 0) return false;
+  if (!has_plain_keys(tensor)) return false;
   if (impl->autograd_meta() == nullptr) return true;
   return !(grad_mode && impl->requires_grad()) && !tensor._fw_grad(0).defined();
 }
@@ -102,33 +118,34 @@ void refuse_thread(const frontend::Definition& definition) {
   using c10::DispatchKey;
   const c10::DispatchKeySet included = c10::impl::tls_local_dispatch_key_set().included_;
   if (included.has(DispatchKey::Tracer))
-    refuse(definition, "the call is being traced by torch.jit.trace, which cannot see inside an op",
-           fmt::format("trace {}: {}", "the reference instead", kReference));
+    not_plain(definition, "the call is being traced by torch.jit.trace, which cannot see inside an op",
+              fmt::format("trace {}: {}", "the reference instead", kReference));
   if (included.has_any(
           c10::DispatchKeySet({DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::FuncTorchDynamicLayerBackMode,
                                DispatchKey::VmapMode, DispatchKey::FuncTorchVmapMode})))
-    refuse(definition,
-           "a transform of torch.func (vmap, grad, jvp, …) is active, and ops do not have rules for these yet",
-           fmt::format("call the reference inside the transform: {}", kReference));
+    not_plain(definition,
+              "a transform of torch.func (vmap, grad, jvp, …) is active, and ops do not have rules for these yet",
+              fmt::format("call the reference inside the transform: {}", kReference));
   if (included.has(DispatchKey::Functionalize))
-    refuse(definition, "functionalization is active, and ops do not have rules for it yet",
-           fmt::format("call the reference inside it: {}", kReference));
+    not_plain(definition, "functionalization is active, and ops do not have rules for it yet",
+              fmt::format("call the reference inside it: {}", kReference));
   if (at::impl::torch_function_mode_enabled())
-    refuse(definition,
-           "a torch-function mode is active: whatever it makes of PyTorch's functions, it does not see inside an op",
-           fmt::format("leave the mode for the call; {}", kReference));
-  refuse(definition, "a mode that intercepts PyTorch's ops is active (a fake-tensor, proxy or torch-dispatch mode)",
-         fmt::format("leave the mode for the call; {}", kReference));
+    not_plain(definition,
+              "a torch-function mode is active: whatever it makes of PyTorch's functions, it does not see inside an op",
+              fmt::format("leave the mode for the call; {}", kReference));
+  not_plain(definition, "a mode that intercepts PyTorch's ops is active (a fake-tensor, proxy or torch-dispatch mode)",
+            fmt::format("leave the mode for the call; {}", kReference));
 }
 
 void refuse_autocast(const frontend::Definition& definition, c10::Device device, const std::string& function) {
   const std::string type = device.is_cuda() ? "cuda" : "cpu";
-  refuse(definition,
-         fmt::format("torch.autocast is on, under which eager PyTorch computes `{}` in another type than the tensors'",
-                     function),
-         fmt::format("call under `with torch.autocast(\"{}\", enabled=False):`, with what is to be float32 cast by "
-                     "`.float()`; {}",
-                     type, kReference));
+  not_plain(
+      definition,
+      fmt::format("torch.autocast is on, under which eager PyTorch computes `{}` in another type than the tensors'",
+                  function),
+      fmt::format("call under `with torch.autocast(\"{}\", enabled=False):`, with what is to be float32 cast by "
+                  "`.float()`; {}",
+                  type, kReference));
 }
 
 void refuse_tensor(const frontend::Definition& definition, const std::string& what, const at::Tensor& tensor) {
@@ -138,48 +155,49 @@ void refuse_tensor(const frontend::Definition& definition, const std::string& wh
   const c10::DispatchKeySet keys = tensor.key_set();
   const auto is = [&](std::initializer_list<DispatchKey> some) { return keys.has_any(c10::DispatchKeySet(some)); };
   if (tensor.is_complex() || tensor.is_quantized() || !dtype_of(tensor.scalar_type()))
-    refuse(definition, fmt::format("{} has dtype {}, which Ingot has not", what, c10::toString(tensor.scalar_type())),
-           tensor.is_complex() ? "compute with the parts: torch.view_as_real(z)"
-                               : "the dtypes are bool, the integers of 8 to 64 bits and the floats of 8 to 64 bits");
+    not_plain(definition,
+              fmt::format("{} has dtype {}, which Ingot has not", what, c10::toString(tensor.scalar_type())),
+              tensor.is_complex() ? "compute with the parts: torch.view_as_real(z)"
+                                  : "the dtypes are bool, the integers of 8 to 64 bits and the floats of 8 to 64 bits");
   if (is({DispatchKey::Conjugate, DispatchKey::Negative, DispatchKey::ZeroTensor}))
-    refuse(definition,
-           fmt::format("{} is a {} view, whose memory does not hold its values", what,
-                       keys.has(DispatchKey::Negative)    ? "negative"
-                       : keys.has(DispatchKey::Conjugate) ? "conjugate"
-                                                          : "zero"),
-           "pass what .resolve_neg(), .resolve_conj() or .clone() gives");
+    not_plain(definition,
+              fmt::format("{} is a {} view, whose memory does not hold its values", what,
+                          keys.has(DispatchKey::Negative)    ? "negative"
+                          : keys.has(DispatchKey::Conjugate) ? "conjugate"
+                                                             : "zero"),
+              "pass what .resolve_neg(), .resolve_conj() or .clone() gives");
   if (is({DispatchKey::FuncTorchBatched, DispatchKey::Batched, DispatchKey::BatchedNestedTensor}))
-    refuse(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", what),
-           fmt::format("call the reference inside vmap: {}", kReference));
+    not_plain(definition, fmt::format("{} is batched by vmap, and ops do not have a rule for it yet", what),
+              fmt::format("call the reference inside vmap: {}", kReference));
   if (keys.has(DispatchKey::FuncTorchGradWrapper))
-    refuse(definition,
-           fmt::format("{} is being differentiated by torch.func, and ops do not have a rule for that yet", what),
-           fmt::format("call the reference there: {}", kReference));
+    not_plain(definition,
+              fmt::format("{} is being differentiated by torch.func, and ops do not have a rule for that yet", what),
+              fmt::format("call the reference there: {}", kReference));
   if (keys.has(DispatchKey::Functionalize))
-    refuse(definition, fmt::format("{} is a functional tensor", what),
-           fmt::format("call the reference: {}", kReference));
+    not_plain(definition, fmt::format("{} is a functional tensor", what),
+              fmt::format("call the reference: {}", kReference));
   if (is({DispatchKey::Python, DispatchKey::Fake}))
-    refuse(definition, fmt::format("{} is a tensor subclass (a fake tensor, for one)", what),
-           fmt::format("pass a plain torch.Tensor; {}", kReference));
+    not_plain(definition, fmt::format("{} is a tensor subclass (a fake tensor, for one)", what),
+              fmt::format("pass a plain torch.Tensor; {}", kReference));
   if (keys.has(DispatchKey::Named))
-    refuse(definition, fmt::format("{} has named dims", what), "pass what .rename(None) gives");
-  if (tensor.is_nested()) refuse(definition, fmt::format("{} is a nested tensor", what), "pad it to a plain one");
+    not_plain(definition, fmt::format("{} has named dims", what), "pass what .rename(None) gives");
+  if (tensor.is_nested()) not_plain(definition, fmt::format("{} is a nested tensor", what), "pad it to a plain one");
   if (tensor.layout() != c10::Layout::Strided)
-    refuse(definition, fmt::format("{} has a layout other than torch.strided", what), "pass what .to_dense() gives");
+    not_plain(definition, fmt::format("{} has a layout other than torch.strided", what), "pass what .to_dense() gives");
   if (!tensor.is_cpu() && !tensor.is_cuda())
-    refuse(definition, fmt::format("{} is on {}, and ops run on cpu and cuda", what, tensor.device().str()),
-           fmt::format("move it with .to(\"cuda\"); {}", kReference));
+    not_plain(definition, fmt::format("{} is on {}, and ops run on cpu and cuda", what, tensor.device().str()),
+              fmt::format("move it with .to(\"cuda\"); {}", kReference));
   if (tensor.requires_grad() && c10::GradMode::is_enabled())
     refuse(definition, fmt::format("{} requires grad, and what is written there has no gradient", what),
            "call without out=, or under torch.no_grad()");
   if (tensor._fw_grad(0).defined())
-    refuse(definition,
-           fmt::format("{} carries a forward-mode tangent, and ops do not have forward-mode derivatives yet", what),
-           fmt::format("pass {}.detach(); for a tangent, {}", what, kReference));
-  if (tensor.dim() > 64) refuse(definition, fmt::format("{} has more than 64 dims", what), "reshape it to fewer");
-  refuse(definition,
-         fmt::format("{} is a kind of tensor that a plain kernel cannot read ({})", what, c10::toString(keys)),
-         fmt::format("pass a plain torch.Tensor; {}", kReference));
+    not_plain(definition,
+              fmt::format("{} carries a forward-mode tangent, and ops do not have forward-mode derivatives yet", what),
+              fmt::format("pass {}.detach(); for a tangent, {}", what, kReference));
+  if (tensor.dim() > 64) not_plain(definition, fmt::format("{} has more than 64 dims", what), "reshape it to fewer");
+  not_plain(definition,
+            fmt::format("{} is a kind of tensor that a plain kernel cannot read ({})", what, c10::toString(keys)),
+            fmt::format("pass a plain torch.Tensor; {}", kReference));
 }
 
 void refuse_devices(const frontend::Definition& definition, const std::string& first_name, const at::Tensor& first,
@@ -188,6 +206,11 @@ void refuse_devices(const frontend::Definition& definition, const std::string& f
          fmt::format("expected all tensors to be on the same device, but {} is on {} and {} is on {}", first_name,
                      first.device().str(), second_name, second.device().str()),
          "move one of them with .to(…); only a 0-dim CPU tensor may stand beside CUDA tensors");
+}
+
+void refuse_undeclared_write(const frontend::Definition& definition) {
+  refuse(definition, "it writes into an argument, and the schema it is registered with does not say so",
+         "mark what is written: Tensor(a!) x");
 }
 
 void refuse_count(const frontend::Definition& definition, size_t given) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "base/error.h"
 #include "frontend/frontend.h"
 #include "ir/host/host.h"
 
@@ -13,6 +14,14 @@
 // compares; why it failed is worked out afterwards.
 
 namespace ingot::runtime {
+
+/// What no kernel of ours takes though PyTorch's own functions may: modes, transforms, subclasses, layouts, dtypes. Who
+/// knows of another way (the op's text in eager, a registered overload) goes on there.
+class NotPlain : public Error {
+ public:
+  using Error::Error;
+};
+[[noreturn]] void throw_not_plain(std::string message, std::string hint);
 
 /// The dispatch keys of tensors whose bytes are what they seem. Conjugate, negative, named, sparse, quantized, batched
 /// and wrapped tensors, and subclasses that dispatch in Python, have others. Autocast is for the op's functions to say.
@@ -37,11 +46,15 @@ void set_device_of_mode(DeviceOfMode function);
 /// Whether there is no mode, no transform, no tracing in this thread, other than a default device, which is written
 /// down.
 bool thread_is_plain(std::optional<c10::Device>& default_device);
+/// Whether a transform of torch.func (vmap, grad, jvp, …) is active in this thread.
+bool is_transformed();
 /// Whether torch.autocast is on in this thread for what runs on the device.
 bool autocast_is_on(c10::Device device);
+bool has_plain_keys(const at::Tensor& tensor);
 /// A plain tensor of which no gradient is asked; `grad_mode` is the thread's.
 bool is_plain(const at::Tensor& tensor, bool grad_mode);
 
+// These throw NotPlain, but for what PyTorch's functions refuse too.
 [[noreturn]] void refuse_thread(const frontend::Definition& definition);
 /// Under autocast the op's `function` computes in another type.
 [[noreturn]] void refuse_autocast(const frontend::Definition& definition, c10::Device device,
@@ -51,6 +64,8 @@ bool is_plain(const at::Tensor& tensor, bool grad_mode);
                                 const at::Tensor& tensor);
 [[noreturn]] void refuse_devices(const frontend::Definition& definition, const std::string& first_name,
                                  const at::Tensor& first, const std::string& second_name, const at::Tensor& second);
+/// What the schema of a registered op does not say.
+[[noreturn]] void refuse_undeclared_write(const frontend::Definition& definition);
 [[noreturn]] void refuse_count(const frontend::Definition& definition, size_t given);
 /// A name that is none of the op's parameters: a keyword of Python's, `name=` of the command line.
 [[noreturn]] void refuse_keyword(const frontend::Definition& definition, std::string_view keyword);

@@ -24,7 +24,7 @@ def test_one_launch_one_allocation(device, relu_add):
     x = torch.randn(64, 48, device=device)
     relu_add(x, x, 0.5)
     spent = cost(lambda: relu_add(x, x, 0.5))
-    assert spent == ingot.Counters(lowerings=0, plans=0, compiles=0, disk_hits=0, launches=1, allocations=1, loads=0)
+    assert spent == ingot.Counters(*[0] * len(spent))._replace(launches=1, allocations=1)
 
 
 def test_out_allocates_nothing(device, relu_add):

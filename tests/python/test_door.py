@@ -292,40 +292,6 @@ def test_wrong_calls(call, message):
     assert caught.value.fault == "author"
 
 
-class Subclass(torch.Tensor):
-    pass
-
-
-def test_beyond_the_fast_path_is_an_error_that_says_what_to_do():
-    x = torch.ones(3)
-    f = ingot.op("x * 2")
-    with pytest.raises(ingot.Error, match="reference"):
-        f(x.as_subclass(Subclass))
-    with pytest.raises(ingot.Error, match="vmap(.|\n)*reference"):
-        torch.vmap(lambda row: f(row))(torch.ones(2, 3))
-    with pytest.raises(ingot.Error, match="reference"):
-        torch.func.jvp(lambda v: f(v), (x,), (x,))
-    with torch._subclasses.FakeTensorMode() as mode, pytest.raises(ingot.Error, match="reference"):
-        f(mode.from_tensor(x))
-    with pytest.raises(ingot.Error, match="negative view"):
-        f(torch._neg_view(x))
-    with pytest.raises(ingot.Error, match="sparse|layout"):
-        f(x.to_sparse())
-    with torch.no_grad():
-        assert torch.equal(f(torch.ones(3, requires_grad=True)), x * 2)
-    with torch.inference_mode():
-        assert torch.equal(f(x), x * 2)
-
-
-def test_torch_compile_runs_the_op_between_graphs():
-    def around(x):
-        return relu_add(x + 1, x) * 2
-
-    x = torch.randn(8)
-    compiled = torch.compile(around, backend="eager")
-    assert torch.equal(compiled(x), around(x))
-
-
 def test_errors_survive_pickling():
     with pytest.raises(ingot.Error) as caught:
         relu_add(torch.ones(2))

@@ -36,10 +36,7 @@ def denoise(eps, sample, noise, table, t):
 inline Counters growth(const std::function<void()>& body) {
   const Counters before = counters();
   body();
-  const Counters after = counters();
-  return {after.lowerings - before.lowerings, after.plans - before.plans,       after.compiles - before.compiles,
-          after.disk_hits - before.disk_hits, after.launches - before.launches, after.allocations - before.allocations,
-          after.loads - before.loads};
+  return counters().since(before);
 }
 
 /// The whole text of the error that `body` throws, "no error" where it throws none.

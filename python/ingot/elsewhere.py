@@ -1,0 +1,112 @@
+"""Where a call goes that is not plain.
+
+A plain call never comes here: C++ takes it, with autograd and autocast. What it refuses as not plain is asked, from the
+cheapest test up, who is to have it: a torch-function mode or subclass, by PyTorch's protocol; the op's text in eager,
+under a transform and for what is no dense tensor; the registered op, of which what traces calls sees one node.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import forward_ad
+from torch.utils._device import DeviceContext
+
+from . import _ingot
+
+__all__ = ["call"]
+
+_SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def call(op, args: tuple, kwargs: dict):
+    """The call, by the way that PyTorch's own functions would go."""
+    values = leaves((*args, *kwargs.values()))
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    if _is_overridden(tensors):
+        return torch.overrides.handle_torch_function(op, tensors, *args, **kwargs)
+    if _is_transformed(tensors):
+        return by_text(op, args, kwargs)
+    if _is_traced(tensors) or any(isinstance(value, _SYMBOLS) for value in values):
+        return op._traced_call(*args, **kwargs)
+    if not op.writes and any(tensor.is_neg() for tensor in tensors):
+        return _with(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
+    # A subclass whose functions have had their turn is the tensor that it was made of.
+    if any(map(_is_thin, tensors)):
+        return _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
+    return by_text(op, args, kwargs)
+
+
+def by_text(op, args: tuple, kwargs: dict):
+    """The op's text in eager, which `ingot.counters().texts` counts."""
+    out = kwargs.pop("out", None)
+    _ingot.count_text()
+    results = op.reference(*args, **kwargs)
+    return results if out is None else copied_to(out, results)
+
+
+def copied_to(out, results):
+    """Writes results into the tensors of `out=`, which are of their dtypes and shapes."""
+    for to, result in zip(leaves([out]), leaves([results]), strict=True):
+        if (to.dtype, to.shape) != (result.dtype, result.shape):
+            raise RuntimeError(f"out is {to.dtype}{list(to.shape)}, the result {result.dtype}{list(result.shape)}")
+        to.copy_(result)
+    return out
+
+
+def leaves(values) -> list:
+    """What tuples, lists and dicts are made up of, from left to right."""
+    found = []
+    for value in values:
+        if isinstance(value, dict):
+            found += leaves(value.values())
+        elif isinstance(value, (tuple, list)):
+            found += leaves(value)
+        else:
+            found.append(value)
+    return found
+
+
+def _is_overridden(tensors) -> bool:
+    """Whether PyTorch's functions would ask a mode or a subclass first. A default device is a mode, and no stranger."""
+    modes = torch.overrides._get_current_function_mode_stack()
+    if any(not isinstance(mode, DeviceContext) for mode in modes):
+        return True
+    return torch._C._is_torch_function_enabled() and any(
+        type(tensor) not in _PLAIN and type(tensor).__torch_function__ is not torch._C._disabled_torch_function_impl
+        for tensor in tensors
+    )
+
+
+def _is_transformed(tensors) -> bool:
+    """Whether a transform of torch.func, forward mode or torch.jit.trace looks at every function."""
+    if torch._C._functorch.peek_interpreter_stack() is not None or torch._C._get_tracing_state() is not None:
+        return True
+    if forward_ad._current_level < 0:
+        return False
+    return any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)
+
+
+def _is_traced(tensors) -> bool:
+    """Whether fake, functional or proxy tensors, or a mode that sees PyTorch's dispatcher, are about."""
+    from torch._subclasses.fake_tensor import FakeTensor
+    from torch._subclasses.functional_tensor import FunctionalTensor
+
+    if torch._C._len_torch_dispatch_stack() > 0:
+        return True
+    return any(isinstance(tensor, (FakeTensor, FunctionalTensor)) for tensor in tensors)
+
+
+def _is_thin(tensor) -> bool:
+    return type(tensor) not in _PLAIN and not torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python)
+
+
+def _with(change, test, op, args: tuple, kwargs: dict):
+    def changed(value):
+        if isinstance(value, torch.Tensor):
+            return change(value) if test(value) else value
+        if isinstance(value, dict):
+            return {key: changed(item) for key, item in value.items()}
+        return type(value)(map(changed, value)) if isinstance(value, (tuple, list)) else value
+
+    return op(*changed(list(args)), **changed(kwargs))

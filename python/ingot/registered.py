@@ -1,0 +1,165 @@
+"""Ops as PyTorch's dispatcher has them: `torch.ops.ns.name`."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+import typing
+
+import torch
+
+from . import _ingot
+from .capture import fail
+from .elsewhere import leaves
+
+__all__ = ["anonymous", "register", "schema_of"]
+
+_NUMBERS = {"float": "float", "int": "SymInt", "bool": "bool"}
+
+
+def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
+    """Makes an op `torch.ops.ns.name`: with kernels for CPU and CUDA, autograd, autocast, vmap and a fake kernel, so that
+    `torch.compile`, `torch.export` and C++ may call it by that name. What traces calls of the op itself then sees this name,
+    where the schema takes the arguments, so that what is exported can be loaded wherever the name is registered.
+
+    name: "ns::name", or "ns::name.overload".
+    schema: PyTorch's, "(Tensor x, Tensor y, float bias=0.5) -> Tensor"; without one it is read from the op's text:
+    what an annotation calls a number is one, all else a tensor; what the text writes in place is marked. Arguments
+    behind the op's own, `*, Tensor(a!) out`, make the overload that writes its results there.
+    Errors: `ingot.Error` for a name that is taken and a schema that does not fit or can't be read from the text.
+    """
+    written = op.writes
+    if schema is None:
+        schema = schema_of(op)
+    elif written and (silent := [n for n in written if not _marks(schema, n)]):
+        raise fail(f"{name}: the op writes into `{silent[0]}`, and its schema does not say so",
+                   f"mark it: Tensor(a!) {silent[0]}")
+    found = _register(name, op, schema, [])
+    op._overloads.append(found)
+    op._forms.clear()
+    return found
+
+
+def schema_of(op) -> str:
+    """The schema that the op's text has. Raises `ingot.Error` where the text alone does not say."""
+    if op.writes is None or op.returns is None:
+        what = "writes in place" if op.writes is None else "returns"
+        raise fail(f"what `{op.name}` {what} can't be read from its text", "register it with schema=\"(Tensor x) -> Tensor\"")
+    parameters, is_star = [], False
+    for letter, (parameter, kind, has_default) in zip(_letters(), op._parameters):
+        declared = op.signature.parameters[parameter]
+        if declared.kind is declared.KEYWORD_ONLY and not is_star:
+            parameters.append("*")
+            is_star = True
+        type_ = _NUMBERS.get(kind, f"Tensor({letter}!)" if parameter in op.writes else "Tensor")
+        default = declared.default
+        if default is None:
+            type_ += "?"
+        elif type_ == "Tensor" and has_default:
+            type_ = "Scalar"
+        parameters.append(f"{type_} {parameter}" + (f"={default}" if has_default else ""))
+    return f"({', '.join(parameters)}) -> {op.returns}"
+
+
+def registered_for(op, kinds: list[str]) -> tuple[str, str, str] | None:
+    """The overload under which an op was registered, if its schema takes arguments of these kinds."""
+    for found in op._overloads:
+        arguments = {argument.name: argument for argument in found._schema.arguments}
+        fits = (_takes(arguments[name], kind) for (name, _, _), kind in zip(op._parameters, kinds))
+        if len(arguments) == len(kinds) and all(fits):
+            return found.namespace, found._opname, found._overloadname
+    return None
+
+
+def _takes(argument, kind: str) -> bool:
+    type_ = str(argument.type)
+    if kind == "Tensor?":
+        return argument.has_default_value()
+    return type_.removeprefix("Optional[").removesuffix("]") in {
+        "Tensor": ("Tensor",), "float": ("float", "number"), "int": ("int", "SymInt", "float", "number"), "bool": ("bool",)
+    }[kind]
+
+
+def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
+    """The overload in torch.ops.ingot that traced calls of an op go to, for arguments of these kinds: Tensor, Tensor?
+    (left out), float, int or bool. Its name is that of its text, so that what was compiled with it is never met by another text."""
+    numbers = [n for (n, _, _), kind in zip(op._parameters, kinds) if kind == "float"]
+    types = {"float": "Tensor", "int": "SymInt"}
+    parameters = ", ".join(f"{types.get(kind, kind)} {n}" for (n, _, _), kind in zip(op._parameters, kinds))
+    schema = f"({parameters}) -> {op.returns}"
+    facts = (op._whole.text, op._whole.name, op.numerics, op.lazy, op.debug, schema, numbers, _ingot.__version__)
+    name = f"{op.name}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
+    with _lock:
+        if name not in _known:
+            _register(f"ingot::{name}", op, schema, numbers)
+            _known.add(name)
+    return "ingot", name, "default"
+
+
+_known: set[str] = set()
+_lock = threading.Lock()
+
+
+def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOverload:
+    op._register(name, schema, numbers)
+    found = overload(name)
+    parameters = [n for n, _, _ in op._parameters]
+    torch.library.register_fake(name, functools.partial(_fake, op.reference, parameters, numbers, found._schema))
+    if not found._schema.is_mutable and str(found._schema.returns[0].type) == "Tensor":
+        packet, _, specific = name.partition(".")
+        torch.library.register_fake(f"{packet}_backward" + (f".{specific}" if specific else ""), _fake_backward)
+    return found
+
+
+def overload(name: str) -> torch._ops.OpOverload:
+    """That of "ns::name" or "ns::name.overload", which is new."""
+    namespace, _, rest = name.partition("::")
+    packet, _, specific = rest.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), packet)
+    torch._ops._refresh_packet(packet)  # it remembers the overloads that it found when it was first asked for
+    return getattr(packet, specific or "default")
+
+
+def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, **kwargs):
+    """What a call returns, without its values."""
+    given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
+    outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
+    given = {name: Unknown("nan") if name in numbers and value is not None else value for name, value in given.items()}
+    results = reference(**{name: value for name, value in given.items() if value is not None})
+    if outs:
+        return outs[0] if len(outs) == 1 else tuple(outs)
+    if results is None:
+        return None
+    # What Ingot returns is memory of its own, laid out as a copy of the text's result.
+    made = [torch.empty_like(torch.as_tensor(result)) for result in leaves([results])]
+    return made if isinstance(results, list) else tuple(made) if isinstance(results, tuple) else made[0]
+
+
+def _fake_backward(*args):
+    """The gradients lie as their arguments do; behind these come incoming gradients, and which are wanted."""
+    return [torch.empty_like(leaf) for leaf, asked in zip(leaves(args), args[-1]) if asked]
+
+
+class Unknown(float):
+    """A number that a traced call does not know: what it is decides nothing about the results' dtypes and shapes."""
+
+    def _refuse(self, *_):
+        raise fail("under torch.compile this op's results depend on the value of a number that is not known there",
+                   'make the op with traced="text", so that its own functions are compiled')
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __hash__ = _refuse
+
+    def _same(self, *_):
+        return self
+
+    __neg__ = __pos__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _same
+    __rtruediv__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _same
+
+
+def _letters() -> typing.Iterator[str]:
+    return (f"a{i}" for i in range(10_000))
+
+
+def _marks(schema: str, name: str) -> bool:
+    return any(piece.strip().split("=")[0].endswith(f" {name}") and "!)" in piece for piece in schema.strip("( ").split(","))

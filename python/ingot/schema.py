@@ -1,0 +1,264 @@
+"""What can be said of an op's calls from its text alone: what it returns, what it writes, PyTorch's schema for it.
+
+Nothing is guessed: where the text does not say, the answer is None.
+"""
+
+from __future__ import annotations
+
+import ast
+import typing
+
+from . import _ingot
+
+# Functions whose results are not one tensor, or not always.
+_NO_TENSOR = set("""split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split frexp
+std_mean var_mean aminmax broadcast_tensors meshgrid mode median nanmedian kthvalue sort topk cummax cummin unravel_index
+size dim len range tuple list zip enumerate numel nelement ndimension item stride isinstance float int bool shape print
+sum any all abs round pow""".split())  # the last of these are Python's own where nothing is a tensor
+_TWOFOLD = set("sum any all abs round pow".split())
+# Functions whose results may lie in their argument's memory.
+_VIEWS = set("""view reshape view_as reshape_as t transpose permute adjoint expand expand_as broadcast_to unsqueeze squeeze
+flatten unflatten ravel narrow select slice diagonal detach alias contiguous to type type_as float double half bfloat16 int
+long short char byte bool unfold movedim moveaxis swapaxes swapdims real T mT H mH values indices atleast_1d atleast_2d
+atleast_3d positive conj resolve_conj resolve_neg requires_grad_ split chunk unbind tensor_split hsplit vsplit dsplit
+split_with_sizes broadcast_tensors meshgrid squeeze_ dropout""".split())
+
+
+_NUMBERS = ("float", "int", "bool")
+
+
+class Returns(typing.NamedTuple):
+    """What an op returns: `count` tensors (1: the tensor itself), or a list of some number of them."""
+
+    count: int
+    is_list: bool = False
+
+    def __str__(self) -> str:
+        if self.is_list:
+            return "Tensor[]"
+        return "Tensor" if self.count == 1 else f"({', '.join(['Tensor'] * self.count)})"
+
+
+_TENSOR = Returns(1)
+_NOTHING = Returns(0)
+
+
+class Facts(typing.NamedTuple):
+    """`returns`: None where the text does not say. `writes`: the parameters that are written; None for perhaps any."""
+
+    returns: Returns | None
+    writes: frozenset[str] | None
+
+
+def facts(tree: ast.Module, name: str) -> Facts:
+    """Of the def `name` of a text."""
+    definitions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return Facts(_Function(definitions, definitions[name]).returns(), _writes(definitions, definitions[name], ()))
+
+
+class _Function:
+    """A def, and what each of its names was assigned."""
+
+    def __init__(self, definitions: dict, node: ast.FunctionDef, above: tuple = ()):
+        self.definitions, self.node, self.above = definitions, node, (*above, node.name)
+        arguments = node.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        self.parameters = {a.arg for a in every}
+        self.numbers = {a.arg for a in every if isinstance(a.annotation, ast.Name) and a.annotation.id in _NUMBERS}
+        self.assigned: dict[str, list] = {}
+        for statement in _statements(node):
+            if isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    self._assign(target, statement.value)
+            elif isinstance(statement, ast.AnnAssign) and statement.value:
+                self._assign(statement.target, statement.value)
+            elif isinstance(statement, ast.For):
+                self._assign(statement.target, None)
+
+    def _assign(self, target: ast.expr, value: ast.expr | None):
+        if isinstance(target, ast.Name):
+            self.assigned.setdefault(target.id, []).append(value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            items = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value and _Part(value)] * len(target.elts)
+            for part, item in zip(target.elts, items):
+                self._assign(part, item)
+
+    def returns(self) -> Returns | None:
+        found = [statement.value for statement in _statements(self.node) if isinstance(statement, ast.Return)]
+        return _one([_NOTHING if value is None or _is_none(value) else self.of(value) for value in found] or [_NOTHING])
+
+    def of(self, node, busy: frozenset = frozenset()) -> Returns | None:
+        """What an expression is; `busy`: names that are being looked at."""
+        look = lambda inner: self.of(inner, busy)  # noqa: E731
+        match node:
+            case ast.Name(id=name) if name in self.numbers:
+                return None
+            case ast.Name(id=name) if name in self.assigned and name not in busy:
+                kinds = [self.of(value, busy | {name}) for value in self.assigned[name]]
+                return _one(kinds + ([_TENSOR] if name in self.parameters else []))
+            case ast.Name(id=name) if name in self.parameters or name in busy:
+                return _TENSOR
+            case ast.BinOp(left=left, right=right):
+                return _TENSOR if _TENSOR in (look(left), look(right)) else None
+            case ast.Compare(left=left, comparators=[right]):
+                return _TENSOR if _TENSOR in (look(left), look(right)) else None
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert(), operand=operand):
+                return look(operand)
+            case ast.IfExp(body=body, orelse=other):
+                return _one([look(body), look(other)])
+            case ast.Tuple(elts=items):
+                return Returns(len(items)) if len(items) > 1 and all(look(i) == _TENSOR for i in items) else None
+            case ast.List(elts=items):
+                return Returns(len(items), True) if all(look(i) == _TENSOR for i in items) else None
+            case ast.Subscript(value=value):
+                return _TENSOR if look(value) is not None else None
+            case ast.Attribute(value=value, attr="T" | "mT" | "H" | "mH"):
+                return look(value)
+            case ast.Call():
+                return self.of_call(node, look)
+            case _Part(value=value):
+                whole = look(value)
+                return _TENSOR if whole is not None and whole != _TENSOR else None
+        return None
+
+    def of_call(self, node: ast.Call, look) -> Returns | None:
+        name = _called(node)
+        if isinstance(node.func, ast.Name) and name in self.definitions:
+            if name in self.above:
+                return None
+            return _Function(self.definitions, self.definitions[name], self.above).returns()
+        if name in ("max", "min"):
+            return self.of_extreme(node, look)
+        if name in _TWOFOLD:
+            of = node.func.value if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value) else None
+            subject = of or (node.args[0] if node.args else None)
+            return _TENSOR if subject is not None and look(subject) == _TENSOR else None
+        return _TENSOR if name in _tensor_functions() else None
+
+    def of_extreme(self, node: ast.Call, look) -> Returns | None:
+        """x.max() is a tensor, x.max(1) two."""
+        is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+        subject, *rest = [node.func.value, *node.args] if is_method else node.args or [None]
+        if subject is None or look(subject) != _TENSOR:
+            return None
+        by_dim = any(keyword.arg == "dim" for keyword in node.keywords)
+        if not rest and not by_dim:
+            return _TENSOR
+        if by_dim or isinstance(rest[0], (ast.Constant, ast.UnaryOp)):
+            return Returns(2)
+        return _TENSOR if look(rest[0]) == _TENSOR and len(rest) == 1 else None
+
+
+class _Part(typing.NamedTuple):
+    """An item of a value that is unpacked."""
+
+    value: ast.expr
+
+
+def _writes(definitions: dict, node: ast.FunctionDef, above: tuple) -> frozenset[str] | None:
+    """The parameters that a def writes in place."""
+    function = _Function(definitions, node)
+    written: set[str] = set()
+    for target in _written(node):
+        roots = _roots(function, target, frozenset())
+        if roots is None:
+            return None
+        written |= roots
+    for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
+        name = _called(call)
+        if not isinstance(call.func, ast.Name) or name not in definitions:
+            continue
+        inner = None if name in above else _writes(definitions, definitions[name], (*above, node.name))
+        if inner is None or inner:  # which of the arguments these are is not followed
+            return None
+    return frozenset(written)
+
+
+def _written(node: ast.FunctionDef):
+    """The expressions that are written in place."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.AugAssign):
+            yield inner.target
+        elif isinstance(inner, ast.Assign):
+            yield from (target for target in inner.targets if isinstance(target, ast.Subscript))
+        elif isinstance(inner, ast.Call):
+            name = _called(inner)
+            keywords = {keyword.arg: keyword.value for keyword in inner.keywords}
+            if "out" in keywords:
+                yield keywords["out"]
+            in_place = (name.endswith("_") and not name.endswith("__")) or "inplace" in keywords
+            if in_place and isinstance(inner.func, ast.Attribute) and not _is_module(inner.func.value):
+                yield inner.func.value
+            elif in_place and inner.args:
+                yield inner.args[0]
+            if name == "batch_norm":  # its running statistics
+                yield from inner.args[1:3]
+                yield from (keywords[k] for k in ("running_mean", "running_var") if k in keywords)
+
+
+def _roots(function: _Function, node, busy: frozenset) -> frozenset[str] | None:
+    """The parameters in whose memory an expression may lie; None where that is not known."""
+    match node:
+        case ast.Constant():
+            return frozenset()
+        case ast.Name(id=name):
+            if name in busy:
+                return frozenset()
+            own = frozenset({name}) if name in function.parameters else frozenset()
+            found = [_roots(function, value, busy | {name}) for value in function.assigned.get(name, [])]
+            if None in found or not (own or found):
+                return None
+            return own.union(*found)
+        case ast.Subscript(value=value) | ast.Attribute(value=value) | _Part(value=value):
+            return _roots(function, value, busy)
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare():
+            return frozenset()
+        case ast.Call():
+            name = _called(node)
+            if name in _tensor_functions() and name not in _VIEWS and not name.endswith("_"):
+                return frozenset()
+            is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+            if is_method and (name in _VIEWS or name.endswith("_")):
+                return _roots(function, node.func.value, busy)
+    return None
+
+
+def _statements(node: ast.FunctionDef):
+    """Those of the def itself, not of functions in it."""
+    waiting = list(node.body)
+    while waiting:
+        statement = waiting.pop(0)
+        yield statement
+        for inner in ast.iter_child_nodes(statement):
+            if isinstance(inner, ast.stmt) and not isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
+                waiting.append(inner)
+
+
+def _one(kinds: list) -> Returns | None:
+    return kinds[0] if len(set(kinds)) == 1 else None
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def _is_module(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("torch", "F", "nn", "special", "math") or (
+        isinstance(node, ast.Attribute) and _is_module(node.value)
+    )
+
+
+_known: set[str] = set()
+
+
+def _tensor_functions() -> set[str]:
+    """The language's functions that give one tensor."""
+    if not _known:
+        names = (spelled for name, _, aliases, *_ in _ingot.language() for spelled in (name, *aliases))
+        _known.update(name for name in names if name not in _NO_TENSOR and name not in ("max", "min"))
+    return _known

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "frontend/structured.h"
+#include "runtime/api/argument.h"
+
+namespace ingot {
+
+/// What an op means, in eager PyTorch: what is run where no kernel of ours can be, under a transform of torch.func or
+/// on a subclass. Python gives its ops one, the op's own text; ops that were made in C++ have none.
+class EagerText {
+ public:
+  virtual ~EagerText() = default;
+
+  /// What the op returns, from left to right. Errors: PyTorch's own.
+  virtual std::vector<at::Tensor> call(std::span<const Argument> arguments) const = 0;
+};
+
+/// The same of an op that takes the leaves of such arguments (frontend::structured).
+std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> text,
+                                            std::vector<frontend::Structure> arguments);
+
+/// The same of the op that gives the gradients (frontend::backward): autograd runs through the text.
+std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted);
+
+}  // namespace ingot

@@ -1,0 +1,157 @@
+#include "runtime/registration/kernels.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <atomic>
+
+#include "runtime/call/refusals.h"
+#include "runtime/registration/overload_backward.h"
+
+// A call by the dispatcher meets the keys from the outside in: transforms and autocast, autograd, then the backend.
+// What is plain takes the op's own way at the first of them.
+
+namespace ingot::runtime {
+
+namespace {
+
+using Values = c10::ArrayRef<c10::IValue>;
+using torch::jit::Stack;
+
+std::atomic<IsTraced> is_traced = nullptr;
+
+template <typename Test>
+bool any_tensor(Values values, Test test) {
+  bool found = false;
+  for_each_tensor(values, [&](const at::Tensor& tensor) { found = found || test(tensor); });
+  return found;
+}
+
+bool is_plain_call(Values values) {
+  std::optional<c10::Device> default_device;
+  return thread_is_plain(default_device) &&
+         !any_tensor(values, [](const at::Tensor& tensor) { return !is_plain(tensor, false); });
+}
+
+/// A subclass that is to see PyTorch's own functions.
+bool is_subclass(const at::Tensor& tensor) {
+  const IsTraced ask = is_traced.load();
+  return tensor.key_set().has(c10::DispatchKey::Python) && !(ask != nullptr && ask(tensor));
+}
+
+bool carries_tangent(const at::Tensor& tensor) { return tensor._fw_grad(0).defined(); }
+
+bool requires_grad(const at::Tensor& tensor) { return tensor.requires_grad(); }
+
+class Kernel : public c10::OperatorKernel {
+ public:
+  explicit Kernel(const Overload& overload) : overload_(overload), writable_(overload.writable()) {}
+
+ protected:
+  Values values(const Stack& stack) const { return torch::jit::last(stack, overload_.schema.arguments().size()); }
+
+  /// The op's own way; false, with the stack as it was, where it does not take these arguments.
+  bool call(Stack& stack, Purpose purpose) const {
+    Results results;
+    try {
+      const Unboxed call(overload_, values(stack));
+      if (call.outs().empty())
+        call.op().call(call.arguments(), results, purpose, writable_);
+      else
+        call.op().call_out(call.arguments(), call.outs(), purpose);
+    } catch (const NotPlain&) {
+      if (purpose == Purpose::Kernel || overload_.op.state().eager_text() == nullptr) throw;
+      return false;
+    }
+    push_results(overload_, results, stack);
+    return true;
+  }
+
+  /// The op's text in eager.
+  void run_text(Stack& stack) const {
+    std::vector<at::Tensor> results;
+    {
+      const Unboxed call(overload_, values(stack));
+      if (call.op().eager_text() == nullptr)
+        throw_not_plain(overload_.op.name() + ": a transform, a tangent or a subclass asks for the op's text in eager",
+                        "register it from Python, which has the text");
+      results = call.op().eager_text()->call(call.arguments());
+      for (size_t i = 0; i < call.outs().size(); ++i) call.outs()[i].copy_(results.at(i));
+      if (!call.outs().empty()) results.clear();
+    }
+    push_results(overload_, results, stack);
+  }
+
+  const Overload& overload_;
+  const uint64_t writable_;
+};
+
+class BackendKernel final : public Kernel {
+ public:
+  using Kernel::Kernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+    const c10::AutoGradMode unrecorded(false);  // autograd has had its turn
+    call(*stack, Purpose::Kernel);
+  }
+};
+
+class TextKernel final : public Kernel {
+ public:
+  using Kernel::Kernel;
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) { run_text(*stack); }
+};
+
+class AutocastKernel final : public Kernel {
+ public:
+  using Kernel::Kernel;
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet, Stack* stack) {
+    if (is_plain_call(values(*stack)) && call(*stack, Purpose::Call)) return;
+    if (overload_.op.state().eager_text() != nullptr) return run_text(*stack);
+    const c10::impl::ExcludeDispatchKeyGuard outside(c10::autocast_dispatch_keyset);
+    handle.callBoxed(stack);
+  }
+};
+
+class AutogradKernel final : public Kernel {
+ public:
+  using Kernel::Kernel;
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet keys, Stack* stack) {
+    if (is_plain_call(values(*stack)) && call(*stack, Purpose::Call)) return;
+    if (is_transformed() || any_tensor(values(*stack), carries_tangent) || any_tensor(values(*stack), is_subclass))
+      return run_text(*stack);
+    std::shared_ptr<OverloadBackward> node;
+    if (c10::GradMode::is_enabled() && any_tensor(values(*stack), requires_grad)) {
+      if (!overload_.backward) return run_text(*stack);
+      node = std::make_shared<OverloadBackward>(overload_, values(*stack));
+    }
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      handle.redispatchBoxed(keys & c10::after_ADInplaceOrView_keyset, stack);
+    }
+    if (node) node->record(torch::jit::last(*stack, overload_.schema.returns().size()));
+  }
+};
+
+template <typename K>
+torch::CppFunction function(const Overload& overload) {
+  return torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(std::make_unique<K>(overload)));
+}
+
+}  // namespace
+
+void set_is_traced(IsTraced test) { is_traced.store(test); }
+
+void register_kernels(torch::Library& library, const char* name, const Overload& overload) {
+  using c10::DispatchKey;
+  const auto at = [&]<typename K>(DispatchKey key) { library.impl(name, torch::dispatch(key, function<K>(overload))); };
+  at.template operator()<BackendKernel>(DispatchKey::CPU);
+  at.template operator()<BackendKernel>(DispatchKey::CUDA);
+  at.template operator()<AutogradKernel>(DispatchKey::Autograd);
+  at.template operator()<AutocastKernel>(DispatchKey::AutocastCPU);
+  at.template operator()<AutocastKernel>(DispatchKey::AutocastCUDA);
+  if (overload.op.state().eager_text() != nullptr)
+    at.template operator()<TextKernel>(DispatchKey::FuncTorchBatchedDecomposition);
+}
+
+}  // namespace ingot::runtime

@@ -1,0 +1,103 @@
+#include "runtime/registration/overload.h"
+
+#include <ATen/core/List.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/call/facts.h"
+#include "runtime/call/refusals.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+}  // namespace
+
+bool Overload::writes() const { return std::ranges::any_of(schema.arguments(), is_written); }
+
+bool Overload::returns_list() const {
+  return schema.returns().size() == 1 && schema.returns()[0].type()->kind() == c10::TypeKind::ListType;
+}
+
+uint64_t Overload::writable() const {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < op.parameters().size() && i < 64; ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    if (argument.real_type()->kind() == c10::TypeKind::ListType) return ~uint64_t{0};
+    bits |= uint64_t(is_written(argument)) << i;
+  }
+  return bits;
+}
+
+Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
+    : op_(overload.op.state().shared_from_this()) {
+  const size_t parameters = overload.op.parameters().size();
+  for (size_t i = 0; i < parameters; ++i) arguments_.push_back(argument(values[i], overload.numbers[i]));
+  if (!overload.is_backward) {
+    for (size_t i = parameters; i < values.size(); ++i) outs_.push_back(values[i].toTensor());
+    return;
+  }
+  const c10::List<bool> asked = values.back().toBoolList();
+  std::vector<Argument> gradients;
+  for (const c10::IValue& value : values.slice(parameters, values.size() - parameters - 1))
+    gradients.push_back(argument(value, false));
+  op_ = op_->backward(arguments_, {asked.begin(), asked.end()}, gradients);
+}
+
+Argument Unboxed::argument(const c10::IValue& value, bool is_number) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (!tensor.defined()) return {};
+    if (is_number && tensor.is_cpu() && tensor.dim() == 0 && has_plain_keys(tensor)) return Argument(value_of(tensor));
+    return Argument(tensor);
+  }
+  if (value.isDouble()) return Argument(value.toDouble());
+  if (value.isInt()) return Argument(value.toInt());
+  if (value.isBool()) return Argument(value.toBool());
+  if (value.isSymInt()) return Argument(value.toSymInt().guard_int(__FILE__, __LINE__));
+  if (value.isList()) {
+    ArgumentGroup& group = groups_.emplace_back();
+    for (const c10::IValue& item : value.toListRef()) group.items.push_back(argument(item, false));
+    return Argument(std::as_const(group));
+  }
+  return {};
+}
+
+void push_results(const Overload& overload, std::span<at::Tensor> results, torch::jit::Stack& stack) {
+  const c10::FunctionSchema& schema = overload.schema;
+  const std::vector<c10::IValue> given(stack.end() - static_cast<ptrdiff_t>(schema.arguments().size()), stack.end());
+  torch::jit::drop(stack, schema.arguments().size());
+  const auto check = [&](size_t expected) {
+    if (results.size() != expected)
+      throw_author(Span{},
+                   fmt::format("{}: the op gives {} results, and its schema says {}", overload.op.name(),
+                               results.size(), expected),
+                   "register it with a schema that returns as many, or Tensor[]");
+  };
+  if (overload.returns_list())
+    return torch::jit::push(stack, c10::List<at::Tensor>(c10::ArrayRef<at::Tensor>(results.data(), results.size())));
+  size_t next = 0;
+  std::vector<c10::IValue> returned;
+  for (const c10::Argument& result : schema.returns()) {
+    if (result.alias_info() == nullptr) {
+      if (next == results.size()) break;
+      returned.emplace_back(std::move(results[next++]));
+      continue;
+    }
+    for (size_t i = 0; i < given.size(); ++i)
+      if (const auto* alias = schema.arguments()[i].alias_info(); alias != nullptr && *alias == *result.alias_info())
+        returned.push_back(given[i]);
+  }
+  check(returned.size() == schema.returns().size() ? next : std::ranges::count_if(schema.returns(), [](const auto& r) {
+    return r.alias_info() == nullptr;
+  }));
+  for (c10::IValue& value : returned) stack.push_back(std::move(value));
+}
+
+}  // namespace ingot::runtime

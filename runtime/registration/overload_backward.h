@@ -1,0 +1,41 @@
+#pragma once
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/saved_variable.h>
+
+#include <mutex>
+#include <variant>
+#include <vector>
+
+#include "runtime/registration/overload.h"
+
+namespace ingot::runtime {
+
+/// What autograd calls for the gradient of a call that went through the dispatcher: the registered gradient, so that
+/// whoever traces the backward pass sees it.
+class OverloadBackward : public torch::autograd::Node {
+ public:
+  /// The arguments as the schema has them.
+  OverloadBackward(const Overload& overload, c10::ArrayRef<c10::IValue> values);
+
+  /// The results: those of floats get their gradients from this node.
+  void record(c10::ArrayRef<c10::IValue> results);
+
+  std::string name() const override { return overload_.op.name() + "Backward"; }
+  void release_variables() override;
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override;
+
+ private:
+  static constexpr int kNone = -1;
+  using Saved = torch::autograd::SavedVariable;
+
+  /// A value of the schema; its tensors are kept by autograd's rules.
+  using Kept = std::variant<c10::IValue, Saved, std::vector<Saved>>;
+
+  const Overload& overload_;
+  std::vector<Kept> kept_;
+  std::vector<int> edge_of_;      ///< of each leaf of the arguments, the number of its edge
+  std::vector<int> gradient_of_;  ///< of each result, the number of the gradient with respect to it
+};
+
+}  // namespace ingot::runtime

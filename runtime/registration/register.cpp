@@ -1,0 +1,155 @@
+#include "runtime/api/register.h"
+
+#include <fmt/format.h>
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+#include "runtime/call/facts.h"
+#include "runtime/registration/kernels.h"
+#include "runtime/registration/overload.h"
+
+namespace ingot {
+
+namespace {
+
+using runtime::Overload;
+
+[[noreturn]] void refuse(const std::string& name, const std::string& message, const std::string& hint) {
+  throw_author(Span{}, fmt::format("{}: {}", name, message), hint);
+}
+
+c10::FunctionSchema parse(const std::string& name, const std::string& schema) {
+  if (name.find("::") == std::string::npos)
+    refuse(name, "the name of a registered op has a namespace", fmt::format("call it \"mine::{}\"", name));
+  try {
+    return torch::jit::parseSchema(name + schema);
+  } catch (const std::exception& error) {
+    refuse(name, fmt::format("`{}` is no schema: {}", schema, error.what()),
+           "write one as (Tensor x, float bias=0.5) -> Tensor");
+  }
+}
+
+/// Whether an argument of the schema's type may be given to an op.
+bool is_taken(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::TensorType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::SymIntType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::NumberType:
+      return true;
+    case c10::TypeKind::OptionalType:
+      return is_taken(type->expectRef<c10::OptionalType>().getElementType());
+    case c10::TypeKind::ListType:
+      return type->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::TensorType;
+    default:
+      return false;
+  }
+}
+
+bool is_tensors(const c10::TypePtr& type) {
+  return type->kind() == c10::TypeKind::TensorType ||
+         (type->kind() == c10::TypeKind::ListType &&
+          type->expectRef<c10::ListType>().getElementType()->kind() == c10::TypeKind::TensorType);
+}
+
+void check_fits(const std::string& name, const Op& op, const c10::FunctionSchema& schema) {
+  const auto& arguments = schema.arguments();
+  for (size_t i = 0; i < op.parameters().size(); ++i) {
+    const std::string& parameter = op.parameters()[i].name;
+    if (i >= arguments.size() || arguments[i].name() != parameter)
+      refuse(name, fmt::format("the schema does not fit: the op's parameter {} is `{}`", i + 1, parameter),
+             "name the parameters of the op in their order: " + runtime::describe(op.state().definition()));
+    if (!is_taken(arguments[i].real_type()))
+      refuse(name, fmt::format("`{}` has the type {} in the schema", parameter, arguments[i].real_type()->str()),
+             "an op takes Tensor, Tensor?, Tensor[], float, int, SymInt, bool and Scalar");
+  }
+  for (size_t i = op.parameters().size(); i < arguments.size(); ++i)
+    if (!arguments[i].kwarg_only() || arguments[i].alias_info() == nullptr || !arguments[i].alias_info()->isWrite())
+      refuse(name, fmt::format("the op has no parameter `{}`", arguments[i].name()),
+             "behind the parameters only outs may stand: *, Tensor(a!) out");
+  for (const c10::Argument& result : schema.returns())
+    if (!is_tensors(result.type()))
+      refuse(name, fmt::format("the schema returns a {}", result.type()->str()),
+             "an op returns Tensors, or one Tensor[]");
+}
+
+std::vector<bool> flags_of(const std::string& name, const Op& op, const std::vector<std::string>& numbers) {
+  std::vector<bool> flags(op.parameters().size());
+  for (const std::string& number : numbers) {
+    const auto found = std::ranges::find(op.parameters(), number, &frontend::Parameter::name);
+    if (found == op.parameters().end()) refuse(name, fmt::format("there is no parameter `{}`", number), "");
+    flags[size_t(found - op.parameters().begin())] = true;
+  }
+  return flags;
+}
+
+/// "ns::f(Tensor x) -> Tensor" → "ns::f_backward(Tensor x, Tensor? gradient_0, bool[] wanted) -> Tensor[]".
+c10::FunctionSchema backward_schema(const c10::FunctionSchema& schema) {
+  std::vector<c10::Argument> arguments;
+  for (const c10::Argument& given : schema.arguments())  // without defaults, behind which no others may stand
+    arguments.emplace_back(given.name(), given.type(), given.real_type(), given.N());
+  for (size_t i = 0; i < schema.returns().size(); ++i)
+    arguments.emplace_back(fmt::format("gradient_{}", i), c10::OptionalType::create(c10::TensorType::get()));
+  arguments.emplace_back("wanted", c10::ListType::ofBools());
+  return {schema.name() + "_backward",
+          schema.overload_name(),
+          std::move(arguments),
+          {c10::Argument("", c10::ListType::ofTensors())}};
+}
+
+/// What is registered stays: PyTorch keeps pointers to it.
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, torch::Library> libraries;  ///< one a namespace
+  std::deque<Overload> overloads;
+
+  torch::Library& library(const std::string& ns) {
+    const auto found = libraries.find(ns);
+    if (found != libraries.end()) return found->second;
+    return libraries.emplace(ns, torch::Library(torch::Library::FRAGMENT, ns, std::nullopt, __FILE__, __LINE__))
+        .first->second;
+  }
+
+  const Overload& add(Overload overload) {
+    const Overload& kept = overloads.emplace_back(std::move(overload));
+    torch::Library& target = library(std::string(kept.schema.operator_name().getNamespace().value()));
+    const std::string name = c10::toString(kept.schema.operator_name());
+    c10::FunctionSchema schema = kept.schema;
+    target.def(std::move(schema), {at::Tag::pt2_compliant_tag});
+    runtime::register_kernels(target, name.c_str(), kept);
+    return kept;
+  }
+};
+
+Registry& registry() {
+  static Registry* const kept = new Registry;
+  return *kept;
+}
+
+}  // namespace
+
+void register_op(const std::string& name, const Op& op, const std::string& schema,
+                 const std::vector<std::string>& numbers) {
+  const c10::FunctionSchema parsed = parse(name, schema);
+  check_fits(name, op, parsed);
+  Overload overload{op, parsed, flags_of(name, op, numbers)};
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  if (dispatcher.findSchema(parsed.operator_name()))
+    refuse(name, "the name is registered already", "choose another, or another overload: " + name + ".other");
+  if (!overload.writes() && !overload.returns_list()) {
+    Overload backward{op, backward_schema(parsed), overload.numbers, {}, true};
+    overload.backward = dispatcher.findSchema(known.add(std::move(backward)).schema.operator_name());
+  }
+  known.add(std::move(overload));
+}
+
+}  // namespace ingot

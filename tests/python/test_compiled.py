@@ -1,0 +1,268 @@
+"""torch.compile, torch.export and AOTInductor with ops in them. The counters tell that the ops' kernels ran."""
+
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+import ingot
+
+
+@ingot.op
+def gated(x, y, bias: float = 0.5):
+    return F.silu(x) * y + bias
+
+
+@ingot.op
+def moments(x):
+    mean = x.mean(-1, keepdim=True)
+    return mean, ((x - mean) ** 2).mean(-1)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+
+
+def close(ours, eager):
+    torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-5)
+
+
+def spent(call):
+    before = ingot.counters()
+    result = call()
+    return result, ingot.counters().since(before)
+
+
+def compiled(function, **options):
+    return torch.compile(function, fullgraph=True, **{"backend": "aot_eager", **options})
+
+
+def recompiles(call, arguments) -> int:
+    torch._dynamo.utils.counters.clear()
+    for values in arguments:
+        call(*values)
+    return torch._dynamo.utils.counters["stats"]["unique_graphs"]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_a_call_is_one_op_of_the_graph(device, backend):
+    x, y = torch.randn(4, 6, device=device), torch.randn(6, device=device)
+    around = lambda f: lambda x, y: f(x + 1, y, 2.0) * 2  # noqa: E731
+    call = compiled(around(gated), backend=backend)
+    call(x, y)
+    result, count = spent(lambda: call(x, y))
+    close(result, around(gated.reference)(x, y))
+    assert (count.launches, count.texts) == (1, 0)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_the_gradient_is_the_kernels(device, backend):
+    def gradients(f, x, y):
+        x, y = x.clone().requires_grad_(), y.clone().requires_grad_()
+        f(x, y).square().sum().backward()
+        return x.grad, y.grad
+
+    x, y = torch.randn(4, 6, device=device), torch.randn(6, device=device)
+    call = compiled(lambda x, y: gated(x * 2, y), backend=backend)
+    gradients(call, x, y)
+    result, count = spent(lambda: gradients(call, x, y))
+    close(result, gradients(lambda x, y: gated.reference(x * 2, y), x, y))
+    assert count.launches >= 2 and count.texts == 0
+
+
+def test_an_op_is_compiled_itself():
+    x, y = torch.randn(4, 6), torch.randn(6)
+    for op in (gated, ingot.op("F.silu(x) * y"), ingot.op("x - y"), ingot.op("x - y", traced="text")):
+        close(compiled(op)(x, y), op(x, y))  # one after the other: each call is told from the others
+
+
+def test_ops_in_places():
+    first, second = ingot.op("x * 2"), ingot.op("x * 3")
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.op, self.several = first, [first, second]
+
+        def forward(self, x):
+            for op in self.several:
+                x = op(x)
+            return functools.partial(gated, bias=1.0)(self.op(x), x)
+
+    module, x = Module(), torch.randn(5)
+    call = compiled(module)
+    close(call(x), module(x))
+    module.op = second
+    close(call(x), module(x))
+    close(compiled(lambda x: checkpoint(gated, x, x, use_reentrant=False).sum())(x.requires_grad_()), gated(x, x).sum())
+
+
+def test_keywords_and_defaults():
+    x, y = torch.randn(4, 6), torch.randn(6)
+    close(compiled(lambda: gated(y=y, x=x))(), gated(x, y))
+    close(compiled(lambda: gated(x, bias=2, y=y))(), gated(x, y, 2))
+    with pytest.raises(Exception, match="annotated float and was given a Tensor"):
+        compiled(lambda: gated(x, y, x))()
+    with pytest.raises(Exception, match="gated(.|\n)*unexpected keyword|missing"):
+        compiled(lambda: gated(x, z=y))()
+
+
+def test_several_results():
+    x = torch.randn(4, 6, requires_grad=True)
+    for ours, eager in zip(compiled(lambda x: moments(x))(x), moments(x)):
+        close(ours, eager)
+    (ours,) = torch.autograd.grad(compiled(lambda x: moments(x)[1].sum())(x), x)
+    (eager,) = torch.autograd.grad(moments.reference(x)[1].sum(), x)
+    close(ours, eager)
+
+
+def test_sizes_and_numbers_recompile_as_pytorchs_functions_do():
+    def around(x, s):
+        return gated(x, x, s) + 1
+
+    call = compiled(around)
+    shapes = [(torch.randn(n, 6), 0.5) for n in (4, 5, 6, 7, 8)]
+    assert recompiles(call, shapes) <= 2
+    values = [(torch.randn(4, 6), s) for s in (0.25, 1.5, 2.5, -3.5, 0.125)]
+    torch._dynamo.reset()
+    assert recompiles(call, values) <= 2
+    for x, s in values:
+        close(call(x, s), around(x, s))
+
+
+def test_a_number_that_decides_shapes():
+    op = ingot.op("def f(x, n: int): return x.repeat(n, 1)")
+    call = compiled(lambda x, n: op(x, n) * 2)
+    for n in (1, 2, 5):
+        close(call(torch.ones(3), n), torch.full((n, 3), 2.0))
+    branching = "def f(x, s: float): return x.sum() if s > 0 else x"
+    op = ingot.op(branching)
+    with pytest.raises(Exception, match='traced="text"'):
+        compiled(lambda x, s: op(x, s) * 2)(torch.ones(3), 0.5)
+    op = ingot.op(branching, traced="text")
+    call = compiled(lambda x, s: op(x, s) * 2)
+    close(call(torch.ones(3), 0.5), torch.tensor(6.0))
+    close(call(torch.ones(3), -0.5), torch.full((3,), 2.0))
+
+
+def test_the_text_is_inlined_where_it_is_asked_for():
+    op = ingot.op("def f(x, y, s: float):\n    z = x.mul(y)\n    return torch.relu(z) + s", traced="text")
+    seen = []
+
+    def backend(graph, inputs):
+        seen.extend(str(node.target) for node in graph.graph.nodes)
+        return graph
+
+    x, y = torch.randn(4, 6), torch.randn(6)
+    result, count = spent(lambda: compiled(lambda x, y: op(x, y, 2), backend=backend)(x, y))
+    close(result, op(x, y, 2))
+    assert any("relu" in target for target in seen) and count.launches == 0
+
+
+@pytest.mark.parametrize("text, make", [
+    ("def f(x, y):\n    x.mul_(2).add_(y)", lambda: (torch.randn(4, 6), torch.randn(6))),
+    ("def f(xs): return torch.stack(xs).sum(0)", lambda: ([torch.randn(3), torch.randn(3)],)),
+    ("def f(x): return x.split(2)", lambda: (torch.randn(6, 3),)),
+])
+def test_what_no_schema_says_is_inlined_too(text, make):
+    op, arguments = ingot.op(text), make()
+    again = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
+    close(compiled(lambda *a: op(*a))(*again), op(*arguments))
+    close(again, list(arguments))
+
+
+def test_out():
+    x, y, out = torch.randn(4, 6), torch.randn(6), torch.empty(4, 6)
+    assert compiled(lambda x, y, out: gated(x, y, out=out))(x, y, out) is out
+    close(out, gated(x, y))
+
+
+def test_rebinding_a_name():
+    scope = {"op": ingot.op("x * 2")}
+    exec("def around(x): return op(x) + 1", scope)
+    call, x = compiled(scope["around"]), torch.randn(3)
+    close(call(x), x * 2 + 1)
+    scope["op"] = ingot.op("x * 5")
+    close(call(x), x * 5 + 1)
+
+
+def test_autocast_around_and_inside():
+    op = ingot.op("F.mse_loss(x, y)")
+    x, y = torch.randn(4, 6).bfloat16(), torch.randn(4, 6).bfloat16()
+
+    def inside(x, y):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return op(x, y)
+
+    assert compiled(inside)(x, y).dtype == inside(x, y).dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert compiled(lambda x, y: op(x, y))(x, y).dtype == torch.float32
+
+
+class Gated(torch.nn.Module):
+    def __init__(self, op):
+        super().__init__()
+        self.op, self.weight = op, torch.nn.Parameter(torch.linspace(-1, 1, 6))
+
+    def forward(self, x):
+        return self.op(x, self.weight) * 2
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_export(strict):
+    module, dynamic = Gated(gated), {"x": {0: torch.export.Dim("n")}}
+    program = torch.export.export(module, (torch.randn(4, 6),), dynamic_shapes=dynamic, strict=strict)
+    for rows in (2, 7):
+        x = torch.randn(rows, 6)
+        close(program.module()(x), module(x))
+
+
+REGISTERED = """
+import torch, ingot
+gated = ingot.op("def gated(x, y): return F.silu(x) * y")
+ingot.register("exported::gated", gated)
+"""
+
+
+def run(text, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(ingot.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *map(str, arguments)], capture_output=True,
+                          text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_is_exported_runs_in_another_process(tmp_path):
+    path = tmp_path / "module.pt2"
+    scope = {}
+    exec(REGISTERED, scope)
+    module, x = Gated(scope["gated"]), torch.linspace(-2, 2, 18).view(3, 6)
+    program = torch.export.export(module, (x,))
+    assert "exported.gated" in str(program.graph)  # the name, not that of the text
+    torch.export.save(program, path)
+    printed = run(REGISTERED + """
+import sys
+before = ingot.counters()
+result = torch.export.load(sys.argv[1]).module()(torch.linspace(-2, 2, 18).view(3, 6))
+assert ingot.counters().since(before).launches == 1
+print(*result.flatten().tolist())
+""", path)
+    close(torch.tensor([float(v) for v in printed.split()]).view(3, 6), module(x).detach())
+
+
+def test_decomposed_to_its_text_a_program_needs_nothing_of_ours(tmp_path):
+    scope = {}
+    exec(REGISTERED.replace("exported::gated", "exported::decomposed"), scope)
+    module, x = Gated(scope["gated"]), torch.randn(3, 6)
+    table = {torch.ops.exported.decomposed.default: scope["gated"].reference}
+    program = torch.export.export(module, (x,)).run_decompositions(table)
+    assert "exported" not in str(program.graph)
+    close(program.module()(x), module(x))

@@ -1,0 +1,245 @@
+"""Calls that are not plain go where PyTorch's own functions go: every row of "What else may stand around a call" in
+docs/pytorch.md."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._subclasses import FakeTensorMode
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+import ingot
+
+
+@ingot.op
+def gated(x, y, bias: float = 0.5):
+    return F.silu(x) * y + bias
+
+
+@ingot.op
+def moments(x):
+    mean = x.mean(-1, keepdim=True)
+    return mean, ((x - mean) ** 2).mean(-1)
+
+
+def texts(call):
+    """What it gives, and how many texts were run for it."""
+    before = ingot.counters()
+    result = call()
+    return result, ingot.counters().since(before).texts
+
+
+def close(ours, eager):
+    torch.testing.assert_close(ours, eager, rtol=1e-5, atol=1e-6)
+
+
+X, Y = torch.randn(4, 6), torch.randn(6)
+
+
+@pytest.mark.parametrize("transform", [
+    lambda f: torch.vmap(lambda row: f(row, Y))(X),
+    lambda f: torch.vmap(f, in_dims=(1, 0))(X, Y),
+    lambda f: torch.vmap(torch.vmap(f), in_dims=(0, None))(X, Y),
+    lambda f: torch.func.grad(lambda x: f(x, Y).sum())(X),
+    lambda f: torch.func.grad(torch.func.grad(lambda x: f(x, Y[0]).sum()))(X[0, 0]),
+    lambda f: torch.func.jvp(f, (X, Y), (Y + X, Y))[1],
+    lambda f: torch.func.jacrev(lambda y: f(X, y))(Y),
+    lambda f: torch.func.jacfwd(lambda y: f(X, y))(Y),
+    lambda f: torch.func.hessian(lambda y: f(X, y).sum())(Y),
+    lambda f: torch.vmap(torch.func.grad(lambda x, y: f(x, y).sum()), in_dims=(0, None))(X, Y),
+    lambda f: torch.func.linearize(f, X, Y)[1](X, Y),
+    lambda f: torch.func.functionalize(f)(X, Y),
+], ids=lambda _: "")
+def test_transforms_of_torch_func(transform):
+    (ours), count = texts(lambda: transform(gated))
+    close(ours, transform(gated.reference))
+    assert count >= 1
+
+
+def test_forward_mode():
+    with forward_ad.dual_level():
+        ours, count = texts(lambda: gated(forward_ad.make_dual(X, X + 1), Y))
+        eager = gated.reference(forward_ad.make_dual(X, X + 1), Y)
+        close(forward_ad.unpack_dual(ours).tangent, forward_ad.unpack_dual(eager).tangent)
+        assert count == 1
+        # Beside a tangent that belongs to others a call stays plain.
+        assert texts(lambda: gated(X, Y))[1] == 0
+
+
+def test_a_backward_over_many_gradients():
+    """The forward call is recorded by its kernel, the batch of gradients comes under a vmap."""
+    jacobian = torch.autograd.functional.jacobian(lambda y: gated(X, y).sum(0), Y, vectorize=True)
+    close(jacobian, torch.autograd.functional.jacobian(lambda y: gated.reference(X, y).sum(0), Y))
+    x = X.clone().requires_grad_()
+    a, b = moments(x)
+    ours = torch.autograd.grad((a, b), x, (torch.randn(3, 4, 1), torch.randn(3, 4)), is_grads_batched=True)
+    assert ours[0].shape == (3, 4, 6)
+
+
+class Plain(torch.Tensor):
+    pass
+
+
+class Logged(torch.Tensor):
+    seen = []
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        cls.seen.append(function)
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+class Wrapped(torch.Tensor):
+    """A subclass below the dispatcher, as DTensor is: it looks at each of PyTorch's functions."""
+
+    seen = []
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, requires_grad=inner.requires_grad)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        cls.seen.append(function)
+        unwrap = lambda value: value.inner if isinstance(value, Wrapped) else value  # noqa: E731
+        result = function(*tree_map(unwrap, args), **tree_map(unwrap, kwargs or {}))
+        return tree_map(lambda value: Wrapped(value) if isinstance(value, torch.Tensor) else value, result)
+
+
+def test_a_subclass_without_functions_of_its_own_is_run_by_the_kernel():
+    result, count = texts(lambda: gated(X.as_subclass(Plain), Y))
+    assert type(result) is Plain and count == 0
+    close(result.as_subclass(torch.Tensor), gated.reference(X, Y))
+    leaf = X.clone().requires_grad_()
+    gated(leaf.as_subclass(Plain), Y).sum().backward()
+    close(leaf.grad, torch.func.grad(lambda x: gated.reference(x, Y).sum())(X))
+
+
+def test_a_subclass_with_functions_sees_the_op():
+    result = gated(X.as_subclass(Logged), Y)
+    assert type(result) is Logged and gated in Logged.seen
+
+
+def test_a_subclass_below_the_dispatcher_sees_the_text():
+    result, count = texts(lambda: gated(Wrapped(X), Y))
+    assert type(result) is Wrapped and count == 1 and torch.ops.aten.silu.default in Wrapped.seen
+    close(result.inner, gated.reference(X, Y))
+
+
+class Counted(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.seen.append(function)
+        return function(*args, **(kwargs or {}))
+
+
+def test_a_dispatch_mode_sees_one_op():
+    with Counted() as mode:
+        before = ingot.counters()
+        result = gated(X, Y)
+        assert ingot.counters().since(before).launches == 1
+    assert any(str(function).startswith("ingot.gated_") for function in mode.seen)
+    close(result, gated.reference(X, Y))
+
+
+def test_fake_tensors():
+    columns = X.t()
+    with FakeTensorMode() as mode:
+        x = mode.from_tensor(X)
+        result = gated(x, mode.from_tensor(Y))
+        assert (result.shape, result.dtype, result.stride()) == (X.shape, X.dtype, X.stride())
+        a, b = moments(mode.from_tensor(columns))
+        assert a.shape == (6, 1) and b.shape == (6,)
+    assert isinstance(result, torch._subclasses.FakeTensor)
+    meta, count = texts(lambda: gated(X.to("meta"), Y.to("meta")))
+    assert meta.is_meta and meta.shape == X.shape and count == 1
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_make_fx_sees_one_op(mode):
+    graph = make_fx(lambda x, y: gated(x, y) * 2, tracing_mode=mode)(X, Y)
+    assert sum("ingot.gated_" in str(node.target) for node in graph.graph.nodes) == 1
+    close(graph(X + 1, Y), gated(X + 1, Y) * 2)
+    several = make_fx(lambda x: moments(x)[1], tracing_mode=mode)(X)
+    close(several(X + 1), moments(X + 1)[1])
+
+
+def test_make_fx_of_a_gradient_sees_the_texts():
+    graph = make_fx(torch.func.grad(lambda x: gated(x, Y).sum()))(X)
+    close(graph(X + 1), torch.func.grad(lambda x: gated.reference(x, Y).sum())(X + 1))
+
+
+def test_jit_trace():
+    traced = torch.jit.trace(lambda x: gated(x, Y), X)
+    close(traced(X + 1), gated(X + 1, Y))
+
+
+def test_negative_views_are_resolved():
+    result, count = texts(lambda: gated(torch._neg_view(X), Y))
+    close(result, gated(-X, Y))
+    assert count == 0
+    conjugate = torch.complex(X, X + 1).conj()
+    assert conjugate.imag.is_neg()
+    close(gated(conjugate.imag, Y), gated(-(X + 1), Y))
+    # What writes keeps the memory that it is given.
+    x = X.clone()
+    ingot.op("def f(x, y): x += y")(torch._neg_view(x), Y)
+    close(x, X - Y)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.randn(4, 6, dtype=torch.complex64),
+    lambda: torch.randn(4, 6).to_sparse(),
+    lambda: torch.randn(4, 6).rename("a", "b"),
+    lambda: torch._efficientzerotensor((4, 6)),
+    lambda: torch.nested.nested_tensor([torch.randn(2), torch.randn(3)]),
+], ids=["complex", "sparse", "named", "zero", "nested"])
+def test_what_is_no_dense_tensor_of_ours_is_for_the_text(make):
+    double, x = ingot.op("x * 2.0"), make()
+    result, count = texts(lambda: double(x))
+    assert count == 1 and (result.dtype, result.layout) == (x.dtype, x.layout)
+
+
+def test_what_the_text_refuses_raises_pytorchs_error():
+    with pytest.raises(RuntimeError) as error:
+        ingot.op("F.relu(x)")(torch.randn(3, dtype=torch.complex64))
+    assert not isinstance(error.value, ingot.Error)
+    with pytest.raises(ingot.Error, match="annotated float"):
+        torch.vmap(lambda x: gated(x, Y, x))(X)
+
+
+def test_out_where_the_text_runs():
+    out = torch.empty(4, 6, device="meta")
+    assert gated(X.to("meta"), Y.to("meta"), out=out) is out
+    with pytest.raises(RuntimeError, match="out is"):
+        gated(X.to("meta"), Y.to("meta"), out=torch.empty(3, device="meta"))
+    with pytest.raises(ingot.Error, match="out=... arguments don't support automatic differentiation"):
+        gated(X.clone().requires_grad_(), Y, out=torch.empty(4, 6))
+
+
+def test_lists_and_dicts_travel():
+    @ingot.op
+    def total(xs, named):
+        return torch.stack(xs).sum(0) + named["y"]
+
+    ours = torch.vmap(lambda a, b: total([a, b], {"y": a}))(X, X + 1)
+    close(ours, 3 * X + 1)
+    x = X.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(total((x, x), {"y": Y}), x, torch.ones(5, 4, 6), is_grads_batched=True)
+    close(gradient, torch.full((5, 4, 6), 2.0))
+
+
+def test_a_plain_call_runs_no_text():
+    leaf = X.clone().requires_grad_()
+    _, count = texts(lambda: gated(leaf, Y).sum().backward())
+    assert count == 0

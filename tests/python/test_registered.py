@@ -1,0 +1,184 @@
+"""Ops as PyTorch's dispatcher has them."""
+
+import itertools
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import ingot
+from ingot.registered import schema_of
+
+NUMBERS = itertools.count()
+
+
+def registered(op, schema=None):
+    """The op under a name that no other test has taken: a registration is for ever."""
+    return ingot.register(f"ingot_tests::op_{next(NUMBERS)}", op, schema)
+
+
+def leaf(*shape):
+    return torch.randn(*shape, requires_grad=True)
+
+
+@pytest.mark.parametrize("text, schema", [
+    ("x + 1", "(Tensor x) -> Tensor"),
+    ("def f(x, y=None, k=2, *, s: float = 1.0, n: int = 3): return x * k * s + n", "(Tensor x, Tensor? y=None, Scalar k=2, *, float s=1.0, SymInt n=3) -> Tensor"),
+    ("def f(x, flag: bool): return x if flag else x + 1", "(Tensor x, bool flag) -> Tensor"),
+    ("def f(x): return x, x + 1", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x): return [x, x + 1]", "(Tensor x) -> Tensor[]"),
+    ("def f(x): return x.max(1)", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x):\n    a, b = x.max(1)\n    return a", "(Tensor x) -> Tensor"),
+    ("def f(x, y):\n    x += y", "(Tensor(a0!) x, Tensor y) -> ()"),
+    ("def f(x, y):\n    z = x * 2\n    z += y\n    return z", "(Tensor x, Tensor y) -> Tensor"),
+    ("def f(x, y):\n    row = x.view(-1)\n    row.add_(y)", "(Tensor(a0!) x, Tensor y) -> ()"),
+    ("def f(x, y): x.mul_(2).add_(y)", "(Tensor(a0!) x, Tensor y) -> ()"),
+    ("def f(x, y):\n    x[0] = y\n    return x * 1", "(Tensor(a0!) x, Tensor y) -> Tensor"),
+    ("def f(x, y):\n    return F.relu(x, inplace=True) + y", "(Tensor(a0!) x, Tensor y) -> Tensor"),
+    ("def f(x, y):\n    torch.mul(x, 2, out=y)", "(Tensor x, Tensor(a1!) y) -> ()"),
+    ("def g(x): return x * 2\ndef f(x): return g(x), g(x + 1)", "(Tensor x) -> (Tensor, Tensor)"),
+])
+def test_the_schema_is_read_from_the_text(text, schema):
+    assert schema_of(ingot.op(text)) == schema
+
+
+@pytest.mark.parametrize("text", [
+    "def f(x): return x.split(2)",
+    "def f(x): return x.max(1) if x.ndim == 2 else x",
+    "def f(x, n: int): return n",
+    "def g(x):\n    x += 1\ndef f(x):\n    g(x)\n    return x * 2",
+])
+def test_what_the_text_does_not_say_is_asked_for(text):
+    with pytest.raises(ingot.Error, match="can't be read from its text(.|\n)*schema="):
+        registered(ingot.op(text))
+
+
+@pytest.mark.parametrize("text, schema, message", [
+    ("x + y", "(Tensor x) -> Tensor", "parameter 2 is `y`"),
+    ("x + y", "(Tensor y, Tensor x) -> Tensor", "parameter 1 is `x`"),
+    ("x + 1", "(str x) -> Tensor", "type str"),
+    ("x + 1", "(Tensor x, Tensor more) -> Tensor", "no parameter `more`"),
+    ("x + 1", "(Tensor x) -> float", "returns a float"),
+    ("x + 1", "Tensor x -> Tensor", "no schema"),
+    ("def f(x): x += 1", "(Tensor x) -> ()", "its schema does not say so"),
+])
+def test_schemas_that_do_not_fit(text, schema, message):
+    with pytest.raises(ingot.Error, match=message):
+        registered(ingot.op(text), schema)
+
+
+def test_names_that_are_taken_or_lack_a_namespace():
+    op = ingot.op("x + 1")
+    ingot.register("ingot_tests::twice", op)
+    with pytest.raises(ingot.Error, match="registered already"):
+        ingot.register("ingot_tests::twice", op)
+    with pytest.raises(ingot.Error, match="namespace"):
+        ingot.register("once", op)
+
+
+def test_results_that_the_schema_does_not_foresee():
+    f = registered(ingot.op("def f(x): return x, x + 1"), "(Tensor x) -> Tensor")
+    with pytest.raises(ingot.Error, match="gives 2 results, and its schema says 1"):
+        f(torch.ones(3))
+
+
+OPS = [
+    ("F.gelu(x + y) * x", lambda: (leaf(4, 6), leaf(6))),
+    ("def f(x, y, k: float = 0.5): return (x * y * k).sum(0)", lambda: (leaf(4, 6).t().detach().requires_grad_(), leaf(4))),
+    ("def f(x, y): return F.softmax(x, -1), (x * y).mean(1)", lambda: (leaf(4, 6), torch.randn(6))),
+    ("def f(x, t): return F.cross_entropy(x, t)", lambda: (leaf(4, 6), torch.randint(6, (4,)))),
+    ("def f(x, w, b): return F.layer_norm(x, (6,), w, b)", lambda: (leaf(4, 6), leaf(6), leaf(6))),
+    ("def f(x): return x.exp(), x > 0", lambda: (leaf(4, 6)[:, ::2].detach().requires_grad_(),)),
+    ("def f(x): return x.t()", lambda: (leaf(1, 6).detach().expand(4, 6).requires_grad_(),)),
+    ("def f(x, n: int): return x.repeat(n, 1)", lambda: (leaf(4, 6), 3)),
+]
+
+
+@pytest.mark.parametrize("text, make", OPS, ids=[text for text, _ in OPS])
+def test_opcheck(text, make):
+    op = ingot.op(text)
+    f = registered(op)
+    args = make()
+    torch.library.opcheck(f, args)
+    torch.library.opcheck(f, tuple(a.detach() if isinstance(a, torch.Tensor) else a for a in args))
+    torch.testing.assert_close(f(*args), op.reference(*args))
+
+
+@pytest.mark.parametrize("text, make", OPS[:5], ids=[text for text, _ in OPS[:5]])
+def test_autograd_is_the_kernels(text, make):
+    op = ingot.op(text)
+    f, args = registered(op), make()
+    before = ingot.counters()
+    first = lambda value: value[0] if isinstance(value, tuple) else value  # noqa: E731
+    first(f(*args)).square().sum().backward()
+    assert ingot.counters().since(before).texts == 0
+    gradients = [a.grad for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
+    again = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
+    first(op.reference(*again)).square().sum().backward()
+    for ours, eager in zip(gradients, [a.grad for a in again if isinstance(a, torch.Tensor) and a.requires_grad]):
+        torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-5)
+        assert ours.stride() == eager.stride()
+
+
+def test_what_is_written_in_place():
+    f = registered(ingot.op("def f(x, y, s: float): x.mul_(s).add_(y)"))
+    x, y = torch.randn(4, 6), torch.randn(6)
+    expected = x * 0.5 + y
+    torch.library.opcheck(f, (x.clone(), y, 0.5))
+    assert f(x, y, 0.5) is None
+    torch.testing.assert_close(x, expected)
+    compiled = torch.compile(lambda x: f(x, y, 0.5), fullgraph=True, backend="aot_eager")
+    compiled(x)
+    torch.testing.assert_close(x, expected * 0.5 + y)
+
+
+def test_out_is_an_overload():
+    op = ingot.op("x * 2 + y")
+    name = f"ingot_tests::op_{next(NUMBERS)}"
+    f = ingot.register(name, op)
+    into = ingot.register(name + ".out", op, "(Tensor x, Tensor y, *, Tensor(a!) out) -> Tensor(a!)")
+    x, y, out = torch.randn(4, 6), torch.randn(6), torch.empty(4, 6)
+    assert into(x, y, out=out) is out
+    torch.testing.assert_close(out, f(x, y))
+    torch.testing.assert_close(f.overloadpacket(x, y, out=out), x * 2 + y)
+
+
+def test_transforms_of_an_overload():
+    op = ingot.op("F.silu(x) * y")
+    f, x, y = registered(op), torch.randn(4, 6), torch.randn(6)
+    for transform in (
+        lambda f: torch.vmap(f, in_dims=(0, None))(x, y),
+        lambda f: torch.func.grad(lambda x: f(x, y).sum())(x),
+        lambda f: torch.func.jvp(f, (x, y), (x, y))[1],
+        lambda f: torch.func.jacrev(f)(x, y),
+        lambda f: torch.func.hessian(lambda y: f(x, y).sum())(y),
+    ):
+        torch.testing.assert_close(transform(f), transform(op.reference))
+
+
+def test_autocast_of_an_overload():
+    op = ingot.op("F.mse_loss(x, y)")
+    f, x, y = registered(op), torch.randn(4, 6).bfloat16(), torch.randn(6).bfloat16().expand(4, 6)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert f(x, y).dtype == op.reference(x, y).dtype == torch.float32
+
+
+def test_lists_of_tensors():
+    f = registered(ingot.op("def f(xs, s: float): return torch.stack(xs).sum(0) * s"), "(Tensor[] xs, float s) -> Tensor")
+    xs = [leaf(3), leaf(3)]
+    torch.library.opcheck(f, (xs, 2.0))
+    f(xs, 2.0).sum().backward()
+    assert all(torch.equal(x.grad, torch.full((3,), 2.0)) for x in xs)
+
+
+def test_lists_that_are_returned():
+    f = registered(ingot.op("def f(x): return x.split(2)"), "(Tensor x) -> Tensor[]")
+    x = leaf(6, 3)
+    assert [part.shape[0] for part in f(x)] == [2, 2, 2]
+    torch.library.opcheck(f, (x,))
+
+
+def test_an_error_of_the_call_is_ingots():
+    f = registered(ingot.op("x + y"))
+    with pytest.raises(ingot.Error, match="broadcast|size"):
+        f(torch.ones(3), torch.ones(4))
