@@ -126,7 +126,7 @@ def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, *
     given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
     given = {name: Unknown("nan") if name in numbers and value is not None else value for name, value in given.items()}
-    results = reference(**{name: value for name, value in given.items() if value is not None})
+    results = reference.__wrapped__(**{name: value for name, value in given.items() if value is not None})
     if outs:
         return outs[0] if len(outs) == 1 else tuple(outs)
     if results is None:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 import ingot
+from whole import WHOLE
 
 
 @ingot.op
@@ -256,6 +257,19 @@ assert ingot.counters().since(before).launches == 1
 print(*result.flatten().tolist())
 """, path)
     close(torch.tensor([float(v) for v in printed.split()]).view(3, 6), module(x).detach())
+
+
+@pytest.mark.skipif(not WHOLE, reason="explained: half a minute of compiling, done where all is tested")
+def test_what_aotinductor_packs_runs_without_python(tmp_path):
+    programs = pathlib.Path(ingot._ingot.__file__).parents[2]
+    (program,) = [p for p in programs.rglob("ingot_exported") if p.is_file()]
+    op = ingot.op("def gated(x, y): return F.silu(x) * y")
+    ingot.register("mine::gated", op)
+    module, x = Gated(op), torch.linspace(-2, 2, 18).view(3, 6)
+    package = torch._inductor.aoti_compile_and_package(torch.export.export(module, (x,)), package_path=str(tmp_path / "m.pt2"))
+    numbers, launches = subprocess.run([program, package], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert launches == "launches: 1"
+    close(torch.tensor([float(v) for v in numbers.split()]).view(3, 6), module(x).detach())
 
 
 def test_decomposed_to_its_text_a_program_needs_nothing_of_ours(tmp_path):

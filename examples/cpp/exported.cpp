@@ -1,0 +1,27 @@
+// A module that Python exported and AOTInductor compiled, with an op of Ingot's in it, run without Python:
+//
+//   gated = ingot.op("def gated(x, y): return F.silu(x) * y")
+//   ingot.register("mine::gated", gated)
+//   torch._inductor.aoti_compile_and_package(torch.export.export(module, (x,)), package_path="module.pt2")
+//
+// exported module.pt2 reads the op by the name that both have registered, and prints what the module gives for
+// linspace(-2, 2, 18).view(3, 6).
+
+#include <ATen/ops/linspace.h>
+#include <ingot/ingot.h>
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+
+#include <iostream>
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::cerr << "usage: exported MODULE.pt2\n";
+    return 2;
+  }
+  ingot::register_op("mine::gated", ingot::Op("def gated(x, y): return F.silu(x) * y"),
+                     "(Tensor x, Tensor y) -> Tensor");
+  torch::inductor::AOTIModelPackageLoader module(arguments[1]);
+  const at::Tensor result = module.run({at::linspace(-2, 2, 18).view({3, 6})})[0].contiguous();
+  for (int64_t i = 0; i < result.numel(); ++i) std::cout << result.const_data_ptr<float>()[i] << ' ';
+  std::cout << "\nlaunches: " << ingot::counters().launches << '\n';
+}

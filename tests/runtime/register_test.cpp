@@ -1,0 +1,71 @@
+#include "runtime/api/register.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tests/runtime/support.h"
+
+namespace ingot {
+namespace {
+
+using testing_support::error_of;
+using testing_support::growth;
+
+c10::OperatorHandle handle_of(const char* name, const char* overload = "") {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+}
+
+TEST(Register, AnOpIsCalledByItsName) {
+  register_op("ingot_cpp::gated", Op("def gated(x, y, s: float = 2.0): return relu(x) * y + s"),
+              "(Tensor x, Tensor y, float s=2.0) -> Tensor");
+  const at::Tensor x = at::randn({4, 6}), y = at::randn({6});
+  const auto gated = handle_of("ingot_cpp::gated").typed<at::Tensor(const at::Tensor&, const at::Tensor&, double)>();
+  const Counters spent = growth([&] { EXPECT_TRUE(at::allclose(gated.call(x, y, 0.5), at::relu(x) * y + 0.5)); });
+  EXPECT_EQ(spent.launches, 1);
+  const at::Tensor leaf = at::randn({4, 6}).requires_grad_();
+  const auto gradients = torch::autograd::grad({gated.call(leaf, y, 0.5).sum()}, {leaf});
+  EXPECT_TRUE(at::allclose(gradients[0], (leaf > 0) * y));
+}
+
+TEST(Register, WhatIsWrittenIsMarked) {
+  const Op op("def f(x, y): x += y");
+  register_op("ingot_cpp::add_", op, "(Tensor(a!) x, Tensor y) -> Tensor(a!)");
+  const at::Tensor x = at::zeros({3}), y = at::ones({3});
+  torch::jit::Stack stack{x, y};
+  handle_of("ingot_cpp::add_").callBoxed(stack);
+  EXPECT_TRUE(stack.back().toTensor().is_same(x) && at::equal(x, y));
+
+  register_op("ingot_cpp::silent", op, "(Tensor x, Tensor y) -> ()");
+  const std::string error = error_of([&] {
+    torch::jit::Stack other{x, y};
+    handle_of("ingot_cpp::silent").callBoxed(other);
+  });
+  EXPECT_NE(error.find("the schema it is registered with does not say so"), std::string::npos) << error;
+  EXPECT_TRUE(at::equal(x, y)) << "nothing was written";
+}
+
+TEST(Register, SchemasThatDoNotFit) {
+  const Op op("x + y");
+  const auto complaint = [&](const char* name, const char* schema) {
+    return error_of([&] { register_op(name, op, schema); });
+  };
+  EXPECT_NE(complaint("nowhere", "(Tensor x, Tensor y) -> Tensor").find("has a namespace"), std::string::npos);
+  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor y, Tensor x) -> Tensor").find("parameter 1 is `x`"), std::string::npos);
+  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, str y) -> Tensor").find("type str"), std::string::npos);
+  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, Tensor y) -> int").find("returns a int"), std::string::npos);
+  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x,").find("is no schema"), std::string::npos);
+  register_op("ingot_cpp::a", op, "(Tensor x, Tensor y) -> Tensor");
+  EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, Tensor y) -> Tensor").find("registered already"), std::string::npos);
+}
+
+TEST(Register, WithoutATextATransformIsAnErrorThatSaysSo) {
+  register_op("ingot_cpp::plain", Op("x * 2"), "(Tensor x) -> Tensor");
+  const at::Tensor x = at::ones({3}).to_sparse();
+  torch::jit::Stack stack{x};
+  EXPECT_ANY_THROW(handle_of("ingot_cpp::plain").callBoxed(stack));
+}
+
+}  // namespace
+}  // namespace ingot
