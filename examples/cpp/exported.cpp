@@ -5,7 +5,7 @@
 //   torch._inductor.aoti_compile_and_package(torch.export.export(module, (x,)), package_path="module.pt2")
 //
 // exported module.pt2 reads the op by the name that both have registered, and prints what the module gives for
-// linspace(-2, 2, 18).view(3, 6).
+// linspace(-2, 2, 18).view(3, 6). The package opens libtorch.so, which must be on the library path.
 
 #include <ATen/ops/linspace.h>
 #include <ingot/ingot.h>

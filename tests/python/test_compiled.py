@@ -267,7 +267,9 @@ def test_what_aotinductor_packs_runs_without_python(tmp_path):
     ingot.register("mine::gated", op)
     module, x = Gated(op), torch.linspace(-2, 2, 18).view(3, 6)
     package = torch._inductor.aoti_compile_and_package(torch.export.export(module, (x,)), package_path=str(tmp_path / "m.pt2"))
-    numbers, launches = subprocess.run([program, package], capture_output=True, text=True, check=True).stdout.splitlines()
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{pathlib.Path(torch.__file__).parent}/lib"}
+    done = subprocess.run([program, package], capture_output=True, text=True, env=environment)
+    numbers, launches = done.stdout.splitlines()
     assert launches == "launches: 1"
     close(torch.tensor([float(v) for v in numbers.split()]).view(3, 6), module(x).detach())
 
