@@ -93,11 +93,15 @@ class Definition {
   virtual std::string tree() const { return {}; }
   /// Whether what the op does in place is done to its arguments.
   virtual bool writes_arguments() const { return true; }
+  /// The gradient that its author wrote, `def f_backward(grad, …)`: it takes the gradients with respect to the results,
+  /// then what the op takes, and returns one value a parameter, None where there is no gradient. Null: there is none.
+  virtual std::shared_ptr<const Definition> derivative() const { return nullptr; }
   /// Evaluates the op on one value a parameter; an omitted argument is nullopt and takes its default.
   virtual Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const = 0;
 };
 
-/// Reads an op from text: a file of defs (the op is `name`, or the last def) or a bare expression. Module constants
+/// Reads an op from text: a file of defs (the op is `name`, or the last def that is not the gradient of another,
+/// `f_backward` beside `f`) or a bare expression. Module constants
 /// travel as assignments of the text; a Source with origins places messages in the files that its parts came from.
 /// Errors: Error(Author).
 std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, std::string_view name = {});

@@ -65,6 +65,9 @@ class Attempt {
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
     ir::find_gradients(evaluation_.graph);
+    if (definition_.derivative())  // which has them of whatever it says
+      for (ir::Result& result : evaluation_.graph.results)
+        if (!result.mutates && ir::category(result.dtype) == ir::Category::Floating) result.gradients = ~uint64_t{0};
     std::vector<Known> known = known_;
     std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
     for (const Known& one : known) {

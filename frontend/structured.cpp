@@ -28,6 +28,13 @@ class StructuredDefinition : public Definition {
     return identity;
   }
 
+  std::shared_ptr<const Definition> derivative() const override {
+    if (op_->derivative())
+      throw_author(Span{}, fmt::format("{}: a gradient by hand takes tensors and numbers", name()),
+                   "give the op its tensors one by one");
+    return nullptr;
+  }
+
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> leaves) const override {
     std::vector<std::optional<Value>> arguments;
     std::vector<Container> containers;

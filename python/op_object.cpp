@@ -172,6 +172,18 @@ PyObject* op_prepare(PyObject* object, PyObject* const* args, Py_ssize_t count, 
   });
 }
 
+PyObject* op_check_gradient(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const Op& op = op_of(object);
+    ArgumentList arguments = bind(form_of(self_of(object)), args, static_cast<size_t>(count), keywords, nullptr);
+    {
+      WithoutGil released;
+      op.check_gradient(arguments);
+    }
+    return Py_NewRef(Py_None);
+  });
+}
+
 /// A call of the list that `prepare_all` takes: (op, what _vectorcall_ takes, the names of the last of these).
 struct ListedCall {
   PyObject *op, *values, *names;
@@ -403,6 +415,7 @@ PyCFunction as_method() {
 PyMethodDef op_methods[] = {
     {"prepare", as_method<op_prepare>(), METH_FASTCALL | METH_KEYWORDS,
      "prepare(*args, **kwargs)\n--\n\nCompile and load what a call with these arguments would need; launch nothing."},
+    {"_check_gradient", as_method<op_check_gradient>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_define", op_define, METH_VARARGS, nullptr},
     {"_register", op_register, METH_VARARGS, nullptr},

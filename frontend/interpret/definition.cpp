@@ -71,9 +71,26 @@ Value annotated(Evaluation& evaluation, const ast::Module& module, const ast::Pa
   return number(evaluation.host(conversion, {value.number()}));
 }
 
+/// The def of this name at the top of the module.
+std::optional<ast::FunctionId> find_def(const ast::Module& module, std::string_view name) {
+  std::optional<ast::FunctionId> found;
+  for (const ast::StmtId id : module.body)
+    if (const auto* def = std::get_if<ast::Def>(&module[id].node); def && module[def->function].name == name)
+      found = def->function;
+  return found;
+}
+
+constexpr std::string_view kDerivative = "_backward";
+
+/// Whether a def is the gradient of another one.
+bool is_derivative(const ast::Module& module, std::string_view name) {
+  return name.ends_with(kDerivative) && find_def(module, name.substr(0, name.size() - kDerivative.size()));
+}
+
 class TextDefinition : public Definition {
  public:
-  TextDefinition(ast::Module module, ast::FunctionId function) : module_(std::move(module)), function_(function) {
+  TextDefinition(std::shared_ptr<const ast::Module> module, ast::FunctionId function)
+      : held_(std::move(module)), module_(*held_), function_(function) {
     for (const ast::Parameter& parameter : module_[function_].parameters) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
         throw_author(parameter.span, "an op has no `*` parameter", "name each input: helpers may have one");
@@ -92,9 +109,14 @@ class TextDefinition : public Definition {
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     return evaluate_definition(evaluation, module_, module_[function_], arguments);
   }
+  std::shared_ptr<const Definition> derivative() const override {
+    const auto found = find_def(module_, name() + std::string(kDerivative));
+    return found ? std::make_shared<TextDefinition>(held_, *found) : nullptr;
+  }
 
  private:
-  ast::Module module_;
+  std::shared_ptr<const ast::Module> held_;
+  const ast::Module& module_;
   ast::FunctionId function_;
   std::vector<Parameter> parameters_;
 };
@@ -150,14 +172,14 @@ std::shared_ptr<const Definition> define(std::shared_ptr<const Source> source, s
     const auto* def = std::get_if<ast::Def>(&module[id].node);
     if (!def) continue;
     names.push_back(module[def->function].name);
-    if (name.empty() || name == names.back()) chosen = def->function;
+    if (name.empty() ? !is_derivative(module, names.back()) : name == names.back()) chosen = def->function;
   }
   if (!chosen) {
     std::string hint = did_you_mean(name, names);
     throw_author({source.get(), 0, 0}, fmt::format("the text has no `def {}`", name),
                  hint.empty() ? fmt::format("it defines {}", fmt::join(names, ", ")) : hint);
   }
-  return std::make_shared<TextDefinition>(std::move(module), chosen);
+  return std::make_shared<TextDefinition>(std::make_shared<const ast::Module>(std::move(module)), chosen);
 }
 
 }  // namespace ingot::frontend

@@ -253,3 +253,15 @@ def _igamma_backward(grad, result, a, b):
 
 def _igammac_backward(grad, result, a, b):
     return None, -grad * exp((a - 1) * log(b) - b - lgamma(a))
+
+
+# What an author's own gradient gives.
+
+
+def _gradient_by_hand(gradient, argument):
+    if gradient.ndim > argument.ndim:
+        gradient = gradient.sum(tuple(range(gradient.ndim - argument.ndim)))
+    for d in range(gradient.ndim):
+        if argument.shape[argument.ndim - gradient.ndim + d] == 1 and gradient.shape[d] != 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient.expand_as(argument).to(argument.dtype)

@@ -17,11 +17,12 @@ import torch as _torch  # noqa: F401  first: the extension's libraries are PyTor
 
 from . import _ingot
 from ._ingot import Error, __version__
-from .op import Op, op, prepare_all
+from .op import Op, check_gradient, op, prepare_all
 from .registered import register
 
 __all__ = [
-    "Counters", "Error", "Name", "Op", "__version__", "cache_info", "counters", "language", "op", "prepare_all", "register",
+    "Counters", "Error", "Name", "Op", "__version__", "cache_info", "check_gradient", "counters", "language", "op",
+    "prepare_all", "register",
 ]
 
 

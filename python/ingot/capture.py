@@ -61,9 +61,10 @@ def fail(message: str, hint: str = "") -> Error:
     return error
 
 
-def capture(function: types.FunctionType, name: str | None = None) -> Text:
-    """The text of a function and of all that it uses. Raises `ingot.Error` for what cannot travel."""
-    return _Capture(function, name).text()
+def capture(function: types.FunctionType, name: str, gradient: types.FunctionType | None = None) -> Text:
+    """The text of a function, of its gradient where that is written by hand (given, or `name_backward` in its module), and
+    of all that they use. Raises `ingot.Error` for what cannot travel."""
+    return _Capture(function, name, gradient).text()
 
 
 def unwrapped(function) -> types.FunctionType:
@@ -203,12 +204,15 @@ def torch_spelling(value) -> str | None:
 
 
 class _Capture:
-    def __init__(self, function: types.FunctionType, name: str | None):
+    def __init__(self, function: types.FunctionType, name: str, gradient: types.FunctionType | None):
         self.imports: list[str] = []
         self.constants: dict[str, tuple[str, str]] = {}  # name → (literal, the function that uses it)
         self.functions: dict[str, tuple[object, Snippet]] = {}
         self.aliases: dict[str, str] = {}
         self.root = self.add_function(function, name)
+        gradient = gradient or unwrapped(function).__globals__.get(f"{name}_backward")
+        if isinstance(gradient, types.FunctionType):
+            self.add_function(gradient, f"{name}_backward")
 
     def text(self) -> Text:
         lines = [*self.imports, *(f"{name} = {value}" for name, (value, _) in self.constants.items())]

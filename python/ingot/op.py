@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import inspect
@@ -15,7 +16,7 @@ from . import trace as _trace
 from .capture import Text, capture, fail, snippet, unwrapped
 from .reference import Eager, Reference, as_module
 
-__all__ = ["Op", "op", "prepare_all"]
+__all__ = ["Op", "check_gradient", "op", "prepare_all"]
 
 _numbers = itertools.count()
 
@@ -39,7 +40,7 @@ class Op(_ingot.Op):
         if traced not in ("kernel", "text"):
             raise fail(f"traced is `{traced}`", "it is one of kernel and text")
         self.numerics, self.debug, self.lazy, self.traced = numerics, debug, lazy, traced
-        self._function = self._text = None
+        self._function = self._text = self._gradient = None
         self._key, self._forms, self._overloads = str(next(_numbers)), {}, []
         if isinstance(source, str):
             self._read(Text(source, name or "", "<text>"))
@@ -55,7 +56,7 @@ class Op(_ingot.Op):
 
     def _resolve(self):
         """Reads the text: what the first call needs, of this op or of a copy of it."""
-        self._read(self._text or capture(self._function, self._name))
+        self._read(self._text or capture(self._function, self._name, self._gradient))
         if self._function:
             defaults = inspect.signature(self._function).parameters.values()
             self._refuse_none([p.name for p in defaults if p.default not in (p.empty, None)])
@@ -92,8 +93,12 @@ class Op(_ingot.Op):
         if self._function:
             return inspect.signature(self._function)
         kinds = {name: _ANNOTATIONS[kind] for name, kind, _ in self._parameters}
-        plain = inspect.signature(self.reference.__wrapped__)
+        plain = schema.signature(self._tree, self._whole.name)
         return plain.replace(parameters=[p.replace(annotation=kinds[p.name]) for p in plain.parameters.values()])
+
+    @property
+    def _tree(self) -> ast.Module:
+        return as_module(self._whole, [name for name, _, _ in self._parameters])
 
     @property
     def reference(self) -> Reference:
@@ -112,7 +117,7 @@ class Op(_ingot.Op):
 
     @functools.cached_property
     def _facts(self) -> schema.Facts:
-        return schema.facts(as_module(self._whole, [name for name, _, _ in self._parameters]), self._whole.name)
+        return schema.facts(self._tree, self._whole.name)
 
     @property
     def is_functional(self) -> bool:
@@ -131,6 +136,22 @@ class Op(_ingot.Op):
         return self._forms[key]
 
     _form._dynamo_marked_constant = True  # torch.compiler.assume_constant_result, which would import all of Dynamo
+
+    def backward(self, function):
+        """A decorator: the gradient of the op, written by hand in the same language.
+
+            @f.backward
+            def _(grad, x, y): return grad * y, grad * x
+
+        It takes the gradients with respect to the op's results, then what the op takes, and returns one value a
+        parameter, None where there is none; what was broadcast is summed up. `def f_backward` beside `def f`, in its
+        module or in the op's text, is the same.
+        """
+        if self._text is not None:
+            raise fail(f"`{self.name}` has been read already", "give an op its gradient before its first call, "
+                       "and to one that is made from text in the text: def f_backward(grad, x): …")
+        self._gradient = unwrapped(function)
+        return function
 
     def source(self, *args, **kwargs) -> str:
         """The source that is generated for these arguments."""
@@ -151,6 +172,14 @@ class Op(_ingot.Op):
 
     def __repr__(self):
         return f"<ingot.Op {self.name}{self.signature}>"
+
+
+def check_gradient(op: Op, *args, **kwargs) -> None:
+    """Compares an op's gradient with differences in float64, along random directions, for these arguments.
+
+    Raises `ingot.Error`, which names the parameter, where they are farther apart than a part in 10⁴.
+    """
+    op._check_gradient(*args, **kwargs)
 
 
 def prepare_all(calls: typing.Iterable[tuple]) -> None:

@@ -117,7 +117,39 @@ def compile_text(text: Text, parameters: list[str], scope: dict):
             ast.Module([statement], []), file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True
         )
         exec(code, scope)
-    return scope[text.name]
+    gradient = scope.get(f"{text.name}_backward")
+    return scope[text.name] if gradient is None else with_gradient(scope[text.name], gradient)
+
+
+def with_gradient(function, gradient):
+    """The function with a gradient that was written by hand: it takes the gradients of the results, then the arguments."""
+    signature = inspect.signature(function)
+
+    class ByHand(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(*values):
+            return function(**dict(zip(signature.parameters, values)))
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*(value for value in inputs if isinstance(value, torch.Tensor)))
+            ctx.numbers = [None if isinstance(value, torch.Tensor) else (value,) for value in inputs]
+
+        @staticmethod
+        def backward(ctx, *grads):
+            tensors = iter(ctx.saved_tensors)
+            found = gradient(*grads, *(next(tensors) if number is None else number[0] for number in ctx.numbers))
+            return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return ByHand.apply(*(bound.arguments[name] for name in signature.parameters))
+
+    return call
 
 
 def as_module(text: Text, parameters: list[str]) -> ast.Module:

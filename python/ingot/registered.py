@@ -54,6 +54,8 @@ def schema_of(op) -> str:
             is_star = True
         type_ = _NUMBERS.get(kind, f"Tensor({letter}!)" if parameter in op.writes else "Tensor")
         default = declared.default
+        if default is ...:
+            raise fail(f"the default of `{parameter}` can't be read from `{op.name}`'s text", "register it with schema=…")
         if default is None:
             type_ += "?"
         elif type_ == "Tensor" and has_default:

@@ -6,6 +6,7 @@ Nothing is guessed: where the text does not say, the answer is None.
 from __future__ import annotations
 
 import ast
+import inspect
 import typing
 
 from . import _ingot
@@ -54,6 +55,26 @@ def facts(tree: ast.Module, name: str) -> Facts:
     """Of the def `name` of a text."""
     definitions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     return Facts(_Function(definitions, definitions[name]).returns(), _writes(definitions, definitions[name], ()))
+
+
+def signature(tree: ast.Module, name: str) -> inspect.Signature:
+    """Of the def `name` of a text, of which nothing is run: a default that is no literal is `...`."""
+    (node,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name][-1:]
+    positional = [*node.args.posonlyargs, *node.args.args]
+    defaults = [None] * (len(positional) - len(node.args.defaults)) + node.args.defaults
+    kinds = inspect.Parameter
+    listed = [(a, d, kinds.POSITIONAL_OR_KEYWORD) for a, d in zip(positional, defaults)]
+    listed += [(a, d, kinds.KEYWORD_ONLY) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults)]
+    return inspect.Signature([
+        kinds(a.arg, kind, default=kinds.empty if default is None else _literal(default)) for a, default, kind in listed
+    ])
+
+
+def _literal(node: ast.expr):
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ...
 
 
 class _Function:

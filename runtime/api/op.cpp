@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "runtime/api/op_state.h"
+#include "runtime/autograd/check_gradient.h"
 #include "runtime/cache/hold_forks.h"
 #include "runtime/call/refusals.h"
 
@@ -58,6 +59,8 @@ Op Op::gradient(std::span<const std::string> of, size_t results) const {
   }
   return Op(state_->backward(wanted, results));
 }
+
+void Op::check_gradient(std::span<const Argument> arguments) const { runtime::check_gradient(*state_, arguments); }
 
 std::string Op::emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const {
   return state_->emit(stage, arguments, target);

@@ -23,7 +23,9 @@ struct OpOptions {
   std::string name;                    ///< which def of the text is the op; empty: the last
   std::string source_name = "<text>";  ///< for messages: the file's name
   Numerics numerics = Numerics::Default;
-  bool debug = false;  ///< checks gathered indices on the GPU and synchronises after each launch
+  /// Checks gathered indices on the GPU and synchronises after each launch; checks a gradient that was written by hand
+  /// when it is first used.
+  bool debug = false;
   Lazy lazy = Lazy::Auto;
 };
 
@@ -81,6 +83,10 @@ class Op {
   /// takes this op's arguments and `grad`, the gradient with respect to the result; of several results `grad[0]`, …
   /// Errors: Error(Author) for a name that is none of the parameters.
   Op gradient(std::span<const std::string> parameters, size_t results = 1) const;
+
+  /// Compares the gradient with differences in float64, along random directions; meant for gradients that were written
+  /// by hand. Errors: Error(Author) that names the parameter whose gradient is off by more than a part in 10⁴.
+  void check_gradient(std::span<const Argument> arguments) const;
 
   /// The text of a stage for these arguments, whose data is never read: meta tensors will do, and CPU tensors stand in
   /// for CUDA ones where there is no GPU. Absent pointers count as aligned.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "runtime/autograd/check_gradient.h"
 #include "runtime/autograd/record.h"
 #include "runtime/cache/hold_forks.h"
 #include "runtime/call/refusals.h"
@@ -85,7 +86,10 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
   if (!known.covers(found.watched)) {
     // The facts as they were written lack something on which this call depends.
     watch(found.watched);
-    facts = {};
+    Facts again;
+    again.default_device = facts.default_device;  // which a thread that holds forks may not ask for
+    again.thread_known = true;
+    facts = std::move(again);
     runtime::read_facts(*definition_, arguments, outs, watched(), purpose, facts);
   }
   check_thread(*found.program, facts);
@@ -142,12 +146,24 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
 }
 
 std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results) const {
-  const std::lock_guard lock(backward_mutex_);
-  std::shared_ptr<const OpState>& op = backward_[{wanted, results}];
-  if (!op)
-    op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results), options_, runtime_,
-                                         ingot::backward(eager_text_, wanted));
-  return op;
+  const auto find = [&]() -> std::shared_ptr<const OpState> {
+    for (const Gradient* known = gradients_.load(std::memory_order_acquire); known != nullptr;
+         known = known->next.get())
+      if (known->results == results && known->wanted == wanted) return known->op;
+    return nullptr;
+  };
+  if (auto known = find()) return known;
+  const runtime::HoldForks held;
+  const std::lock_guard lock(gradients_mutex_);
+  if (auto known = find()) return known;
+  auto made = std::make_unique<Gradient>();
+  made->wanted = wanted, made->results = results;
+  made->op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results), options_, runtime_,
+                                             ingot::backward(eager_text_, wanted));
+  made->next = std::move(kept_gradients_);
+  kept_gradients_ = std::move(made);
+  gradients_.store(kept_gradients_.get(), std::memory_order_release);
+  return kept_gradients_->op;
 }
 
 std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
@@ -157,6 +173,12 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
   if (op) arguments = std::move(leaves);
   arguments.insert(arguments.end(), gradients.begin(), gradients.end());
   return (op ? *op : *this).backward(wanted, gradients.size());
+}
+
+void OpState::check_gradient_once(std::span<const Argument> arguments) const {
+  if (!options_.debug || gradient_checked_ || !definition_->derivative()) return;
+  runtime::check_gradient(*this, arguments);
+  gradient_checked_ = true;
 }
 
 ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose,
@@ -198,10 +220,10 @@ void OpState::prepare(std::span<const Argument> arguments) const {
 void OpState::prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->prepare(leaves, batch);
-  const runtime::HoldForks held;
   Facts facts;
   const runtime::Watched known = watched();
   runtime::read_facts(*definition_, arguments, {}, known, Purpose::Call, facts);
+  const runtime::HoldForks held;
   const std::shared_ptr<const runtime::Program> found = program(arguments, {}, known, Purpose::Call, facts);
   const runtime::Resolved resolved = runtime::resolve(*found, facts, codegen_options(facts.device.is_cuda()));
   if (launches_anything(resolved)) batch.add(request(found, resolved, facts));

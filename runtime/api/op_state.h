@@ -55,6 +55,9 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::shared_ptr<const OpState> backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
                                           std::span<const Argument> gradients) const;
 
+  /// In debug mode, before the first use of a gradient that was written by hand: runtime::check_gradient.
+  void check_gradient_once(std::span<const Argument> arguments) const;
+
   /// The graph that kernels for these arguments are made of (simplified, calls dissolved).
   ir::Graph graph(std::span<const Argument> arguments) const;
 
@@ -98,8 +101,17 @@ class OpState : public std::enable_shared_from_this<OpState> {
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.
   mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
-  mutable std::mutex backward_mutex_;
-  mutable std::map<std::pair<std::vector<bool>, size_t>, std::shared_ptr<const OpState>> backward_;
+  /// A list that only grows, at its front: it is read without a lock, from `gradients_` on.
+  struct Gradient {
+    std::vector<bool> wanted;
+    size_t results = 0;
+    std::shared_ptr<const OpState> op;
+    std::unique_ptr<Gradient> next;
+  };
+  mutable std::mutex gradients_mutex_;
+  mutable std::unique_ptr<Gradient> kept_gradients_;
+  mutable std::atomic<const Gradient*> gradients_ = nullptr;
+  mutable std::atomic<bool> gradient_checked_ = false;
   mutable std::mutex structured_mutex_;
   mutable std::map<std::string, std::shared_ptr<const OpState>> structured_;  ///< by the structures' texts
 };

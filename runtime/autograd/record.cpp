@@ -98,8 +98,10 @@ class OpBackward : public torch::autograd::Node {
       given.emplace_back(has ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
     }
     Results results;
-    if (std::ranges::find(wanted, true) != wanted.end())
+    if (std::ranges::find(wanted, true) != wanted.end()) {
+      op_->check_gradient_once(std::span(given).first(arguments_.size()));
       call_or_run_text(*op_->backward(wanted, gradient_of_.size()), given, results);
+    }
     variable_list found(num_outputs());
     size_t next = 0;
     for (size_t i = 0; i < wanted.size(); ++i)

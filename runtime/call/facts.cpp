@@ -255,7 +255,9 @@ ir::HostValue value_of(const at::Tensor& tensor) {
 
 void read_facts(const frontend::Definition& definition, std::span<const Argument> arguments,
                 std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts) {
-  if (purpose == Purpose::Call && !thread_is_plain(facts.default_device)) refuse_thread(definition);
+  if (purpose == Purpose::Call && !facts.thread_known && !thread_is_plain(facts.default_device))
+    refuse_thread(definition);
+  facts.thread_known = true;
   facts.definition = &definition;
   facts.outs = outs;
   bind(definition, arguments, purpose, facts);

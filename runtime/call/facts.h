@@ -39,9 +39,11 @@ struct Facts {
   c10::SmallVector<Actual, 8> actuals;               ///< one for each parameter
   std::span<const at::Tensor> outs;                  ///< what `out=` gave; empty where the results are new
   c10::Device device{c10::DeviceType::CPU};
-  std::optional<c10::Device> default_device;  ///< where a mode lets factories make their tensors
-  bool autocast = false;                      ///< torch.autocast is on for the device
-  bool recorded = false;                      ///< a tensor requires grad, and grad mode is on
+  /// Where a mode lets factories make their tensors. Whoever knows it says so: to ask a mode takes the GIL.
+  std::optional<c10::Device> default_device;
+  bool thread_known = false;
+  bool autocast = false;  ///< torch.autocast is on for the device
+  bool recorded = false;  ///< a tensor requires grad, and grad mode is on
   /// Two calls with equal words are one launch with other pointers and scalars: dtypes, ranks, sizes, strides,
   /// alignment of the pointers up to 16, default dtype, devices, autocast, what is watched, how that which will be
   /// written lies to the other arguments.

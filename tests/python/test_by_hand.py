@@ -1,0 +1,156 @@
+"""Gradients that an op's author wrote."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+
+import ingot
+
+SCALE = 3.0
+
+STRAIGHT_THROUGH = """
+def rounded(x, scale: float, b):
+    return (x * scale).round() + b
+
+def rounded_backward(grad, x, scale, b):
+    return grad * scale, None, grad
+"""
+
+
+def scaled(x):
+    return x * SCALE
+
+
+@ingot.op
+def cube(x, y):
+    return scaled(x * x * x) + y
+
+
+@cube.backward
+def _(grad, x, y):
+    return scaled(3 * x * x) * grad, grad
+
+
+def beside(x):
+    return x * x
+
+
+def beside_backward(grad, x):
+    return grad * x * 20  # not what differences say, to be told apart
+
+
+def leaf(*shape, dtype=torch.float32):
+    return torch.randn(*shape, dtype=dtype, requires_grad=True)
+
+
+def test_a_def_beside_the_def():
+    f = ingot.op(STRAIGHT_THROUGH)
+    assert f.name == "rounded"
+    x, b = leaf(4, 5), leaf(5)
+    f(x, 2.0, b).sum().backward()
+    assert torch.equal(x.grad, torch.full((4, 5), 2.0)) and torch.equal(b.grad, torch.full((5,), 4.0))
+    x, b = leaf(4, 5, dtype=torch.bfloat16), leaf(5)
+    f(x, 2.0, b).sum().backward()
+    assert x.grad.dtype == torch.bfloat16 and b.grad.dtype == torch.float32
+
+
+def test_a_decorator_and_what_it_uses():
+    x, y = leaf(4, 5), leaf(5)
+    for f in (cube, pickle.loads(pickle.dumps(cube)), copy.deepcopy(cube)):
+        x.grad = y.grad = None
+        f(x, y).sum().backward()
+        torch.testing.assert_close(x.grad, 9 * x.detach() ** 2)
+        torch.testing.assert_close(y.grad, torch.full((5,), 4.0))
+
+
+def test_a_function_of_the_module_called_so():
+    x = leaf(3)
+    ingot.op(beside)(x).sum().backward()
+    torch.testing.assert_close(x.grad, 20 * x.detach())
+
+
+def test_it_is_one_kernel():
+    x, y = leaf(4, 5), torch.randn(5)
+    cube(x, y).sum().backward()
+    result = cube(x, y)
+    grad = torch.randn(4, 5)
+    before = ingot.counters()
+    torch.autograd.grad(result, x, grad)
+    spent = ingot.counters().since(before)
+    assert (spent.launches, spent.texts) == (1, 0)
+
+
+def test_second_orders_are_those_of_the_text():
+    f = ingot.op("def f(x, y): return x * x, y\ndef f_backward(g0, g1, x, y): return 2 * x * g0, g1")
+    x, y = leaf(3, dtype=torch.float64), leaf(3, dtype=torch.float64)
+    assert torch.autograd.gradcheck(f, (x, y)) and torch.autograd.gradgradcheck(f, (x, y))
+    (gradient,) = torch.autograd.grad(f(x, y)[0].sum(), x)  # no gradient of the second result
+    torch.testing.assert_close(gradient, 2 * x.detach())
+
+
+@pytest.mark.parametrize("run", [
+    lambda f, x, b: torch.func.grad(lambda x: f(x, 2.0, b).sum())(x),
+    lambda f, x, b: torch.vmap(torch.func.grad(lambda x: f(x, 2.0, b).sum()))(x),
+    lambda f, x, b: torch.autograd.grad(torch.compile(lambda x: f(x * 1, 2.0, b), fullgraph=True, backend="aot_eager")(x.requires_grad_()).sum(), x)[0],
+    lambda f, x, b: torch.autograd.grad(f.reference(x.requires_grad_(), 2.0, b).sum(), x)[0],
+], ids=["grad", "vmap of grad", "compile", "reference"])
+@pytest.mark.parametrize("traced", ["kernel", "text"])
+def test_the_text_has_it_too(run, traced):
+    torch._dynamo.reset()
+    gradient = run(ingot.op(STRAIGHT_THROUGH, traced=traced), torch.randn(4, 5), torch.randn(5))
+    assert torch.equal(gradient, torch.full((4, 5), 2.0))
+
+
+@pytest.mark.parametrize("gradient, message", [
+    ("def f_backward(grad): return grad", "takes 1 arguments, not 3"),
+    ("def f_backward(grad, x, y): return grad", "returns 1 gradients, and `f` has 2 parameters"),
+    ("def f_backward(grad, x, y): return 3, grad", "returns a number for `x`"),
+    ("def f_backward(grad, x, y): return grad.sum(0), grad", "a gradient for `x` that is smaller than it"),
+    ("def f_backward(grad, x, y): return grad.sum(0, keepdim=True), grad", "a gradient for `x` that is smaller than it"),
+])
+def test_what_does_not_fit(gradient, message):
+    f = ingot.op(f"def f(x, y): return x * y\n{gradient}")
+    with pytest.raises(RuntimeError, match=message):
+        f(leaf(4, 5), leaf(5)).sum().backward()
+
+
+def test_given_too_late():
+    f = ingot.op("x * 2")
+    with pytest.raises(ingot.Error, match="before its first call"):
+        f.backward(lambda grad, x: grad)
+
+
+def test_lists_have_none():
+    f = ingot.op("def f(xs): return xs[0] * xs[1]\ndef f_backward(grad, xs): return grad")
+    with pytest.raises(ingot.Error, match="takes tensors and numbers"):
+        f([leaf(3), leaf(3)])
+
+
+def test_check_gradient():
+    x, y = torch.randn(4, 5), torch.randn(5)
+    ingot.check_gradient(cube, x, y)
+    ingot.check_gradient(ingot.op("def f(x, n: int): return F.gelu(x).pow(n), x.sum()"), x.bfloat16(), n=3)
+    state = torch.get_rng_state()
+    with pytest.raises(ingot.Error, match="gradient with respect to `x` is not the slope"):
+        ingot.check_gradient(ingot.op(beside), x)
+    assert torch.equal(state, torch.get_rng_state())
+    with pytest.raises(ingot.Error, match="`y`"):
+        ingot.check_gradient(ingot.op("def f(x, y): return x * y\ndef f_backward(g, x, y): return g * y, g"), x, y)
+
+
+def test_debug_mode_checks_before_the_first_use():
+    x = leaf(3)
+    with pytest.raises(RuntimeError, match="not the slope"):
+        ingot.op(beside, debug=True)(x).sum().backward()
+    assert x.grad is None
+    good = ingot.op("def f(x): return x * x\ndef f_backward(grad, x): return 2 * grad * x", debug=True)
+    for _ in range(2):
+        good(x).sum().backward()
+    torch.testing.assert_close(x.grad, 4 * x.detach())
+
+
+def test_a_signature_runs_nothing():
+    f = ingot.op("def f(x, y=None, k=2, *, s: float = 1.0): return x * k\nz = undefined_name")
+    assert str(f.signature) == "(x, y=None, k=2, *, s: float = 1.0)"
