@@ -88,6 +88,12 @@ def test_the_example_behind_a_convolution():
     assert "largest difference from eager" in said and "1 launch" in said
 
 
+def test_the_example_that_trains():
+    said = program("examples/train.py")
+    (apart,) = re.findall(r"at most (\S+) apart", said)
+    assert float(apart) < 1e-4
+
+
 def test_what_the_demo_shows(command_line, tmp_path):
     """script/demo without its build: the commands that it prints."""
     boxes = tmp_path / "detections.pt"
