@@ -4,6 +4,7 @@
 """
 
 import os
+import pickle
 import re
 import subprocess
 
@@ -282,3 +283,15 @@ def test_the_librarys_errors_name_their_function_once():
         with pytest.raises((ingot.Error, RuntimeError, IndexError, ValueError, TypeError)) as error:
             ingot.op(text)(x)
         assert str(error.value).removeprefix("error: ").startswith(begins), error.value
+
+
+def test_what_runs_a_text_as_python(tmp_path):
+    """SECURITY.md: the kernel's way never does, the reference does at once."""
+    file = tmp_path / "written"
+    op, x = ingot.op(f'K = open("{file}", "w")\ndef f(x):\n    return x + 1\n'), torch.ones(2)
+    for call in (op, op.prepare, op.source, lambda x: op(x.clone().requires_grad_())):
+        with pytest.raises(ingot.Error, match="`open` is outside the language"):
+            call(x)
+    pickle.loads(pickle.dumps(op))
+    assert op.text and op.emit("ast", x) and not file.exists()
+    assert op.reference and file.exists()
