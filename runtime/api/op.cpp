@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 
 #include "base/error.h"
@@ -79,10 +80,14 @@ void prepare(std::span<const PlannedCall> calls) {
       if (!failure) failure = std::current_exception();
     }
   };
-  const runtime::HoldForks held;
-  runtime::KernelBatch batch(runtime::default_runtime().kernels);
-  for (const PlannedCall& call : calls) attempt([&] { call.op.state().prepare(call.arguments, batch); });
-  attempt([&] { batch.compile(); });
+  std::deque<OpState::Plan> plans;
+  for (const PlannedCall& call : calls) attempt([&] { plans.push_back(call.op.state().plan(call.arguments)); });
+  {
+    const runtime::HoldForks held;
+    runtime::KernelBatch batch(runtime::default_runtime().kernels);
+    for (OpState::Plan& plan : plans) attempt([&] { OpState::prepare(plan, batch); });
+    attempt([&] { batch.compile(); });
+  }
   // What else a first call does; kernels of a GPU are still to be compiled, too.
   for (const PlannedCall& call : calls) attempt([&] { call.op.prepare(call.arguments); });
   if (failure) std::rethrow_exception(failure);

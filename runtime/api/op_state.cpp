@@ -217,16 +217,26 @@ void OpState::prepare(std::span<const Argument> arguments) const {
   find(arguments, {}, Purpose::Call, facts);
 }
 
-void OpState::prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const {
-  std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->prepare(leaves, batch);
-  Facts facts;
-  const runtime::Watched known = watched();
-  runtime::read_facts(*definition_, arguments, {}, known, Purpose::Call, facts);
+OpState::Plan OpState::plan(std::span<const Argument> arguments) const {
+  Plan plan;
+  plan.op = structured(arguments, plan.arguments);
+  if (!plan.op) {
+    plan.op = shared_from_this();
+    plan.arguments.assign(arguments.begin(), arguments.end());
+  }
+  plan.known = plan.op->watched();
+  runtime::read_facts(*plan.op->definition_, plan.arguments, {}, plan.known, Purpose::Call, plan.facts);
+  return plan;
+}
+
+void OpState::prepare(Plan& plan, runtime::KernelBatch& batch) {
   const runtime::HoldForks held;
-  const std::shared_ptr<const runtime::Program> found = program(arguments, {}, known, Purpose::Call, facts);
-  const runtime::Resolved resolved = runtime::resolve(*found, facts, codegen_options(facts.device.is_cuda()));
-  if (launches_anything(resolved)) batch.add(request(found, resolved, facts));
+  const OpState& op = *plan.op;
+  const std::shared_ptr<const runtime::Program> found =
+      op.program(plan.arguments, {}, plan.known, Purpose::Call, plan.facts);
+  const runtime::Resolved resolved =
+      runtime::resolve(*found, plan.facts, op.codegen_options(plan.facts.device.is_cuda()));
+  if (launches_anything(resolved)) batch.add(op.request(found, resolved, plan.facts));
 }
 
 }  // namespace ingot

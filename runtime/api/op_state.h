@@ -44,8 +44,17 @@ class OpState : public std::enable_shared_from_this<OpState> {
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                 runtime::Purpose purpose = runtime::Purpose::Call) const;
   void prepare(std::span<const Argument> arguments) const;
+  /// A call whose kernels are to be compiled with others'. It is read before forks are held, for to ask a mode of the
+  /// thread takes the GIL, which who forks has.
+  struct Plan {
+    std::shared_ptr<const OpState> op;
+    std::vector<Argument> arguments;  ///< the leaves
+    runtime::Watched known;
+    runtime::Facts facts;
+  };
+  Plan plan(std::span<const Argument> arguments) const;
   /// Adds the kernels of such a call to the batch.
-  void prepare(std::span<const Argument> arguments, runtime::KernelBatch& batch) const;
+  static void prepare(Plan& plan, runtime::KernelBatch& batch);
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
 
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).

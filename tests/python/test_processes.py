@@ -272,8 +272,6 @@ def test_a_fork_while_another_thread_compiles():
     assert not forks_beside(lambda: ingot.op(fresh_text())(x), child, 3)
 
 
-# A known defect: OpState::backward takes its mutex outside of HoldForks, so a child may find it locked for ever.
-@pytest.mark.xfail(reason="a mutex outside of HoldForks", strict=False)
 def test_a_fork_while_another_thread_trains():
     """Of many ops the gradient is made for the first time; a child asks for the one that is under way."""
     text = "".join(f"def unused{i}(x): return x * {i} + {i}.5\n" for i in range(3000)) + "def f(x): return x * 2"
@@ -298,8 +296,6 @@ def test_a_fork_while_another_thread_trains():
         assert not in_child(child)
 
 
-# A known defect: where facts are read under HoldForks, `device_of_mode` waits for the GIL, which who forks has.
-@pytest.mark.xfail(reason="the GIL is asked for under HoldForks", strict=False)
 @pytest.mark.parametrize("way", ["call", "prepare_all"])
 def test_a_fork_beside_a_default_device(way):
     """In a process of its own, which may hang: a fork with the GIL waits for who compiles, who asks which device is the

@@ -12,6 +12,11 @@
 namespace ingot {
 namespace {
 
+void add(const OpState& op, std::span<const Argument> call, runtime::KernelBatch& batch) {
+  OpState::Plan plan = op.plan(call);
+  OpState::prepare(plan, batch);
+}
+
 using namespace testing_support;
 using runtime::Scratch;
 
@@ -23,10 +28,10 @@ struct Ops {
       const auto source = std::make_shared<const Source>("op.py", text);
       OpOptions options;
       if (k == 4) options.numerics = Numerics::Fast;
-      states.push_back(std::make_unique<OpState>(frontend::define(source), options, runtime));
+      states.push_back(std::make_shared<OpState>(frontend::define(source), options, runtime));
     }
   }
-  std::vector<std::unique_ptr<OpState>> states;
+  std::vector<std::shared_ptr<OpState>> states;
 };
 
 struct BatchTest : testing::Test {
@@ -54,7 +59,7 @@ TEST_F(BatchTest, CompilesAFileOfEachNumericsAndLeavesNothingToTheCalls) {
   runtime::KernelBatch batch(runtime.kernels);
   for (int twice = 0; twice < 2; ++twice)
     for (const auto& op : ops.states)
-      for (const std::vector<Argument>& call : calls) op->prepare(call, batch);
+      for (const std::vector<Argument>& call : calls) add(*op, call, batch);
   batch.compile();
   EXPECT_EQ(runtime.tally.compiles, 2u);
   EXPECT_EQ(runtime.tally.launches, 0u);
@@ -67,14 +72,14 @@ TEST_F(BatchTest, IsFoundOnDiskAndMadeAnewWhereItsLibraryIsGone) {
     const Ops ops(runtime);
     runtime::KernelBatch batch(runtime.kernels);
     for (const auto& op : ops.states)
-      for (const std::vector<Argument>& call : calls) op->prepare(call, batch);
+      for (const std::vector<Argument>& call : calls) add(*op, call, batch);
     batch.compile();
   }
   {
     runtime::Runtime runtime{runtime::Store(scratch.path())};
     const Ops ops(runtime);
     runtime::KernelBatch batch(runtime.kernels);
-    ops.states[0]->prepare(calls[0], batch);
+    add(*ops.states[0], calls[0], batch);
     batch.compile();
     expect_right(ops, runtime, 0);
     EXPECT_EQ(runtime.tally.plans, 0u);
