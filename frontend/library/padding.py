@@ -47,6 +47,11 @@ def _reflection_pad(input, pad):
     return input
 
 
+def _reflection_pad3d(input, pad):
+    """which autocast leaves alone"""
+    return _reflection_pad(input, pad)
+
+
 def _edge(input, dim, position, width):
     return input.narrow(dim, position, 1).expand([width if d == dim else -1 for d in range(input.ndim)])
 
@@ -91,5 +96,6 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "circular":
         return _circular_pad(input, pad)
     _check_not_empty(input, dims)
-    padded = _replication_pad(input, pad) if mode == "replicate" else _reflection_pad(input, pad)
+    reflected = _reflection_pad3d if dims == 3 else _reflection_pad
+    padded = _replication_pad(input, pad) if mode == "replicate" else reflected(input, pad)
     return padded.clone(memory_format=torch.contiguous_format) if _on_cuda() else _in_format_of(padded, input)

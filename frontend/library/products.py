@@ -147,6 +147,11 @@ def inner(input, other):
     """the products of the rows of two tensors, each with each, over 16 columns at most; of vectors dot"""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
+    return dot(input, other) if input.ndim == 1 and other.ndim == 1 else _inner(input, other)
+
+
+def _inner(input, other):
+    """which eager has a product of matrices for"""
     _two_of_a_dtype(input, other, "inner")
     if input.ndim == 1 or other.ndim == 1:
         return _product(input, other) if other.ndim == 1 else _product(other, input)
@@ -235,6 +240,7 @@ def _product_labels(both, left, right, inner, order):
 
 @reduction
 def _einsum_pair(x, xs, y, ys, kept, order):
+    _two_of_a_dtype(x, y, "einsum")
     x, xs = _summed_over(x, xs, kept + ys)
     y, ys = _summed_over(y, ys, kept + xs)
     both, left, right, inner = _pair_labels(xs, ys, kept, order)
@@ -254,6 +260,11 @@ def _einsum_pair(x, xs, y, ys, kept, order):
     return product.unflatten(-1, shape[len(left) :]).unflatten(len(both), shape[: len(left)])
 
 
+def _contracted_pair(x, xs, y, ys, kept, order):
+    """_einsum_pair, which eager has a product of matrices for"""
+    return _einsum_pair(x, xs, y, ys, kept, order)
+
+
 def einsum(equation, *operands):
     """the sums of products that the equation says; of two tensors of which each has dims of its own over 16 terms at most
 
@@ -262,13 +273,12 @@ def einsum(equation, *operands):
     operands = list(_items(operands))
     terms, output = _einsum_labels(equation, operands)
     output = list(output)
-    for x in operands:
-        _two_of_a_dtype(operands[0], x, "einsum")
     order = list(output)
     for term in terms:
         for label in term:
             if _place(label, order) is None:
                 order.append(label)
+    _check(operands[0], "int float")
     x, labels = _diagonals(operands[0], terms[0])
     for k in range(1, len(operands)):
         y, ys = _diagonals(operands[k], terms[k])
@@ -276,7 +286,9 @@ def einsum(equation, *operands):
         for later in terms[k + 1 :]:
             kept = kept + list(later)
         both, left, right, inner = _pair_labels(labels, ys, kept, order)
-        x = _einsum_pair(x, labels, y, ys, kept, order)
+        sizes = zip(_sizes(x, labels, inner), _sizes(y, ys, inner))
+        product = _contracted_pair if len([n for n, m in sizes if n != 1 and m != 1]) > 0 else _einsum_pair
+        x = product(x, labels, y, ys, kept, order)
         labels = _product_labels(both, left, right, inner, order)
     gone = [label for label in labels if _place(label, output) is None]
     x = x.permute([_place(label, labels) for label in output + gone])
@@ -319,7 +331,8 @@ def tensordot(a, b, dims=2, out=None):
         assert a.size(d) == b.size(other), "tensordot: contracted dimensions need to match"
         labels[other] = d
     kept = [d for d in range(a.ndim) if d not in gone] + [label for label in labels if label >= a.ndim]
-    return _einsum_pair(a, list(range(a.ndim)), b, labels, kept, kept + gone)
+    product = _contracted_pair if len(kept) > 0 else _einsum_pair
+    return product(a, list(range(a.ndim)), b, labels, kept, kept + gone)
 
 
 @method
