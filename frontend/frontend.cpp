@@ -74,6 +74,7 @@ std::string text_of(const ArgumentFact& fact) {
 std::string Signature::text() const {
   std::string text = fmt::format("{}{} {}{}", spelled(device, device_index), text_of(numerics),
                                  short_name(default_dtype), text_of(factories));
+  if (autocast) text += fmt::format(" autocast: {}", short_name(*autocast));
   for (const ArgumentFact& fact : arguments) text += " | " + text_of(fact);
   return text;
 }

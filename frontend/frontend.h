@@ -60,7 +60,8 @@ struct Signature {
   Numerics numerics = Numerics::Default;
   ir::DType default_dtype = ir::DType::F32;
   FactoryDevice factories = FactoryDevice::Unset;
-  std::vector<ArgumentFact> arguments;  ///< one for each parameter
+  std::optional<ir::DType> autocast = {};  ///< torch.autocast's own dtype, where it is on for the device
+  std::vector<ArgumentFact> arguments;     ///< one for each parameter
   bool operator==(const Signature&) const = default;
 
   /// One line that two signatures share only when they are equal, "cuda f32 | x: f32[?, 1] | bias: float".
@@ -112,9 +113,10 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
 
 /// The op that gives the gradients with respect to the wanted parameters, each a tensor of a floating dtype, in a
 /// tuple. Its parameters are those of `forward` and, for each of so many results, the gradient with respect to it: a
-/// tensor of its shape, or None where there is none. It writes nothing in place.
+/// tensor of its shape, or None where there is none. It writes nothing in place. `autocast` is what the signature of
+/// the forward call had; autograd calls for gradients where it is off.
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
-                                           size_t results);
+                                           size_t results, std::optional<ir::DType> autocast = {});
 
 /// The graph of an op for a signature. Restarts with static values as evaluation asks for them; past 5,000 nodes, with
 /// all sizes static; past 50,000 it is an error. The graph is as the author wrote it: no pass has run.

@@ -173,8 +173,6 @@ struct GraphFrame {
   std::vector<HostId> touched;
   std::vector<LayoutStep> eager_layouts;
   std::vector<RequiredView> required_views;
-  /// The functions that eager PyTorch would call, by name; what a native one is made of is not among them.
-  std::set<std::string, std::less<>> functions;
   HostPool host;
 };
 

@@ -15,8 +15,12 @@ namespace {
 
 class BackwardDefinition : public Definition {
  public:
-  BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> wanted, size_t results)
-      : forward_(std::move(forward)), wanted_(std::move(wanted)), name_(forward_->name() + "_backward") {
+  BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> wanted, size_t results,
+                     std::optional<ir::DType> autocast)
+      : forward_(std::move(forward)),
+        wanted_(std::move(wanted)),
+        autocast_(autocast),
+        name_(forward_->name() + "_backward") {
     const std::span<const Parameter> own = forward_->parameters();
     parameters_.assign(own.begin(), own.end());
     for (size_t k = 0; k < results; ++k)
@@ -31,7 +35,9 @@ class BackwardDefinition : public Definition {
     std::string wanted;
     for (const bool is : wanted_) wanted += is ? '1' : '0';
     const size_t results = parameters_.size() - forward_->parameters().size();
-    return fmt::format("the gradient of {} results with respect to {}\n{}", results, wanted, forward_->identity());
+    return fmt::format("the gradient of {} results with respect to {}{}\n{}", results, wanted,
+                       autocast_ ? fmt::format(" under autocast to {}", short_name(*autocast_)) : "",
+                       forward_->identity());
   }
   std::string tree() const override { return forward_->tree(); }
   bool writes_arguments() const override { return false; }
@@ -39,7 +45,8 @@ class BackwardDefinition : public Definition {
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     if (!evaluation.tape) evaluation.tape.emplace();
     const size_t count = forward_->parameters().size();
-    const Value returned = forward_->evaluate(evaluation, arguments.first(count));
+    Evaluation forward = evaluation.under_autocast(autocast_);
+    const Value returned = forward_->evaluate(forward, arguments.first(count));
     const size_t returns = returned.items() ? returned.items()->size() : 1;
     if (returns != arguments.size() - count)
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
@@ -84,7 +91,8 @@ class BackwardDefinition : public Definition {
                           : call_library(evaluation, "zeros_like", {result_of(returned, k)}));
     }
     given.insert(given.end(), arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
-    const Value found = by_hand.evaluate(evaluation, given);
+    Evaluation plain = evaluation.without_autocast();
+    const Value found = by_hand.evaluate(plain, given);
     const size_t values = found.items() ? found.items()->size() : 1;
     if (values != count)
       evaluation.fail(fmt::format("`{}` returns {} gradients, and `{}` has {} parameters", by_hand.name(), values,
@@ -125,6 +133,7 @@ class BackwardDefinition : public Definition {
 
   std::shared_ptr<const Definition> forward_;
   std::vector<bool> wanted_;  ///< one a parameter of the forward op
+  std::optional<ir::DType> autocast_;
   std::string name_;
   std::vector<Parameter> parameters_;
 };
@@ -132,8 +141,8 @@ class BackwardDefinition : public Definition {
 }  // namespace
 
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
-                                           size_t results) {
-  return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(wanted), results);
+                                           size_t results, std::optional<ir::DType> autocast) {
+  return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(wanted), results, autocast);
 }
 
 }  // namespace ingot::frontend

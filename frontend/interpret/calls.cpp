@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "frontend/interpret/autocast.h"
 #include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreting.h"
 #include "frontend/interpret/python_builtins.h"
@@ -61,11 +62,16 @@ const Signatures& signatures() {
   return read;
 }
 
+/// The function of PyTorch that a row is; empty where it is Python's own.
+std::string_view torch_name(const Builtin& row) { return row.alias_of.empty() ? row.name : row.alias_of; }
+std::string_view torch_name(const PythonFunction&) { return {}; }
+
 /// A row of Builtin or PythonFunction on arguments as a call has them.
 Value call_row(Evaluation& evaluation, const auto& row, Arguments arguments) {
   const ast::Module& module = signatures().of(&row);
   const ast::Function& callee = module.functions.front();
   std::vector<std::optional<Value>> bound = bind(evaluation, module, callee, std::move(arguments));
+  autocast(evaluation, torch_name(row), callee.parameters, bound);
   std::vector<Value> values;
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i]) {
@@ -93,7 +99,8 @@ Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arg
   const Value target = arguments.positional.front();
   std::vector<Value> operands(arguments.positional.begin() + 1, arguments.positional.end());
   for (const auto& [name, value] : arguments.keywords) operands.push_back(value);
-  write_in_place(evaluation, target, call(evaluation, function, std::move(arguments)), operands);
+  Evaluation plain = evaluation.without_autocast();
+  write_in_place(evaluation, target, call(plain, function, std::move(arguments)), operands);
   return target;
 }
 
@@ -216,7 +223,10 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
                  Span* returned_at) {
   const ast::Function& definition = function.definition();
   refuse_endless_recursion(evaluation, definition);
-  if (is_library(*function.module)) evaluation.calls(definition.name);
+  if (is_library(*function.module) && autocast(evaluation, definition.name, definition.parameters, values)) {
+    Evaluation plain = evaluation.without_autocast();
+    return call_bound(plain, function, std::move(values), returned_at);
+  }
   const bool reduces = !function.enclosing && has_decorator(*function.module, definition, "reduction");
   bool is_native = !function.enclosing && (reduces || has_decorator(*function.module, definition, "native"));
   auto scope = std::make_shared<Scope>(Scope{*function.module, function.enclosing, &definition.locals, {}, {}, false});
@@ -256,9 +266,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
     return target;
   }
   if (callee.is<const Builtin*>()) {
-    const Builtin& builtin = *callee.as<const Builtin*>();
-    evaluation.calls(builtin.alias_of.empty() ? builtin.name : builtin.alias_of);
-    return call_row(evaluation, builtin, std::move(arguments));
+    return call_row(evaluation, *callee.as<const Builtin*>(), std::move(arguments));
   }
   if (callee.is<const PythonFunction*>()) {
     const PythonFunction& function = *callee.as<const PythonFunction*>();

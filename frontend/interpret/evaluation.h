@@ -36,17 +36,28 @@ struct Activity {
 /// The evaluation of an op: the builder of its graph, and the functions that are under way.
 class Evaluation : public Builder {
  public:
-  Evaluation(Builder builder, Activity& shared) : Builder(builder), activity(shared) {}
+  Evaluation(Builder builder, Activity& shared)
+      : Builder(builder), activity(shared), autocast(builder.signature.autocast) {}
 
   Activity& activity;
+  /// torch.autocast's own dtype, where it is on: in the author's text, and in a function of the library that PyTorch
+  /// makes of others (interpret/autocast.h).
+  std::optional<ir::DType> autocast;
 
   void step() const { budget.step(); }
   /// The same evaluation, inside a native library function.
   Evaluation inside_native() const {
     Evaluation inner = *this;
     inner.native = true;
+    inner.autocast.reset();
     return inner;
   }
+  Evaluation under_autocast(std::optional<ir::DType> type) const {
+    Evaluation inner = *this;
+    inner.autocast = type;
+    return inner;
+  }
+  Evaluation without_autocast() const { return under_autocast({}); }
 };
 
 /// Moves the place of an evaluation for as long as it lives.

@@ -105,7 +105,8 @@ void Frame::change_elements(const Value& tensor, const Value& index, const ast::
     evaluation_.fail("the operand for what a mask takes must be one value: a number or a 0-dim tensor",
                      "choose element by element with where(mask, a, b)");
   }
-  change_masked(evaluation_, tensor, index, operate(evaluation_, node.op, operands));
+  Evaluation plain = evaluation_.without_autocast();
+  change_masked(evaluation_, tensor, index, operate(plain, node.op, operands));
 }
 
 Frame::Flow Frame::execute(const ast::AnnAssign& node) {

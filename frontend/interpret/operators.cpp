@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frontend/interpret/autocast.h"
 #include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/python_numbers.h"
@@ -80,8 +81,11 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
                     operand.is_none() ? "test for it with `is None`" : "");
   }
   if (const auto primitive = primitive_of(op)) return pointwise(evaluation, *primitive, operands);
-  if (op == Operator::Div && operands[0].is_number()) evaluation.calls("reciprocal");  // as Tensor.__rtruediv__ does
-  if (op == Operator::Div) return divide_operator(evaluation, operands[0], operands[1]);
+  if (op == Operator::Div) {
+    std::array<std::optional<Value>, 1> divisor{operands[1]};
+    if (operands[0].is_number()) autocast(evaluation, "reciprocal", {}, divisor);  // as Tensor.__rtruediv__ calls it
+    return divide_operator(evaluation, operands[0], *divisor[0]);
+  }
   const std::string_view function = function_of(op);
   if (function.empty()) evaluation.fail(fmt::format("`{}` has no meaning on tensors", spelling(op)));
   return call(evaluation, torch_function(function).value(), {{operands.begin(), operands.end()}, {}});
@@ -99,7 +103,8 @@ Value operate_in_place(Evaluation& evaluation, Operator op, const Value& target,
     return target;
   }
   const std::array<Value, 2> operands{target, operand};
-  const Value result = operate(evaluation, op, operands);
+  Evaluation inner = target.is_tensor() ? evaluation.without_autocast() : evaluation;
+  const Value result = operate(inner, op, operands);
   if (target.is<List>() && op == Operator::Mult) {
     *target.as<List>().items = *result.items();
     return target;

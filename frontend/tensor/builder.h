@@ -76,10 +76,6 @@ class Builder {
   /// {1}, the values of a and b.
   void require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message = {});
 
-  /// Records that eager PyTorch would call this function here.
-  void calls(std::string_view function) {
-    if (!native) graph.functions.emplace(function);
-  }
   /// Records an author's name for a tensor's node; no effect on other values.
   void name(const Value& value, std::string_view name);
   /// Places a new node in the author's text, and checks the graph's limits.

@@ -1,11 +1,14 @@
 #include "runtime/api/eager_text.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <list>
 #include <utility>
+
+#include "runtime/call/dtypes.h"
 
 namespace ingot {
 
@@ -42,10 +45,33 @@ class StructuredText : public EagerText {
   std::vector<frontend::Structure> structures_;
 };
 
+/// Another state of autocast than the thread's, for as long as it lives.
+class Autocast {
+ public:
+  Autocast(c10::DeviceType device, std::optional<ir::DType> dtype)
+      : device_(device),
+        was_on_(at::autocast::is_autocast_enabled(device)),
+        was_(at::autocast::get_autocast_dtype(device)) {
+    at::autocast::set_autocast_enabled(device, dtype.has_value());
+    if (dtype) at::autocast::set_autocast_dtype(device, runtime::scalar_type(*dtype));
+  }
+  ~Autocast() {
+    at::autocast::set_autocast_enabled(device_, was_on_);
+    at::autocast::set_autocast_dtype(device_, was_);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  c10::DeviceType device_;
+  bool was_on_;
+  c10::ScalarType was_;
+};
+
 class BackwardText : public EagerText {
  public:
-  BackwardText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted)
-      : text_(std::move(text)), wanted_(std::move(wanted)) {}
+  BackwardText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted, std::optional<ir::DType> autocast)
+      : text_(std::move(text)), wanted_(std::move(wanted)), autocast_(autocast) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> given) const override {
     const bool differentiable = c10::GradMode::is_enabled();
@@ -63,7 +89,7 @@ class BackwardText : public EagerText {
       arguments[i] = Argument(std::as_const(mine));
     }
     std::vector<at::Tensor> results, gradients;
-    const std::vector<at::Tensor> all = text_->call(arguments);
+    const std::vector<at::Tensor> all = run(arguments, inputs);
     for (size_t r = 0; r < all.size() && wanted_.size() + r < given.size(); ++r) {
       const at::Tensor* gradient = given[wanted_.size() + r].tensor();
       if (gradient == nullptr || !all[r].requires_grad()) continue;
@@ -79,8 +105,16 @@ class BackwardText : public EagerText {
   }
 
  private:
+  std::vector<at::Tensor> run(std::span<const Argument> arguments, std::span<const at::Tensor> inputs) const {
+    const c10::DeviceType device = inputs.empty() ? c10::DeviceType::CPU : inputs[0].device().type();
+    if (!at::autocast::is_autocast_available(device)) return text_->call(arguments);
+    const Autocast forward(device, autocast_);
+    return text_->call(arguments);
+  }
+
   std::shared_ptr<const EagerText> text_;
   std::vector<bool> wanted_;  ///< one a parameter of the text
+  std::optional<ir::DType> autocast_;
 };
 
 }  // namespace
@@ -90,8 +124,9 @@ std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> tex
   return text ? std::make_shared<const StructuredText>(std::move(text), std::move(arguments)) : nullptr;
 }
 
-std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted) {
-  return text ? std::make_shared<const BackwardText>(std::move(text), std::move(wanted)) : nullptr;
+std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted,
+                                          std::optional<ir::DType> autocast) {
+  return text ? std::make_shared<const BackwardText>(std::move(text), std::move(wanted), autocast) : nullptr;
 }
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,9 @@ class EagerText {
 std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> text,
                                             std::vector<frontend::Structure> arguments);
 
-/// The same of the op that gives the gradients (frontend::backward): autograd runs through the text.
-std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted);
+/// The same of the op that gives the gradients (frontend::backward): autograd runs through the text, under the autocast
+/// that the forward call had.
+std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted,
+                                          std::optional<ir::DType> autocast);
 
 }  // namespace ingot

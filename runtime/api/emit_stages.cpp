@@ -23,7 +23,9 @@ bool wants_cuda(const Facts& facts, EmitTarget::Device device) {
 
 /// Beside CUDA tensors a 0-dim CPU tensor is a number; tensors that stand in for CUDA ones stay tensors.
 void move_to(Facts& facts, bool cuda) {
-  if (facts.device.is_cuda() != cuda) facts.device = cuda ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
+  if (facts.device.is_cuda() == cuda) return;
+  facts.device = cuda ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
+  facts.autocast = runtime::autocast_of(*facts.definition, facts.device);
 }
 
 int architecture_of(const EmitTarget& target) {

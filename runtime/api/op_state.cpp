@@ -92,13 +92,7 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
     facts = std::move(again);
     runtime::read_facts(*definition_, arguments, outs, watched(), purpose, facts);
   }
-  check_thread(*found.program, facts);
   return found.program;
-}
-
-void OpState::check_thread(const runtime::Program& program, const Facts& facts) const {
-  const std::string& autocast = program.thread_dependence.autocast;
-  if (facts.autocast && !autocast.empty()) runtime::refuse_autocast(*definition_, facts.device, autocast);
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
@@ -145,11 +139,12 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
   return op;
 }
 
-std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results) const {
+std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results,
+                                                 std::optional<ir::DType> autocast) const {
   const auto find = [&]() -> std::shared_ptr<const OpState> {
     for (const Gradient* known = gradients_.load(std::memory_order_acquire); known != nullptr;
          known = known->next.get())
-      if (known->results == results && known->wanted == wanted) return known->op;
+      if (known->results == results && known->wanted == wanted && known->autocast == autocast) return known->op;
     return nullptr;
   };
   if (auto known = find()) return known;
@@ -157,9 +152,9 @@ std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted
   const std::lock_guard lock(gradients_mutex_);
   if (auto known = find()) return known;
   auto made = std::make_unique<Gradient>();
-  made->wanted = wanted, made->results = results;
-  made->op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results), options_, runtime_,
-                                             ingot::backward(eager_text_, wanted));
+  made->wanted = wanted, made->results = results, made->autocast = autocast;
+  made->op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results, autocast), options_,
+                                             runtime_, ingot::backward(eager_text_, wanted, autocast));
   made->next = std::move(kept_gradients_);
   kept_gradients_ = std::move(made);
   gradients_.store(kept_gradients_.get(), std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,7 +59,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
 
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
-  std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results) const;
+  std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
+                                          std::optional<ir::DType> autocast = {}) const;
   /// The same for arguments that may be made up of several, of whose leaves `wanted` speaks. They become the arguments
   /// of that op: the leaves, and the gradients with respect to the results.
   std::shared_ptr<const OpState> backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
@@ -92,8 +94,6 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                                   runtime::Facts& facts) const;
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::Facts& facts) const;
-  /// Refuses a call whose meaning the thread's state would change.
-  void check_thread(const runtime::Program& program, const runtime::Facts& facts) const;
   /// Which kernels the call needs; borrows all three.
   runtime::LaunchRequest request(const std::shared_ptr<const runtime::Program>& program,
                                  const runtime::Resolved& resolved, const runtime::Facts& facts) const;
@@ -114,6 +114,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   struct Gradient {
     std::vector<bool> wanted;
     size_t results = 0;
+    std::optional<ir::DType> autocast;
     std::shared_ptr<const OpState> op;
     std::unique_ptr<Gradient> next;
   };

@@ -38,7 +38,8 @@ void call_or_run_text(const OpState& op, std::span<const Argument> arguments, Re
 /// What autograd calls for the gradient of a call.
 class OpBackward : public torch::autograd::Node {
  public:
-  OpBackward(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts) : op_(std::move(op)) {
+  OpBackward(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts)
+      : op_(std::move(op)), autocast_(facts.autocast) {
     const uint64_t unread = written_params(program) & ~params_read(program);
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < facts.actuals.size(); ++i) {
@@ -100,7 +101,7 @@ class OpBackward : public torch::autograd::Node {
     Results results;
     if (std::ranges::find(wanted, true) != wanted.end()) {
       op_->check_gradient_once(std::span(given).first(arguments_.size()));
-      call_or_run_text(*op_->backward(wanted, gradient_of_.size()), given, results);
+      call_or_run_text(*op_->backward(wanted, gradient_of_.size(), autocast_), given, results);
     }
     variable_list found(num_outputs());
     size_t next = 0;
@@ -121,9 +122,10 @@ class OpBackward : public torch::autograd::Node {
   }
 
   std::shared_ptr<const OpState> op_;
-  std::vector<Kept> arguments_;   ///< one a parameter
-  std::vector<int> edge_of_;      ///< of each parameter, the number of its edge
-  std::vector<int> gradient_of_;  ///< of each result, the number of the gradient with respect to it
+  std::optional<ir::DType> autocast_;  ///< the call's
+  std::vector<Kept> arguments_;        ///< one a parameter
+  std::vector<int> edge_of_;           ///< of each parameter, the number of its edge
+  std::vector<int> gradient_of_;       ///< of each result, the number of the gradient with respect to it
 };
 
 namespace {

@@ -1,5 +1,6 @@
 #include "runtime/call/facts.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/InferenceMode.h>
@@ -263,11 +264,12 @@ void read_facts(const frontend::Definition& definition, std::span<const Argument
   bind(definition, arguments, purpose, facts);
   settle_devices(definition, facts);
   if (facts.recorded) check_recorded(facts);
-  facts.autocast = purpose != Purpose::Show && autocast_is_on(facts.device);
+  facts.autocast = autocast_of(definition, facts.device);
 
   facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |
                         uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24 |
-                        uint64_t(facts.autocast) << 48 | uint64_t(factories_of(facts)) << 56);
+                        (facts.autocast ? uint64_t(*facts.autocast) + 1 : 0) << 48 |
+                        uint64_t(factories_of(facts)) << 56);
   facts.words.push_back(watched.values);
   facts.words.push_back(watched.written);
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
@@ -286,6 +288,7 @@ frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics
   signature.device_index = facts.device.is_cuda() ? static_cast<uint8_t>(facts.device.index()) : 0;
   signature.numerics = numerics;
   signature.factories = factories_of(facts);
+  signature.autocast = facts.autocast;
   signature.default_dtype = dtype_of(c10::get_default_dtype_as_scalartype()).value_or(ir::DType::F32);
   for (const Actual& actual : facts.actuals) {
     frontend::ArgumentFact& fact = signature.arguments.emplace_back();
@@ -299,6 +302,15 @@ frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics
     for (size_t d = 0; d < sizes.size(); ++d) fact.ones |= uint64_t(sizes[d] == 1) << d;
   }
   return signature;
+}
+
+std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10::Device device) {
+  if (!autocast_is_on(device)) return std::nullopt;
+  const c10::ScalarType type = at::autocast::get_autocast_dtype(device.type());
+  if (const std::optional<ir::DType> known = dtype_of(type)) return known;
+  throw_not_plain(
+      fmt::format("{}: torch.autocast is on for {}, which Ingot has not", definition.name(), c10::toString(type)),
+      "leave it for the call");
 }
 
 frontend::Actuals actuals_of(const Facts& facts) {

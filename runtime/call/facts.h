@@ -42,8 +42,8 @@ struct Facts {
   /// Where a mode lets factories make their tensors. Whoever knows it says so: to ask a mode takes the GIL.
   std::optional<c10::Device> default_device;
   bool thread_known = false;
-  bool autocast = false;  ///< torch.autocast is on for the device
-  bool recorded = false;  ///< a tensor requires grad, and grad mode is on
+  std::optional<ir::DType> autocast;  ///< torch.autocast's own dtype, where it is on for the device
+  bool recorded = false;              ///< a tensor requires grad, and grad mode is on
   /// Two calls with equal words are one launch with other pointers and scalars: dtypes, ranks, sizes, strides,
   /// alignment of the pointers up to 16, default dtype, devices, autocast, what is watched, how that which will be
   /// written lies to the other arguments.
@@ -70,6 +70,9 @@ frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics
 
 /// The sizes and numbers behind the symbols of lowering; borrows `facts`.
 frontend::Actuals actuals_of(const Facts& facts);
+
+/// The dtype of the thread's torch.autocast, where it is on for a device.
+std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10::Device device);
 
 /// "relu_add(x, y, bias: float)".
 std::string describe(const frontend::Definition& definition);

@@ -137,17 +137,6 @@ void refuse_thread(const frontend::Definition& definition) {
             fmt::format("leave the mode for the call; {}", kReference));
 }
 
-void refuse_autocast(const frontend::Definition& definition, c10::Device device, const std::string& function) {
-  const std::string type = device.is_cuda() ? "cuda" : "cpu";
-  not_plain(
-      definition,
-      fmt::format("torch.autocast is on, under which eager PyTorch computes `{}` in another type than the tensors'",
-                  function),
-      fmt::format("call under `with torch.autocast(\"{}\", enabled=False):`, with what is to be float32 cast by "
-                  "`.float()`; {}",
-                  type, kReference));
-}
-
 void refuse_tensor(const frontend::Definition& definition, const std::string& what, const at::Tensor& tensor) {
   using c10::DispatchKey;
   if (!tensor.defined())

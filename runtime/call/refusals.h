@@ -56,9 +56,6 @@ bool is_plain(const at::Tensor& tensor, bool grad_mode);
 
 // These throw NotPlain, but for what PyTorch's functions refuse too.
 [[noreturn]] void refuse_thread(const frontend::Definition& definition);
-/// Under autocast the op's `function` computes in another type.
-[[noreturn]] void refuse_autocast(const frontend::Definition& definition, c10::Device device,
-                                  const std::string& function);
 /// `what` names the tensor: "`x`", "`out`".
 [[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& what,
                                 const at::Tensor& tensor);

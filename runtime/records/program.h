@@ -9,7 +9,6 @@
 
 #include "codegen/shape/outline.h"
 #include "ir/graph.h"
-#include "runtime/call/thread_dependence.h"
 
 // A program is what a lowered op leaves behind for its calls: host arithmetic, conditions, results, and the accesses of
 // its kernels. It is small, and everything a call needs beside compiled kernels, so a process that finds it on disk
@@ -51,7 +50,6 @@ struct Program {
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides: another number is another
   /// bound call, though never another kernel.
   uint64_t shape_numbers = 0;
-  ThreadDependence thread_dependence;
   /// Fingerprint of the graph: two programs of one digest have the same kernels.
   std::string digest;
   /// The graph that `outlines` were made of, in its own pool; absent where the program comes from disk.

@@ -64,7 +64,6 @@ class Statics {
 struct ProgramCache::Lowered {
   std::shared_ptr<const ir::Graph> graph;
   std::vector<Symbol> symbols;
-  ThreadDependence thread_dependence;
 };
 
 ProgramCache::ProgramCache(std::shared_ptr<const frontend::Definition> definition, frontend::Numerics numerics,
@@ -77,15 +76,13 @@ ProgramCache::ProgramCache(std::shared_ptr<const frontend::Definition> definitio
 ProgramCache::Lowered ProgramCache::lower(const Facts& facts) {
   Tally::add(runtime_.tally.lowerings);
   const frontend::Actuals actuals = actuals_of(facts);
-  const frontend::Signature signature = signature_of(facts, numerics_);
-  const ir::Graph lowered = frontend::lower(*definition_, signature, actuals);
+  const ir::Graph lowered = frontend::lower(*definition_, signature_of(facts, numerics_), actuals);
   ir::verify(lowered);
 
   Lowered result;
   for (const ir::Static& known : lowered.statics)
     result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.touched));
   for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
-  result.thread_dependence = thread_dependence_of(lowered, signature.device);
   // Calls go first: what they bound is simplified together with what is around them.
   result.graph =
       std::make_shared<const ir::Graph>(ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lowered)))));
@@ -109,7 +106,6 @@ ProgramCache::Found ProgramCache::find(const Facts& facts) {
         if (!statics.has(symbol)) made.asks.push_back(symbol);
       if (!made.asks.empty()) return made;
       made.program = make_program(lowered->graph);
-      made.program->thread_dependence = lowered->thread_dependence;
       return made;
     });
     if (record->program) {

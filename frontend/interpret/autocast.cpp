@@ -1,0 +1,216 @@
+#include "frontend/interpret/autocast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/tensor/promotion.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+using Policy = AutocastPolicy;
+
+struct Row {
+  std::string_view function;
+  Policy cuda, cpu;
+  std::string_view unless = {};  ///< a parameter: where it is given, PyTorch calls other functions instead
+};
+
+// ATen/autocast_mode's lists, as far as the language has the names; a test asks PyTorch's dispatcher which those are.
+// Names that begin with an underscore are the library's, of what PyTorch calls inside of a function that is on no list.
+constexpr Row kRows[] = {
+    {"acos", Policy::Float32, Policy::None},
+    {"asin", Policy::Float32, Policy::None},
+    {"cosh", Policy::Float32, Policy::None},
+    {"erfinv", Policy::Float32, Policy::None},
+    {"exp", Policy::Float32, Policy::None},
+    {"expm1", Policy::Float32, Policy::None},
+    {"log", Policy::Float32, Policy::None},
+    {"log10", Policy::Float32, Policy::None},
+    {"log1p", Policy::Float32, Policy::None},
+    {"log2", Policy::Float32, Policy::None},
+    {"mvlgamma", Policy::Float32, Policy::None},  // by its sum
+    {"pow", Policy::Float32, Policy::None},
+    {"reciprocal", Policy::Float32, Policy::None},
+    {"rsqrt", Policy::Float32, Policy::None},
+    {"sinh", Policy::Float32, Policy::None},
+    {"softplus", Policy::Float32, Policy::None},
+    {"tan", Policy::Float32, Policy::None},
+
+    {"binary_cross_entropy", Policy::Refused, Policy::Float32},
+    {"binary_cross_entropy_with_logits", Policy::Float32, Policy::Float32},
+    {"cosine_embedding_loss", Policy::Float32, Policy::Float32},
+    {"cross_entropy", Policy::Float32, Policy::Float32},  // on CUDA by its log_softmax and nll_loss
+    {"hinge_embedding_loss", Policy::Float32, Policy::Float32},
+    {"huber_loss", Policy::Float32, Policy::Float32},
+    {"kl_div", Policy::Float32, Policy::Float32},
+    {"l1_loss", Policy::Float32, Policy::Float32, "weight"},
+    {"margin_ranking_loss", Policy::Float32, Policy::Float32},
+    {"mse_loss", Policy::Float32, Policy::Float32, "weight"},
+    {"multi_margin_loss", Policy::Float32, Policy::Float32},
+    {"multilabel_margin_loss", Policy::Float32, Policy::Float32},
+    {"nll_loss", Policy::Float32, Policy::Float32},
+    {"poisson_nll_loss", Policy::Float32, Policy::Float32},
+    {"smooth_l1_loss", Policy::Float32, Policy::Float32},
+    {"soft_margin_loss", Policy::Float32, Policy::Float32},
+    {"triplet_margin_loss", Policy::Float32, Policy::Float32},
+
+    {"cdist", Policy::Float32, Policy::Float32},
+    {"cosine_similarity", Policy::Float32, Policy::None},
+    {"dist", Policy::Float32, Policy::None},
+    {"group_norm", Policy::Float32, Policy::None},
+    {"interpolate", Policy::Float32, Policy::None},
+    {"layer_norm", Policy::Float32, Policy::None},
+    {"log_softmax", Policy::Float32OrDtype, Policy::None},
+    {"logsumexp", Policy::Float32, Policy::None},
+    {"matrix_norm", Policy::Float32OrDtype, Policy::None},
+    {"norm", Policy::Float32OrDtype, Policy::None},
+    {"prod", Policy::Float32OrDtype, Policy::Float32},
+    {"softmax", Policy::Float32OrDtype, Policy::None},
+    {"sum", Policy::Float32OrDtype, Policy::None},
+    {"trace", Policy::None, Policy::Float32},
+    {"vector_norm", Policy::Float32OrDtype, Policy::None},
+    {"_reflection_pad", Policy::Kernel, Policy::Float32},
+    {"_replication_pad", Policy::Kernel, Policy::Float32},
+
+    {"addmm", Policy::Lower, Policy::Lower},
+    {"addmv", Policy::Lower, Policy::None},
+    {"baddbmm", Policy::Lower, Policy::Lower},
+    {"bmm", Policy::Lower, Policy::Lower},
+    {"einsum", Policy::Lower, Policy::None},
+    {"linear", Policy::Lower, Policy::Lower},
+    {"matmul", Policy::Lower, Policy::Lower},
+    {"mm", Policy::Lower, Policy::Lower},
+    {"mv", Policy::Lower, Policy::None},
+    {"prelu", Policy::Lower, Policy::Lower},
+    {"vecdot", Policy::Lower, Policy::Lower},
+    {"_contracted_pair", Policy::None, Policy::Lower},  // the bmm of einsum and the mm of tensordot
+
+    {"addcdiv", Policy::Widest, Policy::None},
+    {"addcmul", Policy::Widest, Policy::None},
+    {"atan2", Policy::Widest, Policy::None},
+    {"cat", Policy::None, Policy::Widest},
+    {"cross", Policy::Widest, Policy::Kernel},
+    {"dot", Policy::Widest, Policy::None},
+    {"stack", Policy::None, Policy::Widest},
+    {"tensordot", Policy::Widest, Policy::None},
+    {"vdot", Policy::Widest, Policy::None},
+    {"_inner", Policy::Widest, Policy::Lower},  // by its tensordot
+
+    {"block_diag", Policy::Kernel, Policy::Kernel},
+    {"diag_embed", Policy::Kernel, Policy::Kernel},
+    {"_circular_pad", Policy::Kernel, Policy::Kernel},
+    {"_constant_pad", Policy::Kernel, Policy::Kernel},
+    {"_reflection_pad3d", Policy::Kernel, Policy::Kernel},
+};
+
+const Row* find_row(std::string_view function) {
+  static const auto rows = [] {
+    std::unordered_map<std::string_view, const Row*> by_name;
+    for (const Row& row : kRows) by_name.emplace(row.function, &row);
+    return by_name;
+  }();
+  const auto found = rows.find(function);
+  return found == rows.end() ? nullptr : found->second;
+}
+
+Policy policy_of(const Row& row, Device device) { return device == Device::Cuda ? row.cuda : row.cpu; }
+
+bool is_eligible(const Tensor& tensor) {
+  return ir::category(tensor.dtype) == ir::Category::Floating && tensor.dtype != ir::DType::F64 && !tensor.on_host;
+}
+
+/// Calls `visit` for a tensor, or for those of a tuple or a list in their order, where autocast casts it.
+template <typename Visit>
+void for_each_eligible(const Value& value, const Visit& visit) {
+  if (const Tensor* tensor = value.tensor(); tensor && is_eligible(*tensor)) visit(*tensor);
+  if (const std::vector<Value>* items = value.items())
+    for (const Value& item : *items) for_each_eligible(item, visit);
+}
+
+/// Lists are copied: the author's own keeps what it holds.
+Value cast_to(Evaluation& evaluation, const Value& value, ir::DType type) {
+  if (const Tensor* tensor = value.tensor())
+    return is_eligible(*tensor) && tensor->dtype != type ? Value(cast(evaluation, *tensor, type)) : value;
+  const std::vector<Value>* items = value.items();
+  if (!items) return value;
+  evaluation.budget.items(items->size());
+  std::vector<Value> results;
+  for (const Value& item : *items) results.push_back(cast_to(evaluation, item, type));
+  return value.is<List>() ? Value::list(std::move(results)) : Value::tuple(std::move(results));
+}
+
+bool is_given(std::string_view name, std::span<const ast::Parameter> parameters,
+              std::span<const std::optional<Value>> arguments) {
+  const auto found = std::ranges::find(parameters, name, &ast::Parameter::name);
+  if (found == parameters.end()) return false;
+  const std::optional<Value>& argument = arguments[static_cast<size_t>(found - parameters.begin())];
+  return argument && !argument->is_none();
+}
+
+/// torch.float16, or Python's float.
+bool names_dtype(const std::optional<Value>& argument) {
+  return argument && (argument->is<ir::DType>() || argument->is<const PythonFunction*>());
+}
+
+ir::DType widest(Evaluation& evaluation, std::string_view function, std::span<const std::optional<Value>> arguments) {
+  const ir::DType own = *evaluation.autocast;
+  ir::DType type = own;
+  for (const std::optional<Value>& argument : arguments) {
+    if (!argument) continue;
+    for_each_eligible(*argument, [&](const Tensor& tensor) {
+      if (type == ir::DType::F32 || tensor.dtype == ir::DType::F32) {
+        type = ir::DType::F32;
+      } else if (tensor.dtype != own) {
+        evaluation.fail(fmt::format("under torch.autocast to {} `{}` takes no {} tensor", name_of(own), function,
+                                    name_of(tensor.dtype)),
+                        "cast it: x.float()");
+      }
+    });
+  }
+  return type;
+}
+
+}  // namespace
+
+AutocastPolicy autocast_policy(std::string_view function, Device device) {
+  const Row* row = find_row(function);
+  return row ? policy_of(*row, device) : Policy::None;
+}
+
+bool autocast(Evaluation& evaluation, std::string_view function, std::span<const ast::Parameter> parameters,
+              std::span<std::optional<Value>> arguments) {
+  if (!evaluation.autocast) return false;
+  const Row* row = find_row(function);
+  if (!row || is_given(row->unless, parameters, arguments)) return false;
+  ir::DType type = ir::DType::F32;
+  switch (policy_of(*row, evaluation.signature.device)) {
+    case Policy::None:
+      return false;
+    case Policy::Kernel:
+      return true;
+    case Policy::Float32:
+      break;
+    case Policy::Float32OrDtype:
+      if (std::ranges::any_of(arguments, names_dtype)) return true;
+      break;
+    case Policy::Lower:
+      type = *evaluation.autocast;
+      break;
+    case Policy::Widest:
+      type = widest(evaluation, function, arguments);
+      break;
+    case Policy::Refused:
+      evaluation.fail(fmt::format("PyTorch calls `{}` unsafe under torch.autocast, and refuses it", function),
+                      "write binary_cross_entropy_with_logits of what a sigmoid would be taken of");
+  }
+  for (std::optional<Value>& argument : arguments)
+    if (argument) argument = cast_to(evaluation, *argument, type);
+  return true;
+}
+
+}  // namespace ingot::frontend

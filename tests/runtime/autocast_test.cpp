@@ -1,0 +1,83 @@
+#include "frontend/interpret/autocast.h"
+
+#include <ATen/autocast_mode.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include "runtime/call/facts.h"
+#include "tests/runtime/support.h"
+
+// PyTorch's dispatcher knows which functions autocast treats; our table must name all of them that the language has.
+
+namespace ingot::runtime {
+namespace {
+
+using frontend::AutocastPolicy;
+
+std::set<std::string> names_with_kernel(c10::DispatchKey key) {
+  std::set<std::string> names;
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    if (!name.name.starts_with("aten::")) continue;
+    const auto op = dispatcher.findOp(name);
+    if (op && op->hasKernelForDispatchKey(key)) names.insert(name.name.substr(6));
+  }
+  return names;
+}
+
+/// The dispatcher's name of a function that has another one there.
+std::string aten_name(const std::string& name) {
+  static const std::map<std::string, std::string> kNames = {{"vecdot", "linalg_vecdot"},
+                                                            {"vector_norm", "linalg_vector_norm"},
+                                                            {"matrix_norm", "linalg_matrix_norm"},
+                                                            {"interpolate", "upsample_nearest2d"},
+                                                            {"cross_entropy", "cross_entropy_loss"}};
+  const auto found = kNames.find(name);
+  return found == kNames.end() ? name : found->second;
+}
+
+bool is_listed(const std::string& name, frontend::Device device) {
+  const AutocastPolicy policy = autocast_policy(name, device);
+  return policy != AutocastPolicy::None && policy != AutocastPolicy::Kernel;
+}
+
+TEST(Autocast, NamesEveryFunctionThatPyTorchTreats) {
+  const auto check = [](c10::DispatchKey key, frontend::Device device) {
+    std::set<std::string> treated = names_with_kernel(key);
+    EXPECT_TRUE(treated.contains("mse_loss"));
+    // Composites of what is treated.
+    if (device == frontend::Device::Cuda) treated.insert({"cross_entropy_loss", "mvlgamma"});
+    for (const frontend::NameInfo& info : frontend::language_names()) {
+      const std::string name(info.name);
+      EXPECT_EQ(is_listed(name, device), treated.contains(aten_name(name))) << name << " " << c10::toString(key);
+    }
+  };
+  check(c10::DispatchKey::AutocastCUDA, frontend::Device::Cuda);
+  check(c10::DispatchKey::AutocastCPU, frontend::Device::Cpu);
+}
+
+TEST(Autocast, IsPartOfWhatTellsTwoCallsApart) {
+  const auto definition = frontend::define("exp(x)");
+  const at::Tensor x = at::ones({4});
+  const std::vector<Argument> arguments{x};
+  const auto read = [&] {
+    Facts facts;
+    read_facts(*definition, arguments, {}, {}, Purpose::Call, facts);
+    return std::pair(std::vector<uint64_t>(facts.words.begin(), facts.words.end()),
+                     signature_of(facts, frontend::Numerics::Default).text());
+  };
+  const auto off = read();
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  const auto bfloat16 = read();
+  at::autocast::set_autocast_dtype(at::kCPU, at::kHalf);
+  const auto half = read();
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_EQ(read(), off);
+  EXPECT_EQ(bfloat16.second, "cpu f32 autocast: bf16 | f32[?]");
+  EXPECT_NE(off.first, bfloat16.first);
+  EXPECT_NE(half.first, bfloat16.first);
+  EXPECT_NE(half.second, bfloat16.second);
+}
+
+}  // namespace
+}  // namespace ingot::runtime
