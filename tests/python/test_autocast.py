@@ -273,6 +273,22 @@ def test_each_call_has_gradients_of_its_own_state(device):
             torch.testing.assert_close(mine, theirs, rtol=2e-2, atol=2e-2)
 
 
+def test_gradients_are_made_of_what_the_forward_call_cast(device):
+    """1 + 2 ** -10 is 1 in bfloat16, and that is what a product's gradient is."""
+    for inside in (False, True):
+        x, w = (torch.full((2, 2), 1 + 2**-10, device=device, requires_grad=True) for _ in range(2))
+        f = ingot.op("x @ w")
+        with autocast(device):
+            cast = f(x, w).sum()
+            if inside:
+                cast.backward()
+        if not inside:
+            cast.backward()
+        exactly(x.grad, torch.full_like(x, 2.0))
+        f(x, w).sum().backward()
+        exactly(w.grad, torch.full_like(w, 4 + 2**-9))
+
+
 def test_second_orders(device):
     x, y = (torch.rand(12, device=device).bfloat16() + 0.5 for _ in range(2))
 
@@ -383,6 +399,16 @@ def test_texts(device, name):
     with autocast(device):
         verdict = judge(f.reference, (x, y), {}, f(x, y))
     assert verdict.ok, verdict.message
+
+
+def test_numerics_of_eager(device):
+    x = torch.randn(6, 6, device=device).bfloat16()
+    targets = torch.arange(6, device=device)
+    for text in ("F.cross_entropy(x, t)", "(x @ x).relu() * 3", "F.prelu(x, x[0, 0]) + t", "x.prod(1) / 3", "F.l1_loss(x, x.t() * 1.7)"):
+        f = ingot.op(f"def f(x, t):\n    return {text}\n", numerics="eager")
+        with autocast(device):
+            line = complaint(f.reference, (x, targets), f(x, targets))
+        assert not line, f"{text}: {line}"
 
 
 def test_powers_in_place_stay():
