@@ -72,7 +72,7 @@ constexpr Row kRows[] = {
     {"prod", Policy::Float32OrDtype, Policy::Float32},
     {"softmax", Policy::Float32OrDtype, Policy::None},
     {"sum", Policy::Float32OrDtype, Policy::None},
-    {"trace", Policy::None, Policy::Float32},
+    {"trace", Policy::Float32, Policy::Float32},  // on CUDA by its sum
     {"vector_norm", Policy::Float32OrDtype, Policy::None},
     {"_reflection_pad", Policy::Kernel, Policy::Float32},
     {"_replication_pad", Policy::Kernel, Policy::Float32},

@@ -89,8 +89,10 @@ bool is_derivative(const ast::Module& module, std::string_view name) {
 
 class TextDefinition : public Definition {
  public:
-  TextDefinition(std::shared_ptr<const ast::Module> module, ast::FunctionId function)
-      : held_(std::move(module)), module_(*held_), function_(function) {
+  /// `derivative_of`: the function whose gradient it is.
+  TextDefinition(std::shared_ptr<const ast::Module> module, ast::FunctionId function,
+                 std::optional<ast::FunctionId> derivative_of = {})
+      : held_(std::move(module)), module_(*held_), function_(function), derivative_of_(derivative_of) {
     for (const ast::Parameter& parameter : module_[function_].parameters) {
       if (parameter.kind == ast::Parameter::Kind::VarArgs)
         throw_author(parameter.span, "an op has no `*` parameter", "name each input: helpers may have one");
@@ -107,17 +109,19 @@ class TextDefinition : public Definition {
   std::string_view text() const override { return module_.source->text(); }
   std::string tree() const override { return print(module_); }
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
-    return evaluate_definition(evaluation, module_, module_[function_], arguments);
+    return evaluate_definition(evaluation, module_, module_[function_], arguments,
+                               derivative_of_ ? &module_[*derivative_of_] : nullptr);
   }
   std::shared_ptr<const Definition> derivative() const override {
     const auto found = find_def(module_, name() + std::string(kDerivative));
-    return found ? std::make_shared<TextDefinition>(held_, *found) : nullptr;
+    return found ? std::make_shared<TextDefinition>(held_, *found, function_) : nullptr;
   }
 
  private:
   std::shared_ptr<const ast::Module> held_;
   const ast::Module& module_;
   ast::FunctionId function_;
+  std::optional<ast::FunctionId> derivative_of_;
   std::vector<Parameter> parameters_;
 };
 
@@ -129,29 +133,44 @@ bool is_known(std::string_view name, bool has_attribute) {
 
 }  // namespace
 
+namespace {
+
+/// The function as the text leaves it at its end; null where the name is something else by then.
+const Function* called(const Scope& globals, const ast::Function& function) {
+  const auto defined = globals.values.find(function.name);
+  if (defined == globals.values.end()) return nullptr;
+  const auto* found = std::get_if<std::shared_ptr<const Function>>(&defined->second.variant());
+  return found ? found->get() : nullptr;
+}
+
+}  // namespace
+
 Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
-                          std::span<const std::optional<Value>> arguments) {
+                          std::span<const std::optional<Value>> arguments, const ast::Function* derivative_of) {
   auto globals = std::make_shared<Scope>(Scope{module, nullptr, nullptr, {}, {}, false});
   evaluation.activity.kept.push_back(globals);
   Frame(evaluation, *globals).run(module.body);
 
-  const auto defined = globals->values.find(function.name);
-  const auto* called = defined == globals->values.end()
-                           ? nullptr
-                           : std::get_if<std::shared_ptr<const Function>>(&defined->second.variant());
-  if (!called)
+  const Function* const body = called(*globals, function);
+  if (!body)
     throw_author(function.name_span, fmt::format("`{}` is something else at the end of the text", function.name),
                  "assign to another name below");
   std::vector<std::optional<Value>> values(arguments.begin(), arguments.end());
   values.resize(function.parameters.size());
+  // What was left out of a call is that in its gradient, too.
+  if (const Function* forward = derivative_of ? called(*globals, *derivative_of) : nullptr)
+    for (size_t i = 0; i < forward->defaults.size() && i < values.size(); ++i) {
+      std::optional<Value>& value = values[values.size() - 1 - i];
+      if (!value) value = forward->defaults[forward->defaults.size() - 1 - i];
+    }
   for (size_t i = 0; i < values.size(); ++i) {
     const ast::Parameter& parameter = function.parameters[i];
-    if (!values[i]) values[i] = (*called)->defaults[i];
+    if (!values[i]) values[i] = body->defaults[i];
     if (!values[i]) throw_author(parameter.span, fmt::format("`{}` is not given", parameter.name));
     values[i] = annotated(evaluation, module, parameter, std::move(*values[i]));
   }
   Span returned_at = function.name_span;
-  Value result = call_bound(evaluation, **called, std::move(values), &returned_at);
+  Value result = call_bound(evaluation, *body, std::move(values), &returned_at);
   const bool mutates = std::ranges::any_of(
       evaluation.activity.leaves, [](const std::optional<Value>& leaf) { return leaf && mutated_parameter(*leaf); });
   if (result.is_none() && !mutates) {

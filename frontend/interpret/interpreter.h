@@ -55,8 +55,10 @@ std::optional<Value> global_name(std::string_view name, bool inside_library = fa
 std::optional<Value> torch_function(std::string_view name);
 
 /// Evaluates a def of a text for one value a parameter, none where it takes its default. Annotations of the
-/// parameters are held to: `float`, `int` and `bool` convert a number and refuse a tensor.
+/// parameters are held to: `float`, `int` and `bool` convert a number and refuse a tensor. `derivative_of`: the def
+/// whose gradient it is, and whose defaults stand for what a call of that left out.
 Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
-                          std::span<const std::optional<Value>> arguments);
+                          std::span<const std::optional<Value>> arguments,
+                          const ast::Function* derivative_of = nullptr);
 
 }  // namespace ingot::frontend

@@ -58,6 +58,23 @@ class Reference:
         sys.modules[module.__name__] = module
         return compile_text(self._text, self._names, vars(module))
 
+    def faked(self, given: dict):
+        """A call of which some numbers are `Unknown`."""
+        bound = {n: coerce(n, self._annotations[n], v) if n in self._annotations else v for n, v in given.items()}
+        return self.for_fakes(**bound)
+
+    @functools.cached_property
+    def for_fakes(self):
+        """The function for numbers that nobody knows (`Unknown`), into which math's functions would look."""
+        scope = namespace()
+        function = compile_text(self._text, self._names, scope)
+        for name, value in list(scope.items()):
+            if value is math:
+                scope[name] = types.SimpleNamespace(**{n: of_known(v) for n, v in vars(math).items()})
+            elif getattr(math, getattr(value, "__name__", ""), None) is value:
+                scope[name] = of_known(value)
+        return function
+
     def _plain_scope(self) -> dict:
         scope, tree = namespace(), as_module(self._text, self._names)
         scope.update({name: module for name, module in _PLAIN.items() if _has_all(tree, name, module)})
@@ -72,6 +89,41 @@ class Reference:
 
     def __repr__(self):
         return f"<eager reference of {self.__name__}>"
+
+
+class Unknown(float):
+    """A number that a traced call does not know: what it is decides nothing about the results' dtypes and shapes."""
+
+    def _refuse(self, *_):
+        raise fail("under torch.compile this op's results depend on the value of a number that is not known there",
+                   'make the op with traced="text", so that its own functions are compiled')
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __hash__ = _refuse
+    __round__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __rdivmod__ = is_integer = as_integer_ratio = _refuse
+
+    def _same(self, *_):
+        return self
+
+    __neg__ = __pos__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _same
+    __rtruediv__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _same
+
+
+_TO_OTHERS = {"floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "isclose", "frexp", "modf"}
+
+
+def of_known(function):
+    """A function of math's that makes an unknown number of one, and no bool or int."""
+    if not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def call(*args):
+        unknown = next((a for a in args if isinstance(a, Unknown)), None)
+        if unknown is None:
+            return function(*args)
+        return unknown._refuse() if function.__name__ in _TO_OTHERS else unknown
+
+    return call
 
 
 class Eager:
@@ -92,12 +144,31 @@ class Eager:
 
 
 def coerce(name: str, kind: str, value):
-    """A number as the annotation of its parameter has it."""
+    """A number as the annotation of its parameter has it. What stands for many while calls are traced stays so."""
     if isinstance(value, torch.Tensor):
         raise fail(f"`{name}` is annotated {kind} and was given a tensor")
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return torch.sym_float(value) if kind == "float" else value
+    if isinstance(value, Unknown) and kind == "float":
+        return value
     if value is None or (kind == "int" and isinstance(value, float)) or (kind == "bool" and value not in (0, 1)):
         raise fail(f"`{name}` is annotated {kind}, and {value!r} is not one", f"pass {kind}(…) of it")
     return _COERCIONS[kind](value)
+
+
+def _with_coerced_defaults(function: types.FunctionType) -> types.FunctionType:
+    """`n: float = 2` is 2.0."""
+    def coerced(name, value):
+        kind = function.__annotations__.get(name)
+        return value if value is None or kind not in _COERCIONS else coerce(name, kind, value)
+
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount][code.co_argcount - len(function.__defaults__ or ()) :]
+    if function.__defaults__:
+        function.__defaults__ = tuple(map(coerced, names, function.__defaults__))
+    if function.__kwdefaults__:
+        function.__kwdefaults__ = {name: coerced(name, value) for name, value in function.__kwdefaults__.items()}
+    return function
 
 
 def compile_text(text: Text, parameters: list[str], scope: dict):
@@ -117,20 +188,23 @@ def compile_text(text: Text, parameters: list[str], scope: dict):
             ast.Module([statement], []), file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True
         )
         exec(code, scope)
-    gradient = scope.get(f"{text.name}_backward")
-    return scope[text.name] if gradient is None else with_gradient(scope[text.name], gradient)
+    function, gradient = _with_coerced_defaults(scope[text.name]), scope.get(f"{text.name}_backward")
+    return function if gradient is None else with_gradient(function, gradient)
 
 
 def with_gradient(function, gradient):
     """The function with a gradient that was written by hand: it takes the gradients of the results, then the arguments."""
-    signature = inspect.signature(function)
+    signature, taken = inspect.signature(function), inspect.signature(gradient).parameters
+    returned_list = []  # autograd looks into tuples alone
 
     class ByHand(torch.autograd.Function):
         generate_vmap_rule = True
 
         @staticmethod
         def forward(*values):
-            return function(**dict(zip(signature.parameters, values)))
+            results = function(**dict(zip(signature.parameters, values)))
+            returned_list.append(isinstance(results, list))
+            return tuple(results) if isinstance(results, list) else results
 
         @staticmethod
         def setup_context(ctx, inputs, output):
@@ -140,14 +214,16 @@ def with_gradient(function, gradient):
         @staticmethod
         def backward(ctx, *grads):
             tensors = iter(ctx.saved_tensors)
-            found = gradient(*grads, *(next(tensors) if number is None else number[0] for number in ctx.numbers))
+            values = (next(tensors) if number is None else number[0] for number in ctx.numbers)
+            found = gradient(**dict(zip(taken, (*grads, *values))))
             return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return ByHand.apply(*(bound.arguments[name] for name in signature.parameters))
+        results = ByHand.apply(*(bound.arguments[name] for name in signature.parameters))
+        return list(results) if returned_list.pop() else results
 
     return call
 

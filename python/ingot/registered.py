@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import threading
 import typing
 
@@ -12,6 +13,8 @@ import torch
 from . import _ingot
 from .capture import fail
 from .elsewhere import leaves
+from .reference import Unknown
+from .schema import Returns
 
 __all__ = ["anonymous", "register", "schema_of"]
 
@@ -30,15 +33,37 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
     Errors: `ingot.Error` for a name that is taken and a schema that does not fit or can't be read from the text.
     """
     written = op.writes
+    _check_name(name)
     if schema is None:
         schema = schema_of(op)
     elif written and (silent := [n for n in written if not _marks(schema, n)]):
         raise fail(f"{name}: the op writes into `{silent[0]}`, and its schema does not say so",
                    f"mark it: Tensor(a!) {silent[0]}")
+    _check_defaults(name, op, schema)
     found = _register(name, op, schema, [])
     op._overloads.append(found)
     op._forms.clear()
     return found
+
+
+def _check_name(name: str) -> None:
+    if not name.isascii():
+        raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
+
+
+def _check_defaults(name: str, op, schema: str) -> None:
+    """A default of the schema's is what its callers get: it must be the op's."""
+    try:
+        parsed = torch._C.parse_schema(f"{name}{schema}")
+    except RuntimeError:
+        return  # to be said by who registers it
+    for argument in parsed.arguments:
+        declared = op.signature.parameters.get(argument.name)
+        if declared is None or not argument.has_default_value() or declared.default in (declared.empty, ...):
+            continue
+        if argument.default_value != declared.default:
+            raise fail(f"{name}: the default of `{argument.name}` is {declared.default} in the op, and "
+                       f"{argument.default_value} in its schema", "give both the same one")
 
 
 def schema_of(op) -> str:
@@ -68,6 +93,11 @@ def registered_for(op, kinds: list[str]) -> tuple[str, str, str] | None:
     """The overload under which an op was registered, if its schema takes arguments of these kinds."""
     for found in op._overloads:
         arguments = {argument.name: argument for argument in found._schema.arguments}
+        returned = Returns(len(found._schema.returns), str(found._schema.returns[:1]).find("List[Tensor]") >= 0)
+        if op.returns is None or (op.returns.is_list, op.returns.is_list or op.returns.count) != (
+            returned.is_list, returned.is_list or returned.count
+        ):
+            continue
         fits = (_takes(arguments[name], kind) for (name, _, _), kind in zip(op._parameters, kinds))
         if len(arguments) == len(kinds) and all(fits):
             return found.namespace, found._opname, found._overloadname
@@ -79,7 +109,7 @@ def _takes(argument, kind: str) -> bool:
     if kind == "Tensor?":
         return argument.has_default_value()
     return type_.removeprefix("Optional[").removesuffix("]") in {
-        "Tensor": ("Tensor",), "float": ("float", "number"), "int": ("int", "SymInt", "float", "number"), "bool": ("bool",)
+        "Tensor": ("Tensor",), "float": ("float", "number"), "int": ("int", "SymInt", "number"), "bool": ("bool",)
     }[kind]
 
 
@@ -91,7 +121,7 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     parameters = ", ".join(f"{types.get(kind, kind)} {n}" for (n, _, _), kind in zip(op._parameters, kinds))
     schema = f"({parameters}) -> {op.returns}"
     facts = (op._whole.text, op._whole.name, op.numerics, op.lazy, op.debug, schema, numbers, _ingot.__version__)
-    name = f"{op.name}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
+    name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
     with _lock:
         if name not in _known:
             _register(f"ingot::{name}", op, schema, numbers)
@@ -127,8 +157,8 @@ def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, *
     """What a call returns, without its values."""
     given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
-    given = {name: Unknown("nan") if name in numbers and value is not None else value for name, value in given.items()}
-    results = reference.__wrapped__(**{name: value for name, value in given.items() if value is not None})
+    given = {name: Unknown("nan") if name in numbers else value for name, value in given.items() if value is not None}
+    results = reference.faked(given)
     if outs:
         return outs[0] if len(outs) == 1 else tuple(outs)
     if results is None:
@@ -141,22 +171,6 @@ def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, *
 def _fake_backward(*args):
     """The gradients lie as their arguments do; behind these come incoming gradients, and which are wanted."""
     return [torch.empty_like(leaf) for leaf, asked in zip(leaves(args), args[-1]) if asked]
-
-
-class Unknown(float):
-    """A number that a traced call does not know: what it is decides nothing about the results' dtypes and shapes."""
-
-    def _refuse(self, *_):
-        raise fail("under torch.compile this op's results depend on the value of a number that is not known there",
-                   'make the op with traced="text", so that its own functions are compiled')
-
-    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __hash__ = _refuse
-
-    def _same(self, *_):
-        return self
-
-    __neg__ = __pos__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _same
-    __rtruediv__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _same
 
 
 def _letters() -> typing.Iterator[str]:

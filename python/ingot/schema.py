@@ -6,8 +6,11 @@ Nothing is guessed: where the text does not say, the answer is None.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import typing
+
+import torch
 
 from . import _ingot
 
@@ -15,14 +18,15 @@ from . import _ingot
 _NO_TENSOR = set("""split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes unsafe_chunk unsafe_split frexp
 std_mean var_mean aminmax broadcast_tensors meshgrid mode median nanmedian kthvalue sort topk cummax cummin unravel_index
 size dim len range tuple list zip enumerate numel nelement ndimension item stride isinstance float int bool shape print
-sum any all abs round pow""".split())  # the last of these are Python's own where nothing is a tensor
+atleast_1d atleast_2d atleast_3d sum any all abs round pow""".split())  # the last of these are Python's own where nothing is a tensor
 _TWOFOLD = set("sum any all abs round pow".split())
 # Functions whose results may lie in their argument's memory.
 _VIEWS = set("""view reshape view_as reshape_as t transpose permute adjoint expand expand_as broadcast_to unsqueeze squeeze
 flatten unflatten ravel narrow select slice diagonal detach alias contiguous to type type_as float double half bfloat16 int
 long short char byte bool unfold movedim moveaxis swapaxes swapdims real T mT H mH values indices atleast_1d atleast_2d
 atleast_3d positive conj resolve_conj resolve_neg requires_grad_ split chunk unbind tensor_split hsplit vsplit dsplit
-split_with_sizes broadcast_tensors meshgrid squeeze_ dropout""".split())
+split_with_sizes broadcast_tensors meshgrid squeeze_ dropout dropout1d dropout2d dropout3d alpha_dropout
+feature_alpha_dropout einsum imag matrix_transpose as_strided""".split())
 
 
 _NUMBERS = ("float", "int", "bool")
@@ -80,8 +84,8 @@ def _literal(node: ast.expr):
 class _Function:
     """A def, and what each of its names was assigned."""
 
-    def __init__(self, definitions: dict, node: ast.FunctionDef, above: tuple = ()):
-        self.definitions, self.node, self.above = definitions, node, (*above, node.name)
+    def __init__(self, definitions: dict, node: ast.FunctionDef, above: tuple = (), given: dict | None = None):
+        self.definitions, self.node, self.above, self.given = definitions, node, (*above, node.name), given
         arguments = node.args
         every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         self.parameters = {a.arg for a in every}
@@ -105,8 +109,15 @@ class _Function:
                 self._assign(part, item)
 
     def returns(self) -> Returns | None:
+        if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(self.node)):
+            return None
         found = [statement.value for statement in _statements(self.node) if isinstance(statement, ast.Return)]
-        return _one([_NOTHING if value is None or _is_none(value) else self.of(value) for value in found] or [_NOTHING])
+        kinds = [_NOTHING if value is None or _is_none(value) else self.of(value) for value in found]
+        return _one(kinds + ([] if _returns_always(self.node.body) else [_NOTHING]))
+
+    def of_parameter(self, name: str) -> Returns | None:
+        """The op's own are tensors; a helper's are what it was called with."""
+        return _TENSOR if self.given is None else self.given.get(name)
 
     def of(self, node, busy: frozenset = frozenset()) -> Returns | None:
         """What an expression is; `busy`: names that are being looked at."""
@@ -116,8 +127,10 @@ class _Function:
                 return None
             case ast.Name(id=name) if name in self.assigned and name not in busy:
                 kinds = [self.of(value, busy | {name}) for value in self.assigned[name]]
-                return _one(kinds + ([_TENSOR] if name in self.parameters else []))
-            case ast.Name(id=name) if name in self.parameters or name in busy:
+                return _one(kinds + ([self.of_parameter(name)] if name in self.parameters else []))
+            case ast.Name(id=name) if name in self.parameters:
+                return self.of_parameter(name)
+            case ast.Name(id=name) if name in busy:  # what it is made of itself in a loop
                 return _TENSOR
             case ast.BinOp(left=left, right=right):
                 return _TENSOR if _TENSOR in (look(left), look(right)) else None
@@ -131,8 +144,10 @@ class _Function:
                 return Returns(len(items)) if len(items) > 1 and all(look(i) == _TENSOR for i in items) else None
             case ast.List(elts=items):
                 return Returns(len(items), True) if all(look(i) == _TENSOR for i in items) else None
-            case ast.Subscript(value=value):
-                return _TENSOR if look(value) is not None else None
+            case ast.Subscript(value=value, slice=index):
+                of = look(value)
+                is_part = of == _TENSOR or (of is not None and not isinstance(index, ast.Slice))
+                return _TENSOR if is_part else None
             case ast.Attribute(value=value, attr="T" | "mT" | "H" | "mH"):
                 return look(value)
             case ast.Call():
@@ -147,7 +162,9 @@ class _Function:
         if isinstance(node.func, ast.Name) and name in self.definitions:
             if name in self.above:
                 return None
-            return _Function(self.definitions, self.definitions[name], self.above).returns()
+            taken = [a.arg for a in (*self.definitions[name].args.posonlyargs, *self.definitions[name].args.args)]
+            given = dict(zip(taken, map(look, node.args))) | {k.arg: look(k.value) for k in node.keywords}
+            return _Function(self.definitions, self.definitions[name], self.above, given).returns()
         if name in ("max", "min"):
             return self.of_extreme(node, look)
         if name in _TWOFOLD:
@@ -167,7 +184,7 @@ class _Function:
             return _TENSOR
         if by_dim or isinstance(rest[0], (ast.Constant, ast.UnaryOp)):
             return Returns(2)
-        return _TENSOR if look(rest[0]) == _TENSOR and len(rest) == 1 else None
+        return None  # another tensor, or a dim
 
 
 class _Part(typing.NamedTuple):
@@ -180,6 +197,9 @@ def _writes(definitions: dict, node: ast.FunctionDef, above: tuple) -> frozenset
     """The parameters that a def writes in place."""
     function = _Function(definitions, node)
     written: set[str] = set()
+    for scope in (n for n in ast.walk(node) if isinstance(n, _SCOPES) and n is not node):
+        if next(_written(scope), None) is not None:  # whose names are its own
+            return None
     for target in _written(node):
         roots = _roots(function, target, frozenset())
         if roots is None:
@@ -187,34 +207,61 @@ def _writes(definitions: dict, node: ast.FunctionDef, above: tuple) -> frozenset
         written |= roots
     for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
         name = _called(call)
-        if not isinstance(call.func, ast.Name) or name not in definitions:
-            continue
-        inner = None if name in above else _writes(definitions, definitions[name], (*above, node.name))
-        if inner is None or inner:  # which of the arguments these are is not followed
+        if not isinstance(call.func, (ast.Name, ast.Attribute)):
             return None
+        if isinstance(call.func, ast.Attribute):
+            continue
+        if name in function.assigned or name in function.parameters:  # another function's name
+            return None
+        if name in definitions:
+            inner = None if name in above else _writes(definitions, definitions[name], (*above, node.name))
+            if inner is None or inner:  # which of the arguments these are is not followed
+                return None
     return frozenset(written)
 
 
-def _written(node: ast.FunctionDef):
+_SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _written(node: ast.AST):
     """The expressions that are written in place."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.AugAssign):
             yield inner.target
-        elif isinstance(inner, ast.Assign):
-            yield from (target for target in inner.targets if isinstance(target, ast.Subscript))
+        elif isinstance(inner, (ast.Assign, ast.For)):
+            targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
+            for target in targets:
+                yield from (part for part in ast.walk(target) if isinstance(part, ast.Subscript))
         elif isinstance(inner, ast.Call):
-            name = _called(inner)
-            keywords = {keyword.arg: keyword.value for keyword in inner.keywords}
-            if "out" in keywords:
-                yield keywords["out"]
-            in_place = (name.endswith("_") and not name.endswith("__")) or "inplace" in keywords
-            if in_place and isinstance(inner.func, ast.Attribute) and not _is_module(inner.func.value):
-                yield inner.func.value
-            elif in_place and inner.args:
-                yield inner.args[0]
-            if name == "batch_norm":  # its running statistics
-                yield from inner.args[1:3]
-                yield from (keywords[k] for k in ("running_mean", "running_var") if k in keywords)
+            yield from _written_by(inner)
+
+
+def _written_by(call: ast.Call):
+    name = _called(call)
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    if "out" in keywords:
+        yield keywords["out"]
+    is_method = isinstance(call.func, ast.Attribute) and not _is_module(call.func.value)
+    subject = call.func.value if is_method else call.args[0] if call.args else keywords.get("input")
+    place = _place_of_inplace(name)
+    is_asked = "inplace" in keywords or (place is not None and len(call.args) + is_method > place)
+    if ((name.endswith("_") and not name.endswith("__")) or is_asked) and subject is not None:
+        yield subject
+    if name in ("batch_norm", "instance_norm"):  # the running statistics
+        of_torch = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "torch"
+        yield from call.args[3:5] if of_torch else call.args[1:3]
+        yield from (keywords[k] for k in ("running_mean", "running_var") if k in keywords)
+
+
+@functools.lru_cache(maxsize=None)
+def _place_of_inplace(name: str) -> int | None:
+    """Where a function of PyTorch's takes `inplace` by position."""
+    function = getattr(torch.nn.functional, name, None)
+    try:
+        names = list(inspect.signature(function).parameters) if function else []
+    except (TypeError, ValueError):
+        return None
+    return names.index("inplace") if "inplace" in names else None
 
 
 def _roots(function: _Function, node, busy: frozenset) -> frozenset[str] | None:
@@ -236,6 +283,8 @@ def _roots(function: _Function, node, busy: frozenset) -> frozenset[str] | None:
             return frozenset()
         case ast.Call():
             name = _called(node)
+            if isinstance(node.func, ast.Name) and name in function.definitions:
+                return None
             if name in _tensor_functions() and name not in _VIEWS and not name.endswith("_"):
                 return frozenset()
             is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
@@ -253,6 +302,16 @@ def _statements(node: ast.FunctionDef):
         for inner in ast.iter_child_nodes(statement):
             if isinstance(inner, ast.stmt) and not isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
                 waiting.append(inner)
+
+
+def _returns_always(body: list[ast.stmt]) -> bool:
+    """Whether no way through the statements comes out at their end."""
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return _returns_always(last.body) and bool(last.orelse) and _returns_always(last.orelse)
+    if isinstance(last, ast.With):
+        return _returns_always(last.body)
+    return isinstance(last, (ast.Return, ast.Raise))
 
 
 def _one(kinds: list) -> Returns | None:

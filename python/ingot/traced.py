@@ -23,7 +23,7 @@ class Form(typing.NamedTuple):
     overload: tuple[str, ...]  # torch.ops' namespace, name and overload; empty for the text. Both take names
     places: tuple[int, ...]  # of each parameter, where its value stands in the call; -1 for its default
     as_tensors: tuple[bool, ...]  # its number travels in a tensor, lest it become a constant
-    as_floats: tuple[bool, ...]
+    kinds: tuple[str, ...]  # what its annotation makes of it, where that is another type than it has
     names: tuple[str, ...]
     fills: bool  # what is left out is given as None
 
@@ -35,10 +35,14 @@ def call(self, *args, out=None, **kwargs):
     named = {}
     for i, place in enumerate(form.places):
         value = None if place < 0 else values[place]
-        if form.as_floats[i]:
+        if form.kinds[i] == "float":
             value = float(value)
+        elif form.kinds[i] == "int":
+            value = int(value)
+        elif form.kinds[i] == "bool":
+            value = bool(value)
         if form.as_tensors[i]:
-            value = torch.zeros((), dtype=torch.float64) + value
+            value = torch.zeros((), dtype=torch.float64, device="cpu") + value
         if place >= 0 or form.fills:
             named[form.names[i]] = value
     if form.overload:
@@ -57,17 +61,23 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
     at = {**{name: i for i, name in enumerate(names[:positional])}, **{k: positional + i for i, k in enumerate(keywords)}}
     places = tuple(at.get(name, -1) for name in names)
     given = ["Tensor?" if place < 0 or kinds[place] == "None" else kinds[place] for place in places]
-    given = ["float" if a == "float" and kind in ("int", "bool") else kind for a, kind in zip(annotations, given)]
-    floats = tuple(a == "float" and place >= 0 for a, place in zip(annotations, places))
+    is_number = [a in _FITTING and kind in ("float", "int", "bool") for a, kind in zip(annotations, given)]
+    changed = tuple(a if number and a != kind else "" for a, kind, number in zip(annotations, given, is_number))
+    given = [a or kind for a, kind in zip(changed, given)]
     _check(op, kinds[:positional], dict(zip(keywords, kinds[positional:])))
     names, plain = tuple(names), (False,) * len(places)
-    if op.traced == "kernel" and not has_out and "" not in given:
+    if op.traced == "kernel" and not has_out and "" not in given and _has_schema(names):
         if name := registered_for(op, given):
-            return Form(name, places, plain, floats, names, False)
+            return Form(name, places, plain, changed, names, False)
         if op.is_functional:
-            return Form(anonymous(op, tuple(given)), places, tuple(kind == "float" for kind in given), floats, names, True)
+            return Form(anonymous(op, tuple(given)), places, tuple(kind == "float" for kind in given), changed, names, True)
     op.reference.for_tracing  # noqa: B018  made here, where Dynamo does not look
-    return Form((), places, plain, floats, names, False)
+    return Form((), places, plain, changed, names, False)
+
+
+def _has_schema(names: tuple[str, ...]) -> bool:
+    """Whether PyTorch takes such parameters: 64 of them, a gradient's among them, of ASCII."""
+    return len(names) <= 48 and all(name.isascii() for name in names)
 
 
 def _check(op, kinds: tuple[str, ...], named: dict[str, str]):

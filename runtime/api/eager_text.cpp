@@ -76,14 +76,15 @@ class BackwardText : public EagerText {
   std::vector<at::Tensor> call(std::span<const Argument> given) const override {
     const bool differentiable = c10::GradMode::is_enabled();
     const c10::AutoGradMode recording(true);
-    // Other tensors than the caller's, so that what is recorded here is heard of by nobody else.
+    // Other tensors than the caller's: what is recorded here is heard of by nobody else, and what the text writes is
+    // not written twice.
     std::list<at::Tensor> own;
     std::vector<Argument> arguments(given.begin(), given.begin() + static_cast<ptrdiff_t>(wanted_.size()));
     std::vector<at::Tensor> inputs;
     for (size_t i = 0; i < wanted_.size(); ++i) {
       const at::Tensor* tensor = arguments[i].tensor();
       if (tensor == nullptr) continue;
-      at::Tensor& mine = own.emplace_back(differentiable ? tensor->view_as(*tensor) : tensor->detach());
+      at::Tensor& mine = own.emplace_back(differentiable ? tensor->clone() : tensor->detach().clone());
       if (wanted_[i] && !mine.requires_grad()) mine.requires_grad_();
       if (wanted_[i]) inputs.push_back(mine);
       arguments[i] = Argument(std::as_const(mine));

@@ -1,5 +1,7 @@
 #include "runtime/api/op_state.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "base/error.h"
@@ -166,6 +168,9 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
   std::vector<Argument> leaves;
   const auto op = structured(arguments, leaves);
   if (op) arguments = std::move(leaves);
+  if (wanted.size() != arguments.size())
+    throw_author(Span{}, fmt::format("{}: {} gradients are asked for or not, of {} arguments", definition_->name(),
+                                     wanted.size(), arguments.size()));
   arguments.insert(arguments.end(), gradients.begin(), gradients.end());
   return (op ? *op : *this).backward(wanted, gradients.size());
 }

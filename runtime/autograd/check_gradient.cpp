@@ -50,9 +50,15 @@ class Doubles {
   std::list<at::Tensor> kept_;
 };
 
+/// On copies of the tensors, into which the op may write.
 Results call(const OpState& op, std::span<const Argument> arguments) {
+  std::list<at::Tensor> copies;
+  std::vector<Argument> own(arguments.begin(), arguments.end());
+  for (Argument& argument : own)
+    if (argument.tensor() != nullptr)
+      argument = Argument(std::as_const(copies.emplace_back(argument.tensor()->clone())));
   Results results;
-  op.call(arguments, results);
+  op.call(own, results);
   return results;
 }
 

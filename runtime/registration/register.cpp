@@ -143,8 +143,10 @@ void register_op(const std::string& name, const Op& op, const std::string& schem
   Registry& known = registry();
   const std::lock_guard lock(known.mutex);
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-  if (dispatcher.findSchema(parsed.operator_name()))
-    refuse(name, "the name is registered already", "choose another, or another overload: " + name + ".other");
+  for (const c10::OperatorName& taken : {parsed.operator_name(), backward_schema(parsed).operator_name()})
+    if (dispatcher.findSchema(taken))
+      refuse(name, fmt::format("the name {} is registered already", c10::toString(taken)),
+             "choose another, or another overload: " + name + ".other");
   if (!overload.writes() && !overload.returns_list()) {
     Overload backward{op, backward_schema(parsed), overload.numbers, {}, true};
     overload.backward = dispatcher.findSchema(known.add(std::move(backward)).schema.operator_name());

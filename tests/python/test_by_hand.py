@@ -116,6 +116,33 @@ def test_what_does_not_fit(gradient, message):
         f(leaf(4, 5), leaf(5)).sum().backward()
 
 
+@pytest.mark.parametrize("text", [
+    "def f(x, s: float = 2.0): return x * s\ndef f_backward(g, x, s: float = 5.0): return g * s, None",
+    "def f(x, s: float = 2.0): return x * s\ndef f_backward(g, x, s): return g * s, None",
+    "def f(x, s=2): return x * s\ndef f_backward(g, x, *, s): return g * s, None",
+    "def f(x, y=None): return x * 2 if y is None else x\ndef f_backward(g, x, y): return g * 2 if y is None else g, None",
+])
+def test_what_a_call_leaves_out_is_the_ops_default(text):
+    f = ingot.op(text)
+    for call in (f, f.reference, torch.compile(f, fullgraph=True, backend="aot_eager")):
+        x = torch.ones(3, requires_grad=True)
+        call(x).sum().backward()
+        assert torch.equal(x.grad, torch.full((3,), 2.0))
+    torch._dynamo.reset()
+
+
+def test_results_in_a_list():
+    f = ingot.op("def f(x): return [x * 2, x * 3]\ndef f_backward(a, b, x): return a * 10 + b * 100")
+    x = torch.ones(2)
+    assert torch.equal(torch.func.grad(lambda x: f(x)[0].sum())(x), torch.full((2,), 10.0))
+    for call in (f, f.reference):
+        leaf = x.clone().requires_grad_()
+        results = call(leaf)
+        assert isinstance(results, list)
+        results[1].sum().backward()
+        assert torch.equal(leaf.grad, torch.full((2,), 100.0))
+
+
 def test_given_too_late():
     f = ingot.op("x * 2")
     with pytest.raises(ingot.Error, match="before its first call"):
@@ -132,6 +159,10 @@ def test_check_gradient():
     x, y = torch.randn(4, 5), torch.randn(5)
     ingot.check_gradient(cube, x, y)
     ingot.check_gradient(ingot.op("def f(x, n: int): return F.gelu(x).pow(n), x.sum()"), x.bfloat16(), n=3)
+    writes, y = ingot.op("def f(x, y):\n    y.add_(1)\n    return x * x"), torch.zeros(5, dtype=torch.float64)
+    ingot.check_gradient(writes, x, y)
+    assert torch.equal(y, torch.zeros(5, dtype=torch.float64))
+    y = torch.randn(5)
     state = torch.get_rng_state()
     with pytest.raises(ingot.Error, match="gradient with respect to `x` is not the slope"):
         ingot.check_gradient(ingot.op(beside), x)

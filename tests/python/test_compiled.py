@@ -154,6 +154,54 @@ def test_a_number_that_decides_shapes():
     close(call(torch.ones(3), -0.5), torch.full((3,), 2.0))
 
 
+@pytest.mark.parametrize("condition", ["math.log(s) > 0.5", "math.isfinite(s)", "float(s) > 1", "round(s) > 1", "max(s, 1.0) > 1"])
+def test_whatever_looks_at_an_unknown_number_says_so(condition):
+    op = ingot.op(f"def f(x, s: float): return x.to(torch.float64) if {condition} else x")
+    with pytest.raises(Exception, match='traced="text"'):
+        compiled(lambda x, s: op(x, s) * 2)(torch.ones(3), 4.0)
+
+
+@pytest.mark.parametrize("traced", ["kernel", "text"])
+@pytest.mark.parametrize("text, arguments", [
+    ("def f(x, n: float = 2): return x * n", ()),
+    ("def f(x, n: float): return x * n", (3,)),
+    ("def f(x, n: bool): return x * n", (1,)),
+    ("def f(x, n: bool = 1): return x * n", ()),
+    ("def f(x, n: int = True): return x * n", ()),
+    ("def f(x, n: int): return x * n", (True,)),
+    ("def f(x, n): return x * n", (2,)),
+    ("def f(x, n): return x * n", (2.5,)),
+    ("def f(x, n=2): return x * n", ()),
+    ("def f(x, *, n: float = 2): return x * n", ()),
+])
+def test_numbers_have_the_types_of_their_annotations(text, arguments, traced):
+    op = ingot.op(text, traced=traced)
+    for x in (torch.tensor([3, 5]), torch.tensor([True, False]), torch.tensor([0.5])):
+        ours, eager = compiled(lambda x: op(x, *arguments) * 1, backend="inductor")(x), op(x, *arguments) * 1
+        assert ours.dtype == eager.dtype == (op.reference(x, *arguments) * 1).dtype
+        close(ours, eager)
+
+
+def test_a_default_device_is_not_for_numbers():
+    op = ingot.op("def f(x, s: float): return x * s")
+    torch.set_default_device("meta")
+    try:
+        close(compiled(lambda x: op(x, 2.5))(torch.ones(3, device="cpu")), torch.full((3,), 2.5, device="cpu"))
+    finally:
+        torch.set_default_device(None)
+
+
+def test_names_and_numbers_of_parameters_that_no_schema_takes():
+    x = torch.ones(3)
+    op = ingot.op("def größe(x): return x * 2")
+    close(compiled(lambda x: op(x))(x), x * 2)
+    op = ingot.op("def f(breite): return breite * 2 + ä\nä = 1")
+    close(compiled(lambda x: op(x))(x), x * 2 + 1)
+    names = [f"x{i}" for i in range(70)]
+    op = ingot.op(" + ".join(names))
+    close(compiled(lambda x: op(*[x] * 70))(x), x * 70)
+
+
 def test_the_text_is_inlined_where_it_is_asked_for():
     op = ingot.op("def f(x, y, s: float):\n    z = x.mul(y)\n    return torch.relu(z) + s", traced="text")
     seen = []

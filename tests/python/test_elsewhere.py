@@ -78,6 +78,13 @@ def test_a_backward_over_many_gradients():
     assert ours[0].shape == (3, 4, 6)
 
 
+def test_a_text_that_is_run_for_its_gradient_writes_nothing_again():
+    f = ingot.op("def f(x, y):\n    y.add_(1)\n    return x * x")
+    x, y = torch.ones(2, requires_grad=True), torch.zeros(2)
+    torch.autograd.grad(f(x, y), x, torch.ones(2, 2), is_grads_batched=True)
+    assert y.tolist() == [1.0, 1.0]
+
+
 class Plain(torch.Tensor):
     pass
 

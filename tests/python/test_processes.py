@@ -171,9 +171,15 @@ def trained(op, seed):
     return gradient.tolist(), os.getpid()
 
 
+# Where there is a GPU, autograd has threads from the first backward on, and refuses to run in a child of fork.
+NO_TRAINING = "explained: PyTorch's autograd does not run in a child of fork where there is a GPU"
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_pools(method):
     """An op as what is called, among what is passed, and trained there."""
+    if method == "fork" and torch.cuda.is_available():
+        pytest.skip(NO_TRAINING)
     op, x = ingot.op("x.sin() * x", name="waves"), torch.randn(4)
     here, process = trained(op, 3)
     context = multiprocessing.get_context(method)
@@ -227,9 +233,10 @@ def test_a_fork_after_calls_finds_warm_ops():
         assert (spent.launches, spent.compiles, spent.loads) == (1, 0, 0), spent
         assert torch.equal(fresh(x), fresh.reference(x))
         assert ingot.counters().since(before).compiles == 1
-        leaf = x.clone().requires_grad_()
-        warm(leaf).sum().backward()
-        assert torch.equal(leaf.grad, torch.full_like(x, 3))
+        if not torch.cuda.is_available():
+            leaf = x.clone().requires_grad_()
+            warm(leaf).sum().backward()
+            assert torch.equal(leaf.grad, torch.full_like(x, 3))
         grandchild = in_child(lambda: warm(x))
         assert not grandchild, grandchild
 
@@ -272,6 +279,7 @@ def test_a_fork_while_another_thread_compiles():
     assert not forks_beside(lambda: ingot.op(fresh_text())(x), child, 3)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason=NO_TRAINING)
 def test_a_fork_while_another_thread_trains():
     """Of many ops the gradient is made for the first time; a child asks for the one that is under way."""
     text = "".join(f"def unused{i}(x): return x * {i} + {i}.5\n" for i in range(3000)) + "def f(x): return x * 2"

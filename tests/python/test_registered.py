@@ -35,6 +35,13 @@ def leaf(*shape):
     ("def f(x, y): x.mul_(2).add_(y)", "(Tensor(a0!) x, Tensor y) -> ()"),
     ("def f(x, y):\n    x[0] = y\n    return x * 1", "(Tensor(a0!) x, Tensor y) -> Tensor"),
     ("def f(x, y):\n    return F.relu(x, inplace=True) + y", "(Tensor(a0!) x, Tensor y) -> Tensor"),
+    ("def f(x, y):\n    return F.relu(x, True) + y", "(Tensor(a0!) x, Tensor y) -> Tensor"),
+    ("def f(x, y):\n    return F.relu(input=x, inplace=True) + y", "(Tensor(a0!) x, Tensor y) -> Tensor"),
+    ("def f(x, w, b, m, v): return torch.batch_norm(x, w, b, m, v, True, 0.1, 1e-5, False)", "(Tensor x, Tensor w, Tensor b, Tensor(a3!) m, Tensor(a4!) v) -> Tensor"),
+    ("def f(x, m, v): return F.instance_norm(x, m, v)", "(Tensor x, Tensor(a1!) m, Tensor(a2!) v) -> Tensor"),
+    ("def f(x):\n    y, x[0] = x * 2, 0.0\n    return y", "(Tensor(a0!) x) -> Tensor"),
+    ("def g(p): return p\ndef f(x): return g((x, x + 1))", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def g(a, b): return a * b\ndef f(x, y): return g(x, y), g(y, x)", "(Tensor x, Tensor y) -> (Tensor, Tensor)"),
     ("def f(x, y):\n    torch.mul(x, 2, out=y)", "(Tensor x, Tensor(a1!) y) -> ()"),
     ("def g(x): return x * 2\ndef f(x): return g(x), g(x + 1)", "(Tensor x) -> (Tensor, Tensor)"),
 ])
@@ -47,6 +54,15 @@ def test_the_schema_is_read_from_the_text(text, schema):
     "def f(x): return x.max(1) if x.ndim == 2 else x",
     "def f(x, n: int): return n",
     "def g(x):\n    x += 1\ndef f(x):\n    g(x)\n    return x * 2",
+    "def f(x): return [x, x + 1, x + 2][1:]",
+    "def f(x, d=1): return x.max(d)",
+    "def f(x): return torch.atleast_1d(x, x)",
+    "def f(x, flag: bool):\n    if flag: return x * 2",
+    "def f(x):\n    h = F.relu_\n    h(x)\n    return x * 1",
+    "def relu(x): return x.view(-1)\ndef f(x):\n    y = relu(x)\n    y += 1\n    return y",
+    "def f(x):\n    y = torch.einsum('ij->ji', x)\n    y += 1\n    return y * 1",
+    "def f(x):\n    def g(y): y.add_(1)\n    g(x)\n    return x * 1",
+    "def f(x):\n    y = x * 1\n    [y.add_(1) for y in (x,)]\n    return y",
 ])
 def test_what_the_text_does_not_say_is_asked_for(text):
     with pytest.raises(ingot.Error, match="can't be read from its text(.|\n)*schema="):
@@ -65,6 +81,26 @@ def test_what_the_text_does_not_say_is_asked_for(text):
 def test_schemas_that_do_not_fit(text, schema, message):
     with pytest.raises(ingot.Error, match=message):
         registered(ingot.op(text), schema)
+
+
+@pytest.mark.parametrize("text, schema, message", [
+    ("def f(x, s: float = 0.5): return x * s", "(Tensor x, float s=3.0) -> Tensor", "default of `s` is 0.5"),
+])
+def test_defaults_that_differ(text, schema, message):
+    with pytest.raises(ingot.Error, match=message):
+        registered(ingot.op(text), schema)
+
+
+def test_the_gradient_of_an_overload_is_checked():
+    f = registered(ingot.op("x * x"))
+    backward = getattr(torch.ops.ingot_tests, f"{f._opname}_backward")
+    x = torch.ones(3)
+    assert torch.equal(backward(x, x, [True])[0], 2 * x)
+    for wanted in ([], [True, True]):
+        with pytest.raises(ingot.Error, match="asked for or not, of 1 arguments"):
+            backward(x, x, wanted)
+    with pytest.raises(ingot.Error, match="registered already"):
+        ingot.register(f"ingot_tests::{f._opname}_backward", ingot.op("x + 1"))
 
 
 def test_names_that_are_taken_or_lack_a_namespace():

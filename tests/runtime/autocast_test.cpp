@@ -45,7 +45,7 @@ TEST(Autocast, NamesEveryFunctionThatPyTorchTreats) {
     std::set<std::string> treated = names_with_kernel(key);
     EXPECT_TRUE(treated.contains("mse_loss"));
     // Composites of what is treated.
-    if (device == frontend::Device::Cuda) treated.insert({"cross_entropy_loss", "mvlgamma"});
+    if (device == frontend::Device::Cuda) treated.insert({"cross_entropy_loss", "mvlgamma", "trace"});
     for (const frontend::NameInfo& info : frontend::language_names()) {
       const std::string name(info.name);
       EXPECT_EQ(is_listed(name, device), treated.contains(aten_name(name))) << name << " " << c10::toString(key);
