@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/promotion.h"
@@ -27,13 +28,18 @@ bool is_skipped(Builder& builder, const Tensor& tensor, bool of_one_rank) {
   return builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid.front()), 0);
 }
 
+std::vector<LayoutId> layouts_of(std::span<const Tensor> tensors) {
+  std::vector<LayoutId> layouts;
+  for (const Tensor& tensor : tensors) layouts.push_back(tensor.layout);
+  return layouts;
+}
+
+/// Side by side; the layout is for the caller to record.
 Tensor joined(Builder& builder, std::span<const Tensor> tensors, ir::DType type, size_t dim,
               std::string_view function) {
   require_same_device(builder, tensors);
   std::vector<Tensor> parts;
-  std::vector<LayoutId> layouts;
   for (const Tensor& tensor : tensors) {
-    layouts.push_back(tensor.layout);
     parts.push_back(operand_tensor(builder, tensor, type, NumberCast::Wrapped));
     const Shape first = shape_of(builder, parts.front()), shape = shape_of(builder, parts.back());
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -45,9 +51,7 @@ Tensor joined(Builder& builder, std::span<const Tensor> tensors, ir::DType type,
       if (!builder.graph.host.is_constant(shape[d])) builder.graph.host.unify(first[d], shape[d]);
     }
   }
-  Tensor result = concatenated(builder, parts, dim);
-  result.layout = record_cat(builder, std::move(layouts), shape_of(builder, result));
-  return result;
+  return concatenated(builder, parts, dim);
 }
 
 }  // namespace
@@ -67,7 +71,9 @@ Tensor cat(Builder& builder, std::span<const Tensor> tensors, const Value& dim) 
     if (part.rank() == rank) continue;
     builder.fail(fmt::format("tensors must have the same number of dimensions: got {} and {}", rank, part.rank()));
   }
-  return joined(builder, parts, type, resolve_dim(builder, dim, rank), "cat");
+  Tensor result = joined(builder, parts, type, resolve_dim(builder, dim, rank), "cat");
+  result.layout = record_cat(builder, layouts_of(parts), shape_of(builder, result));
+  return result;
 }
 
 Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim) {
@@ -81,7 +87,18 @@ Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim
     }
     parts.push_back(unsqueeze(builder, tensor, at));
   }
-  return joined(builder, parts, common_type(builder, parts), at, "stack");
+  Tensor result = joined(builder, parts, common_type(builder, parts), at, "stack");
+  const Shape shape = shape_of(builder, result);
+  if (at == rank) {
+    result.layout = record_cat(builder, layouts_of(parts), shape);
+    return result;
+  }
+  // Eager cats along the dim that comes to stand behind the new one, and splits that in two.
+  const std::array both{shape[at], shape[at + 1]};
+  Shape together = shape_of(builder, tensors.front());
+  together[at] = product(builder, both);
+  result.layout = record_reshape(builder, record_cat(builder, layouts_of(tensors), std::move(together)), shape);
+  return result;
 }
 
 }  // namespace ingot::frontend

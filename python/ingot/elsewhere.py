@@ -48,6 +48,9 @@ def by_text(op, args: tuple, kwargs: dict):
 def copied_to(out, results):
     """Writes results into the tensors of `out=`, which are of their dtypes and shapes."""
     for to, result in zip(leaves([out]), leaves([results]), strict=True):
+        if result.requires_grad:
+            raise RuntimeError("functions with out=... arguments don't support automatic differentiation, "
+                               "but one of the arguments requires grad.")
         if (to.dtype, to.shape) != (result.dtype, result.shape):
             raise RuntimeError(f"out is {to.dtype}{list(to.shape)}, the result {result.dtype}{list(result.shape)}")
         to.copy_(result)

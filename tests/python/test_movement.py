@@ -148,3 +148,13 @@ def test_what_stays_outside_says_why(text, part):
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
     with pytest.raises(ingot.Error, match=part):
         ingot.op(f"def f({', '.join(used)}): return {text}")(*(names[name] for name in used))
+
+
+@pytest.mark.parametrize("dim", range(5))
+def test_stack_lies_as_the_cat_that_it_is_split_from(dim):
+    op = ingot.op(f"torch.stack([x, y], {dim})")
+    x = torch.randn(2, 3, 4, 5)
+    for a in (x, x.contiguous(memory_format=torch.channels_last), x.permute(3, 1, 0, 2), x[..., ::2, :]):
+        for b in (a, a.contiguous()):
+            ours, eager = op(a, b), op.reference(a, b)
+            assert ours.stride() == eager.stride() and torch.equal(ours, eager)
