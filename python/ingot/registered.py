@@ -159,6 +159,8 @@ def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, *
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
     given = {name: Unknown("nan") if name in numbers else value for name, value in given.items() if value is not None}
     results = reference.faked(given)
+    if outs and not schema.returns:
+        return None
     if outs:
         return outs[0] if len(outs) == 1 else tuple(outs)
     if results is None:

@@ -179,6 +179,14 @@ def test_out_is_an_overload():
     torch.testing.assert_close(f.overloadpacket(x, y, out=out), x * 2 + y)
 
 
+def test_an_out_overload_that_returns_nothing_is_compiled():
+    f = registered(ingot.op("x * 2 + y"), "(Tensor x, Tensor y, *, Tensor(a!) out) -> ()")
+    x, y, out = torch.randn(4, 6), torch.randn(6), torch.empty(4, 6)
+    torch.library.opcheck(f, (x, y), {"out": out})
+    torch.compile(lambda x, y, out: f(x, y, out=out), fullgraph=True, backend="aot_eager")(x, y, out)
+    torch.testing.assert_close(out, x * 2 + y)
+
+
 def test_transforms_of_an_overload():
     op = ingot.op("F.silu(x) * y")
     f, x, y = registered(op), torch.randn(4, 6), torch.randn(6)
