@@ -2,6 +2,7 @@
 #include "python/eager_text.h"
 
 #include <c10/core/SafePyObject.h>
+#include <pybind11/pybind11.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/PyInterpreter.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -11,18 +12,6 @@
 namespace ingot::python {
 
 namespace {
-
-/// Takes the GIL for as long as it lives.
-class WithGil {
- public:
-  WithGil() : state_(PyGILState_Ensure()) {}
-  ~WithGil() { PyGILState_Release(state_); }
-  WithGil(const WithGil&) = delete;
-  WithGil& operator=(const WithGil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 /// Python's error in flight, as an exception that may leave the GIL behind.
 [[noreturn]] void throw_python_error() {
@@ -98,7 +87,7 @@ class PythonText : public EagerText {
       : definition_(std::move(definition)), tensors_(Py_NewRef(tensors), getPyInterpreter()) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> arguments) const override {
-    const WithGil held;
+    const pybind11::gil_scoped_acquire held;
     const Owned none(PyTuple_New(0)), by_name(PyDict_New());
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].kind() == Argument::Kind::Absent) continue;  // the default
@@ -133,7 +122,7 @@ bool is_instance(PyObject* object, const char* module, const char* name) {
 }
 
 bool is_traced(const at::Tensor& tensor) {
-  const WithGil held;
+  const pybind11::gil_scoped_acquire held;
   PyObject* object = THPVariable_Wrap(tensor);
   const bool is = object && (is_instance(object, "torch._subclasses.fake_tensor", "FakeTensor") ||
                              is_instance(object, "torch._subclasses.functional_tensor", "FunctionalTensor"));

@@ -160,25 +160,15 @@ PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObjec
   }
 }
 
-PyObject* op_prepare(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+/// What an op does with the arguments of a call, giving nothing.
+template <void (Op::*Action)(std::span<const Argument>) const>
+PyObject* op_do(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     const Op& op = op_of(object);
     ArgumentList arguments = bind(form_of(self_of(object)), args, static_cast<size_t>(count), keywords, nullptr);
     {
       WithoutGil released;
-      op.prepare(arguments);
-    }
-    return Py_NewRef(Py_None);
-  });
-}
-
-PyObject* op_check_gradient(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  return guarded([&]() -> PyObject* {
-    const Op& op = op_of(object);
-    ArgumentList arguments = bind(form_of(self_of(object)), args, static_cast<size_t>(count), keywords, nullptr);
-    {
-      WithoutGil released;
-      op.check_gradient(arguments);
+      (op.*Action)(arguments);
     }
     return Py_NewRef(Py_None);
   });
@@ -413,9 +403,9 @@ PyCFunction as_method() {
 }
 
 PyMethodDef op_methods[] = {
-    {"prepare", as_method<op_prepare>(), METH_FASTCALL | METH_KEYWORDS,
+    {"prepare", as_method<op_do<&Op::prepare>>(), METH_FASTCALL | METH_KEYWORDS,
      "prepare(*args, **kwargs)\n--\n\nCompile and load what a call with these arguments would need; launch nothing."},
-    {"_check_gradient", as_method<op_check_gradient>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_check_gradient", as_method<op_do<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_define", op_define, METH_VARARGS, nullptr},
     {"_register", op_register, METH_VARARGS, nullptr},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from . import _ingot
 
@@ -21,7 +22,7 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 def call(op, args: tuple, kwargs: dict):
     """The call, by the way that PyTorch's own functions would go."""
-    values = leaves((*args, *kwargs.values()))
+    values = tree_leaves((args, kwargs))
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
     if _is_overridden(tensors):
         return torch.overrides.handle_torch_function(op, tensors, *args, **kwargs)
@@ -47,7 +48,10 @@ def by_text(op, args: tuple, kwargs: dict):
 
 def copied_to(out, results):
     """Writes results into the tensors of `out=`, which are of their dtypes and shapes."""
-    for to, result in zip(leaves([out]), leaves([results]), strict=True):
+    outs, results = tree_leaves(out), tree_leaves(results)
+    if len(outs) != len(results):
+        raise RuntimeError(f"out gives {len(outs)} tensors for {len(results)} results: pass one for each")
+    for to, result in zip(outs, results):
         if result.requires_grad:
             raise RuntimeError("functions with out=... arguments don't support automatic differentiation, "
                                "but one of the arguments requires grad.")
@@ -55,19 +59,6 @@ def copied_to(out, results):
             raise RuntimeError(f"out is {to.dtype}{list(to.shape)}, the result {result.dtype}{list(result.shape)}")
         to.copy_(result)
     return out
-
-
-def leaves(values) -> list:
-    """What tuples, lists and dicts are made up of, from left to right."""
-    found = []
-    for value in values:
-        if isinstance(value, dict):
-            found += leaves(value.values())
-        elif isinstance(value, (tuple, list)):
-            found += leaves(value)
-        else:
-            found.append(value)
-    return found
 
 
 def _is_overridden(tensors) -> bool:
@@ -105,11 +96,5 @@ def _is_thin(tensor) -> bool:
 
 
 def _with(change, test, op, args: tuple, kwargs: dict):
-    def changed(value):
-        if isinstance(value, torch.Tensor):
-            return change(value) if test(value) else value
-        if isinstance(value, dict):
-            return {key: changed(item) for key, item in value.items()}
-        return type(value)(map(changed, value)) if isinstance(value, (tuple, list)) else value
-
-    return op(*changed(list(args)), **changed(kwargs))
+    args, kwargs = tree_map_only(torch.Tensor, lambda tensor: change(tensor) if test(tensor) else tensor, (args, kwargs))
+    return op(*args, **kwargs)

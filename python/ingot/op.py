@@ -39,9 +39,7 @@ class Op(_ingot.Op):
                  lazy: str = "auto", traced: str = "kernel"):
         if traced not in ("kernel", "text"):
             raise fail(f"traced is `{traced}`", "it is one of kernel and text")
-        self.numerics, self.debug, self.lazy, self.traced = numerics, debug, lazy, traced
-        self._function = self._text = self._gradient = None
-        self._key, self._forms, self._overloads = str(next(_numbers)), {}, []
+        self._begin(numerics, debug, lazy, traced)
         if isinstance(source, str):
             self._read(Text(source, name or "", "<text>"))
             return
@@ -53,6 +51,12 @@ class Op(_ingot.Op):
         self._function, self._name = unwrapped(source), part.name
         functools.update_wrapper(self, self._function)
         self.__name__ = part.name
+
+    def _begin(self, numerics: str, debug: bool, lazy: str, traced: str):
+        self.numerics, self.debug, self.lazy, self.traced = numerics, debug, lazy, traced
+        self._function = self._text = self._gradient = None
+        self._key = str(next(_numbers))  # no two ops of a process share it
+        self._forms, self._overloads = {}, []  # of traced calls; under which it was registered
 
     def _resolve(self):
         """Reads the text: what the first call needs, of this op or of a copy of it."""
@@ -204,10 +208,8 @@ _ingot._let_dynamo_read(Op, Op._traced_call)
 def _restored(text: Text, numerics: str, debug: bool, lazy: str, traced: str) -> Op:
     """An op from its pickled parts."""
     made = Op.__new__(Op)
-    made.numerics, made.debug, made.lazy, made.traced = numerics, debug, lazy, traced
-    made._function, made._text = None, text
-    made._key, made._forms, made._overloads = str(next(_numbers)), {}, []
-    made._resolve()
+    made._begin(numerics, debug, lazy, traced)
+    made._read(text)
     return made
 
 

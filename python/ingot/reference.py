@@ -17,10 +17,10 @@ import types
 
 import torch
 import torch.nn.functional as F
+from torch.utils._pytree import tree_leaves
 
 from . import _ingot
 from .capture import Text, fail
-from .elsewhere import leaves
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
@@ -140,7 +140,7 @@ class Eager:
         """What the text returns, from left to right."""
         _ingot.count_text()
         results = self.reference(**kwargs)
-        return [torch.as_tensor(value) for value in leaves([results]) if value is not None]
+        return [torch.as_tensor(value) for value in tree_leaves(results) if value is not None]
 
 
 def coerce(name: str, kind: str, value):

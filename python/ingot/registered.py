@@ -6,17 +6,15 @@ import functools
 import hashlib
 import re
 import threading
-import typing
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from . import _ingot
 from .capture import fail
-from .elsewhere import leaves
 from .reference import Unknown
-from .schema import Returns
 
-__all__ = ["anonymous", "register", "schema_of"]
+__all__ = ["anonymous", "register", "registered_for", "schema_of"]
 
 _NUMBERS = {"float": "float", "int": "SymInt", "bool": "bool"}
 
@@ -32,32 +30,27 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
     behind the op's own, `*, Tensor(a!) out`, make the overload that writes its results there.
     Errors: `ingot.Error` for a name that is taken and a schema that does not fit or can't be read from the text.
     """
-    written = op.writes
-    _check_name(name)
-    if schema is None:
-        schema = schema_of(op)
-    elif written and (silent := [n for n in written if not _marks(schema, n)]):
-        raise fail(f"{name}: the op writes into `{silent[0]}`, and its schema does not say so",
-                   f"mark it: Tensor(a!) {silent[0]}")
-    _check_defaults(name, op, schema)
+    if not name.isascii():
+        raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
+    schema = schema or schema_of(op)
+    _check_fits(name, op, schema)
     found = _register(name, op, schema, [])
     op._overloads.append(found)
     op._forms.clear()
     return found
 
 
-def _check_name(name: str) -> None:
-    if not name.isascii():
-        raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
-
-
-def _check_defaults(name: str, op, schema: str) -> None:
-    """A default of the schema's is what its callers get: it must be the op's."""
+def _check_fits(name: str, op, schema: str) -> None:
+    """What C++ can't see: a default of the schema's is what its callers get, and what the text writes is marked."""
     try:
-        parsed = torch._C.parse_schema(f"{name}{schema}")
+        arguments = torch._C.parse_schema(f"{name}{schema}").arguments
     except RuntimeError:
         return  # to be said by who registers it
-    for argument in parsed.arguments:
+    for argument in arguments:
+        is_marked = argument.alias_info is not None and argument.alias_info.is_write
+        if argument.name in (op.writes or ()) and not is_marked:
+            raise fail(f"{name}: the op writes into `{argument.name}`, and its schema does not say so",
+                       f"mark it: Tensor(a!) {argument.name}")
         declared = op.signature.parameters.get(argument.name)
         if declared is None or not argument.has_default_value() or declared.default in (declared.empty, ...):
             continue
@@ -72,12 +65,12 @@ def schema_of(op) -> str:
         what = "writes in place" if op.writes is None else "returns"
         raise fail(f"what `{op.name}` {what} can't be read from its text", "register it with schema=\"(Tensor x) -> Tensor\"")
     parameters, is_star = [], False
-    for letter, (parameter, kind, has_default) in zip(_letters(), op._parameters):
+    for number, (parameter, kind, has_default) in enumerate(op._parameters):
         declared = op.signature.parameters[parameter]
         if declared.kind is declared.KEYWORD_ONLY and not is_star:
             parameters.append("*")
             is_star = True
-        type_ = _NUMBERS.get(kind, f"Tensor({letter}!)" if parameter in op.writes else "Tensor")
+        type_ = _NUMBERS.get(kind, f"Tensor(a{number}!)" if parameter in op.writes else "Tensor")
         default = declared.default
         if default is ...:
             raise fail(f"the default of `{parameter}` can't be read from `{op.name}`'s text", "register it with schema=…")
@@ -93,13 +86,9 @@ def registered_for(op, kinds: list[str]) -> tuple[str, str, str] | None:
     """The overload under which an op was registered, if its schema takes arguments of these kinds."""
     for found in op._overloads:
         arguments = {argument.name: argument for argument in found._schema.arguments}
-        returned = Returns(len(found._schema.returns), str(found._schema.returns[:1]).find("List[Tensor]") >= 0)
-        if op.returns is None or (op.returns.is_list, op.returns.is_list or op.returns.count) != (
-            returned.is_list, returned.is_list or returned.count
-        ):
-            continue
         fits = (_takes(arguments[name], kind) for (name, _, _), kind in zip(op._parameters, kinds))
-        if len(arguments) == len(kinds) and all(fits):
+        is_form = len(arguments) == len(kinds) and str(found._schema).endswith(f" -> {op.returns}")
+        if is_form and all(fits):
             return found.namespace, found._opname, found._overloadname
     return None
 
@@ -159,25 +148,15 @@ def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, *
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
     given = {name: Unknown("nan") if name in numbers else value for name, value in given.items() if value is not None}
     results = reference.faked(given)
-    if outs and not schema.returns:
+    if not schema.returns:
         return None
     if outs:
         return outs[0] if len(outs) == 1 else tuple(outs)
-    if results is None:
-        return None
     # What Ingot returns is memory of its own, laid out as a copy of the text's result.
-    made = [torch.empty_like(torch.as_tensor(result)) for result in leaves([results])]
+    made = [torch.empty_like(torch.as_tensor(result)) for result in tree_leaves(results)]
     return made if isinstance(results, list) else tuple(made) if isinstance(results, tuple) else made[0]
 
 
 def _fake_backward(*args):
     """The gradients lie as their arguments do; behind these come incoming gradients, and which are wanted."""
-    return [torch.empty_like(leaf) for leaf, asked in zip(leaves(args), args[-1]) if asked]
-
-
-def _letters() -> typing.Iterator[str]:
-    return (f"a{i}" for i in range(10_000))
-
-
-def _marks(schema: str, name: str) -> bool:
-    return any(piece.strip().split("=")[0].endswith(f" {name}") and "!)" in piece for piece in schema.strip("( ").split(","))
+    return [torch.empty_like(leaf) for leaf, asked in zip(tree_leaves(args), args[-1]) if asked]

@@ -188,7 +188,8 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   Facts facts;
   const Found found = find(arguments, {}, purpose, facts);
   const runtime::Program& program = *found.call->program;
-  if (runtime::written_params(program) & ~writable) runtime::refuse_undeclared_write(*definition_);
+  if (~writable != 0 && (runtime::written_params(program) & ~writable) != 0)
+    runtime::refuse_undeclared_write(*definition_);
   std::shared_ptr<runtime::OpBackward> node;
   if (facts.recorded) {
     runtime::check_recorded_writes(program, facts);

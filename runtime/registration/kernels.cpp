@@ -2,7 +2,6 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <atomic>
 
@@ -74,8 +73,10 @@ class Kernel : public c10::OperatorKernel {
     {
       const Unboxed call(overload_, values(stack));
       if (call.op().eager_text() == nullptr)
-        throw_not_plain(overload_.op.name() + ": a transform, a tangent or a subclass asks for the op's text in eager",
-                        "register it from Python, which has the text");
+        throw_not_plain(
+            overload_.op.name() +
+                ": a transform, a tangent, a subclass or autocast in a trace asks for the op's text in eager",
+            "register it from Python, which has the text");
       results = call.op().eager_text()->call(call.arguments());
       for (size_t i = 0; i < call.outs().size(); ++i) call.outs()[i].copy_(results.at(i));
       if (!call.outs().empty()) results.clear();
@@ -105,11 +106,8 @@ class TextKernel final : public Kernel {
 class AutocastKernel final : public Kernel {
  public:
   using Kernel::Kernel;
-  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet, Stack* stack) {
-    if (is_plain_call(values(*stack)) && call(*stack, Purpose::Call)) return;
-    if (overload_.op.state().eager_text() != nullptr) return run_text(*stack);
-    const c10::impl::ExcludeDispatchKeyGuard outside(c10::autocast_dispatch_keyset);
-    handle.callBoxed(stack);
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+    if (!is_plain_call(values(*stack)) || !call(*stack, Purpose::Call)) run_text(*stack);
   }
 };
 

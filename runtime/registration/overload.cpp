@@ -70,34 +70,26 @@ Argument Unboxed::argument(const c10::IValue& value, bool is_number) {
 }
 
 void push_results(const Overload& overload, std::span<at::Tensor> results, torch::jit::Stack& stack) {
-  const c10::FunctionSchema& schema = overload.schema;
-  const std::vector<c10::IValue> given(stack.end() - static_cast<ptrdiff_t>(schema.arguments().size()), stack.end());
-  torch::jit::drop(stack, schema.arguments().size());
-  const auto check = [&](size_t expected) {
-    if (results.size() != expected)
-      throw_author(Span{},
-                   fmt::format("{}: the op gives {} results, and its schema says {}", overload.op.name(),
-                               results.size(), expected),
-                   "register it with a schema that returns as many, or Tensor[]");
-  };
+  const std::vector<c10::Argument>&arguments = overload.schema.arguments(), &returns = overload.schema.returns();
+  const std::vector<c10::IValue> given = torch::jit::pop(stack, arguments.size());
   if (overload.returns_list())
     return torch::jit::push(stack, c10::List<at::Tensor>(c10::ArrayRef<at::Tensor>(results.data(), results.size())));
+  const auto is_new = [](const c10::Argument& result) { return result.alias_info() == nullptr; };
+  if (const auto expected = static_cast<size_t>(std::ranges::count_if(returns, is_new)); results.size() != expected)
+    throw_author(Span{},
+                 fmt::format("{}: the op gives {} results, and its schema says {}", overload.op.name(), results.size(),
+                             expected),
+                 "register it with a schema that returns as many, or Tensor[]");
   size_t next = 0;
-  std::vector<c10::IValue> returned;
-  for (const c10::Argument& result : schema.returns()) {
-    if (result.alias_info() == nullptr) {
-      if (next == results.size()) break;
-      returned.emplace_back(std::move(results[next++]));
+  for (const c10::Argument& result : returns) {
+    if (is_new(result)) {
+      stack.emplace_back(std::move(results[next++]));
       continue;
     }
-    for (size_t i = 0; i < given.size(); ++i)
-      if (const auto* alias = schema.arguments()[i].alias_info(); alias != nullptr && *alias == *result.alias_info())
-        returned.push_back(given[i]);
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (const auto* alias = arguments[i].alias_info(); alias != nullptr && *alias == *result.alias_info())
+        stack.push_back(given[i]);
   }
-  check(returned.size() == schema.returns().size() ? next : std::ranges::count_if(schema.returns(), [](const auto& r) {
-    return r.alias_info() == nullptr;
-  }));
-  for (c10::IValue& value : returned) stack.push_back(std::move(value));
 }
 
 }  // namespace ingot::runtime

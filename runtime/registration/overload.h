@@ -46,7 +46,6 @@ class Unboxed {
   std::shared_ptr<const OpState> op_;
   std::vector<Argument> arguments_;
   std::vector<at::Tensor> outs_;
-  std::list<at::Tensor> tensors_;
   std::list<ArgumentGroup> groups_;
 };
 

@@ -13,18 +13,8 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 import ingot
+from small_ops import gated, moments
 from whole import WHOLE
-
-
-@ingot.op
-def gated(x, y, bias: float = 0.5):
-    return F.silu(x) * y + bias
-
-
-@ingot.op
-def moments(x):
-    mean = x.mean(-1, keepdim=True)
-    return mean, ((x - mean) ** 2).mean(-1)
 
 
 @pytest.fixture(autouse=True)

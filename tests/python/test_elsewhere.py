@@ -10,18 +10,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from small_ops import gated, moments
+
 import ingot
-
-
-@ingot.op
-def gated(x, y, bias: float = 0.5):
-    return F.silu(x) * y + bias
-
-
-@ingot.op
-def moments(x):
-    mean = x.mean(-1, keepdim=True)
-    return mean, ((x - mean) ** 2).mean(-1)
 
 
 def texts(call):

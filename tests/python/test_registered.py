@@ -6,7 +6,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from conftest import ROOT
+
 import ingot
+from ingot.oracle import as_list
 from ingot.registered import schema_of
 
 NUMBERS = itertools.count()
@@ -154,6 +157,48 @@ def test_autograd_is_the_kernels(text, make):
     for ours, eager in zip(gradients, [a.grad for a in again if isinstance(a, torch.Tensor) and a.requires_grad]):
         torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-5)
         assert ours.stride() == eager.stride()
+
+
+def boxes():
+    corner, size = torch.rand(2, 3, 5, 2)
+    return torch.cat([corner, corner + size + 0.1], -1)
+
+
+EXAMPLES = {
+    "relu_add": ("relu_add", lambda: (torch.randn(4, 6), torch.randn(6), 0.5)),
+    "mul": ("mul", lambda: (torch.randn(4, 6), torch.randn(4, 1))),
+    "giou": ("giou", lambda: (boxes(), boxes())),
+    "giou_loss": ("giou_loss", lambda: (boxes(), boxes())),
+    "denoise": ("denoise", lambda: (*torch.randn(3, 2, 3, 4, 5), torch.rand(5, 9), torch.randint(9, (2, 1, 1, 1)))),
+    "softmax": ("normalization", lambda: (torch.randn(4, 6),)),
+    "layer_norm_gelu": ("normalization", lambda: (torch.randn(4, 6), torch.randn(6), torch.randn(6))),
+    "rms_norm": ("normalization", lambda: (torch.randn(4, 6), torch.randn(4, 6), torch.randn(6))),
+    "cross_entropy": ("normalization", lambda: (torch.randn(4, 6), torch.randint(6, (4,)))),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example(name):
+    """opcheck, and the example under compile, export and vmap."""
+    torch._dynamo.reset()
+    file, make = EXAMPLES[name]
+    op, args = ingot.op((ROOT / f"examples/{file}.py").read_text(), name=name), make()
+    f = registered(op)
+    trained = tuple(a.clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
+    torch.library.opcheck(f, args)
+    torch.library.opcheck(f, trained)
+
+    class Module(torch.nn.Module):
+        def forward(self, *given):
+            return op(*given)
+
+    expected = op(*args)
+    torch.testing.assert_close(torch.compile(Module(), fullgraph=True, backend="aot_eager")(*args), expected)
+    torch.testing.assert_close(torch.export.export(Module(), args).module()(*args), expected)
+    batch = tuple(torch.stack([a, a]) if isinstance(a, torch.Tensor) else a for a in args)
+    dims = tuple(0 if isinstance(a, torch.Tensor) else None for a in args)
+    for ours, theirs in zip(as_list(torch.vmap(op, dims)(*batch)), as_list(expected)):
+        torch.testing.assert_close(ours, torch.stack([theirs, theirs]), rtol=1e-4, atol=1e-5)
 
 
 def test_what_is_written_in_place():
