@@ -1,0 +1,104 @@
+#include "frontend/gradient/op_gradients.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "frontend/frontend.h"
+#include "frontend/interpret/interpreting.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/tensors.h"
+
+namespace ingot::frontend {
+namespace {
+
+bool is_given(const std::optional<Value>& gradient) { return gradient && gradient->is_tensor(); }
+
+/// Whether some dim of b is missing in a, or 1 there alone.
+bool spans_less(Evaluation& evaluation, const Tensor& a, const Tensor& b) {
+  const Shape own = shape_of(evaluation, a), other = shape_of(evaluation, b);
+  if (own.size() < other.size()) return true;
+  for (size_t d = 1; d <= other.size(); ++d)
+    if (is_one(evaluation, own[own.size() - d]) && !is_one(evaluation, other[other.size() - d])) return true;
+  return false;
+}
+
+std::vector<Value> gradients_by_rules(Evaluation& evaluation, std::span<const Value> results,
+                                      std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
+  std::vector<Cotangent> cotangents;
+  for (size_t k = 0; k < incoming.size(); ++k)
+    if (is_given(incoming[k])) cotangents.push_back({*results[k].tensor(), *incoming[k]->tensor()});
+  std::vector<Value> found;
+  for (Tensor& tensor : gradients(evaluation, cotangents, of)) found.emplace_back(std::move(tensor));
+  return found;
+}
+
+class ByHand {
+ public:
+  ByHand(const Definition& op, const Definition& derivative) : op_(op), derivative_(derivative) {}
+
+  std::vector<Value> gradients(Evaluation& evaluation, std::span<const std::optional<Value>> arguments,
+                               std::span<const Value> results, std::span<const std::optional<Value>> incoming,
+                               std::span<const Argument> of) const {
+    const size_t taken = incoming.size() + arguments.size();
+    if (derivative_.parameters().size() != taken)
+      evaluation.fail(
+          fmt::format("`{}` takes {} arguments, not {}", derivative_.name(), derivative_.parameters().size(), taken),
+          fmt::format("it takes the gradient{} with respect to what `{}` returns, then what that takes",
+                      incoming.size() == 1 ? "" : "s", op_.name()));
+    std::vector<std::optional<Value>> given;
+    for (size_t k = 0; k < incoming.size(); ++k)
+      given.push_back(is_given(incoming[k]) ? *incoming[k] : call_library(evaluation, "zeros_like", {results[k]}));
+    given.insert(given.end(), arguments.begin(), arguments.end());
+    Evaluation plain = evaluation.without_autocast();
+    const Value returned = derivative_.evaluate(plain, given);
+    const std::span<const Value> values = results_of(returned);
+    if (values.size() != arguments.size())
+      evaluation.fail(fmt::format("`{}` returns {} gradients, and `{}` has {} parameters", derivative_.name(),
+                                  values.size(), op_.name(), arguments.size()),
+                      "return one a parameter, None where there is none");
+    std::vector<Value> found;
+    for (const Argument& argument : of) found.push_back(checked(evaluation, values[argument.param], argument));
+    return found;
+  }
+
+ private:
+  Value checked(Evaluation& evaluation, const Value& gradient, const Argument& argument) const {
+    const Value tensor(argument.tensor);
+    const std::string& name = op_.parameters()[argument.param].name;
+    if (gradient.is_none()) return call_library(evaluation, "zeros_like", {tensor});
+    if (!gradient.is_tensor())
+      evaluation.fail(fmt::format("`{}` returns {} for `{}`", derivative_.name(), describe(gradient), name),
+                      "return a tensor, or None where there is no gradient");
+    if (spans_less(evaluation, *gradient.tensor(), argument.tensor))
+      evaluation.fail(fmt::format("`{}` returns a gradient for `{}` that is smaller than it", derivative_.name(), name),
+                      "return one of its shape, or of one that it was broadcast to");
+    return call_library(evaluation, "_gradient_by_hand", {gradient, tensor});
+  }
+
+  const Definition& op_;
+  const Definition& derivative_;
+};
+
+}  // namespace
+
+std::vector<Value> op_gradients(Evaluation& evaluation, const Definition& op,
+                                std::span<const std::optional<Value>> arguments, const Value& returned,
+                                std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
+  const std::span<const Value> results = results_of(returned);
+  if (const std::shared_ptr<const Definition> derivative = op.derivative())
+    return ByHand(op, *derivative).gradients(evaluation, arguments, results, incoming, of);
+  return gradients_by_rules(evaluation, results, incoming, of);
+}
+
+std::span<const Value> results_of(const Value& returned) {
+  if (const std::vector<Value>* items = returned.items()) return *items;
+  return {&returned, 1};
+}
+
+Value call_library(Evaluation& evaluation, std::string_view name, std::vector<Value> arguments) {
+  const std::optional<Value> function = global_name(name, /*inside_library=*/true);
+  if (!function) throw_internal(fmt::format("the library has no `{}`", name));
+  return call(evaluation, *function, {std::move(arguments), {}});
+}
+
+}  // namespace ingot::frontend

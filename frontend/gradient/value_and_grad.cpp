@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include "frontend/frontend.h"
+#include "frontend/gradient/op_gradients.h"
+#include "frontend/tensor/shapes.h"
+
+// A loss and its gradient as one op: both are evaluated on the same arguments, and what is lowered reads them once.
+
+namespace ingot::frontend {
+namespace {
+
+class ValueAndGrad : public Definition {
+ public:
+  ValueAndGrad(std::shared_ptr<const Definition> op, std::vector<bool> wanted, bool has_aux)
+      : op_(std::move(op)), wanted_(std::move(wanted)), has_aux_(has_aux), name_(op_->name() + "_value_and_grad") {}
+
+  const std::string& name() const override { return name_; }
+  std::span<const Parameter> parameters() const override { return op_->parameters(); }
+  std::string_view text() const override { return op_->text(); }
+  std::string identity() const override {
+    if (op_->identity().empty()) return {};
+    std::string wanted;
+    for (const bool is : wanted_) wanted += is ? '1' : '0';
+    return fmt::format("the value{} and the gradient with respect to {}\n{}", has_aux_ ? ", what is beside it" : "",
+                       wanted, op_->identity());
+  }
+  std::string tree() const override { return op_->tree(); }
+  bool writes_arguments() const override { return op_->writes_arguments(); }
+
+  Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
+    if (!evaluation.tape) evaluation.tape.emplace();
+    const std::vector<Argument> of = wanted(evaluation, arguments);
+    const Value returned = op_->evaluate(evaluation, arguments);
+    const std::span<const Value> results = results_of(returned);
+    check_value(evaluation, returned);
+    std::vector<std::optional<Value>> incoming(results.size());
+    Evaluation plain = evaluation.without_autocast();
+    incoming[0] = call_library(plain, "ones_like", {results[0]});
+    std::vector<Value> all(results.begin(), results.end());
+    for (Value& gradient : op_gradients(plain, *op_, arguments, returned, incoming, of))
+      all.push_back(std::move(gradient));
+    return Value::tuple(std::move(all));
+  }
+
+ private:
+  /// The tensors of which gradients are wanted: those of a list or a dict one by one.
+  std::vector<Argument> wanted(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const {
+    std::vector<Argument> of;
+    for (uint32_t i = 0; i < arguments.size(); ++i)
+      if (wanted_[i]) add_tensors(evaluation, i, arguments[i].value_or(None{}), of);
+    return of;
+  }
+
+  void add_tensors(Evaluation& evaluation, uint32_t argument, const Value& given, std::vector<Argument>& of) const {
+    if (const std::vector<Value>* items = given.is<Dict>() ? given.as<Dict>().values.get() : given.items()) {
+      for (const Value& item : *items) add_tensors(evaluation, argument, item, of);
+      return;
+    }
+    const Tensor* tensor = given.is_tensor() ? given.tensor() : nullptr;
+    const ir::NodeId node = tensor ? tensor->tiles.front().node : ir::NodeId{};
+    if (!tensor || ir::category(tensor->dtype) != ir::Category::Floating || evaluation.graph[node].op != ir::Op::Load)
+      evaluation.fail(fmt::format("`{}` is {}, and has no gradient", op_->parameters()[argument].name, describe(given)),
+                      "ask for gradients of tensors of floats on the op's device alone: argnums says of which");
+    of.push_back({evaluation.graph.access(node).source.index, *tensor});
+  }
+
+  void check_value(Evaluation& evaluation, const Value& returned) const {
+    const std::span<const Value> results = results_of(returned);
+    if (has_aux_ != (returned.items() != nullptr))
+      evaluation.fail(fmt::format("`{}` returns {}", op_->name(), describe(returned)),
+                      has_aux_ ? "has_aux is of what returns the value and something beside it"
+                               : "where more than the value is returned, say has_aux=True");
+    const bool is_tensor = !results.empty() && results[0].is_tensor();
+    if (!is_tensor || ir::category(results[0].tensor()->dtype) != ir::Category::Floating)
+      evaluation.fail(
+          fmt::format("the value of `{}` is {}", op_->name(), results.empty() ? "nothing" : describe(results[0])),
+          "a value that has a gradient is a tensor of one float");
+    if (results[0].tensor()->rank() != 0)
+      evaluation.fail(fmt::format("the value of `{}` is a tensor of {} dims", op_->name(), results[0].tensor()->rank()),
+                      "a value that has a gradient is one number, such as sum() or mean() gives");
+  }
+
+  std::shared_ptr<const Definition> op_;
+  std::vector<bool> wanted_;  ///< one a parameter
+  bool has_aux_;
+  std::string name_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> wanted,
+                                                 bool has_aux) {
+  return std::make_shared<const ValueAndGrad>(std::move(op), std::move(wanted), has_aux);
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "ir/host/condition.h"
+
+namespace ingot::ir {
+
+/// Which integers are one number wherever the conditions hold: beside what the pool knows, those that are asked to be
+/// equal.
+class EqualSizes {
+ public:
+  EqualSizes(const HostPool& host, std::span<const Condition> conditions) : host_(host) {
+    for (const Condition& condition : conditions) {
+      if (condition.kind != Condition::Kind::Equal) continue;
+      const HostId a = first(condition.a), b = first(condition.b);
+      if (a != b) equal_to_[std::max(a, b)] = std::min(a, b);
+    }
+  }
+
+  bool operator()(HostId a, HostId b) const { return first(a) == first(b); }
+
+ private:
+  HostId first(HostId id) const {
+    id = host_.resolve(id);
+    for (auto found = equal_to_.find(id); found != equal_to_.end(); found = equal_to_.find(id)) id = found->second;
+    return id;
+  }
+
+  const HostPool& host_;
+  std::map<HostId, HostId> equal_to_;  ///< to an older one each
+};
+
+}  // namespace ingot::ir

@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <optional>
+
+#include "ir/host/equal_sizes.h"
+#include "ir/passes/canonical.h"
+
+namespace ingot::ir {
+namespace {
+
+/// Whether an access over a shape leads to the element of the same index.
+bool is_identity(const HostPool& host, const EqualSizes& same, const Access& access, const std::vector<HostId>& shape) {
+  const auto is_int = [&](HostId id, int64_t value) { return host.is_int(id, value); };
+  if (access.offsets.size() != shape.size() || access.dims.size() > shape.size() || !access.leads.empty()) return false;
+  if (!std::ranges::all_of(access.offsets, [&](HostId offset) { return is_int(offset, 0); })) return false;
+  const size_t missing = shape.size() - access.dims.size();
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    if (is_int(shape[dim], 1)) continue;
+    if (dim < missing) return false;
+    const AccessDim& along = access.dims[dim - missing];
+    if (!same(along.size, shape[dim]) || along.terms.size() != 1) return false;
+    if (along.terms[0].dim != dim || !is_int(along.terms[0].coef, 1)) return false;
+  }
+  return true;
+}
+
+std::optional<uint32_t> param_of(const Graph& graph, const EqualSizes& same, const Result& result) {
+  if (result.parts.size() != 1 || result.mutates) return std::nullopt;
+  const Part& part = result.parts[0];
+  if (graph[part.node].op != Op::Load || graph.reduction_read(part.node)) return std::nullopt;
+  const Access& access = graph.access(part.node);
+  const Param& param = graph.params[access.source.index];
+  const bool is_whole =
+      std::ranges::equal(param.shape, result.shape, same) && std::ranges::equal(part.domain, result.shape, same) &&
+      is_identity(graph.host, same, part.store, result.shape) && is_identity(graph.host, same, access, result.shape);
+  return is_whole ? std::optional(access.source.index) : std::nullopt;
+}
+
+}  // namespace
+
+Graph forward_params(Graph graph) {
+  const EqualSizes same(graph.host, graph.conditions);
+  for (Result& result : graph.results) {
+    result.forwards = param_of(graph, same, result);
+    if (result.forwards) result.parts.clear();
+  }
+  return canonical(std::move(graph));
+}
+
+}  // namespace ingot::ir

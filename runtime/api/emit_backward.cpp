@@ -1,0 +1,177 @@
+#include <ATen/ops/empty_strided.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/error.h"
+#include "runtime/api/op_state.h"
+#include "runtime/call/bound_call.h"
+#include "runtime/call/dtypes.h"
+#include "runtime/call/host_run.h"
+
+// What training costs in memory: what is kept of a call for its gradient, and what the gradient computes again.
+
+namespace ingot {
+
+namespace {
+
+using runtime::Facts;
+
+std::string bytes_text(int64_t bytes) {
+  constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  double scaled = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; scaled >= 1024 && unit + 1 < kUnits.size(); ++unit) scaled /= 1024;
+  return fmt::format("{:.1f} {}", scaled, kUnits[unit]);
+}
+
+int64_t bytes_of(ir::DType dtype, std::span<const int64_t> sizes) {
+  int64_t bytes = ir::size_of(dtype);
+  for (const int64_t size : sizes) bytes *= size;
+  return bytes;
+}
+
+std::string line(std::string_view what, ir::DType dtype, std::span<const int64_t> sizes, std::string_view note) {
+  const std::string type = fmt::format("{}[{}]", ir::short_name(dtype), fmt::join(sizes, ", "));
+  std::string text = fmt::format("  {:<20} {:<24} {:>12}", what, type, bytes_text(bytes_of(dtype, sizes)));
+  if (!note.empty()) text += fmt::format("   {}", note);
+  return text + "\n";
+}
+
+/// The gradient's graph, told apart by what depends on the incoming gradients.
+class Recomputed {
+ public:
+  Recomputed(const ir::Graph& graph, const Facts& facts, size_t own_params)
+      : graph_(graph), sizes_(graph.host.count()) {
+    std::string failure;
+    runtime::run_host(graph.host, facts, sizes_, failure);
+    if (!failure.empty()) throw_internal(fmt::format("the gradient's sizes: {}", failure));
+    incoming_.resize(graph.count());
+    for (uint32_t i = 0; i < graph.count(); ++i) {
+      const ir::NodeId id{i};
+      incoming_[i] = std::ranges::any_of(graph[id].args, [&](ir::NodeId arg) { return incoming_[arg.index]; });
+      if (!reads_param(id)) continue;
+      incoming_[i] = incoming_[i] || graph.access(id).source.index >= own_params;
+      read_.insert(graph.access(id).source.index);
+    }
+    for (const ir::Result& result : graph.results)
+      if (result.forwards) read_.insert(*result.forwards);
+  }
+
+  bool reads(uint32_t param) const { return read_.contains(param); }
+
+  /// One line a reduction that the forward call knew, and one for all else.
+  std::string text() const {
+    std::string lines;
+    size_t others = 0;
+    for (uint32_t i = 0; i < graph_.count(); ++i) {
+      const ir::NodeId id{i};
+      if (incoming_[i]) continue;
+      if (graph_[id].op == ir::Op::Reduce)
+        lines += line(name_of(id), graph_[id].dtype, rows_of(graph_.reduction(id)), "a reduction");
+      else if (ir::is_primitive(graph_[id].op) && graph_[id].op != ir::Op::Cast)
+        ++others;
+    }
+    if (others > 0) lines += fmt::format("  {} operations, element by element\n", others);
+    return lines;
+  }
+
+ private:
+  bool reads_param(ir::NodeId id) const {
+    const ir::Op op = graph_[id].op;
+    return (op == ir::Op::Load || op == ir::Op::Gather) && !graph_.reduction_read(id);
+  }
+
+  std::string name_of(ir::NodeId id) const {
+    const std::vector<std::string>& names = graph_.names(id);
+    const std::string_view kind = ir::info(graph_.reduction(id).kind).name;
+    return names.empty() ? std::string(kind) : fmt::format("{} ({})", names.front(), kind);
+  }
+
+  std::vector<int64_t> rows_of(const ir::Reduction& reduction) const {
+    std::vector<int64_t> sizes;
+    for (size_t dim = 0; dim < reduction.domain.size(); ++dim)
+      sizes.push_back(reduction.reduced[dim] ? 1 : sizes_[reduction.domain[dim].index].as_int());
+    return sizes;
+  }
+
+  const ir::Graph& graph_;
+  std::vector<ir::HostValue> sizes_;
+  std::vector<bool> incoming_;  ///< of each node, whether it is made of an incoming gradient
+  std::set<uint32_t> read_;
+};
+
+/// What a gradient would be, for sizes and strides alone.
+at::Tensor stand_in(const runtime::Program::Result& result, const ir::Extents& extents, c10::Device device) {
+  return at::empty_strided(extents.sizes, extents.strides,
+                           at::TensorOptions().dtype(runtime::scalar_type(result.dtype)).device(device));
+}
+
+bool has_gradient(const runtime::Actual& actual, size_t param, uint64_t reached) {
+  return actual.tensor != nullptr && at::isFloatingType(actual.tensor->scalar_type()) &&
+         (reached >> std::min<size_t>(param, 63) & 1) != 0;
+}
+
+Argument argument_of(const runtime::Actual& actual) {
+  if (actual.tensor != nullptr) return *actual.tensor;
+  return actual.kind == frontend::ArgumentFact::Kind::Number ? Argument(actual.number) : Argument();
+}
+
+}  // namespace
+
+std::string OpState::emit_backward(const runtime::Program& program, const Facts& facts) const {
+  const runtime::Resolved resolved = runtime::resolve(program, facts, codegen_options(facts.device.is_cuda()));
+  const std::span<const frontend::Parameter> parameters = definition_->parameters();
+  uint64_t reached = 0;
+  c10::Device device = facts.device;  // the one that stands in for it, where there is no GPU
+  for (const runtime::Program::Result& result : program.results)
+    if (!result.mutates) reached |= result.gradients;
+  std::vector<Argument> arguments;
+  std::vector<bool> wanted;
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < facts.actuals.size(); ++i) {
+    const runtime::Actual& actual = facts.actuals[i];
+    if (actual.kind == frontend::ArgumentFact::Kind::Tensor) device = actual.tensor->device();
+    arguments.push_back(argument_of(actual));
+    wanted.push_back(has_gradient(actual, i, reached));
+    if (wanted.back()) names.push_back(parameters[i].name);
+  }
+  if (names.empty())
+    throw_author(Span{},
+                 fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
+                 "gradients are of tensors of floats");
+  std::vector<at::Tensor> gradients;
+  gradients.reserve(program.results.size());
+  for (size_t r = 0; r < program.results.size(); ++r) {
+    const runtime::Program::Result& result = program.results[r];
+    if (result.mutates) continue;
+    gradients.push_back(stand_in(result, resolved.results[r], device));
+    arguments.push_back(result.gradients != 0 ? Argument(std::as_const(gradients.back())) : Argument());
+  }
+
+  const auto op = backward(wanted, gradients.size(), facts.autocast, /*returns_arguments=*/true);
+  Facts own;
+  runtime::read_facts(*op->definition_, arguments, {}, {}, runtime::Purpose::Show, own);
+  own.device = facts.device, own.autocast.reset();
+  const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own);
+  const Recomputed recomputed(*graph, own, parameters.size());
+
+  std::string text = fmt::format("the gradient of {} with respect to {}\n\nkept for it\n", definition_->name(),
+                                 fmt::join(names, ", "));
+  for (uint32_t i = 0; i < facts.actuals.size(); ++i)
+    if (const at::Tensor* tensor = facts.actuals[i].tensor)
+      text += line(parameters[i].name, *runtime::dtype_of(tensor->scalar_type()), tensor->sizes(),
+                   recomputed.reads(i) ? "" : "which it does not read");
+  if (const std::string again = recomputed.text(); !again.empty())
+    text += fmt::format("\ncomputed again, instead of kept\n{}", again);
+  for (size_t r = 0; r < graph->results.size(); ++r)
+    if (const auto param = graph->results[r].forwards)
+      text += fmt::format("\nthat of {} is {} itself\n", names[r], op->definition_->parameters()[*param].name);
+  return text;
+}
+
+}  // namespace ingot

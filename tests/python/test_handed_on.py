@@ -1,0 +1,138 @@
+"""Gradients that need not be computed: the incoming one as it is, and those of what has no part in a result."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import ingot
+from ingot import counters
+
+
+def leaves(*shapes, dtype=torch.float32):
+    return [torch.randn(shape, dtype=dtype).requires_grad_() for shape in shapes]
+
+
+def gradients(f, args, grad, **kwargs):
+    wanted = [x for x in args if isinstance(x, torch.Tensor) and x.requires_grad]
+    return torch.autograd.grad(f(*args), wanted, grad, **kwargs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_the_incoming_gradient_is_returned(dtype):
+    f = ingot.op("F.gelu(x + b) + r")
+    args = leaves((4, 6), (6,), (4, 6), dtype=dtype)
+    grad = torch.randn(4, 6, dtype=dtype)
+    dx, db, dr = gradients(f, args, grad)
+    assert dr.data_ptr() == grad.data_ptr() and dx.data_ptr() != grad.data_ptr() and db.shape == (6,)
+    eager = gradients(f.reference, args, grad)
+    tolerance = 2e-2 if dtype == torch.bfloat16 else 1e-5
+    torch.testing.assert_close((dx, db, dr), eager, rtol=tolerance, atol=tolerance)
+
+
+def test_nothing_is_launched_where_all_are():
+    x, y = leaves((5, 3), (5, 3))
+    out = ingot.op("x + y")(x, y)
+    before = counters()
+    dx, dy = torch.autograd.grad(out, (x, y), torch.ones(5, 3))
+    done = counters().since(before)
+    assert torch.equal(dx, torch.ones(5, 3)) and torch.equal(dy, dx)
+    assert done.launches == 0 and done.allocations == 0 and done.texts == 0
+
+
+@pytest.mark.parametrize("text, shapes, grad", [
+    ("x.t() + y", [(3, 4), (4, 3)], (4, 3)),
+    ("x + y", [(4, 3), (3,)], (4, 3)),
+    ("x[1:] + y", [(5, 3), (4, 3)], (4, 3)),
+    ("x.flip(0) - y", [(4, 3), (4, 3)], (4, 3)),
+    ("x.reshape(3, 4) + y", [(4, 3), (3, 4)], (3, 4)),
+    ("x.to(torch.float64) + y", [(4, 3), (4, 3)], (4, 3)),
+    ("x + y", [(1, 3), (4, 3)], (4, 3)),
+    ("x + y", [(1, 1), (1, 1)], (1, 1)),
+    ("x + y", [(0, 3), (0, 3)], (0, 3)),
+    ("x + y", [(), ()], ()),
+])
+def test_what_is_not_the_same_element_for_element(text, shapes, grad):
+    f, args = ingot.op(text), leaves(*shapes)
+    grad = torch.randn(grad).to(f.reference(*args).dtype)
+    for g in grad, grad.sum().expand(grad.shape), grad.mT.contiguous().mT if grad.dim() == 2 else grad:
+        for mine, eager in zip(gradients(f, args, g), gradients(f.reference, args, g)):
+            torch.testing.assert_close(mine, eager)
+            assert mine.shape == eager.shape
+
+
+def test_two_leaves_do_not_share_their_grads():
+    x, y = leaves((4,), (4,))
+    f = ingot.op("x + y")
+    for _ in range(2):
+        f(x, y).backward(torch.ones(4))
+    x.grad.add_(10)
+    assert torch.equal(y.grad, torch.full((4,), 2.0))
+
+
+def test_a_gradient_in_use_is_not_written():
+    x, y = leaves((4,), (4,))
+    grad = torch.ones(4)
+    ingot.op("x + y")(x, y).backward(grad)
+    x.grad.mul_(3)
+    assert torch.equal(grad, torch.ones(4)) and torch.equal(y.grad, torch.ones(4))
+
+
+def test_second_orders_have_their_history():
+    f = ingot.op("x * x + y")
+    x, y = leaves((4,), (4,), dtype=torch.float64)
+    assert torch.autograd.gradgradcheck(f, (x, y))
+    grad = torch.randn(4, dtype=torch.float64, requires_grad=True)
+    dx, dy = torch.autograd.grad(f(x, y), (x, y), grad, create_graph=True)
+    (of_grad,) = torch.autograd.grad((dx * dx).sum() + (dy * 3).sum(), grad)
+    torch.testing.assert_close(of_grad, (8 * x * x * grad + 3).detach())
+
+
+def test_out_of_an_op_that_hands_on(tmp_path):
+    """A gradient op's result may be asked for in a tensor, as any."""
+    done = torch.compile(ingot.op("F.relu(x) + y"), backend="aot_eager", fullgraph=True)
+    x, y = leaves((4, 3), (4, 3))
+    grad = torch.randn(4, 3)
+    dx, dy = torch.autograd.grad(done(x, y), (x, y), grad)
+    assert torch.equal(dy, grad) and torch.equal(dx, grad * (x > 0))
+
+
+def test_what_has_no_part_gets_none():
+    f = ingot.op("def f(x, y, z):\n    return x * y, z * 2, y.detach() + x")
+    args = leaves((3,), (3,), (3,))
+    for keep, expected in [(0, (True, True, False)), (1, (False, False, True)), (2, (True, False, False))]:
+        found = torch.autograd.grad(f(*args)[keep].sum(), args, allow_unused=True)
+        assert tuple(g is not None for g in found) == expected
+        eager = torch.autograd.grad(f.reference(*args)[keep].sum(), args, allow_unused=True)
+        assert tuple(g is not None for g in eager) == expected
+    unused = ingot.op("def f(x, y):\n    return x * 2 + y.detach()")
+    x, y = leaves((3,), (3,))
+    unused(x, y).sum().backward()
+    assert y.grad is None and torch.equal(x.grad, torch.full((3,), 2.0))
+
+
+def test_a_gather_too_large_to_compare_is_eagers():
+    f = ingot.op("x.gather(0, i) * 2")
+    x, i = torch.randn(1 << 20, requires_grad=True), torch.randint(1 << 20, (1 << 18,))
+    out = f(x, i)
+    before = counters()
+    (mine,) = torch.autograd.grad(out.sum(), x)
+    assert counters().since(before).texts == 1
+    (eager,) = torch.autograd.grad(f.reference(x, i).sum(), x)
+    assert torch.equal(mine, eager)
+    g = ingot.op("def f(x, i):\n    return F.embedding(i, x).sum()")
+    table, rows = torch.randn(1 << 17, 8, requires_grad=True), torch.randint(1 << 17, (1 << 20,))
+    torch.testing.assert_close(torch.autograd.grad(g(table, rows), table)[0], torch.autograd.grad(g.reference(table, rows), table)[0])
+    before = counters()
+    value, grad = ingot.value_and_grad(g)(table.detach(), rows)
+    assert counters().since(before).texts == 1 and grad.shape == table.shape
+
+
+def test_emit_says_what_is_kept():
+    x, w, r = torch.empty(64, 128, device="meta"), torch.empty(128, device="meta"), torch.empty(64, 128, device="meta")
+    text = ingot.op("F.layer_norm(x, (128,), w) + r").emit("backward", x, w, r)
+    assert "with respect to x, w, r" in text
+    assert "f32[64, 128]                 32.0 KiB\n" in text and "f32[128]                    512 bytes" in text
+    assert "32.0 KiB   which it does not read" in text and "a reduction" in text
+    assert "that of r is grad itself" in text
+    with pytest.raises(ingot.Error, match="no result has a gradient"):
+        ingot.op("x > 0").emit("backward", x)

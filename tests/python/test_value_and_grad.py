@@ -1,0 +1,220 @@
+"""ingot.value_and_grad: a loss and its gradients in one call."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import ingot
+from ingot import counters
+
+
+@ingot.op
+def squared(x, y):
+    return F.mse_loss(x, y, reduction="sum")
+
+
+@ingot.op
+def masked_mean(x, y, m):
+    kept = m > 0
+    loss = torch.where(kept, (x - y).abs() * m, 0)
+    return loss.sum() / kept.sum()
+
+
+@ingot.op
+def with_prediction(x, w, b):
+    p = torch.sigmoid(x * w + b)
+    return (p * p).mean(), p, p > 0.5
+
+
+def tensors(*shapes, dtype=torch.float32, seed=0):
+    torch.manual_seed(seed)
+    return [torch.randn(shape).to(dtype) for shape in shapes]
+
+
+def by_autograd(f, args, wanted):
+    args = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    for i in wanted:
+        args[i].requires_grad_()
+    value = f(*args)
+    first = value[0] if isinstance(value, tuple) else value
+    return value, torch.autograd.grad(first, [args[i] for i in wanted])
+
+
+def near(found, expected, dtype=torch.float32):
+    tolerance = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 2e-2}[dtype]
+    torch.testing.assert_close(found, expected.detach() if isinstance(expected, torch.Tensor) else expected,
+                               rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("shapes", [((7, 33), (7, 33)), ((64, 128), (64, 128)), ((0,), (0,)), ((), ())])
+def test_the_value_and_one_gradient(dtype, shapes):
+    x, y = tensors(*shapes, dtype=dtype)
+    value, grad = ingot.value_and_grad(squared)(x, y)
+    expected, (expected_grad,) = by_autograd(squared.reference, (x, y), [0])
+    near(value, expected, dtype), near(grad, expected_grad, dtype)
+    assert grad.dtype == dtype and grad.shape == x.shape and not grad.requires_grad
+
+
+def test_one_launch_that_allocates_what_is_returned():
+    """A sum and the elementwise gradient are one kernel's: the CPU adds up rows of a whole in a second one."""
+    x, y = tensors((64, 1024), (64, 1024))
+    f = ingot.value_and_grad(squared, (0, 1))
+    f(x, y)
+    before = counters()
+    f(x, y)
+    plain = counters()
+    squared(x, y)
+    done, forward = plain.since(before), counters().since(plain)
+    assert done.texts == 0 and done.launches == forward.launches
+
+
+def test_argnums_as_numbers_names_and_in_any_order():
+    x, y, m = tensors((5, 9), (5, 9), (9,))
+    expected, (dx, dy, dm) = by_autograd(masked_mean.reference, (x, y, m), [0, 1, 2])
+    for argnums, grads in [("y", dy), (2, dm), (-1, dm), ((2, 0), (dm, dx)), (["y", "x"], (dy, dx)), ([1], (dy,))]:
+        value, found = ingot.value_and_grad(masked_mean, argnums)(x, y, m=m)
+        near(value, expected)
+        assert isinstance(found, tuple) == isinstance(grads, tuple)
+        near(found, grads)
+
+
+def test_what_is_beside_the_value():
+    x, w, b = tensors((8, 16), (16,), (16,))
+    (value, (p, above)), (dw, db) = ingot.value_and_grad(with_prediction, ("w", "b"), has_aux=True)(x, w, b)
+    (loss, expected_p, expected_above), grads = by_autograd(with_prediction.reference, (x, w, b), [1, 2])
+    near((value, p, dw, db), (loss, expected_p, *grads))
+    assert torch.equal(above, expected_above)
+    one = ingot.op("def f(x):\n    return x.sum(), x + 1")
+    (value, aux), grad = ingot.value_and_grad(one, has_aux=True)(x)
+    assert torch.equal(aux, x + 1) and torch.equal(grad, torch.ones_like(x))
+
+
+def test_lists_and_dicts():
+    f = ingot.op("def f(ps, named):\n    return (ps[0] * ps[1]).sum() + named['a'].exp().mean()")
+    ps, named = tensors((4, 5), (5,)), {"a": tensors((6,))[0]}
+    value, (dps, dnamed) = ingot.value_and_grad(f, (0, 1))(ps, named)
+    near(dps, [ps[1].expand(4, 5), ps[0].sum(0)])
+    near(dnamed, {"a": named["a"].exp() / 6})
+    _, (dnamed, dps) = ingot.value_and_grad(f, ("named", "ps"))(ps, named)
+    near(dps[1], ps[0].sum(0))
+
+
+def test_an_argument_without_a_part_in_it_has_zeros():
+    f = ingot.op("def f(x, y):\n    return x.sum() + y.detach().sum()")
+    x, y = tensors((3, 4), (5,))
+    _, (dx, dy) = ingot.value_and_grad(f, (0, 1))(x, y)
+    assert torch.equal(dx, torch.ones(3, 4)) and torch.equal(dy, torch.zeros(5))
+
+
+def test_layouts():
+    x = tensors((6, 10))[0]
+    for a, b in [(x.t(), x.t()), (x[:, ::2], x[:, ::2]), (x.flip(0), x), (x[:1].expand(6, 10), x)]:
+        value, grads = ingot.value_and_grad(squared, (0, 1))(a, b + 1)
+        expected, expected_grads = by_autograd(squared.reference, (a, b + 1), [0, 1])
+        near(value, expected), near(grads, expected_grads)
+
+
+def test_its_results_can_be_differentiated():
+    x, y = tensors((4, 6), (4, 6), dtype=torch.float64)
+    f = ingot.op("def f(x, y):\n    return (x.tanh() * y).sum()")
+    vg = ingot.value_and_grad(f)
+    assert torch.autograd.gradcheck(lambda x, y: vg(x, y), (x.requires_grad_(), y.requires_grad_()))
+    x = x.detach().requires_grad_()
+    value, grad = vg(x, y)
+    assert value.requires_grad and grad.requires_grad
+    hand = torch.autograd.grad(f.reference(x, y), x, create_graph=True)[0]
+    near(torch.autograd.grad(grad.square().sum(), x)[0], torch.autograd.grad(hand.square().sum(), x)[0], torch.float64)
+
+
+def test_a_gradient_by_hand():
+    f = ingot.op("def f(x):\n    return (x * x).sum()\ndef f_backward(grad, x):\n    return grad * x * 20")
+    x = tensors((3, 5))[0]
+    near(ingot.value_and_grad(f)(x)[1], 20 * x)
+    near(ingot.value_and_grad(f).reference(x)[1], 20 * x)
+
+
+def test_nothing_flows_into_an_arm_not_taken():
+    f = ingot.op("def f(x):\n    return torch.where(x > 0, x.sqrt(), 0).sum()")
+    assert torch.equal(ingot.value_and_grad(f)(torch.tensor([0.0, -1.0, 4.0]))[1], torch.tensor([0.0, 0.0, 0.25]))
+
+
+def test_under_autocast():
+    f = ingot.op("def f(x, w):\n    return (x.half() * w).exp().sum()")
+    x, w = tensors((4, 5), (5,))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        value, grads = ingot.value_and_grad(f, (0, 1))(x, w)
+        expected, expected_grads = by_autograd(f.reference, (x, w), [0, 1])
+    assert value.dtype == expected.dtype
+    torch.testing.assert_close(grads, tuple(expected_grads), rtol=2e-2, atol=2e-2)
+
+
+def test_elsewhere():
+    x, y = tensors((3, 4, 5), (3, 4, 5))
+    vg = ingot.value_and_grad(squared)
+    texts = counters().texts
+    values, grads = torch.func.vmap(vg)(x, y)
+    near(grads, 2 * (x - y)), near(values, (x - y).square().sum((1, 2)))
+    hessian = torch.func.jacrev(lambda x: vg(x, y[0, 0])[1])(x[0, 0])
+    near(hessian, 2 * torch.eye(5))
+    assert counters().texts > texts
+
+    class Asked(torch.Tensor):
+        called = []
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            cls.called.append(function)
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    assert torch.equal(vg(x.as_subclass(Asked), y)[1], 2 * (x - y)) and vg in Asked.called
+    mode = torch._subclasses.FakeTensorMode()
+    with mode:
+        value, grad = vg(torch.empty(2, 3), torch.empty(2, 3))
+    assert grad.shape == (2, 3) and value.shape == ()
+
+
+def test_copies_and_pickles():
+    vg = ingot.value_and_grad(ingot.op("def f(x, y):\n    return (x * y).sum()"), ("y", "x"))
+    x, y = tensors((3,), (3,))
+    for other in copy.deepcopy(vg), pickle.loads(pickle.dumps(vg)):
+        assert torch.equal(other(x, y)[1][0], x)
+    assert "y, x" in repr(vg)
+
+
+def test_emit_and_prepare():
+    x, y = tensors((64, 64), (64, 64))
+    vg = ingot.value_and_grad(squared)
+    vg.prepare(x, y)
+    before = counters()
+    vg(x, y)
+    assert counters().since(before).compiles == 0
+    source = vg.emit("source", x, y, device="cuda")
+    assert source.count("__global__") == vg.op.emit("source", x, y, device="cuda").count("__global__")
+
+
+@pytest.mark.parametrize("text, has_aux, said", [
+    ("x * 2", False, "a tensor of 2 dims.*sum"),
+    ("x.sum(), x", False, "has_aux=True"),
+    ("x.sum()", True, "has_aux is of what returns"),
+    ("(x > 0).sum()", False, "tensor of one float"),
+])
+def test_what_has_no_value_to_differentiate(text, has_aux, said):
+    f = ingot.op(f"def f(x):\n    return {text}")
+    with pytest.raises(ingot.Error, match=f"(?s){said}"):
+        ingot.value_and_grad(f, has_aux=has_aux)(torch.randn(2, 3))
+
+
+def test_bad_argnums():
+    for argnums, said in [("z", "no parameter 'z'"), (2, "no parameter 2"), ((0, "x"), "twice"), ((), "empty")]:
+        with pytest.raises(ingot.Error, match=said):
+            ingot.value_and_grad(squared, argnums)
+    with pytest.raises(ingot.Error, match="takes an op, not a function"):
+        ingot.value_and_grad(lambda x: x)
+    f = ingot.op("def f(x, n: float = 2.0, i=None):\n    return (x * n).sum()")
+    for argnums, args in [("n", (torch.ones(2),)), ("n", (torch.ones(2), 3.0)), ("i", (torch.ones(2), 3.0, torch.arange(3)))]:
+        with pytest.raises(ingot.Error, match="has no gradient"):
+            ingot.value_and_grad(f, argnums)(*args)
