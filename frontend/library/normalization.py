@@ -143,12 +143,14 @@ def _fused(a, b, c):
 
 def _standardized(input, dims, eps, weight=None, bias=None):
     """input less its mean over its standard deviation, along dims, times weight plus bias, which many elements share"""
-    rest, excess, squares = _moments(input, dims, True, "mean")
+    rest, beside, squares = _moments(input, dims, True, "mean")
     scale = rsqrt(_over_count(squares, input, dims) + eps)
     if weight is not None:
         scale = scale * weight
-    shift = -excess * scale
-    return _fused(rest, scale, shift if bias is None else shift + bias)
+    if beside is not None:
+        shift = -beside * scale
+        bias = shift if bias is None else shift + bias
+    return _affine(rest, scale, bias)
 
 
 def _affine(x, weight, bias):

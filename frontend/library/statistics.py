@@ -1,17 +1,35 @@
 """Variances, norms and logarithms of sums: reductions of what was computed element by element."""
 
 
+@native
+def _squared_distance(input, mean):
+    rest = input - mean
+    return rest * rest
+
+
+def _squared_distance_backward(grad, result, input, mean):
+    """nothing for the mean: the distances from it add up to nothing
+
+    Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
+    """
+    return grad * 2 * (input - mean), None
+
+
 def _moments(input, dim, keepdim, function):
     """input less its mean, by how much that is beside the mean of what it leaves, and the sum of the squared distances
 
     The mean is rounded to a place of its own size, which is much beside small distances: what they come to corrects it,
-    as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7).
+    as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7). It has no
+    part in a gradient, where None stands for it.
     """
-    rest = input - _over_count(_reduce("sum", input, dim, True, function), input, dim)
+    mean = _over_count(_reduce("sum", input, dim, True, function), input, dim)
+    rest = input - mean
+    if _is_differentiated():
+        return rest, None, _reduce("sum", _squared_distance(input, mean), dim, keepdim, function)
     excess = _reduce("sum", rest, dim, keepdim, function)
     squares = _reduce("sum", rest * rest, dim, keepdim, function)
-    mean = _over_count(excess, input, dim)
-    return rest, mean, clamp_min(squares - excess * mean, 0)
+    beside = _over_count(excess, input, dim)
+    return rest, beside, clamp_min(squares - excess * beside, 0)
 
 
 def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
