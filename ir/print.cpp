@@ -202,6 +202,8 @@ class GraphPrinter {
         return fmt::format("0 <= {} < {}", a, b());
       case Condition::Kind::NonNegative:
         return fmt::format("{} >= 0", a);
+      case Condition::Kind::Affordable:
+        return fmt::format("{} >= 0, else another way", a);
       case Condition::Kind::NonEmpty:
         return fmt::format("{} > 0", a);
       case Condition::Kind::True:

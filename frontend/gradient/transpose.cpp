@@ -88,7 +88,7 @@ class Transposition {
     if (!repeats) return;
     constexpr int64_t kMostSteps = int64_t{1} << 36;
     const ir::HostId steps = product(builder_, shape);
-    builder_.require(ir::Condition::Kind::NonNegative, builder_.sub(builder_.integer(kMostSteps), steps), steps,
+    builder_.require(ir::Condition::Kind::Affordable, builder_.sub(builder_.integer(kMostSteps), steps), steps,
                      "the gradient of this gather compares every index with every place, {1} times, which is too slow: "
                      "gather outside of the op");
   }

@@ -69,8 +69,8 @@ void Builder::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std:
   ir::Condition condition{.kind = kind, .a = a, .b = b, .span = diagnostics.place(), .message = std::move(message)};
   if (graph.host.is_constant(a) && graph.host.is_constant(b)) {
     const ir::HostValue x = graph.host.value(a), y = graph.host.value(b);
-    if (!holds(kind, x, y)) fail(message_of(condition, x, y));
-    return;
+    if (holds(kind, x, y)) return;
+    if (kind != ir::Condition::Kind::Affordable) fail(message_of(condition, x, y));
   }
   if (lowered_.required.insert({kind, a, b}).second) graph.conditions.push_back(std::move(condition));
 }

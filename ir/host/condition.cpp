@@ -37,6 +37,7 @@ bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b) {
     case Kind::InRange:
       return 0 <= a.as_int() && a.as_int() < b.as_int();
     case Kind::NonNegative:
+    case Kind::Affordable:
       return a.as_int() >= 0;
     case Kind::True:
       return a.truthy();
@@ -61,6 +62,8 @@ std::string message_of(const Condition& condition, const HostValue& a, const Hos
       return fmt::format("a size must not be negative, but is {}", x);
     case Kind::True:
       return "an assertion of the op does not hold";
+    case Kind::Affordable:
+      return "this takes too many steps";
     case Kind::NonEmpty:
       return "nothing can be gathered from a dimension of size 0";
   }

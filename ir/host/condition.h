@@ -16,6 +16,7 @@ struct Condition {
     NonNegative,  ///< a >= 0
     True,         ///< a is true (an assert of the author's, an exponent that must not be negative)
     NonEmpty,     ///< a > 0 wherever something is gathered from it
+    Affordable,   ///< a >= 0: where it is not, this is no way to compute the op, and another may be
   } kind;
   HostId a, b = {};
   Span span = {};

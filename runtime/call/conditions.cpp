@@ -3,20 +3,28 @@
 #include "base/error.h"
 #include "frontend/frontend.h"
 #include "runtime/call/bound_call.h"
+#include "runtime/call/refusals.h"
 
 namespace ingot::runtime {
 
 namespace {
 
+std::string rendered(const Program& program, const std::string& place, const std::string& message) {
+  return fmt::format("error: {}\n{}", message, place.empty() ? fmt::format("in `{}`", program.name) : place);
+}
+
 [[noreturn]] void throw_at(const Program& program, const std::string& place, const std::string& message) {
-  const std::string where = place.empty() ? fmt::format("in `{}`", program.name) : place;
-  throw Error(Fault::Author, message, fmt::format("error: {}\n{}", message, where));
+  throw Error(Fault::Author, message, rendered(program, place, message));
 }
 
 }  // namespace
 
 void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b) {
-  throw_at(program, check.place, ir::message_of(check.condition, a, b));
+  const std::string message = ir::message_of(check.condition, a, b);
+  // The op's text in eager may have a way.
+  if (check.condition.kind == ir::Condition::Kind::Affordable)
+    throw NotPlain(Fault::Author, message, rendered(program, check.place, message));
+  throw_at(program, check.place, message);
 }
 
 void throw_no_view(const Program& program, const Program::RequiredView& view) {
