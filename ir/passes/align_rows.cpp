@@ -10,7 +10,8 @@
 
 // A part of a result may read a reduction by its rows from an index space of its own: without the dims that are gone,
 // or with its dims in another order. Written over the reduction's own domain, it is a function of the same index as the
-// reduction's operand, and so of the same kernel.
+// reduction's operand, and so of the same kernel. So is what reads no reduction, but what one reduces reads as well: a
+// gradient beside its loss.
 
 namespace ingot::ir {
 namespace {
@@ -102,9 +103,49 @@ class Alignment {
   std::map<NodeId, NodeId> moved_;
 };
 
+void move(Graph& graph, Part& part, const Cone& cone, RowMap map, const Reduction& to) {
+  Alignment alignment(graph, std::move(map), to.domain.size());
+  part.node = alignment.move(cone);
+  part.domain = alignment.domain(part.domain);
+  part.store.dims = alignment.dims(part.store.dims);
+}
+
+/// The dims of a domain along those of another that has the same but for dims of size 1; nothing where it has not.
+std::optional<RowMap> map_but_for_ones(const HostPool& host, const std::vector<HostId>& from,
+                                       const std::vector<HostId>& to) {
+  RowMap map(from.size(), kUnmapped);
+  size_t next = 0;
+  const auto skip_ones = [&] {
+    while (next < to.size() && host.is_int(to[next], 1)) ++next;
+  };
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (host.is_int(from[d], 1)) continue;
+    skip_ones();
+    if (next == to.size() || !host.same(from[d], to[next])) return std::nullopt;
+    map[d] = next++;
+  }
+  skip_ones();
+  return next == to.size() ? std::optional(map) : std::nullopt;
+}
+
+/// Whether a part that reads no reduction was moved to the domain of one, from one that differs by dims of size 1.
+bool align_beside(Graph& graph, Part& part, const Cone& cone) {
+  for (uint32_t i = 0; i < graph.count(); ++i) {
+    if (graph[{i}].op != Op::Reduce) continue;
+    const Reduction beside = graph.reduction({i});
+    std::optional<RowMap> map = map_but_for_ones(graph.host, part.domain, beside.domain);
+    if (!map) continue;
+    if (is_aligned(*map, beside.domain.size())) return false;
+    move(graph, part, cone, *std::move(map), beside);
+    return true;
+  }
+  return false;
+}
+
 /// Whether the part was moved to the domain of a reduction, the last one that it reads by rows.
 bool align(Graph& graph, Part& part) {
   const Cone cone = cone_of(graph, part.node);
+  if (cone.reads.empty()) return align_beside(graph, part, cone);
   std::set<NodeId> reductions;
   for (const NodeId load : cone.reads) reductions.insert(*graph.reduction_read(load));
   for (auto reduction = reductions.rbegin(); reduction != reductions.rend(); ++reduction) {
@@ -119,10 +160,7 @@ bool align(Graph& graph, Part& part) {
     }
     if (!agree || !completed(graph.host, part.domain, of, *map)) continue;
     if (is_aligned(*map, of.domain.size())) return false;
-    Alignment alignment(graph, *map, of.domain.size());
-    part.node = alignment.move(cone);
-    part.domain = alignment.domain(part.domain);
-    part.store.dims = alignment.dims(part.store.dims);
+    move(graph, part, cone, *std::move(map), of);
     return true;
   }
   return false;
