@@ -94,6 +94,8 @@ class Definition {
   virtual std::string tree() const { return {}; }
   /// Whether what the op does in place is done to its arguments.
   virtual bool writes_arguments() const { return true; }
+  /// Whether a result that is one of the arguments, element for element, may be that argument.
+  virtual bool may_return_arguments() const { return false; }
   /// The gradient that its author wrote, `def f_backward(grad, …)`: it takes the gradients with respect to the results,
   /// then what the op takes, and returns one value a parameter, None where there is no gradient. Null: there is none.
   virtual std::shared_ptr<const Definition> derivative() const { return nullptr; }
@@ -114,9 +116,17 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
 /// The op that gives the gradients with respect to the wanted parameters, each a tensor of a floating dtype, in a
 /// tuple. Its parameters are those of `forward` and, for each of so many results, the gradient with respect to it: a
 /// tensor of its shape, or None where there is none. It writes nothing in place. `autocast` is what the signature of
-/// the forward call had; autograd calls for gradients where it is off.
+/// the forward call had; autograd calls for gradients where it is off. With `returns_arguments`, as autograd's own
+/// nodes, it may return a gradient that it was given.
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
-                                           size_t results, std::optional<ir::DType> autocast = {});
+                                           size_t results, std::optional<ir::DType> autocast = {},
+                                           bool returns_arguments = false);
+
+/// The op that gives what `op` returns and, behind it, the gradients of the first of that with respect to the wanted
+/// arguments, tensors of floats each or made up of such. The first is one float; the rest, where `has_aux` says that
+/// there is any, has no part in the gradients.
+std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definition> op, std::vector<bool> wanted,
+                                                 bool has_aux);
 
 /// The graph of an op for a signature. Restarts with static values as evaluation asks for them; past 5,000 nodes, with
 /// all sizes static; past 50,000 it is an error. The graph is as the author wrote it: no pass has run.

@@ -107,11 +107,14 @@ struct Result {
   std::string name;  ///< "out", or the author's name for it
   DType dtype;
   std::vector<HostId> shape;
-  std::vector<Part> parts;  ///< they tile the result exactly; where it `mutates`, elements may be left out
-  uint32_t layout = 0;      ///< the step of `eager_layouts` that gives its strides
+  /// They tile the result exactly; where it `mutates`, elements may be left out.
+  std::vector<Part> parts;
+  uint32_t layout = 0;  ///< the step of `eager_layouts` that gives its strides
   /// The tensor parameter whose memory takes the result, which is then not returned: of the parameter's dtype and
   /// shape. Every load reads what the parameter held before the call; an element of no part keeps that.
   std::optional<uint32_t> mutates = {};
+  /// The tensor parameter that it is, element for element: it has no parts, and the caller gets what it gave.
+  std::optional<uint32_t> forwards = {};
   /// The parameters (bits, the last one for the 64th and all behind it) with respect to which it has a gradient.
   uint64_t gradients = 0;
 };
@@ -260,6 +263,10 @@ Graph contract(const Graph& graph);
 /// The graph with each part of a result that reads a reduction by its rows written over that reduction's domain, where
 /// dims that are gone are of size 1: then an index means the same in both.
 Graph align_rows(const Graph& graph);
+
+/// The graph with each result that is one of the tensor parameters, element for element, handed on
+/// (Result::forwards) instead of computed.
+Graph forward_params(Graph graph);
 
 /// The graph without Call nodes: each is replaced by its body.
 Graph inline_calls(const Graph& graph);

@@ -182,6 +182,7 @@ class GraphPrinter {
     std::string text = fmt::format("{}: {}{}", result.name, short_name(result.dtype), shape(result.shape));
     if (result.mutates) text += fmt::format(" into {}", names_[*result.mutates]);
     text += " =";
+    if (result.forwards) return text + " " + graph_.params[*result.forwards].name;
     if (is_whole(result)) return text + " " + value(result.parts[0].node);
     for (const Part& part : result.parts) {
       text += fmt::format("\n    {} over {} at {}", value(part.node), shape(part.domain),

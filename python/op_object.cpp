@@ -194,8 +194,9 @@ Stage stage_named(std::string_view name) {
   if (name == "kernel") return Stage::Kernel;
   if (name == "source") return Stage::Source;
   if (name == "ptx") return Stage::Ptx;
+  if (name == "backward") return Stage::Backward;
   throw_author({}, "`" + std::string(name) + "` is no stage",
-               "the stages are ast, ir, schedule, kernel, source and ptx");
+               "the stages are ast, ir, schedule, kernel, source, ptx and backward");
 }
 
 EmitTarget::Device device_named(const char* name) {
@@ -254,6 +255,16 @@ bool read_origins(PyObject* list, std::vector<Source::Origin>& origins) {
   return true;
 }
 
+/// From a list of str.
+bool read_texts(PyObject* list, std::vector<std::string>& texts) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
+    if (!text) return false;
+    texts.emplace_back(text);
+  }
+  return true;
+}
+
 PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
   PyObject* names = PyTuple_New(static_cast<Py_ssize_t>(parameters.size()));
   for (size_t i = 0; names && i < parameters.size(); ++i) {
@@ -266,8 +277,22 @@ PyObject* interned_names(std::span<const frontend::Parameter> parameters) {
   return names;
 }
 
+/// Gives an object its op. Of two threads the first one wins. False with a Python error set.
+bool become(PyObject* object, Op op) {
+  PyObject* names = interned_names(op.parameters());
+  if (!names) return false;
+  OpObject* self = self_of(object);
+  if (self->op) {
+    Py_DECREF(names);
+  } else {
+    self->names = names;
+    self->op.emplace(std::move(op));
+  }
+  return true;
+}
+
 /// _define(text, source_name, origins, name, numerics, debug, lazy, tensors): reads the text, which `tensors` runs in
-/// eager (None: nobody). Of two threads the first one wins.
+/// eager (None: nobody).
 PyObject* op_define(PyObject* object, PyObject* args) {
   const char *text, *source_name, *name, *numerics, *lazy;
   Py_ssize_t size;
@@ -285,16 +310,19 @@ PyObject* op_define(PyObject* object, PyObject* args) {
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     auto definition = frontend::define(std::move(source), name);
     Op op(definition, options, tensors == Py_None ? nullptr : eager_text(definition, tensors));
-    PyObject* names = interned_names(op.parameters());
-    if (!names) return nullptr;
-    OpObject* self = self_of(object);
-    if (self->op) {
-      Py_DECREF(names);
-    } else {
-      self->names = names;
-      self->op.emplace(std::move(op));
-    }
-    return Py_NewRef(Py_None);
+    return become(object, std::move(op)) ? Py_NewRef(Py_None) : nullptr;
+  });
+}
+
+/// _define_value_and_grad(op, names, has_aux): Op::value_and_grad of another op.
+PyObject* op_define_value_and_grad(PyObject* object, PyObject* args) {
+  PyObject *op, *list;
+  int has_aux;
+  if (!PyArg_ParseTuple(args, "OO!p", &op, &PyList_Type, &list, &has_aux)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<std::string> names;
+    if (!read_texts(list, names)) return nullptr;
+    return become(object, op_of(op).value_and_grad(names, has_aux != 0)) ? Py_NewRef(Py_None) : nullptr;
   });
 }
 
@@ -305,11 +333,7 @@ PyObject* op_register(PyObject* object, PyObject* args) {
   if (!PyArg_ParseTuple(args, "ssO!", &name, &schema, &PyList_Type, &list)) return nullptr;
   return guarded([&]() -> PyObject* {
     std::vector<std::string> numbers;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-      const char* number = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
-      if (!number) return nullptr;
-      numbers.emplace_back(number);
-    }
+    if (!read_texts(list, numbers)) return nullptr;
     register_op(name, op_of(object), schema, numbers);
     return Py_NewRef(Py_None);
   });
@@ -408,6 +432,7 @@ PyMethodDef op_methods[] = {
     {"_check_gradient", as_method<op_do<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_define", op_define, METH_VARARGS, nullptr},
+    {"_define_value_and_grad", op_define_value_and_grad, METH_VARARGS, nullptr},
     {"_register", op_register, METH_VARARGS, nullptr},
     {"_refuse_none", op_refuse_none, METH_O, nullptr},
     {"__init_subclass__", op_init_subclass, METH_NOARGS | METH_CLASS, nullptr},

@@ -16,9 +16,9 @@ struct EmitInput {
   EmitTarget target{EmitTarget::Device::Cpu, 0};
 };
 
-const std::map<std::string, Stage> kStages = {{"ast", Stage::Ast},           {"ir", Stage::Ir},
-                                              {"schedule", Stage::Schedule}, {"kernel", Stage::Kernel},
-                                              {"source", Stage::Source},     {"ptx", Stage::Ptx}};
+const std::map<std::string, Stage> kStages = {
+    {"ast", Stage::Ast},       {"ir", Stage::Ir},   {"schedule", Stage::Schedule}, {"kernel", Stage::Kernel},
+    {"source", Stage::Source}, {"ptx", Stage::Ptx}, {"backward", Stage::Backward}};
 const std::map<std::string, EmitTarget::Device> kDevices = {{"cpu", EmitTarget::Device::Cpu},
                                                             {"cuda", EmitTarget::Device::Cuda}};
 
@@ -28,7 +28,9 @@ void add_emit(CLI::App& program, int&) {
   auto input = std::make_shared<EmitInput>();
   CLI::App* command = program.add_subcommand("emit", "Show what an op becomes, stage by stage; runs nothing");
   input->op.add_to(*command);
-  command->add_option("--stage", input->stage, "ast, ir, schedule, kernel, source (the default) or ptx")
+  command
+      ->add_option("--stage", input->stage,
+                   "ast, ir, schedule, kernel, source (the default) or ptx; backward: what is kept for the gradient")
       ->transform(CLI::Transformer(kStages))
       ->option_text("STAGE");
   command->add_option("--device", input->target.device, "cpu (the default) or cuda, which needs no GPU here")

@@ -71,6 +71,12 @@ void OpInput::add_to(CLI::App& command) {
           "the op's gradient with respect to these parameters instead: --gradient x,y, with grad=… a value as the "
           "result's")
       ->delimiter(',');
+  command
+      .add_option("--value-and-grad", value_and_grad,
+                  "the op's value and its gradient with respect to these parameters, in one kernel where that can be: "
+                  "--value-and-grad x,y")
+      ->delimiter(',')
+      ->excludes("--gradient");
   command.add_option("--seed", seed, "of the random tensors")->capture_default_str();
   command.footer(
       "Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), i64:8@0..50 (a range),\n"
@@ -132,6 +138,7 @@ BoundOp bind_op(const OpInput& input, bool meta) {
   }
   BoundOp bound{Op(text, options), file, {}};
   if (!input.gradient.empty()) bound.op = bound.op.gradient(input.gradient);
+  if (!input.value_and_grad.empty()) bound.op = bound.op.value_and_grad(input.value_and_grad);
   bound.values.resize(bound.op.parameters().size());
   TensorSource source{input.seed, meta};
   std::set<std::string> given;

@@ -16,7 +16,8 @@ struct OpInput {
   std::string expression;
   std::string numerics = "default";
   std::string lazy = "auto";
-  std::vector<std::string> gradient;  ///< the parameters of which it is asked; empty for the op itself
+  std::vector<std::string> gradient;        ///< the parameters of which it is asked; empty for the op itself
+  std::vector<std::string> value_and_grad;  ///< the same, with the value
   bool debug = false;
   uint64_t seed = 0;
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ir/graph.h"
+#include "ir/host/equal_sizes.h"
 
 // Two rounds: first that every id means something, so that a graph can be printed, then that it all fits.
 
@@ -96,6 +97,8 @@ class Verifier {
       where_ = fmt::format("result {}", result.name);
       check_ids(result.shape);
       expect(!result.mutates || *result.mutates < graph_.params.size(), "it mutates a parameter that does not exist");
+      expect(!result.forwards || *result.forwards < graph_.params.size(),
+             "it forwards a parameter that does not exist");
       for (const Part& part : result.parts) {
         expect(part.node.index < graph_.count(), "a node that does not exist");
         check_ids(part.domain);
@@ -303,10 +306,20 @@ class Verifier {
            "another result mutates the same parameter");
   }
 
+  void check_forwarding(const Result& result) const {
+    if (!result.forwards) return;
+    const Param& param = graph_.params[*result.forwards];
+    expect(!result.mutates, "it is written, and forwards a parameter");
+    expect(param.kind == ParamKind::Tensor && param.dtype == result.dtype, "it forwards what has another type");
+    expect(std::ranges::equal(param.shape, result.shape, EqualSizes(graph_.host, graph_.conditions)),
+           "it forwards what has another shape");
+  }
+
   void check_result(const Result& result) const {
     check_mutation(result);
+    check_forwarding(result);
     for (const HostId size : result.shape) check_integer(size, "size");
-    expect(!result.parts.empty(), "it has no parts");
+    expect(result.parts.empty() == result.forwards.has_value(), "it has no parts, or some beside what it forwards");
     expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),
            "a layout step that does not exist");
     for (const Part& part : result.parts) {

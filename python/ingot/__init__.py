@@ -19,10 +19,11 @@ from . import _ingot
 from ._ingot import Error, __version__
 from .op import Op, check_gradient, op, prepare_all
 from .registered import register
+from .value_and_grad import value_and_grad
 
 __all__ = [
     "Counters", "Error", "Name", "Op", "__version__", "cache_info", "check_gradient", "counters", "language", "op",
-    "prepare_all", "register",
+    "prepare_all", "register", "value_and_grad",
 ]
 
 

@@ -61,9 +61,15 @@ class Op(_ingot.Op):
     def _resolve(self):
         """Reads the text: what the first call needs, of this op or of a copy of it."""
         self._read(self._text or capture(self._function, self._name, self._gradient))
-        if self._function:
-            defaults = inspect.signature(self._function).parameters.values()
-            self._refuse_none([p.name for p in defaults if p.default not in (p.empty, None)])
+        self._refuse_none(self._none_refused)
+
+    @property
+    def _none_refused(self) -> list[str]:
+        """The parameters whose default is not None, which is no way to leave them out."""
+        if not self._function:
+            return []
+        defaults = inspect.signature(self._function).parameters.values()
+        return [p.name for p in defaults if p.default not in (p.empty, None)]
 
     def _read(self, text: Text):
         eager = Eager()
@@ -164,7 +170,7 @@ class Op(_ingot.Op):
     def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
         """The text of a stage for these arguments, whose values are never read: meta tensors will do.
 
-        stage: ast, ir, schedule, kernel, source or ptx.  device: cpu or cuda; that of the arguments where none is given,
+        stage: ast, ir, schedule, kernel, source or ptx; backward: what is kept for the gradient.  device: cpu or cuda; that of the arguments where none is given,
         and no GPU is needed for cuda.  architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
         """
         return self._emit(stage, device, architecture, *args, **kwargs)

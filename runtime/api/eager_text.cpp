@@ -5,6 +5,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <list>
 #include <utility>
 
@@ -68,6 +70,43 @@ class Autocast {
   c10::ScalarType was_;
 };
 
+/// A text's arguments with tensors of their own in place of the caller's: what is recorded of them is heard of by
+/// nobody else, and what the text writes is not written twice.
+class OwnArguments {
+ public:
+  OwnArguments(std::span<const Argument> given, const std::vector<bool>& wanted, bool differentiable)
+      : arguments_(given.begin(), given.end()) {
+    for (size_t i = 0; i < given.size(); ++i) {
+      const at::Tensor* tensor = given[i].tensor();
+      if (tensor == nullptr) continue;
+      at::Tensor& mine = own_.emplace_back(differentiable ? tensor->clone() : tensor->detach().clone());
+      if (wanted[i] && !mine.requires_grad()) mine.requires_grad_();
+      if (wanted[i]) inputs_.push_back(mine);
+      arguments_[i] = Argument(std::as_const(mine));
+    }
+  }
+
+  std::span<const Argument> arguments() const { return arguments_; }
+  /// Those with respect to which gradients are wanted.
+  const std::vector<at::Tensor>& inputs() const { return inputs_; }
+
+  /// Their gradients, 0 where there is none.
+  std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& incoming,
+                                    bool differentiable) const {
+    std::vector<at::Tensor> found(inputs_.size());
+    if (!results.empty() && !inputs_.empty())
+      found = torch::autograd::grad(results, inputs_, incoming, std::nullopt, differentiable, /*allow_unused=*/true);
+    for (size_t i = 0; i < found.size(); ++i)
+      if (!found[i].defined()) found[i] = at::zeros_like(inputs_[i]);
+    return found;
+  }
+
+ private:
+  std::list<at::Tensor> own_;
+  std::vector<Argument> arguments_;
+  std::vector<at::Tensor> inputs_;
+};
+
 class BackwardText : public EagerText {
  public:
   BackwardText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted, std::optional<ir::DType> autocast)
@@ -76,33 +115,16 @@ class BackwardText : public EagerText {
   std::vector<at::Tensor> call(std::span<const Argument> given) const override {
     const bool differentiable = c10::GradMode::is_enabled();
     const c10::AutoGradMode recording(true);
-    // Other tensors than the caller's: what is recorded here is heard of by nobody else, and what the text writes is
-    // not written twice.
-    std::list<at::Tensor> own;
-    std::vector<Argument> arguments(given.begin(), given.begin() + static_cast<ptrdiff_t>(wanted_.size()));
-    std::vector<at::Tensor> inputs;
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      const at::Tensor* tensor = arguments[i].tensor();
-      if (tensor == nullptr) continue;
-      at::Tensor& mine = own.emplace_back(differentiable ? tensor->clone() : tensor->detach().clone());
-      if (wanted_[i] && !mine.requires_grad()) mine.requires_grad_();
-      if (wanted_[i]) inputs.push_back(mine);
-      arguments[i] = Argument(std::as_const(mine));
-    }
+    const OwnArguments own(given.first(wanted_.size()), wanted_, differentiable);
     std::vector<at::Tensor> results, gradients;
-    const std::vector<at::Tensor> all = run(arguments, inputs);
+    const std::vector<at::Tensor> all = run(own.arguments(), own.inputs());
     for (size_t r = 0; r < all.size() && wanted_.size() + r < given.size(); ++r) {
       const at::Tensor* gradient = given[wanted_.size() + r].tensor();
       if (gradient == nullptr || !all[r].requires_grad()) continue;
       results.push_back(all[r]);
       gradients.push_back(*gradient);
     }
-    std::vector<at::Tensor> found(inputs.size());
-    if (!results.empty())
-      found = torch::autograd::grad(results, inputs, gradients, std::nullopt, differentiable, /*allow_unused=*/true);
-    for (size_t i = 0; i < found.size(); ++i)
-      if (!found[i].defined()) found[i] = at::zeros_like(inputs[i]);
-    return found;
+    return own.gradients(results, gradients, differentiable);
   }
 
  private:
@@ -118,6 +140,30 @@ class BackwardText : public EagerText {
   std::optional<ir::DType> autocast_;
 };
 
+class ValueAndGradText : public EagerText {
+ public:
+  ValueAndGradText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted)
+      : text_(std::move(text)), wanted_(std::move(wanted)) {}
+
+  std::vector<at::Tensor> call(std::span<const Argument> given) const override {
+    const bool differentiable = c10::GradMode::is_enabled();
+    const c10::AutoGradMode recording(true);
+    const OwnArguments own(given, wanted_, differentiable);
+    std::vector<at::Tensor> all = text_->call(own.arguments());
+    std::vector<at::Tensor> value;
+    if (!all.empty() && all[0].requires_grad()) value.push_back(all[0]);
+    std::vector<at::Tensor> found = own.gradients(value, {}, differentiable);
+    if (!differentiable)
+      for (at::Tensor& result : all) result = result.detach();
+    std::ranges::move(found, std::back_inserter(all));
+    return all;
+  }
+
+ private:
+  std::shared_ptr<const EagerText> text_;
+  std::vector<bool> wanted_;  ///< one a parameter of the text
+};
+
 }  // namespace
 
 std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> text,
@@ -128,6 +174,10 @@ std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> tex
 std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted,
                                           std::optional<ir::DType> autocast) {
   return text ? std::make_shared<const BackwardText>(std::move(text), std::move(wanted), autocast) : nullptr;
+}
+
+std::shared_ptr<const EagerText> value_and_grad(std::shared_ptr<const EagerText> text, std::vector<bool> wanted) {
+  return text ? std::make_shared<const ValueAndGradText>(std::move(text), std::move(wanted)) : nullptr;
 }
 
 }  // namespace ingot

@@ -31,4 +31,7 @@ std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> tex
 std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted,
                                           std::optional<ir::DType> autocast);
 
+/// The same of frontend::value_and_grad.
+std::shared_ptr<const EagerText> value_and_grad(std::shared_ptr<const EagerText> text, std::vector<bool> wanted);
+
 }  // namespace ingot

@@ -68,6 +68,7 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   const bool cuda = wants_cuda(facts, emit_target.device);
   move_to(facts, cuda);
   const std::shared_ptr<const runtime::Program> program = programs_.find(facts).program;
+  if (stage == Stage::Backward) return emit_backward(*program, facts);
   const std::shared_ptr<const ir::Graph> graph = program->graph ? program->graph : programs_.graph(facts);
   if (stage == Stage::Ir) return ir::print(*graph);
 

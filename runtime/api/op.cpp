@@ -21,6 +21,18 @@ std::shared_ptr<const frontend::Definition> define_text(std::string text, const 
   return frontend::define(std::make_shared<const Source>(options.source_name, std::move(text)), options.name);
 }
 
+/// One flag a parameter, set for those that are named.
+std::vector<bool> flags_of(const frontend::Definition& definition, std::span<const std::string> names) {
+  const std::span<const frontend::Parameter> parameters = definition.parameters();
+  std::vector<bool> flags(parameters.size());
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(parameters, name, &frontend::Parameter::name);
+    if (found == parameters.end()) runtime::refuse_keyword(definition, name);
+    flags[static_cast<size_t>(found - parameters.begin())] = true;
+  }
+  return flags;
+}
+
 }  // namespace
 
 Op::Op(std::string text, OpOptions options) : Op(define_text(std::move(text), options), options) {}
@@ -52,13 +64,11 @@ void Op::call_out(std::span<const Argument> arguments, std::span<const at::Tenso
 void Op::prepare(std::span<const Argument> arguments) const { state_->prepare(arguments); }
 
 Op Op::gradient(std::span<const std::string> of, size_t results) const {
-  std::vector<bool> wanted(parameters().size());
-  for (const std::string& name : of) {
-    const auto found = std::ranges::find(parameters(), name, &frontend::Parameter::name);
-    if (found == parameters().end()) runtime::refuse_keyword(state_->definition(), name);
-    wanted[static_cast<size_t>(found - parameters().begin())] = true;
-  }
-  return Op(state_->backward(wanted, results));
+  return Op(state_->backward(flags_of(state_->definition(), of), results, {}, /*returns_arguments=*/true));
+}
+
+Op Op::value_and_grad(std::span<const std::string> of, bool has_aux) const {
+  return Op(state_->value_and_grad(flags_of(state_->definition(), of), has_aux));
 }
 
 void Op::check_gradient(std::span<const Argument> arguments) const { runtime::check_gradient(*state_, arguments); }

@@ -29,8 +29,8 @@ struct OpOptions {
   Lazy lazy = Lazy::Auto;
 };
 
-/// The stages of `ingot emit`, in the order of the data.
-enum class Stage : uint8_t { Ast, Ir, Schedule, Kernel, Source, Ptx };
+/// The stages of `ingot emit`, in the order of the data; and what is kept of a call for its gradient.
+enum class Stage : uint8_t { Ast, Ir, Schedule, Kernel, Source, Ptx, Backward };
 
 /// For which machine `Op::emit` shows a stage.
 struct EmitTarget {
@@ -81,8 +81,15 @@ class Op {
 
   /// The op that autograd calls for the gradients with respect to these parameters, which it gives in their order. It
   /// takes this op's arguments and `grad`, the gradient with respect to the result; of several results `grad[0]`, …
+  /// What is such a gradient, element for element, is that tensor itself.
   /// Errors: Error(Author) for a name that is none of the parameters.
   Op gradient(std::span<const std::string> parameters, size_t results = 1) const;
+
+  /// The op that gives what this one returns and, behind it, the gradients of its one result with respect to these
+  /// parameters, in their order: one pass over memory instead of two. The result is one float; with `has_aux` it is the
+  /// first of several, and the others have no part in the gradients.
+  /// Errors: Error(Author) for a name that is none of the parameters, and of the calls for what has no gradient.
+  Op value_and_grad(std::span<const std::string> parameters, bool has_aux = false) const;
 
   /// Compares the gradient with differences in float64, along random directions; meant for gradients that were written
   /// by hand. Errors: Error(Author) that names the parameter whose gradient is off by more than a part in 10⁴.

@@ -142,11 +142,13 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
 }
 
 std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results,
-                                                 std::optional<ir::DType> autocast) const {
+                                                 std::optional<ir::DType> autocast, bool returns_arguments) const {
   const auto find = [&]() -> std::shared_ptr<const OpState> {
     for (const Gradient* known = gradients_.load(std::memory_order_acquire); known != nullptr;
          known = known->next.get())
-      if (known->results == results && known->wanted == wanted && known->autocast == autocast) return known->op;
+      if (known->results == results && known->wanted == wanted && known->autocast == autocast &&
+          known->returns_arguments == returns_arguments)
+        return known->op;
     return nullptr;
   };
   if (auto known = find()) return known;
@@ -155,8 +157,10 @@ std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted
   if (auto known = find()) return known;
   auto made = std::make_unique<Gradient>();
   made->wanted = wanted, made->results = results, made->autocast = autocast;
-  made->op = std::make_shared<const OpState>(frontend::backward(definition_, wanted, results, autocast), options_,
-                                             runtime_, ingot::backward(eager_text_, wanted, autocast));
+  made->returns_arguments = returns_arguments;
+  made->op =
+      std::make_shared<const OpState>(frontend::backward(definition_, wanted, results, autocast, returns_arguments),
+                                      options_, runtime_, ingot::backward(eager_text_, wanted, autocast));
   made->next = std::move(kept_gradients_);
   kept_gradients_ = std::move(made);
   gradients_.store(kept_gradients_.get(), std::memory_order_release);
@@ -173,6 +177,12 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
                                      wanted.size(), arguments.size()));
   arguments.insert(arguments.end(), gradients.begin(), gradients.end());
   return (op ? *op : *this).backward(wanted, gradients.size());
+}
+
+std::shared_ptr<const OpState> OpState::value_and_grad(const std::vector<bool>& wanted, bool has_aux) const {
+  const runtime::HoldForks held;
+  return std::make_shared<const OpState>(frontend::value_and_grad(definition_, wanted, has_aux), options_, runtime_,
+                                         ingot::value_and_grad(eager_text_, wanted));
 }
 
 void OpState::check_gradient_once(std::span<const Argument> arguments) const {

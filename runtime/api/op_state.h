@@ -60,11 +60,14 @@ class OpState : public std::enable_shared_from_this<OpState> {
 
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
-                                          std::optional<ir::DType> autocast = {}) const;
+                                          std::optional<ir::DType> autocast = {}, bool returns_arguments = false) const;
   /// The same for arguments that may be made up of several, of whose leaves `wanted` speaks. They become the arguments
   /// of that op: the leaves, and the gradients with respect to the results.
   std::shared_ptr<const OpState> backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
                                           std::span<const Argument> gradients) const;
+
+  /// The op that gives its value and the gradients (frontend::value_and_grad).
+  std::shared_ptr<const OpState> value_and_grad(const std::vector<bool>& wanted, bool has_aux) const;
 
   /// In debug mode, before the first use of a gradient that was written by hand: runtime::check_gradient.
   void check_gradient_once(std::span<const Argument> arguments) const;
@@ -99,6 +102,9 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                  const runtime::Resolved& resolved, const runtime::Facts& facts) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
+  /// The stage Backward of `emit`.
+  std::string emit_backward(const runtime::Program& program, const runtime::Facts& facts) const;
+
   /// The op for arguments that are made up of several, of which it takes the leaves; null where none is.
   std::shared_ptr<const OpState> structured(std::span<const Argument> arguments, std::vector<Argument>& leaves) const;
 
@@ -115,6 +121,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
     std::vector<bool> wanted;
     size_t results = 0;
     std::optional<ir::DType> autocast;
+    bool returns_arguments = false;
     std::shared_ptr<const OpState> op;
     std::unique_ptr<Gradient> next;
   };

@@ -62,9 +62,10 @@ class OpBackward : public torch::autograd::Node {
   std::string name() const override { return op_->definition().name() + "Backward"; }
 
   /// How many of the op's results have gradients, and which.
-  void add_result(const at::Tensor& result, size_t number) {
+  void add_result(const at::Tensor& result, size_t number, uint64_t gradients) {
     gradient_of_.resize(number + 1, kNone);
     gradient_of_[number] = static_cast<int>(num_inputs());
+    reached_.push_back(gradients);
     torch::autograd::set_history(result, shared_from_this());
   }
   void set_result_count(size_t count) { gradient_of_.resize(count, kNone); }
@@ -93,15 +94,21 @@ class OpBackward : public torch::autograd::Node {
           given.emplace_back();
       }
     }
-    for (const int edge : edge_of_) wanted.push_back(edge != kNone && task_should_compute_output(size_t(edge)));
+    uint64_t reached = 0;
     for (const int gradient : gradient_of_) {
       const bool has = gradient != kNone && gradients[size_t(gradient)].defined();
+      if (has) reached |= reached_[size_t(gradient)];
       given.emplace_back(has ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
     }
+    // What none of these results has a gradient of gets none, as in eager, which an optimizer tells from zeros.
+    for (size_t i = 0; i < edge_of_.size(); ++i)
+      wanted.push_back(edge_of_[i] != kNone && task_should_compute_output(size_t(edge_of_[i])) &&
+                       (reached >> std::min<size_t>(i, 63) & 1) != 0);
     Results results;
     if (std::ranges::find(wanted, true) != wanted.end()) {
       op_->check_gradient_once(std::span(given).first(arguments_.size()));
-      call_or_run_text(*op_->backward(wanted, gradient_of_.size(), autocast_), given, results);
+      call_or_run_text(*op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true), given,
+                       results);
     }
     variable_list found(num_outputs());
     size_t next = 0;
@@ -126,6 +133,7 @@ class OpBackward : public torch::autograd::Node {
   std::vector<Kept> arguments_;        ///< one a parameter
   std::vector<int> edge_of_;           ///< of each parameter, the number of its edge
   std::vector<int> gradient_of_;       ///< of each result, the number of the gradient with respect to it
+  std::vector<uint64_t> reached_;      ///< of each such gradient, Program::Result::gradients
 };
 
 namespace {
@@ -145,7 +153,7 @@ std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, cons
                                          const Facts& facts) {
   const uint64_t asked = asked_gradients(facts);
   const bool has_any = std::ranges::any_of(program.results, [&](const Program::Result& result) {
-    return !result.mutates && (result.gradients & asked) != 0;
+    return !result.mutates && !result.forwards && (result.gradients & asked) != 0;
   });
   return has_any ? std::make_shared<OpBackward>(std::move(op), program, facts) : nullptr;
 }
@@ -155,7 +163,8 @@ void end_record(OpBackward& node, const Program& program, const Facts& facts, st
   size_t number = 0;
   for (const Program::Result& result : program.results) {
     if (result.mutates) continue;
-    if ((result.gradients & asked) != 0) node.add_result(results[number], number);
+    // What was given has its own history.
+    if (!result.forwards && (result.gradients & asked) != 0) node.add_result(results[number], number, result.gradients);
     ++number;
   }
   node.set_result_count(number);

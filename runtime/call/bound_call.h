@@ -52,8 +52,9 @@ struct BoundCall {
   struct Result {
     Destination destination;
     c10::ScalarType dtype;
-    std::vector<int64_t> sizes, strides;  ///< of its memory, where that is new
-    bool is_partial = false;              ///< elements of no part stay as they were
+    std::vector<int64_t> sizes, strides;    ///< of its memory, where that is new
+    bool is_partial = false;                ///< elements of no part stay as they were
+    std::optional<uint32_t> forwards = {};  ///< the parameter that it is: nothing writes it
   };
   std::vector<Result> results;
   std::vector<BoundKernel> kernels;  ///< without those that have nothing to do

@@ -179,6 +179,10 @@ bool settle_in_place(const Program& program, const codegen::Outline& outline, co
     Destination& destination = destinations[r];
     const at::Tensor* tensor = destination.tensor(facts);
     if (tensor == nullptr) continue;
+    if (program.results[r].forwards) {
+      destination.by_copy = true;
+      continue;
+    }
     bool shared = false;
     for (size_t p = 0; p < facts.actuals.size(); ++p) {
       if (facts.actuals[p].kind != ArgumentKind::Tensor || !is_read(outline, p)) continue;

@@ -45,6 +45,7 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
 }
 
 at::Tensor memory_of(const BoundCall::Result& result, const Facts& facts, Tally& tally) {
+  if (result.forwards) return *facts.actuals[*result.forwards].tensor;
   const at::Tensor* given = result.destination.tensor(facts);
   if (given != nullptr && !result.destination.by_copy) return *given;
   at::Tensor made = allocate(result, facts.device);

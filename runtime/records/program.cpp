@@ -129,8 +129,9 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   for (const ir::Result& result : graph->results) {
     uint64_t of_result = 0;
     for (const ir::Part& part : result.parts) of_result |= reads[part.node.index];
-    program.results.push_back(
-        {result.name, result.dtype, result.shape, result.layout, result.mutates, result.gradients, of_result});
+    if (result.forwards) of_result |= uint64_t{1} << std::min(*result.forwards, 63u);
+    program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
+                               result.gradients, of_result});
   }
   program.returns = graph->returns;
   program.steps = graph->eager_layouts;

@@ -32,6 +32,8 @@ struct Program {
     uint32_t layout = 0;  ///< the step that gives its strides
     /// The parameter that it is written into, as ir::Result has it.
     std::optional<uint32_t> mutates = {};
+    /// The parameter that it is, as ir::Result has it.
+    std::optional<uint32_t> forwards = {};
     /// The parameters with respect to which it has a gradient, as ir::Result has them.
     uint64_t gradients = 0;
     uint64_t reads = 0;  ///< the parameters that its elements are made of, in any way; bits as of `gradients`

@@ -84,8 +84,9 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts) {
     result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.touched));
   for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
   // Calls go first: what they bound is simplified together with what is around them.
-  result.graph =
-      std::make_shared<const ir::Graph>(ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(lowered)))));
+  ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lowered)));
+  if (definition_->may_return_arguments()) graph = ir::forward_params(std::move(graph));
+  result.graph = std::make_shared<const ir::Graph>(ir::align_rows(graph));
   ir::verify(*result.graph);
   return result;
 }

@@ -33,6 +33,7 @@ struct Row {
   /// A mark a parameter: of the op's gradient with respect to those of 1. The last argument is the gradient with
   /// respect to its result then.
   std::string_view gradient = {};
+  bool with_value = false;  ///< the value and those gradients, in one op
 };
 
 const std::vector<Row>& table() {
@@ -105,6 +106,7 @@ const std::vector<Row>& table() {
       {"bias_gelu_backward", "bf16", {"bf16 10000x512", "bf16 512", "bf16 10000x512", "bf16 10000x512"}, false, "111"},
       {"swiglu_backward", "bf16", {"bf16 1000x1024", "bf16 1000x512"}, false, "1"},
       {"giou_loss_backward", "f32", {"f32 100000x4", "f32 100000x4", "f32"}, false, "10"},
+      {"giou_loss_and_grad", "f32", {"f32 100000x4", "f32 100000x4"}, false, "10", true},
       {"softmax_backward", "rows", {"f32 1000x4096", "f32 1000x4096"}, false, "1"},
       {"cross_entropy_backward", "bf16", {"bf16 1000x5000", "i64 1000", "bf16"}, false, "10"},
   };
@@ -183,7 +185,8 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
   if (!row.gradient.empty()) {
     std::vector<bool> wanted;
     for (const char mark : row.gradient) wanted.push_back(mark == '1');
-    definition = frontend::backward(definition, std::move(wanted), 1);
+    definition = row.with_value ? frontend::value_and_grad(definition, std::move(wanted), /*has_aux=*/false)
+                                : frontend::backward(definition, std::move(wanted), 1, {}, /*returns_arguments=*/true);
   }
   std::map<fs::path, std::string> texts;
   for (const Target& target : {kCuda, kCpu}) {
@@ -191,7 +194,9 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
     const Call call(row, cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
     ir::Graph graph = frontend::lower(*definition, call.signature, call.actuals());
     ir::verify(graph);
-    graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(graph))));
+    graph = ir::contract(ir::simplify(ir::inline_calls(graph)));
+    if (definition->may_return_arguments()) graph = ir::forward_params(std::move(graph));
+    graph = ir::align_rows(graph);
     ir::verify(graph);
     const Prepared prepared = prepare(graph, call.tensors);
     const Options options{row.check_indices, false};

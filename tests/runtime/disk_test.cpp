@@ -87,6 +87,22 @@ TEST(Disk, ANewLayoutOfAKnownProgramLowersOnceMore) {
   expect_same(result, at::relu(x) + y + 1.0);
 }
 
+/// Nothing tells two C++ ops of a name apart, so nothing of them is on disk.
+TEST(Disk, GradientsOfCppOpsAreNotTakenForOneAnother) {
+  const Scratch scratch;
+  const at::Tensor x = at::rand({40, 4}), grad = at::rand({40, 4});
+  const auto gradient_of = [&](auto function) {
+    runtime::Runtime runtime{runtime::Store(scratch.path())};
+    const auto op = std::make_shared<const OpState>(define("f", function), OpOptions{}, runtime);
+    const Argument arguments[] = {x, grad};
+    Results results;
+    op->backward({true}, 1)->call(arguments, results);
+    return results[0];
+  };
+  expect_same(gradient_of([](Value v) { return v * 2.0; }), grad * 2.0);
+  expect_same(gradient_of([](Value v) { return v * 3.0; }), grad * 3.0);
+}
+
 TEST(Disk, ErrorsOfKnownProgramsKeepTheirPlace) {
   const Scratch scratch;
   const at::Tensor x = at::rand({40, 4}), y = at::rand({41, 4});

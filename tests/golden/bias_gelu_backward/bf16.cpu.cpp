@@ -195,12 +195,10 @@ extern "C" void bias_gelu_backward(const void* const* arguments, int64 begin, in
     const bfloat16* __restrict grad = argument<const bfloat16*>(arguments[2]);  // at row + (first + k) * grad_stride1
     bfloat16* __restrict out0 = argument<bfloat16*>(arguments[3]);              // at row + (first + k) * out0_stride1
     bfloat16* __restrict out1 = argument<bfloat16*>(arguments[4]);              // at row
-    bfloat16* __restrict out2 = argument<bfloat16*>(arguments[5]);              // at row + (first + k) * out2_stride1
-    const int64 n1 = argument<int64>(arguments[6]);                             // of i1
-    const int64 grad_stride1 = argument<int64>(arguments[7]);
-    const int64 x_stride1 = argument<int64>(arguments[8]);
-    const int64 out0_stride1 = argument<int64>(arguments[9]);
-    const int64 out2_stride1 = argument<int64>(arguments[10]);
+    const int64 n1 = argument<int64>(arguments[5]);                             // of i1
+    const int64 grad_stride1 = argument<int64>(arguments[6]);
+    const int64 x_stride1 = argument<int64>(arguments[7]);
+    const int64 out0_stride1 = argument<int64>(arguments[8]);
 
     for (int64 row = begin; row < end; ++row) {
         const auto grad_row = grad + row;
@@ -208,7 +206,6 @@ extern "C" void bias_gelu_backward(const void* const* arguments, int64 begin, in
         const bfloat16 b_value = b[row];
         const float v1 = float(b_value);
         const auto out0_row = out0 + row;
-        const auto out2_row = out2 + row;
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
@@ -231,9 +228,6 @@ extern "C" void bias_gelu_backward(const void* const* arguments, int64 begin, in
                     sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + v4 : sum_of_piece_of[k];
                     if (valid) {
                         out0_row[(first + k) * out0_stride1] = v5;
-                    }
-                    if (valid) {
-                        out2_row[(first + k) * out2_stride1] = grad_k;
                     }
                 });
             });

@@ -120,14 +120,12 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
         const bfloat16* __restrict__ b,     // at row
         const bfloat16* __restrict__ grad,  // at row + i * grad_stride1
         bfloat16* __restrict__ out0,        // at row + i * out0_stride1
-        bfloat16* __restrict__ out2,        // at row + i * out2_stride1
         float* found,                       // what was found of pieces
         const uint32 n0,                    // of i0
         const uint32 n1,                    // of i1
         const int grad_stride1,
         const int x_stride1,
-        const int out0_stride1,
-        const int out2_stride1) {
+        const int out0_stride1) {
     const int blocks = (n0 + 255) / 256;
     const int piece = blockIdx.x / blocks;
     const int thread = threadIdx.x / 32;
@@ -157,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
         for (int v = 0; v < 4; ++v) {
             const int i = from + v;
             if (i < n1) {
-                Vec<bfloat16, 8> out0_8, out2_8;
+                Vec<bfloat16, 8> out0_8;
 #pragma unroll
                 for (int k = 0; k < 8; ++k) {
                     const float v1 = float(grad8[v][k]);
@@ -166,10 +164,8 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
                     const float v4 = 0.5f * (1.0f + erff(v2 * 0.70710677f)) + v3;
                     sum_of[v][k] = fmaf(v1, v4, sum_of[v][k]);
                     out0_8[k] = bfloat16(v1 * v4);
-                    out2_8[k] = grad8[v][k];
                 }
                 store(out0, row + i * out0_stride1, out0_8);
-                store(out2, row + i * out2_stride1, out2_8);
             }
         }
     }

@@ -1,0 +1,237 @@
+// def giou_loss(pred, target):  # boxes: [..., 4]
+//     lt, rb = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
+//     w, h = (rb - lt).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     def area(box):
+//         return (box[..., 2] - box[..., 0]) * (box[..., 3] - box[..., 1])
+//     union = area(pred) + area(target) - overlap
+//     elt, erb = minimum(pred[..., :2], target[..., :2]), maximum(pred[..., 2:], target[..., 2:])
+//     ew, eh = (erb - elt).clamp(min=0).unbind(-1)
+//     hull = ew * eh
+//     giou = overlap / (union + 1e-7) - (hull - union) / (hull + 1e-7)
+//     valid = area(target) > 0
+//     return sum(where(valid, 1 - giou, 0.0))
+
+using int64 = long long;
+
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// NaN if either is; b where they are equal.
+template <typename T>
+inline T maximum(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+}
+
+template <typename T>
+inline T minimum(T a, T b) {
+    return ((a < b) | (a != a)) ? a : b;
+}
+
+struct Sum {
+    template <typename T>
+    static inline T of(T a, T b) {
+        return a + b;
+    }
+    static inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// A number that the compiler knows.
+template <int64 n>
+struct Whole {
+    constexpr operator int64() const { return n; }
+};
+
+// A number below one that the compiler knows.
+template <int64 n>
+struct Part {
+    int64 number;
+    operator int64() const { return number; }
+};
+
+// Has work(k, valid) done for each k below the count, for vector instructions. Where the processor
+// can mask memory, the last vector of a count that is not known is a whole one, whose k beyond the
+// count are not valid; each k is then a number that the compiler knows, so that what work keeps by
+// k stays in registers.
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
+#pragma omp simd
+    for (int64 k = 0; k < n; ++k) work(k, true);
+}
+template <int64 n, typename Work>
+__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
+#if defined(__AVX512BW__)
+#pragma GCC unroll 64
+    for (int from = 0; from < n; from += 16) {
+        const int left = int(count) - from;
+        if (left <= 0) return;
+#pragma omp simd
+        for (int k = 0; k < 16; ++k) work(from + k, k < left);
+    }
+#else
+#pragma omp simd
+    for (int64 k = 0; k < count; ++k) work(k, true);
+#endif
+}
+
+// Has work(first, count) done for pieces of [begin, end); of all but the last, the compiler knows
+// the count.
+template <int64 size, typename Work>
+__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
+    int64 first = begin;
+    for (; first + size <= end; first += size) work(first, Whole<size>());
+    if (first < end) work(first, Part<size>{end - first});
+}
+
+// What was found of the classes of a row, as one: along the bits of their numbers, highest first,
+// so that vectors are combined as long as there are some.
+template <typename Kind, typename T, int n>
+__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
+    if constexpr (n == 1) {
+        return classes[0];
+    } else {
+        T half[n / 2];
+#pragma omp simd
+        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
+        return combined<Kind>(half);
+    }
+}
+
+extern "C" void giou_loss_value_and_grad(const void* const* arguments, int64 begin, int64 end) {
+    const float* __restrict pred = argument<const float*>(arguments[0]);    // at (first + k) * 4 + 0..3
+    const float* __restrict target = argument<const float*>(arguments[1]);  // at (first + k) * 4 + 0..3
+    float* __restrict out1 = argument<float*>(arguments[2]);                // at (first + k) * 4 + 0..3
+    float* found = argument<float*>(arguments[3]);                          // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[4]);                         // of i0
+
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 piece = unit % ((n0 + 1023) / 1024);
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        const int64 from = piece * 1024;
+        const int64 to = smaller_of(from + 1024, n0);
+        in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
+            over(count, [&](int64 k, bool valid_1) __attribute__((always_inline)) {
+                const float target_k = valid_1 ? target[(first + k) * 4 + 2] : 0.0f;
+                const float target_k_1 = valid_1 ? target[(first + k) * 4] : 0.0f;
+                const float target_k_2 = valid_1 ? target[(first + k) * 4 + 3] : 0.0f;
+                const float target_k_3 = valid_1 ? target[(first + k) * 4 + 1] : 0.0f;
+                const float v1 = (target_k - target_k_1) * (target_k_2 - target_k_3);
+                const bool valid = v1 > 0.0f;
+                const float pred_k = valid_1 ? pred[(first + k) * 4 + 2] : 0.0f;
+                const float rb = minimum(pred_k, target_k);
+                const float pred_k_1 = valid_1 ? pred[(first + k) * 4] : 0.0f;
+                const float lt = maximum(pred_k_1, target_k_1);
+                const float v2 = rb - lt;
+                const float w = maximum(0.0f, v2);
+                const float pred_k_2 = valid_1 ? pred[(first + k) * 4 + 3] : 0.0f;
+                const float rb_1 = minimum(pred_k_2, target_k_2);
+                const float pred_k_3 = valid_1 ? pred[(first + k) * 4 + 1] : 0.0f;
+                const float lt_1 = maximum(pred_k_3, target_k_3);
+                const float v3 = rb_1 - lt_1;
+                const float h = maximum(0.0f, v3);
+                const float overlap = w * h;
+                const float v4 = pred_k - pred_k_1;
+                const float v5 = pred_k_2 - pred_k_3;
+                const float union_ = v4 * v5 + v1 - overlap;
+                const float v6 = union_ + 1e-07f;
+                const float v7 = overlap / v6;
+                const float erb = maximum(pred_k, target_k);
+                const float elt = minimum(pred_k_1, target_k_1);
+                const float v8 = erb - elt;
+                const float ew = maximum(0.0f, v8);
+                const float erb_1 = maximum(pred_k_2, target_k_2);
+                const float elt_1 = minimum(pred_k_3, target_k_3);
+                const float v9 = erb_1 - elt_1;
+                const float eh = maximum(0.0f, v9);
+                const float hull = ew * eh;
+                const float v10 = hull + 1e-07f;
+                const float v11 = (hull - union_) / v10;
+                const float giou = v7 - v11;
+                const bool v12 = pred_k_1 == target_k_1;
+                const float v13 = 1.0f / v10;
+                const float v14 = -1.0f * (v11 / v10) + v13;
+                const float v15 = v8 >= 0.0f ? v14 * eh : 0.0f;
+                const float v16 = -v15;
+                const bool v17 = __builtin_isnan(pred_k_1);
+                const bool v18 = __builtin_isnan(target_k_1);
+                const float v19 = ((pred_k_1 < target_k_1) | v17 | v18) ? v16 : 0.0f;
+                const float v20 = -v13 + v7 / v6;
+                const float v21 = v20 * v5;
+                const float v22 = -1.0f / v6 - v20;
+                const float v23 = v2 >= 0.0f ? v22 * h : 0.0f;
+                const float v24 = -v23;
+                const float v25 = ((pred_k_1 > target_k_1) | v17 | v18) ? v24 : 0.0f;
+                const float v26 = (v12 ? v16 / 2.0f : v19) - v21 + (v12 ? v24 / 2.0f : v25);
+                const float v27 = valid ? v26 : 0.0f;
+                const bool v28 = pred_k_3 == target_k_3;
+                const float v29 = v9 >= 0.0f ? v14 * ew : 0.0f;
+                const float v30 = -v29;
+                const bool v31 = __builtin_isnan(pred_k_3);
+                const bool v32 = __builtin_isnan(target_k_3);
+                const float v33 = ((pred_k_3 < target_k_3) | v31 | v32) ? v30 : 0.0f;
+                const float v34 = v20 * v4;
+                const float v35 = v3 >= 0.0f ? v22 * w : 0.0f;
+                const float v36 = -v35;
+                const float v37 = ((pred_k_3 > target_k_3) | v31 | v32) ? v36 : 0.0f;
+                const float v38 = (v28 ? v30 / 2.0f : v33) - v34 + (v28 ? v36 / 2.0f : v37);
+                const float v39 = valid ? v38 : 0.0f;
+                const bool v40 = pred_k == target_k;
+                const bool v41 = __builtin_isnan(pred_k);
+                const bool v42 = __builtin_isnan(target_k);
+                const float v43 = v40 ? v15 / 2.0f : ((pred_k > target_k) | v41 | v42) ? v15 : 0.0f;
+                const float v44 = v40 ? v23 / 2.0f : ((pred_k < target_k) | v41 | v42) ? v23 : 0.0f;
+                const float v45 = valid ? v43 + v21 + v44 : 0.0f;
+                const bool v46 = pred_k_2 == target_k_2;
+                const bool v47 = __builtin_isnan(pred_k_2);
+                const bool v48 = __builtin_isnan(target_k_2);
+                const float v49 = ((pred_k_2 > target_k_2) | v47 | v48) ? v29 : 0.0f;
+                const float v50 = ((pred_k_2 < target_k_2) | v47 | v48) ? v35 : 0.0f;
+                const float v51 = (v46 ? v29 / 2.0f : v49) + v34 + (v46 ? v35 / 2.0f : v50);
+                const float v52 = valid ? v51 : 0.0f;
+                sum_of[k] = valid_1 ? sum_of[k] + (valid ? 1.0f - giou : 0.0f) : sum_of[k];
+                if (valid_1) {
+                    out1[(first + k) * 4] = v27;
+                }
+                if (valid_1) {
+                    out1[(first + k) * 4 + 1] = v39;
+                }
+                if (valid_1) {
+                    out1[(first + k) * 4 + 2] = v45;
+                }
+                if (valid_1) {
+                    out1[(first + k) * 4 + 3] = v52;
+                }
+            });
+        });
+        const float sum = combined<Sum>(sum_of);
+        found[unit] = sum;
+    }
+}
+
+extern "C" void giou_loss_value_and_grad_rest(const void* const* arguments, int64 begin, int64 end) {
+    float* __restrict out0 = argument<float*>(arguments[0]);  // one element
+    float* found = argument<float*>(arguments[1]);            // what was found of pieces
+    const int64 n0 = argument<int64>(arguments[2]);           // of i0
+
+    for (int64 row = begin; row < end; ++row) {
+        float sum_of[64];
+        for (int c = 0; c < 64; ++c) {
+            sum_of[c] = 0.0f;
+        }
+        for (int64 piece = 0; piece < (n0 + 1023) / 1024; ++piece) {
+            sum_of[piece % 64] = sum_of[piece % 64] + found[row * ((n0 + 1023) / 1024) + piece];
+        }
+        const float sum = combined<Sum>(sum_of);
+        out0[0] = sum;
+    }
+}

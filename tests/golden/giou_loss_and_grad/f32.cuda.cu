@@ -1,0 +1,355 @@
+// def giou_loss(pred, target):  # boxes: [..., 4]
+//     lt, rb = maximum(pred[..., :2], target[..., :2]), minimum(pred[..., 2:], target[..., 2:])
+//     w, h = (rb - lt).clamp(min=0).unbind(-1)
+//     overlap = w * h
+//     def area(box):
+//         return (box[..., 2] - box[..., 0]) * (box[..., 3] - box[..., 1])
+//     union = area(pred) + area(target) - overlap
+//     elt, erb = minimum(pred[..., :2], target[..., :2]), maximum(pred[..., 2:], target[..., 2:])
+//     ew, eh = (erb - elt).clamp(min=0).unbind(-1)
+//     hull = ew * eh
+//     giou = overlap / (union + 1e-7) - (hull - union) / (hull + 1e-7)
+//     valid = area(target) > 0
+//     return sum(where(valid, 1 - giou, 0.0))
+
+using int64 = long long;
+
+using uint32 = unsigned;
+
+// N neighbours in memory, read and written at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
+    T elements[N];
+
+    __device__ T& operator[](int k) { return elements[k]; }
+    __device__ const T& operator[](int k) const { return elements[k]; }
+};
+
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load(const T* data, I i) {
+    return *reinterpret_cast<const Vec<T, N>*>(data + i);
+}
+
+// NaN if either is; then +0.0 is more than -0.0.
+__device__ inline float maximum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+}
+
+__device__ inline double maximum(double a, double b) {
+    return a != a ? a : b != b ? b : fmax(a, b);
+}
+
+// NaN if either is; then -0.0 is less than +0.0.
+__device__ inline float minimum(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fminf(a, b);
+#endif
+}
+
+__device__ inline double minimum(double a, double b) {
+    return a != a ? a : b != b ? b : fmin(a, b);
+}
+
+struct Sum {
+    template <typename T>
+    static __device__ inline T of(T a, T b) {
+        return a + b;
+    }
+    static __device__ inline int64 of(int64 a, int64 b) {
+        return int64((unsigned long long)a + (unsigned long long)b);
+    }
+};
+
+// The value of the thread whose number in the warp differs in these bits.
+template <typename T>
+__device__ inline T from_thread(T value, int bits) {
+    if constexpr (sizeof(T) < 4)
+        return T(__shfl_xor_sync(~0u, int(value), bits));
+    else
+        return __shfl_xor_sync(~0u, value, bits);
+}
+
+// What this thread has found and what the thread has whose number differs in these bits, as one.
+template <typename Kind, typename T>
+__device__ inline T with_thread(T found, int bits) {
+    return Kind::of(found, from_thread(found, bits));
+}
+
+// Of values with neighbouring numbers: along the bits of their numbers, lowest first.
+template <typename Kind, int n, typename T>
+__device__ inline T tree(T* values) {
+#pragma unroll
+    for (int step = 1; step < n; step *= 2) {
+#pragma unroll
+        for (int k = 0; k + step < n; k += 2 * step)
+            values[k] = Kind::of(values[k], values[k + step]);
+    }
+    return values[0];
+}
+
+// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
+// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
+// function.
+__device__ inline float quotient_of(float a, float b) {
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
+    const float first = a * reciprocal;
+    const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
+    const bool is_zero = a == 0.0f;  // whose sign a sum would lose
+    const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
+    return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
+}
+
+// Shared memory that the reductions of a kernel take in turn, those that need as much.
+template <int bytes>
+__device__ inline void* place_of() {
+    __shared__ double place[(bytes + 7) / 8];
+    return place;
+}
+template <typename T, int slot>
+__device__ inline T& in_turn() {
+    if (slot > 0) __syncthreads();
+    return *static_cast<T*>(place_of<sizeof(T)>());
+}
+
+// How the runs of a block's threads are dealt out within each warp: so many to its threads, each of
+// which keeps some.
+template <int runs, int threads>
+struct Deal {
+    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
+    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
+};
+
+// What the threads of a row in a block have found of each run of classes, as one: along the bits of
+// the classes' numbers, lowest first. A thread has runs of `lanes` neighbours, those of the next
+// thread follow, and behind the runs of all threads come the next. Within a warp, runs are dealt
+// out: of two threads each goes on with one half.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
+__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
+    using Dealt = Deal<runs, threads>;
+    constexpr int width = Dealt::width, warps = Dealt::warps;
+    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
+#pragma unroll
+    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
+#pragma unroll
+    for (int bits = 1; bits < width; bits *= 2) {
+        const int half = bits < dealt ? runs / (2 * bits) : 0;  // of the runs that a thread has
+#pragma unroll
+        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
+            if (half > 0) {
+                const bool is_upper = threadIdx.x & bits;
+                const T mine = is_upper ? found[r + half] : found[r];
+                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
+            } else {
+                found[r] = with_thread<Kind>(found[r], bits);
+            }
+        }
+    }
+    if constexpr (warps > 1) {
+        auto& of_warps = in_turn<T[dealt][33], slot>();
+        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+#pragma unroll
+        for (int r = 0; r < kept; ++r) {
+            if (r > 0) __syncthreads();
+            if (place < dealt) of_warps[place][warp] = found[r];
+            __syncthreads();
+            const T* const row = &of_warps[place % dealt][warp / warps * warps];
+            if constexpr (dealt == 1) {
+                found[r] = row[place % warps];
+#pragma unroll
+                for (int bits = 1; bits < warps; bits *= 2)
+                    found[r] = with_thread<Kind>(found[r], bits);
+            } else {
+                T of_warp[warps];
+#pragma unroll
+                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
+                found[r] = tree<Kind, warps>(of_warp);
+            }
+        }
+    }
+}
+
+// What was found of the runs, as one. Those that a thread kept are neighbours, the lowest bits of
+// their numbers.
+template <typename Kind, int threads, typename T, int runs>
+__device__ inline T of_runs(T (&found)[runs]) {
+    T all = tree<Kind, Deal<runs, threads>::kept>(found);
+#pragma unroll
+    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
+        all = with_thread<Kind>(all, bits);
+    return all;
+}
+
+// What the threads of a row have found of its classes, as one.
+template <typename Kind, int lanes, int threads, int slot, typename T, int n>
+__device__ inline T combined(T (&classes)[n]) {
+    T found[n / lanes];
+    of_block<Kind, lanes, threads, slot>(classes, found);
+    return of_runs<Kind, threads>(found);
+}
+
+// The same of vectors, each lane for itself.
+template <typename Kind, int n, typename T, int lanes>
+__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
+    Vec<T, lanes> found;
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {
+        T of_lane[n];
+#pragma unroll
+        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
+        found[k] = tree<Kind, n>(of_lane);
+    }
+    return found;
+}
+
+extern "C" __global__ void __launch_bounds__(512) giou_loss_value_and_grad(
+        const float* __restrict__ pred,    // at i * pred_stride + 0..3
+        const float* __restrict__ target,  // at i * target_stride + 0..3
+        float* __restrict__ out1,          // at i * out1_stride + 0..3
+        float* found,                      // what was found of pieces
+        const uint32 n0,                   // of i0
+        const int target_stride,
+        const int pred_stride,
+        const int out1_stride) {
+    const int piece = blockIdx.x % 32;
+    const int row = blockIdx.x / 32;
+    const int last = n0 - 1;
+
+    float sum_of[2];
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+        sum_of[c] = 0.0f;
+    }
+    for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
+        Vec<float, 4> target4[2];
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const int i = from + v * 512;
+            const int at = min(i, last);
+            target4[v] = load<4>(target, at * target_stride);
+        }
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const int i = from + v * 512;
+            if (i < n0) {
+                const float v1 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
+                const bool valid = v1 > 0.0f;
+                float chosen = 0.0f;
+                float chosen_1 = 0.0f;
+                float chosen_2 = 0.0f;
+                float chosen_3 = 0.0f;
+                float chosen_4 = 0.0f;
+                if (valid) {
+                    const auto pred4 = load<4>(pred, i * pred_stride);
+                    const float rb = minimum(pred4[2], target4[v][2]);
+                    const float lt = maximum(pred4[0], target4[v][0]);
+                    const float v2 = rb - lt;
+                    const float w = maximum(0.0f, v2);
+                    const float rb_1 = minimum(pred4[3], target4[v][3]);
+                    const float lt_1 = maximum(pred4[1], target4[v][1]);
+                    const float v3 = rb_1 - lt_1;
+                    const float h = maximum(0.0f, v3);
+                    const float overlap = w * h;
+                    const float v4 = pred4[2] - pred4[0];
+                    const float v5 = pred4[3] - pred4[1];
+                    const float union_ = v4 * v5 + v1 - overlap;
+                    const float v6 = union_ + 1e-07f;
+                    const float v7 = quotient_of(overlap, v6);
+                    const float erb = maximum(pred4[2], target4[v][2]);
+                    const float elt = minimum(pred4[0], target4[v][0]);
+                    const float v8 = erb - elt;
+                    const float ew = maximum(0.0f, v8);
+                    const float erb_1 = maximum(pred4[3], target4[v][3]);
+                    const float elt_1 = minimum(pred4[1], target4[v][1]);
+                    const float v9 = erb_1 - elt_1;
+                    const float eh = maximum(0.0f, v9);
+                    const float hull = ew * eh;
+                    const float v10 = hull + 1e-07f;
+                    const float v11 = quotient_of(hull - union_, v10);
+                    const float giou = v7 - v11;
+                    const bool v12 = pred4[0] == target4[v][0];
+                    const float v13 = quotient_of(1.0f, v10);
+                    const float v14 = -1.0f * quotient_of(v11, v10) + v13;
+                    const float v15 = v8 >= 0.0f ? v14 * eh : 0.0f;
+                    const float v16 = -v15;
+                    const bool v17 = isnan(pred4[0]);
+                    const bool v18 = isnan(target4[v][0]);
+                    const float v19 = pred4[0] < target4[v][0] || v17 || v18 ? v16 : 0.0f;
+                    const float v20 = -v13 + quotient_of(v7, v6);
+                    const float v21 = v20 * v5;
+                    const float v22 = quotient_of(-1.0f, v6) - v20;
+                    const float v23 = v2 >= 0.0f ? v22 * h : 0.0f;
+                    const float v24 = -v23;
+                    const float v25 = pred4[0] > target4[v][0] || v17 || v18 ? v24 : 0.0f;
+                    const bool v26 = pred4[1] == target4[v][1];
+                    const float v27 = v9 >= 0.0f ? v14 * ew : 0.0f;
+                    const float v28 = -v27;
+                    const bool v29 = isnan(pred4[1]);
+                    const bool v30 = isnan(target4[v][1]);
+                    const float v31 = pred4[1] < target4[v][1] || v29 || v30 ? v28 : 0.0f;
+                    const float v32 = v20 * v4;
+                    const float v33 = v3 >= 0.0f ? v22 * w : 0.0f;
+                    const float v34 = -v33;
+                    const float v35 = pred4[1] > target4[v][1] || v29 || v30 ? v34 : 0.0f;
+                    const bool v36 = pred4[2] == target4[v][2];
+                    const bool v37 = isnan(pred4[2]);
+                    const bool v38 = isnan(target4[v][2]);
+                    const float v39 = pred4[2] > target4[v][2] || v37 || v38 ? v15 : 0.0f;
+                    const float v40 = pred4[2] < target4[v][2] || v37 || v38 ? v23 : 0.0f;
+                    const bool v41 = pred4[3] == target4[v][3];
+                    const bool v42 = isnan(pred4[3]);
+                    const bool v43 = isnan(target4[v][3]);
+                    const float v44 = pred4[3] > target4[v][3] || v42 || v43 ? v27 : 0.0f;
+                    const float v45 = pred4[3] < target4[v][3] || v42 || v43 ? v33 : 0.0f;
+                    chosen = 1.0f - giou;
+                    chosen_1 = (v12 ? v16 / 2.0f : v19) - v21 + (v12 ? v24 / 2.0f : v25);
+                    chosen_2 = (v26 ? v28 / 2.0f : v31) - v32 + (v26 ? v34 / 2.0f : v35);
+                    chosen_3 = (v36 ? v15 / 2.0f : v39) + v21 + (v36 ? v23 / 2.0f : v40);
+                    chosen_4 = (v41 ? v27 / 2.0f : v44) + v32 + (v41 ? v33 / 2.0f : v45);
+                }
+                sum_of[v] = sum_of[v] + chosen;
+                out1[i * out1_stride] = chosen_1;
+                out1[i * out1_stride + 1] = chosen_2;
+                out1[i * out1_stride + 2] = chosen_3;
+                out1[i * out1_stride + 3] = chosen_4;
+            }
+        }
+    }
+    const float sum = combined<Sum, 1, 512, 0>(sum_of);
+    if (threadIdx.x == 0) {
+        found[row * 32 + piece] = sum;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128) giou_loss_value_and_grad_rest(
+        float* __restrict__ out0,  // one element
+        float* found) {            // what was found of pieces
+    const int thread = threadIdx.x % 32;
+    const int row = blockIdx.x * 4 + threadIdx.x / 32;
+    if (row >= 1) return;
+
+    float sum_of[1];
+#pragma unroll
+    for (int c = 0; c < 1; ++c) {
+        sum_of[c] = 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < 1; ++v) {
+        sum_of[v] = found[row * 32 + (v * 32 + thread)];
+    }
+    const float sum = combined<Sum, 1, 32, 0>(sum_of);
+    if (thread == 0) {
+        out0[0] = sum;
+    }
+}

@@ -1,0 +1,78 @@
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tests/runtime/support.h"
+
+// Gradients from C++: what is computed, and what is handed on.
+
+namespace ingot {
+namespace {
+
+using namespace testing_support;
+
+std::vector<at::Tensor> call(const Op& op, std::initializer_list<Argument> arguments) {
+  return op.call(std::vector<Argument>(arguments));
+}
+
+TEST(Gradient, TheValueAndWhatItHangsOn) {
+  const Op loss("loss(x, y)", [](Value x, Value y) { return ((x - y) * (x - y)).method("sum"); });
+  const std::string names[] = {"x", "y"};
+  const at::Tensor x = at::rand({5, 7}), y = at::rand({5, 7});
+  const auto found = call(loss.value_and_grad(names), {x, y});
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_TRUE(at::allclose(found[0], (x - y).square().sum()));
+  EXPECT_TRUE(at::allclose(found[1], 2 * (x - y)));
+  EXPECT_TRUE(at::allclose(found[2], 2 * (y - x)));
+  const std::string unknown[] = {"z"};
+  EXPECT_NE(error_of([&] { loss.value_and_grad(unknown); }).find("`z`"), std::string::npos);
+}
+
+TEST(Gradient, WhatIsBesideTheValueHasNoPartInIt) {
+  const Op op("def f(x):\n    return (x * x).sum(), x + 1\n");
+  const std::string names[] = {"x"};
+  const at::Tensor x = at::rand({4});
+  const auto found = call(op.value_and_grad(names, /*has_aux=*/true), {x});
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_TRUE(at::equal(found[1], x + 1));
+  EXPECT_TRUE(at::allclose(found[2], 2 * x));
+  EXPECT_NE(error_of([&] { call(op.value_and_grad(names), {x}); }).find("has_aux"), std::string::npos);
+}
+
+TEST(Gradient, ThatOfASumIsTheOneThatCame) {
+  const Op gradient = Op("x + y.exp()").gradient(std::vector<std::string>{"x", "y"});
+  const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3}), grad = at::rand({4, 3});
+  const auto found = call(gradient, {x, y, grad});
+  EXPECT_EQ(found[0].const_data_ptr(), grad.const_data_ptr());
+  EXPECT_TRUE(at::allclose(found[1], y.exp() * grad));
+  // Where the caller has memory for it, it is copied there.
+  const std::vector<at::Tensor> outs{at::zeros({4, 3}), at::zeros({4, 3})};
+  gradient.call_out(std::vector<Argument>{x, y, grad}, outs);
+  EXPECT_TRUE(at::equal(outs[0], grad));
+  EXPECT_TRUE(at::equal(outs[1], found[1]));
+}
+
+TEST(Gradient, OfAnotherDtypeItIsComputed) {
+  const Op gradient = Op("x.to(torch.float64) + y").gradient(std::vector<std::string>{"x", "y"});
+  const at::Tensor x = at::rand({4}), y = at::rand({4}, at::kDouble), grad = at::rand({4}, at::kDouble);
+  const auto found = call(gradient, {x, y, grad});
+  EXPECT_EQ(found[0].scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(found[0], grad.to(at::kFloat)));
+  EXPECT_EQ(found[1].const_data_ptr(), grad.const_data_ptr());
+}
+
+TEST(Gradient, AGatherThatWouldCompareTooMuchSaysSo) {
+  const Op gather("gather(x, i)", [](Value x, Value i) { return x[i] * 2; });
+  const at::Tensor x = at::rand({1 << 20}).requires_grad_(), i = at::randint(1 << 20, {1 << 18});
+  const at::Tensor sum = call(gather, {x, i})[0].sum();
+  EXPECT_NE(error_of([&] { torch::autograd::grad({sum}, {x}); }).find("which is too slow"), std::string::npos);
+}
+
+TEST(Gradient, AStageSaysWhatIsKept) {
+  const at::Tensor x = at::empty({64, 128}, at::kMeta), b = at::empty({128}, at::kMeta);
+  const Argument arguments[] = {x, b};
+  const std::string text = Op("F.gelu(x) + b").emit(Stage::Backward, arguments);
+  EXPECT_NE(text.find("f32[64, 128]                 32.0 KiB\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("512 bytes   which it does not read"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace ingot
