@@ -12,7 +12,8 @@
 namespace ingot::frontend {
 namespace {
 
-constexpr std::chrono::seconds kSoon{1};
+/// Half a second of it is what the longest takes on an idle machine; unbounded, these texts take minutes.
+constexpr std::chrono::seconds kSoon{4};
 constexpr long kMostKilobytes = 1'000'000;
 
 /// Sanitizers, and builds without optimisation, are slower by a factor that says nothing of the text.
