@@ -17,6 +17,7 @@
 #include "python/arguments.h"
 #include "python/eager_text.h"
 #include "python/errors.h"
+#include "python/split.h"
 #include "runtime/api/op.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/register.h"
@@ -228,6 +229,13 @@ PyObject* op_emit(PyObject* object, PyObject* const* args, Py_ssize_t count, PyO
   });
 }
 
+PyObject* op_split(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  return guarded([&] {
+    const Op& op = op_of(object);
+    return split(op, form_of(self_of(object)), args, static_cast<size_t>(count), keywords);
+  });
+}
+
 // Definition
 
 Numerics numerics_named(std::string_view name) {
@@ -431,6 +439,7 @@ PyMethodDef op_methods[] = {
      "prepare(*args, **kwargs)\n--\n\nCompile and load what a call with these arguments would need; launch nothing."},
     {"_check_gradient", as_method<op_do<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_split", as_method<op_split>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_define", op_define, METH_VARARGS, nullptr},
     {"_define_value_and_grad", op_define_value_and_grad, METH_VARARGS, nullptr},
     {"_register", op_register, METH_VARARGS, nullptr},

@@ -8,6 +8,9 @@ class Error(RuntimeError):
     fault: typing.Literal["author", "environment", "internal"]
     message: str
 
+_Cuts = list[int | None]  # the dim along which each is cut
+_Split = tuple[list[_Cuts], list[tuple[torch.dtype, list[int], list[int], _Cuts]]]
+
 class Op:
     def __call__(
         self,
@@ -43,6 +46,16 @@ class Op:
     def _emit(
         self, stage: str, device: str | None, architecture: int, /, *args: typing.Any, **kwargs: typing.Any
     ) -> str: ...
+    def _split(
+        self,
+        device: torch.device,
+        tensors: list[torch.Tensor],
+        mesh: list[tuple[_Cuts, bool, bool]],
+        recorded: bool,
+        /,
+        *args: typing.Any,
+        **kwargs: typing.Any,
+    ) -> tuple[bool, _Split | None]: ...
 
 def _prepare_all(calls: list[tuple[Op, tuple[typing.Any, ...], tuple[str, ...]]], /) -> None: ...
 def _let_dynamo_read(type: type, call: typing.Callable[..., typing.Any], /) -> None: ...

@@ -15,6 +15,7 @@
 #include "runtime/api/eager_text.h"
 #include "runtime/api/op.h"
 #include "runtime/api/runtime.h"
+#include "runtime/api/split.h"
 #include "runtime/cache/table.h"
 #include "runtime/call/bound_call.h"
 #include "runtime/call/facts.h"
@@ -57,6 +58,10 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// Adds the kernels of such a call to the batch.
   static void prepare(Plan& plan, runtime::KernelBatch& batch);
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
+  /// How the call is computed of shards; nothing where it is not. `asks_numbers`: another number among the arguments
+  /// may have another answer. Errors: those of a call with the whole tensors.
+  std::optional<SplitCall> split(std::span<const Argument> arguments, const SplitRequest& request,
+                                 bool& asks_numbers) const;
 
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
