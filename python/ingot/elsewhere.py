@@ -2,10 +2,13 @@
 
 A plain call never comes here: C++ takes it, with autograd and autocast. What it refuses as not plain is asked, from the
 cheapest test up, who is to have it: a torch-function mode or subclass, by PyTorch's protocol; the op's text in eager,
-under a transform and for what is no dense tensor; the registered op, of which what traces calls sees one node.
+under a transform and for what is no dense tensor; the registered op, of which what traces calls sees one node; the kernel
+again, of what a tensor is made of: its shards.
 """
 
 from __future__ import annotations
+
+import sys
 
 import torch
 from torch.autograd import forward_ad
@@ -35,6 +38,12 @@ def call(op, args: tuple, kwargs: dict):
     # A subclass whose functions have had their turn is the tensor that it was made of.
     if any(map(_is_thin, tensors)):
         return _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
+    if _is_sharded(tensors) and "out" not in kwargs:
+        from . import sharded  # which imports torch.distributed
+
+        results = sharded.call(op, args, kwargs)
+        if results is not NotImplemented:
+            return results
     return by_text(op, args, kwargs)
 
 
@@ -89,6 +98,12 @@ def _is_traced(tensors) -> bool:
     if torch._C._len_torch_dispatch_stack() > 0:
         return True
     return any(isinstance(tensor, (FakeTensor, FunctionalTensor)) for tensor in tensors)
+
+
+def _is_sharded(tensors) -> bool:
+    """Whether any is a DTensor, whose module takes long to import: there is none where nobody has."""
+    module = sys.modules.get("torch.distributed.tensor")
+    return module is not None and any(isinstance(tensor, module.DTensor) for tensor in tensors)
 
 
 def _is_thin(tensor) -> bool:

@@ -145,6 +145,12 @@ class Op(_ingot.Op):
             self._forms[key] = _traced.form(self, *key)
         return self._forms[key]
 
+    @functools.cached_property
+    def _shard_plans(self):
+        from . import sharded  # which imports torch.distributed
+
+        return sharded.Plans()
+
     _form._dynamo_marked_constant = True  # torch.compiler.assume_constant_result, which would import all of Dynamo
 
     def backward(self, function):

@@ -8,7 +8,6 @@ import torch
 import torch.distributed as distributed
 import torch.nn.functional as F
 from conftest import ROOT
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from torch.utils.checkpoint import checkpoint
 from whole import WHOLE
 
@@ -276,27 +275,3 @@ def test_two_processes_train_one_model(tmp_path):
             assert launches >= 2 * 4 * STEPS and of_eager == 0
         torch.testing.assert_close(found["DDP", "fused"][0], found["FSDP2", "fused"][0], rtol=1e-9, atol=0)
     assert curves[0]["DDP", "fused"] != curves[1]["DDP", "fused"]
-
-
-def shard_in_parallel(rank, folder):
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-    torch.set_num_threads(1)
-    mesh = distributed.device_mesh.init_device_mesh("cpu", (2,))
-    op = ingot.op("def f(x, w): return F.gelu(x) * w + x.mean(-1, keepdim=True)")
-    torch.manual_seed(0)
-    x, w = torch.randn(4, 6), torch.randn(6)
-    leaves = x.clone().requires_grad_(), w.clone().requires_grad_()
-    op.reference(*leaves).sum().backward()
-    for places in ((Shard(0), Replicate()), (Shard(1), Shard(0)), (Replicate(), Replicate())):
-        sharded = [distribute_tensor(t.clone().requires_grad_(), mesh, [place]) for t, place in zip((x, w), places)]
-        result = op(*sharded)
-        assert isinstance(result, DTensor)
-        torch.testing.assert_close(result.full_tensor(), op.reference(x, w))
-        result.sum().backward()
-        for mine, theirs in zip(sharded, leaves):
-            torch.testing.assert_close(mine.grad.full_tensor(), theirs.grad)
-    distributed.destroy_process_group()
-
-
-def test_a_dtensor_takes_the_text(tmp_path):
-    torch.multiprocessing.spawn(shard_in_parallel, (str(tmp_path),), nprocs=2)

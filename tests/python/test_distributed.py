@@ -1,0 +1,411 @@
+"""Calls with DTensors, on two ranks: where an op's graph may be cut as its arguments are, kernels run on the shards, forwards
+and backwards; else the text runs. What may be cut is test_splits.py's question."""
+
+import datetime
+import time
+import traceback
+
+import pytest
+import torch
+import torch.distributed as distributed
+import torch.nn.functional as F
+from conftest import ROOT
+from test_training import STEPS, check_curves, corners, eager, fused
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.experimental import implicit_replication
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from whole import WHOLE
+
+import ingot
+
+WHOLE_TENSOR, BATCH, COLUMNS = Replicate(), Shard(0), Shard(1)
+CHECKS = {}  # by name, what every rank does
+
+
+def on_every_rank(function):
+    CHECKS[function.__name__] = function
+    return function
+
+
+def tensors(*shapes, dtype=torch.float64, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(*shape, generator=generator, dtype=dtype) for shape in shapes]
+
+
+def distributed_over(mesh, whole, places):
+    """DTensors and whole tensors of the same numbers; those of floats require grad."""
+    pairs = []
+    for tensor, place in zip(whole, places):
+        placements = [*place] if isinstance(place, tuple) else [place]
+        placements += [Replicate()] * (mesh.ndim - len(placements))
+        tensor = tensor.to(mesh.device_type)
+        grad = tensor.is_floating_point()
+        pairs.append((distribute_tensor(tensor.clone(), mesh, placements).requires_grad_(grad), tensor.clone().requires_grad_(grad)))
+    return [list(each) for each in zip(*pairs)]
+
+
+def leaves(results):
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def check(op, mesh, whole, places, placements, launches=2, named=None):
+    """The op on DTensors beside its text on the whole tensors, and gradients. `placements`: of the first result; None where
+    the text is to run."""
+    parts, wholes = distributed_over(mesh, whole, places)
+    named = named or {}
+    before = ingot.counters()
+    results, wanted = leaves(op(*parts, **named)), leaves(op.reference(*wholes, **named))
+    assert ingot.counters().since(before).texts == (placements is None)
+    if placements is not None:
+        assert results[0].placements[: len(placements)] == tuple(placements), results[0].placements
+    for result, want in zip(results, wanted, strict=True):
+        assert isinstance(result, DTensor) and (result.dtype, result.shape) == (want.dtype, want.shape)
+        if placements is not None:
+            assert result.stride() == want.stride()
+        torch.testing.assert_close(result.full_tensor(), want)
+    sum(result.cos().sum() for result in results if result.requires_grad).full_tensor().backward()
+    sum(want.cos().sum() for want in wanted if want.requires_grad).backward()
+    spent = ingot.counters().since(before)
+    assert placements is None or (spent.texts == 0 and spent.launches >= launches), spent
+    for part, want in zip(parts, wholes):
+        if want.requires_grad:
+            assert part.grad.shape == want.grad.shape
+            torch.testing.assert_close(part.grad.full_tensor(), want.grad)
+    return parts
+
+
+GATED = ingot.op("def gated(x, w, b, k: float = 0.5): return F.gelu(x * w) * k + b")
+NORMED = ingot.op("def normed(x, w, b): return F.mish(F.layer_norm(x, (x.size(-1),), w, b))")
+
+
+@on_every_rank
+def elements_keep_any_sharding(mesh):
+    whole = tensors((6, 8), (8,), (6, 1))
+    for places, expected in (
+        ((BATCH, WHOLE_TENSOR, BATCH), BATCH),
+        ((COLUMNS, Shard(0), WHOLE_TENSOR), COLUMNS),
+        ((WHOLE_TENSOR, WHOLE_TENSOR, WHOLE_TENSOR), WHOLE_TENSOR),
+        # What is whole is cut where it is read along the cut, which moves nothing.
+        ((BATCH, WHOLE_TENSOR, WHOLE_TENSOR), BATCH),
+        ((COLUMNS, WHOLE_TENSOR, WHOLE_TENSOR), COLUMNS),
+        ((WHOLE_TENSOR, Shard(0), WHOLE_TENSOR), COLUMNS),
+    ):
+        check(GATED, mesh, whole, places, [expected])
+        check(GATED, mesh, whole, places, [expected], named={"k": 2.0})
+    check(GATED, mesh, whole, (BATCH, Shard(0), WHOLE_TENSOR), None)  # would have to move
+
+
+@on_every_rank
+def what_is_whole_beside_shards_has_a_partial_gradient(mesh):
+    x, w, b = check(GATED, mesh, tensors((6, 8), (8,), (6, 1)), (BATCH, WHOLE_TENSOR, BATCH), [BATCH])
+    assert [t.grad.placements for t in (x, w, b)] == [(BATCH,), (Partial(),), (BATCH,)]
+    x, w, b = check(GATED, mesh, tensors((6, 8), (8,), (1,)), (WHOLE_TENSOR, Shard(0), WHOLE_TENSOR), [COLUMNS])
+    assert [t.grad.placements for t in (w, b)] == [(Shard(0),), (Partial(),)]
+    assert all(t.grad.placements == (WHOLE_TENSOR,) for t in check(GATED, mesh, tensors((6, 8), (8,), (1,)), [WHOLE_TENSOR] * 3, [WHOLE_TENSOR]))
+
+
+@on_every_rank
+def rows_are_reduced_where_they_are_whole(mesh):
+    whole = tensors((6, 8), (8,), (8,))
+    check(NORMED, mesh, whole, (BATCH, WHOLE_TENSOR, WHOLE_TENSOR), [BATCH])
+    check(NORMED, mesh, whole, (COLUMNS, WHOLE_TENSOR, WHOLE_TENSOR), None)
+    softmax = ingot.op("x.softmax(-1)")
+    check(softmax, mesh, whole[:1], (BATCH,), [BATCH])
+    check(softmax, mesh, whole[:1], (COLUMNS,), None)
+    check(ingot.op("F.mish(F.group_norm(x, 2, w, b))"), mesh, tensors((6, 8, 5), (8,), (8,)), (BATCH, WHOLE_TENSOR, WHOLE_TENSOR), [BATCH])
+    for text in ("x.mean(0)", "x - x.mean(0, keepdim=True)", "x.sum()"):
+        check(ingot.op(text), mesh, whole[:1], (BATCH,), None)
+    check(ingot.op("x - x.mean(0)"), mesh, whole[:1], (COLUMNS,), [COLUMNS])
+
+
+@on_every_rank
+def shards_need_not_be_even(mesh):
+    for rows in (5, 3, 2, 1):  # three rows are two and one, one is one and none
+        whole = tensors((rows, 7), (7,), (rows, 1))
+        check(GATED, mesh, whole, (BATCH, WHOLE_TENSOR, BATCH), None if rows == 1 else [BATCH])
+        check(GATED, mesh, whole, (COLUMNS, Shard(0), WHOLE_TENSOR), [COLUMNS])
+        check(NORMED, mesh, [whole[0], whole[1], whole[1]], (BATCH, WHOLE_TENSOR, WHOLE_TENSOR), None if rows == 1 else [BATCH])
+    check(ingot.op("(x * 2).t()"), mesh, tensors((5, 3)), (BATCH,), [COLUMNS])
+    check(ingot.op("x.transpose(0, 1) + 1"), mesh, tensors((5, 3, 2)), (Shard(2),), [Shard(2)])
+    if mesh.size() == 4:
+        check(GATED, mesh, tensors((5, 7), (7,), (5, 1)), (BATCH, WHOLE_TENSOR, BATCH), [BATCH], launches=0)  # 2, 2, 1 and none
+
+
+@on_every_rank
+def who_knows_his_place_has_the_text(mesh):
+    for text in ("x * x.size(0)", "x.sum(1) / x.numel()", "torch.cat([x, x * 2])", "x * 2 if x.size(0) > 4 else x"):
+        check(ingot.op(text), mesh, tensors((6, 8)), (BATCH,), None)
+    with implicit_replication():  # of what the text makes
+        check(ingot.op("x + torch.arange(x.size(0), device=x.device)[:, None]"), mesh, tensors((6, 8)), (BATCH,), None)
+    for text in ("x * x.size(1)", "x.sum(1) / x.size(1)", "x + torch.arange(x.size(1), device=x.device)", "x.flip(1) * 2"):
+        check(ingot.op(text), mesh, tensors((6, 8)), (BATCH,), [BATCH])
+    # A shard of one row is not what the whole is.
+    op = ingot.op("x * 3 if x.size(0) == 1 else x * 2")
+    check(op, mesh, tensors((mesh.size(), 8)), (BATCH,), None)
+    check(op, mesh, tensors((2 * mesh.size(), 8)), (BATCH,), [BATCH])
+
+
+@on_every_rank
+def arguments_and_results_of_any_form(mesh):
+    x, y, w = tensors((6, 8), (6, 8), (8,))
+    check(ingot.op("def f(x, w):\n    y = x * w\n    return y, y.amax(1), y > 0"), mesh, [x, w], (BATCH, WHOLE_TENSOR), [BATCH])
+    check(ingot.op("def f(x): return [x * 2, x.exp()]"), mesh, [x], (BATCH,), [BATCH])
+    check(ingot.op("def f(x, w): return x * 2, w * 3"), mesh, [x, w], (BATCH, WHOLE_TENSOR), None)  # a result that is whole beside one that is not
+
+    parts, wholes = distributed_over(mesh, [x, y, w], (BATCH, BATCH, WHOLE_TENSOR))
+    op = ingot.op("def f(xs, d): return sum(xs) * d['w']")
+    before = ingot.counters()
+    result = op([*parts[:2]], d={"w": parts[2]})
+    torch.testing.assert_close(result.full_tensor(), op.reference([*wholes[:2]], d={"w": wholes[2]}))
+    assert ingot.counters().since(before).texts == 0
+    op = ingot.op("def f(x, w): return x * w")
+    assert torch.equal(op(w=parts[2], x=parts[0]).full_tensor(), wholes[0] * wholes[2])
+    assert ingot.counters().since(before).texts == 0
+
+    table, t = torch.randn(5, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(1)), torch.arange(6)[:, None] % 9
+    denoise = ingot.op((ROOT / "examples/denoise.py").read_text())
+    check(denoise, mesh, [x, y, x + y, table, t], (BATCH, BATCH, BATCH, WHOLE_TENSOR, BATCH), [BATCH])
+    check(denoise, mesh, [x, y, x + y, table, t], (COLUMNS, WHOLE_TENSOR, COLUMNS, WHOLE_TENSOR, WHOLE_TENSOR), [COLUMNS])
+
+
+@on_every_rank
+def numbers_that_are_asked(mesh):
+    op = ingot.op("x.sum(k) * 2")
+    (x,) = distributed_over(mesh, tensors((6, 8)), (BATCH,))[0]
+    for k, texts in ((1, 0), (0, 1), (1, 0), (0, 1)):
+        before = ingot.counters()
+        torch.testing.assert_close(op(x, k).full_tensor(), op.reference(x.full_tensor(), k))
+        assert ingot.counters().since(before).texts == texts
+
+
+@on_every_rank
+def a_second_call_is_planned(mesh):
+    op = ingot.op("x.exp() * k + w")
+    parts = distributed_over(mesh, tensors((6, 8), (8,)), (BATCH, WHOLE_TENSOR))[0]
+    op(parts[0], k=0.5, w=parts[1])
+    with torch.no_grad():
+        op(parts[0], k=0.5, w=parts[1])
+    before = ingot.counters()
+    for k in (0.25, 0.75):
+        op(parts[0], k=k, w=parts[1])
+        with torch.no_grad():
+            op(parts[0], k=k, w=parts[1])
+    spent = ingot.counters().since(before)
+    assert (spent.lowerings, spent.compiles, spent.texts, spent.launches) == (0, 0, 0, 4)
+
+
+@on_every_rank
+def two_dims_of_a_mesh(mesh):
+    mesh = distributed.device_mesh.init_device_mesh(mesh.device_type, (2, mesh.size() // 2))
+    whole = tensors((6, 8), (8,), (6, 1))
+    for places, expected in (
+        (((BATCH, COLUMNS), (WHOLE_TENSOR, Shard(0)), (BATCH, WHOLE_TENSOR)), (BATCH, COLUMNS)),
+        (((BATCH, COLUMNS), WHOLE_TENSOR, WHOLE_TENSOR), (BATCH, COLUMNS)),
+        (((BATCH, WHOLE_TENSOR), WHOLE_TENSOR, WHOLE_TENSOR), (BATCH, WHOLE_TENSOR)),
+        (((WHOLE_TENSOR, BATCH), WHOLE_TENSOR, WHOLE_TENSOR), (WHOLE_TENSOR, BATCH)),
+        (((BATCH, BATCH), WHOLE_TENSOR, WHOLE_TENSOR), None),
+        (((BATCH, WHOLE_TENSOR), (WHOLE_TENSOR, Shard(0)), WHOLE_TENSOR), (BATCH, COLUMNS)),
+    ):
+        check(GATED, mesh, whole, places, expected)
+    check(NORMED, mesh, tensors((6, 8), (8,), (8,)), ((BATCH, WHOLE_TENSOR), WHOLE_TENSOR, WHOLE_TENSOR), (BATCH, WHOLE_TENSOR))
+    check(NORMED, mesh, tensors((6, 8), (8,), (8,)), ((BATCH, COLUMNS), WHOLE_TENSOR, WHOLE_TENSOR), None)
+
+
+@on_every_rank
+def tensors_still_on_their_way(mesh):
+    """Parallel styles redistribute without waiting, forwards and so backwards."""
+    parts, wholes = distributed_over(mesh, tensors((6, 8), (8,), (8,)), (BATCH, WHOLE_TENSOR, WHOLE_TENSOR))
+    before = ingot.counters()
+    x = parts[0].redistribute(placements=[COLUMNS], async_op=True)
+    y = GATED(x, parts[1], parts[2]).redistribute(placements=[BATCH], async_op=True)
+    (y * y).sum().full_tensor().backward()
+    assert ingot.counters().since(before).texts == 0
+    assert ingot.counters().since(before).launches == 2
+    want = GATED.reference(*wholes)
+    (want * want).sum().backward()
+    for part, whole in zip(parts, wholes):
+        torch.testing.assert_close(part.grad.full_tensor(), whole.grad)
+
+
+@on_every_rank
+def gradients_of_gradients(mesh):
+    op = ingot.op("x.tanh() * w")
+    for places in ((BATCH, WHOLE_TENSOR), (COLUMNS, WHOLE_TENSOR), (WHOLE_TENSOR, Shard(0)), (WHOLE_TENSOR, WHOLE_TENSOR)):
+        parts, wholes = distributed_over(mesh, tensors((6, 8), (8,)), places)
+        before, found = ingot.counters(), []
+        for x, w, f in ((*parts, op), (*wholes, op.reference)):
+            of_x, of_w = torch.autograd.grad(f(x, w).square().sum(), (x, w), create_graph=True)
+            (of_x.square().sum() + of_w.cos().sum()).backward()
+            found.append((of_x, of_w, x.grad, w.grad))
+        assert ingot.counters().since(before).texts == 0
+        for part, whole in zip(*found, strict=True):
+            torch.testing.assert_close(part.full_tensor(), whole)
+
+
+@on_every_rank
+def what_kernels_do_not_take(mesh):
+    x, y = tensors((6, 8), (6, 8))
+    by_hand = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
+    (part,) = distributed_over(mesh, [x], (BATCH,))[0]
+    before = ingot.counters()
+    assert torch.equal(by_hand(part.detach()).full_tensor().cpu(), x * 2) and ingot.counters().since(before).texts == 0
+    by_hand(part).sum().full_tensor().backward()
+    assert torch.equal(part.grad.full_tensor().cpu(), torch.full_like(x, 6)) and ingot.counters().since(before).texts == 1
+
+    written, added = (distribute_tensor(t.to(mesh.device_type), mesh, [BATCH]) for t in (x.clone(), y))
+    assert ingot.op("def f(x, y):\n    x.add_(y)\n    return y * 2")(written, added).placements == (BATCH,)
+    torch.testing.assert_close(written.full_tensor().cpu(), x + y)
+    partial = DTensor.from_local(added.full_tensor(), mesh, [Partial()])
+    torch.testing.assert_close(ingot.op("x.exp() + 1")(partial).full_tensor().cpu(), (y * mesh.size()).exp() + 1)
+    op = ingot.op("x + y")
+    for f in (op, op.reference):
+        with pytest.raises(RuntimeError, match="mixed torch.Tensor and DTensor"):
+            f(added, y.to(mesh.device_type))
+    with pytest.raises((ingot.Error, RuntimeError), match="must match|broadcast"):
+        op(added, distribute_tensor(y[:, :3].contiguous().to(mesh.device_type), mesh, [BATCH]))
+
+
+@on_every_rank
+def autocast_is_heard(mesh):
+    op = ingot.op("F.linear(x, w) + 1")
+    x, w = (t.float() for t in tensors((6, 8), (4, 8)))
+    parts, wholes = distributed_over(mesh, [x, w], (BATCH, WHOLE_TENSOR))
+    before = ingot.counters()
+    for enabled in (True, False):
+        with torch.autocast(mesh.device_type, torch.bfloat16, enabled=enabled):
+            result, want = op(*parts), op(*wholes)
+        assert result.dtype == want.dtype == (torch.bfloat16 if enabled else torch.float32)
+        assert torch.equal(result.full_tensor(), want)
+    assert ingot.counters().since(before).texts == 0
+
+
+# Training
+
+CHANNELS, TIME, WIDTH, TIMESTEPS = 4, 6, 16, 10
+
+
+@ingot.op
+def norm_mish(x, weight, bias):
+    """Each channel over time, x being [batch, time, channels]."""
+    mean = x.mean(1, keepdim=True)
+    var = (x - mean).square().mean(1, keepdim=True)
+    return F.mish((x - mean) * (var + 1e-5).rsqrt() * weight + bias)
+
+
+class Diffusion(torch.nn.Module):
+    """The noise of a sample, one step of the sampler, and a box read off it. The convolution is one of windows, a linear layer:
+    PyTorch has rules to cut these. The batch is whole, the channels in between are cut."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.conv, self.out = torch.nn.Linear(5 * CHANNELS, WIDTH), torch.nn.Linear(WIDTH, CHANNELS)
+        self.weight, self.bias = torch.nn.Parameter(torch.ones(WIDTH)), torch.nn.Parameter(torch.zeros(WIDTH))
+        self.head = torch.nn.Linear(CHANNELS * TIME, 4)
+        self.norm_mish, self.corners = way(norm_mish), way(corners)
+        self.denoise = way(ingot.op((ROOT / "examples/denoise.py").read_text()))
+        self.giou = way(ingot.op((ROOT / "examples/giou.py").read_text()))
+
+    def forward(self, windows, sample, noise, table, t, clean, boxes):
+        h = self.norm_mish(self.conv(windows), self.weight, self.bias)
+        step = self.denoise(self.out(h), sample, noise, table, t)
+        losses = self.giou(self.corners(self.head(step.flatten(1))), boxes)
+        return (step - clean).square().sum() / 200 + losses.sum() / 8
+
+
+def batch_of(step: int) -> list:
+    sample, noise, clean, low = tensors((8, TIME, CHANNELS), (8, TIME, CHANNELS), (8, TIME, CHANNELS), (8, 2), seed=step)
+    windows = F.pad(sample, (0, 0, 2, 2)).unfold(1, 5, 1).flatten(2)
+    generator = torch.Generator().manual_seed(step)
+    table = torch.rand(5, TIMESTEPS, generator=generator, dtype=torch.float64)
+    t = torch.randint(TIMESTEPS, (8, 1, 1), generator=generator)
+    return [windows, sample, noise, table, t, clean, torch.cat([low.sigmoid(), low.sigmoid() + 0.5], -1)]
+
+
+def tensor_parallel(model, mesh):
+    for name in ("weight", "bias"):
+        setattr(model, name, torch.nn.Parameter(distribute_tensor(getattr(model, name).data, mesh, [Shard(0)])))
+    return parallelize_module(model, mesh, {
+        "conv": ColwiseParallel(use_local_output=False),
+        "out": RowwiseParallel(output_layouts=Replicate(), use_local_output=False),
+        "head": ColwiseParallel(output_layouts=Replicate(), use_local_output=False),
+    })  # fmt: skip
+
+
+def data_parallel(model, mesh):
+    """Every parameter whole, the batch cut."""
+    return torch.distributed.tensor.distribute_module(model, mesh)
+
+
+def curve(way, mesh, wrapped=None, placement=None) -> list[float]:
+    torch.manual_seed(0)
+    model = Diffusion(way).double().to(mesh.device_type)
+    model = wrapped(model, mesh) if wrapped else model
+    optimiser, losses = torch.optim.AdamW(model.parameters(), lr=1e-2, foreach=False), []
+    for step in range(STEPS):
+        batch = [t.to(mesh.device_type) for t in batch_of(step % 2)]
+        if placement:
+            batch = [distribute_tensor(t, mesh, [placement if t.size(0) == 8 else Replicate()]) for t in batch]
+        optimiser.zero_grad()
+        loss = model(*batch)
+        loss.backward()
+        optimiser.step()
+        losses.append((loss.full_tensor() if placement else loss).item())
+    return losses
+
+
+@on_every_rank
+def a_tensor_parallel_model_has_eagers_curve(mesh):
+    before = ingot.counters()
+    mine = curve(fused, mesh, tensor_parallel, Replicate())
+    spent = ingot.counters().since(before)
+    assert spent.texts == 0 and spent.launches >= 2 * 4 * STEPS, spent
+    check_curves(mine, curve(eager, mesh))
+
+
+@on_every_rank
+def a_model_of_cut_batches_has_eagers_curve(mesh):
+    before = ingot.counters()
+    mine = curve(fused, mesh, data_parallel, Shard(0))
+    spent = ingot.counters().since(before)
+    assert spent.texts == 0 and spent.launches >= 2 * 4 * STEPS, spent
+    check_curves(mine, curve(eager, mesh))
+
+
+# Ranks
+
+
+def run_checks(rank: int, folder: str, backend: str, size: int):
+    torch.set_num_threads(1)
+    if backend == "nccl":
+        torch.cuda.set_device(rank)
+    distributed.init_process_group(backend, init_method=f"file://{folder}/store", rank=rank, world_size=size,
+                                   timeout=datetime.timedelta(minutes=2))  # fmt: skip
+    mesh = distributed.device_mesh.init_device_mesh("cuda" if backend == "nccl" else "cpu", (size,))
+    found = {}
+    for name, function in CHECKS.items():
+        began = time.monotonic()
+        try:
+            function(mesh)
+            found[name] = ""
+        except Exception:  # noqa: BLE001 which the other ranks meet too, or they wait for this one until they give up
+            found[name] = traceback.format_exc()
+        print(f"rank {rank}: {time.monotonic() - began:4.1f} s {name}")
+    torch.save(found, f"{folder}/{rank}.pt")
+    distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("backend", ("gloo", "nccl"))
+def test_on_every_rank(backend, tmp_path):
+    """One test, for the processes take longer to begin than to do all of it."""
+    size = 4 if WHOLE else 2
+    if backend == "gloo" and not distributed.is_gloo_available():
+        pytest.skip("explained: this PyTorch has no gloo")
+    if backend == "nccl" and torch.cuda.device_count() < 2:
+        pytest.skip("explained: NCCL needs two GPUs")
+    if backend == "nccl":
+        size = min(size, torch.cuda.device_count() // 2 * 2)
+    torch.multiprocessing.spawn(run_checks, (str(tmp_path), backend, size), nprocs=size)
+    ranks = [torch.load(tmp_path / f"{rank}.pt") for rank in range(size)]
+    assert all(found.keys() == CHECKS.keys() for found in ranks)
+    failures = [f"rank {rank}, {name}: {error}" for rank, found in enumerate(ranks) for name, error in found.items() if error]
+    assert not failures, "\n".join(failures)
