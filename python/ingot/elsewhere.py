@@ -8,10 +8,12 @@ again, of what a tensor is made of: its shards.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import torch
 from torch.autograd import forward_ad
+from torch.autograd.profiler import record_function
 from torch.utils._device import DeviceContext
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -51,7 +53,9 @@ def by_text(op, args: tuple, kwargs: dict):
     """The op's text in eager, which `ingot.counters().texts` counts."""
     out = kwargs.pop("out", None)
     _ingot.count_text()
-    results = op.reference(*args, **kwargs)
+    named = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()
+    with named:
+        results = op.reference(*args, **kwargs)
     return results if out is None else copied_to(out, results)
 
 

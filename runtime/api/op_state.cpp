@@ -8,6 +8,7 @@
 #include "runtime/autograd/check_gradient.h"
 #include "runtime/autograd/record.h"
 #include "runtime/cache/hold_forks.h"
+#include "runtime/call/profiled_call.h"
 #include "runtime/call/refusals.h"
 
 namespace ingot {
@@ -200,6 +201,7 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   const runtime::Program& program = *found.call->program;
   if (~writable != 0 && (runtime::written_params(program) & ~writable) != 0)
     runtime::refuse_undeclared_write(*definition_);
+  const runtime::ProfiledCall profiled(facts);
   std::shared_ptr<runtime::OpBackward> node;
   if (facts.recorded) {
     runtime::check_recorded_writes(program, facts);
@@ -217,6 +219,7 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
   Facts facts;
   const Found found = find(arguments, outs, purpose, facts);
+  const runtime::ProfiledCall profiled(facts);
   Results written;
   runtime::run(*found.call, facts, written, options_.debug, runtime_.tally);
 }

@@ -48,7 +48,7 @@ def leaves(results):
     return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
-def check(op, mesh, whole, places, placements, launches=2, named=None):
+def check(op, mesh, whole, places, placements, named=None):
     """The op on DTensors beside its text on the whole tensors, and gradients. `placements`: of the first result; None where
     the text is to run."""
     parts, wholes = distributed_over(mesh, whole, places)
@@ -66,7 +66,8 @@ def check(op, mesh, whole, places, placements, launches=2, named=None):
     sum(result.cos().sum() for result in results if result.requires_grad).full_tensor().backward()
     sum(want.cos().sum() for want in wanted if want.requires_grad).backward()
     spent = ingot.counters().since(before)
-    assert placements is None or (spent.texts == 0 and spent.launches >= launches), spent
+    if placements is not None:
+        assert spent.texts == 0 and (spent.launches >= 2 or results[0].to_local().numel() == 0), spent
     for part, want in zip(parts, wholes):
         if want.requires_grad:
             assert part.grad.shape == want.grad.shape
@@ -128,7 +129,7 @@ def shards_need_not_be_even(mesh):
     check(ingot.op("(x * 2).t()"), mesh, tensors((5, 3)), (BATCH,), [COLUMNS])
     check(ingot.op("x.transpose(0, 1) + 1"), mesh, tensors((5, 3, 2)), (Shard(2),), [Shard(2)])
     if mesh.size() == 4:
-        check(GATED, mesh, tensors((5, 7), (7,), (5, 1)), (BATCH, WHOLE_TENSOR, BATCH), [BATCH], launches=0)  # 2, 2, 1 and none
+        check(GATED, mesh, tensors((5, 7), (7,), (5, 1)), (BATCH, WHOLE_TENSOR, BATCH), [BATCH])  # 2, 2, 1 and none
 
 
 @on_every_rank
@@ -181,7 +182,7 @@ def numbers_that_are_asked(mesh):
 @on_every_rank
 def a_second_call_is_planned(mesh):
     op = ingot.op("x.exp() * k + w")
-    parts = distributed_over(mesh, tensors((6, 8), (8,)), (BATCH, WHOLE_TENSOR))[0]
+    parts = distributed_over(mesh, tensors((8, 8), (8,)), (BATCH, WHOLE_TENSOR))[0]
     op(parts[0], k=0.5, w=parts[1])
     with torch.no_grad():
         op(parts[0], k=0.5, w=parts[1])
