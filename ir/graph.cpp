@@ -82,7 +82,8 @@ uint32_t Graph::intern(Reduction reduction) {
 NodeId Graph::load(DType dtype, Access access) { return add({Op::Load, dtype, intern(std::move(access)), {}}); }
 
 NodeId Graph::read(DType dtype, Access access, std::vector<NodeId> args) {
-  const Op op = access.leads.empty() ? Op::Load : Op::Gather;
+  const bool is_position = access.source.kind == SourceRef::Kind::Position;
+  const Op op = is_position ? Op::Index : access.leads.empty() ? Op::Load : Op::Gather;
   return add({op, dtype, intern(std::move(access)), std::move(args)});
 }
 
@@ -103,7 +104,9 @@ std::span<const NodeId> Graph::indices(NodeId id) const {
 
 NodeId Graph::scalar(DType dtype, HostId value) { return add({Op::Scalar, dtype, value.index, {}}); }
 
-NodeId Graph::index(uint32_t dim_from_end) { return add({Op::Index, DType::I64, dim_from_end, {}}); }
+NodeId Graph::index(std::vector<AccessDim> dims) {
+  return read(DType::I64, {{SourceRef::Kind::Position, 0}, {host.integer(0)}, std::move(dims), {}}, {});
+}
 
 NodeId Graph::call(std::string_view function, NodeId body, std::vector<NodeId> operands) {
   operands.insert(operands.begin(), body);
@@ -113,7 +116,7 @@ NodeId Graph::call(std::string_view function, NodeId body, std::vector<NodeId> o
 Node Graph::transfer(const Graph& source, NodeId id, std::vector<NodeId> args) {
   Node node = source[id];
   node.args = std::move(args);
-  if (node.op == Op::Load || node.op == Op::Gather) node.attr = intern(source.access(id));
+  if (has_access(node.op)) node.attr = intern(source.access(id));
   if (node.op == Op::Call) node.attr = intern(source.callee(id));
   if (node.op == Op::Reduce) node.attr = intern(source.reduction(id));
   return node;

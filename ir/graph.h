@@ -27,9 +27,11 @@ struct NodeId {
   auto operator<=>(const NodeId&) const = default;
 };
 
-/// Where an access reads: a parameter, or a value of the reduction that is the node's first argument.
+/// Where an access reads: a parameter; a value of the reduction that is the node's first argument; or, of an Index,
+/// an imaginary tensor of one dim whose elements are their own coordinates. So positions are merged, permuted and
+/// broadcast as what is loaded.
 struct SourceRef {
-  enum class Kind : uint8_t { Param, Reduce } kind = Kind::Param;
+  enum class Kind : uint8_t { Param, Reduce, Position } kind = Kind::Param;
   uint32_t index = 0;
   auto operator<=>(const SourceRef&) const = default;
 };
@@ -76,7 +78,7 @@ inline constexpr uint32_t kBothArms = 2;
 struct Node {
   Op op;
   DType dtype;
-  uint32_t attr = 0;  ///< Load, Gather: index of an Access; Scalar: HostId; Index: dim from the end; Call: a name;
+  uint32_t attr = 0;  ///< Load, Gather, Index: index of an Access; Scalar: HostId; Call: a name;
                       ///< Reduce: index of a Reduction; Add, Sub, Mul: 0 or kContracts; Where: 0 or kBothArms
   std::vector<NodeId> args = {};
   bool operator==(const Node&) const = default;
@@ -190,14 +192,16 @@ class Graph : public GraphFrame {
   NodeId add(Node node);
   NodeId add(Op op, DType dtype, std::vector<NodeId> args) { return add({op, dtype, 0, std::move(args)}); }
   NodeId load(DType dtype, Access access);
-  /// `args`: the reduction, if the source is one, and the indices; without indices it is a load.
+  /// `args`: the reduction, if the source is one, and the indices; without indices it is a load, or an Index where the
+  /// source is positions.
   NodeId read(DType dtype, Access access, std::vector<NodeId> args);
   NodeId gather(DType dtype, Access access, std::vector<NodeId> indices) {
     return read(dtype, std::move(access), std::move(indices));
   }
   NodeId reduce(DType dtype, Reduction reduction, NodeId operand);
   NodeId scalar(DType dtype, HostId value);
-  NodeId index(uint32_t dim_from_end);
+  /// Where an element is: Σ terms · index over the dims. Nothing is added to it, nor gathered.
+  NodeId index(std::vector<AccessDim> dims);
   NodeId call(std::string_view function, NodeId body, std::vector<NodeId> operands);
 
   /// The node of another graph, over args of this one: its access or callee is made known here. It is yet to be added.

@@ -16,7 +16,8 @@ enum class Op : uint8_t {
   Gather,   ///< a load some of whose coordinates are values; args: a reduction if it is of one, then the indices; attr:
             ///< Access with leads
   Scalar,   ///< a host value, the same for every element; attr: HostId. Constants are scalars of constant hosts
-  Index,    ///< the position along an index dim, int64; attr: the dim counted from the end (0 is the last)
+  Index,    ///< a position, int64: of its access the coordinate itself, as if the source's elements were their own
+            ///< coordinates; attr: Access
   Cast,     ///< the value in another dtype; float to integer as the target's eager does
   Bitcast,  ///< the same bits as another dtype of the same width
   Call,     ///< args[0], computed by the library function attr names, of operands args[1..]; a boundary for rounding
@@ -27,6 +28,9 @@ enum class Op : uint8_t {
 #include "ir/ops.def"
 #undef INGOT_OP
 };
+
+/// Whether the attr of such nodes is an Access.
+constexpr bool has_access(Op op) { return op == Op::Load || op == Op::Gather || op == Op::Index; }
 
 /// Behind it come the primitives.
 inline constexpr Op kLastStructural = Op::Reduce;

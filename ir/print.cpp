@@ -17,10 +17,7 @@ class GraphPrinter {
     }
     for (uint32_t i = 0; i < graph.count(); ++i) {
       const Op op = graph[{i}].op;
-      if (op == Op::Load || op == Op::Gather) {
-        rank_ = std::max(rank_, graph.access({i}).dims.size());
-      }
-      if (op == Op::Index) rank_ = std::max(rank_, size_t{graph[{i}].attr} + 1);
+      if (has_access(op)) rank_ = std::max(rank_, graph.access({i}).dims.size());
     }
   }
 
@@ -93,7 +90,7 @@ class GraphPrinter {
       case Op::Scalar:
         return " " + host(graph_.host_of(id));
       case Op::Index:
-        return " " + variable(node.attr);
+        return " " + sums(graph_.access(id), {}, false)[0];
       case Op::Call:
         return fmt::format(" {} {} of{}", graph_.callee(id), value(node.args[0]),
                            values(std::span(node.args).subspan(1)));
@@ -122,6 +119,10 @@ class GraphPrinter {
 
   /// "[i0*4 + 2, %5]". Of a load, an index is 0 where the operand's size is 1; a store's indices are its domain's.
   std::string coordinates(const Access& access, std::span<const NodeId> indices, bool store) const {
+    return fmt::format("[{}]", fmt::join(sums(access, indices, store), ", "));
+  }
+
+  std::vector<std::string> sums(const Access& access, std::span<const NodeId> indices, bool store) const {
     std::vector<std::string> sums(access.offsets.size());
     const auto add_terms = [&](const std::vector<Term>& terms, const std::string& factor) {
       for (const Term& term : terms) add(sums[term.dim], product(factor, term.coef));
@@ -141,7 +142,7 @@ class GraphPrinter {
       if (sums[d].starts_with('-')) std::swap(sums[d], offset);
       add(sums[d], offset);
     }
-    return fmt::format("[{}]", fmt::join(sums, ", "));
+    return sums;
   }
 
   static void add(std::string& sum, const std::string& summand) {

@@ -42,8 +42,23 @@ struct Type {
 enum class Level : uint8_t { Kernel, Row, Thread, Fetch, Element };
 
 /// Arithmetic on indices and pointers, which is C++'s own.
-/// ShortDiv is Div of numbers whose product is less than 2^30.
-enum class IndexOp : uint8_t { Add, Sub, Mul, Div, ShortDiv, Rem, Min, Less, LessEqual, Equal, NotEqual, And, Or };
+/// ShortDiv is Div of numbers whose product is less than 2^30; Join the sum of two that have no bit in common.
+enum class IndexOp : uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  ShortDiv,
+  Rem,
+  Min,
+  Join,
+  Less,
+  LessEqual,
+  Equal,
+  NotEqual,
+  And,
+  Or
+};
 
 struct Value {
   enum class Kind : uint8_t {

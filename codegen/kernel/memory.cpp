@@ -55,6 +55,8 @@ const std::string& Memory::pointer_name(ValueId load) const {
 }
 
 const std::string& Memory::tensor_name(uint32_t access) const {
+  static const std::string kPosition = "position";
+  if (!use(access).has_tensor()) return kPosition;
   const uint32_t tensor = use(access).tensor;
   if (use(access).in_workspace) return workspace_names_.at(tensor);
   return use(access).kind == Kind::Store ? context_.graph.results[tensor].name : context_.graph.params[tensor].name;
@@ -217,11 +219,9 @@ ir::DType Memory::type_in_memory(uint32_t access) const {
   return as_byte ? ir::DType::U8 : use(access).dtype;
 }
 
-std::vector<ValueId> Memory::terms(uint32_t access, Level level) {
-  const bool is_linear = context_.rank() > 1 && layout(access).linear;
-  if (is_linear && space_->has_linear()) return {space_->linear(level)};
+std::vector<ValueId> Memory::terms(uint32_t access, Level level, uint32_t first_axis) {
   std::vector<ValueId> terms;
-  for (uint32_t d = space_->first_axis(access); d < context_.rank(); ++d) {
+  for (uint32_t d = first_axis; d < context_.rank(); ++d) {
     const StrideClass stride_class = layout(access).axes[d];
     if (stride_class == StrideClass::Zero) continue;
     const ValueId at = space_->coordinate(d, level);
@@ -230,8 +230,12 @@ std::vector<ValueId> Memory::terms(uint32_t access, Level level) {
   return terms;
 }
 
+bool Memory::is_linear(uint32_t access) const { return context_.rank() > 1 && layout(access).linear; }
+
 ValueId Memory::index(uint32_t access, Level level, uint32_t neighbour, const std::vector<ValueId>& leads) {
-  std::vector<ValueId> all = terms(access, level);
+  const bool counts = is_linear(access) && space_->has_linear();
+  std::vector<ValueId> all =
+      counts ? std::vector{space_->linear(level)} : terms(access, level, space_->first_axis(access));
   if (neighbour != 0) all.push_back(assembly_.whole(neighbour));
   for (uint32_t l = 0; l < leads.size(); ++l)
     all.push_back(assembly_.index(IndexOp::Mul, leads[l], assembly_.read(lead_stride(access, l))));
@@ -292,10 +296,10 @@ ValueId Memory::wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad,
 }
 
 std::optional<ValueId> Memory::position(uint32_t access, Level level) {
-  const std::vector<StrideClass>& axes = layout(access).axes;
-  const auto axis = std::ranges::find(axes, StrideClass::One);
-  if (axis == axes.end()) return std::nullopt;
-  return space_->coordinate(static_cast<uint32_t>(axis - axes.begin()), level);
+  if (is_linear(access) && space_->counts_domain()) return space_->linear(level);
+  const std::vector<ValueId> all = terms(access, level, 0);
+  if (all.empty()) return std::nullopt;
+  return assembly_.sum(all);
 }
 
 void Memory::describe_pointers() {

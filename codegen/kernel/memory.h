@@ -17,11 +17,13 @@ class Space {
  public:
   virtual ~Space() = default;
 
-  /// The index of an element among those of the domain, and its coordinate along an axis. At Level::Thread and above
-  /// those of a thread's first element, further in those of each lane.
+  /// The index of an element from `base`, of what lies in the order of the domain, and its coordinate along an axis. At
+  /// Level::Thread and above those of a thread's first element, further in those of each lane.
   virtual ValueId linear(Level level) = 0;
   /// Whether elements are counted along the domain at all.
   virtual bool has_linear() const { return true; }
+  /// Whether they are counted from the domain's first element on, and not from that of a row.
+  virtual bool counts_domain() const { return false; }
   virtual ValueId coordinate(uint32_t axis, Level level) = 0;
   /// The pointer from which an access counts, and the axes along which it counts from there.
   virtual ValueId base(uint32_t access) = 0;
@@ -67,7 +69,7 @@ class Memory {
   /// An index made one of the tensor's. If one that is out of range is to be told, `bad` is where its code is left, and
   /// the `guard`, if any, says whether it counts.
   ValueId wrap(uint32_t access, uint32_t lead, ValueId index, ValueId bad, ValueId guard);
-  /// The coordinate that an Index access stands for; none where the kernel has no such axis, so that it is always 0.
+  /// The position that an Index access stands for; none where it moves along no axis, so that it is always 0.
   std::optional<ValueId> position(uint32_t access, Level level);
 
   /// Whether elements that are computed together differ in what the access touches.
@@ -93,7 +95,10 @@ class Memory {
   void name_tensors();
   void name_scalars();
   void claim_author_names();
-  std::vector<ValueId> terms(uint32_t access, Level level);
+  /// Whether it lies in the order of a domain of several axes.
+  bool is_linear(uint32_t access) const;
+  /// What an element's distance from `base` is the sum of: from this axis on.
+  std::vector<ValueId> terms(uint32_t access, Level level, uint32_t first_axis);
   /// 0, for an element of a tensor that has none.
   ValueId nothing_of(uint32_t access);
   const std::string& pointer_name(ValueId load) const;

@@ -29,13 +29,14 @@ Text load_if(ir::DType dtype, std::span<const Text> operands) {
 }
 
 const Spelling& spelling_of(IndexOp op, bool cuda) {
-  static const std::array<Spelling, 13> kSpellings = {Spelling("a + b"),
+  static const std::array<Spelling, 14> kSpellings = {Spelling("a + b"),
                                                       Spelling("a - b"),
                                                       Spelling("a * b"),
                                                       Spelling("a / b"),
                                                       Spelling("short_quotient(a, b)"),
                                                       Spelling("a % b"),
                                                       Spelling("min(a, b)"),
+                                                      Spelling("a | b"),
                                                       Spelling("a < b"),
                                                       Spelling("a <= b"),
                                                       Spelling("a == b"),

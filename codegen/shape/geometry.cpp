@@ -11,6 +11,9 @@
 namespace ingot::codegen {
 namespace {
 
+/// The strides of what an Index reads.
+constexpr int64_t kPositions[] = {1};
+
 class Reader {
  public:
   Reader(std::span<const ir::HostValue> host, std::span<const int64_t> extents) : host_(host), extents_(extents) {}
@@ -138,9 +141,7 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
   for (const AccessUse& use : kernel.accesses) {
     const bool is_store = use.kind == AccessUse::Kind::Store;
     if (use.kind == AccessUse::Kind::Index) {
-      AccessGeometry& coordinate = result.accesses.emplace_back();
-      coordinate.strides.assign(result.extents.size(), 0);
-      if (use.tensor < result.extents.size()) coordinate.strides.end()[-1 - int64_t{use.tensor}] = 1;
+      result.accesses.push_back(reader.read(use.access, kPositions));
     } else if (is_store && use.in_workspace) {
       result.accesses.push_back(store_of_rows(result.extents, kernel.reduced));
     } else {

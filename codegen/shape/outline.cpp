@@ -51,7 +51,7 @@ void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint3
     }
     case Op::Index:
       kernel.accesses.push_back(
-          {.kind = AccessUse::Kind::Index, .tensor = node.attr, .dtype = node.dtype, .access = {}, .text = {}});
+          {.kind = AccessUse::Kind::Index, .dtype = node.dtype, .access = graph.access(id), .text = {}});
       break;
     case Op::Scalar: {
       const ScalarUse scalar{graph.host_of(id), ir::compute_type(node.dtype)};
@@ -286,9 +286,7 @@ uint32_t KernelOutline::phases() const {
 }
 
 bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId id) {
-  const Op op = graph[id].op;
-  if (op == Op::Index) return true;
-  if (op != Op::Load && op != Op::Gather) return false;
+  if (!ir::has_access(graph[id].op)) return false;
   const std::optional<ir::NodeId> reduction = graph.reduction_read(id);
   return !reduction || std::ranges::count(kernel.reductions, *reduction, &KernelOutline::ReductionRef::node) == 0;
 }

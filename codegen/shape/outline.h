@@ -14,13 +14,12 @@
 namespace ingot::codegen {
 
 /// A load, gather or store of a kernel. An Index node counts as an access too, to an imaginary tensor whose elements
-/// are their own coordinate: so the dim that it asks about is never merged with another.
+/// are their own coordinates: so dims are merged only where a position runs through them as through one.
 struct AccessUse {
   enum class Kind : uint8_t { Load, Gather, Index, Store } kind = Kind::Load;
-  uint32_t tensor = 0;               ///< the parameter; of a store, the result; of an Index, the dim from the end
+  uint32_t tensor = 0;               ///< the parameter; of a store, the result; nothing of an Index
   ir::DType dtype = ir::DType::F32;  ///< as in memory
-  /// Over the kernel's domain, aligned at its last dim; empty for an Index, and for a store to a workspace, which has
-  /// an element a row.
+  /// Over the kernel's domain, aligned at its last dim; empty for a store to a workspace, which has an element a row.
   ir::Access access;
   std::string text;           ///< the author's expression for it, for messages: "table[0, t]"
   bool in_workspace = false;  ///< the tensor is one of Outline::workspaces

@@ -77,10 +77,14 @@ class Reindexer {
       case ir::Op::Scalar:
         return id;
       case ir::Op::Index:
-        return coordinate(view_.from.size() - 1 - node.attr);
+        return position(graph_.access(id));
       case ir::Op::Load:
-      case ir::Op::Gather:
-        return access(id, node);
+      case ir::Op::Gather: {
+        has_access_ = true;
+        std::vector<ir::NodeId> indices = moved(node.args);  // behind a reduction, if it reads one
+        ir::Access access = moved(graph_.access(id), indices);
+        return graph_.read(node.dtype, std::move(access), std::move(indices));
+      }
       default:
         break;
     }
@@ -95,25 +99,29 @@ class Reindexer {
     return result;
   }
 
-  /// The old coordinate along a dim, as an int64 node over the new index space.
-  ir::NodeId coordinate(size_t dim) {
-    const Row& row = view_.rows[dim];
-    if (row.gathered) return wrapped_index(builder_, *row.gathered, view_.from[dim]);
+  /// A position: an Index as far as it moves along straight lines. What is gathered is added to it. It reads nothing,
+  /// so that nobody would hear of an index out of range.
+  ir::NodeId position(ir::Access old) {
+    const std::vector<bool> read = is_read_;
+    std::vector<ir::NodeId> indices;
+    const ir::Access access = moved(std::move(old), indices);
+    is_read_ = read;
     std::optional<ir::NodeId> sum;
-    for (const ir::Term& term : row.terms) {
-      if (is_one(builder_, view_.to[term.dim])) continue;
-      const ir::NodeId position = index_position(builder_, view_.to, term.dim);
-      const ir::NodeId scaled = index_binary(builder_, ir::Op::Mul, position, term.coef);
-      sum = sum ? graph_.add(ir::Op::Add, ir::DType::I64, {*sum, scaled}) : scaled;
+    const auto add = [&](ir::NodeId part) { sum = sum ? graph_.add(ir::Op::Add, ir::DType::I64, {*sum, part}) : part; };
+    if (!access.dims.empty()) add(graph_.index(access.dims));
+    for (size_t l = 0; l < indices.size(); ++l) {
+      const ir::Lead& lead = access.leads[l];
+      if (lead.terms.empty()) continue;
+      const ir::NodeId wrapped = wrapped_index(builder_, indices[l], lead.extent);
+      add(index_binary(builder_, ir::Op::Mul, wrapped, lead.terms[0].coef));
     }
-    return sum ? index_binary(builder_, ir::Op::Add, *sum, row.offset) : index_scalar(builder_, row.offset);
+    const ir::HostId offset = access.offsets[0];
+    return sum ? index_binary(builder_, ir::Op::Add, *sum, offset) : index_scalar(builder_, offset);
   }
 
-  ir::NodeId access(ir::NodeId id, const ir::Node& node) {
-    has_access_ = true;
-    const ir::Access old = graph_.access(id);
+  /// The access as the new index space has it; `indices` grows with its leads.
+  ir::Access moved(ir::Access old, std::vector<ir::NodeId>& indices) {
     ir::Access access{old.source, old.offsets, {}, old.leads};
-    std::vector<ir::NodeId> indices = moved(node.args);  // behind a reduction, if it reads one
     std::vector<ir::HostId> sizes(view_.to.size(), builder_.integer(1));
     std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
 
@@ -161,7 +169,7 @@ class Reindexer {
       }
     }
     access.dims = trimmed(sizes, terms);
-    return graph_.read(node.dtype, std::move(access), std::move(indices));
+    return access;
   }
 
   /// Along a dim of one element an index leads nowhere, and is still looked at.
@@ -209,6 +217,19 @@ bool is_identity(const Builder& builder, const Reindexing& view) {
   return true;
 }
 
+/// The sum of the positions along all dims of a value of this shape, each so many times.
+template <typename Factor>
+ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, const Factor& factor) {
+  std::vector<ir::AccessDim> dims;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const ir::HostId coef = factor(d), size = builder.graph.host.resolve(shape[d]);
+    ir::AccessDim dim{builder.integer(1), {}};
+    if (!is_one(builder, size) && !builder.graph.host.is_int(coef, 0)) dim = {size, {{0, coef}}};
+    if (!dims.empty() || !dim.terms.empty()) dims.push_back(std::move(dim));
+  }
+  return dims.empty() ? index_scalar(builder, builder.integer(0)) : builder.graph.index(std::move(dims));
+}
+
 }  // namespace
 
 std::vector<Row> identity_rows(Builder& builder, size_t rank) {
@@ -230,10 +251,11 @@ ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexi
 }
 
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim) {
-  if (is_one(builder, shape[dim])) return index_scalar(builder, builder.integer(0));
-  const ir::NodeId position = builder.graph.index(static_cast<uint32_t>(shape.size() - 1 - dim));
-  if (not_one(builder, shape[dim])) return position;
-  return index_binary(builder, ir::Op::Mul, position, builder.host(ir::HostOp::NotOne, {shape[dim]}));
+  return index_position(builder, shape, [&](size_t d) { return builder.integer(d == dim ? 1 : 0); });
+}
+
+ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape) {
+  return index_position(builder, shape, [&](size_t d) { return product(builder, shape.subspan(d + 1)); });
 }
 
 std::vector<ir::NodeId> index_divided(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes) {

@@ -32,9 +32,10 @@ ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexi
 
 // int64 nodes for the arithmetic of indices; constants and ones fold.
 
-/// The position along dim `dim` of a value of this shape. A value of size 1 stays what it is when it broadcasts, which
-/// a bare Index would not: where the size is 1 it is 0.
+/// The position along dim `dim` of a value of this shape; where the size is 1, and the value may be broadcast, it is 0.
 ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, size_t dim);
+/// The position among all elements of a value of this shape, counted row by row.
+ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape);
 /// A position along dims that are merged into one, as a position along each of them.
 std::vector<ir::NodeId> index_divided(Builder& builder, ir::NodeId position, std::span<const ir::HostId> sizes);
 ir::NodeId index_scalar(Builder& builder, ir::HostId value);

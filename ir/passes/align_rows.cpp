@@ -86,12 +86,7 @@ class Alignment {
     const std::optional<NodeId> reduction = graph_.reduction_read(id);
     for (NodeId& arg : node.args)
       if (arg != reduction) arg = moved_.at(arg);
-    if (node.op == Op::Index) {
-      const size_t d = map_[map_.size() - 1 - node.attr];
-      if (d == kUnmapped) return graph_.scalar(DType::I64, graph_.host.integer(0));
-      return graph_.index(static_cast<uint32_t>(rank_ - 1 - d));
-    }
-    if (node.op != Op::Load && node.op != Op::Gather) return graph_.add(std::move(node));
+    if (!has_access(node.op)) return graph_.add(std::move(node));
     Access access = graph_.access(id);
     access.dims = dims(access.dims);
     return graph_.read(node.dtype, std::move(access), std::move(node.args));

@@ -103,7 +103,7 @@ Graph compact(const Graph& graph) {
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (!live[i]) continue;
     const Op op = graph[{i}].op;
-    if (op == Op::Load || op == Op::Gather) {
+    if (has_access(op)) {
       Access access = graph.access({i});
       for_each_host(access, need);
     }
@@ -135,7 +135,7 @@ Graph compact(const Graph& graph) {
     const Node& node = graph[{i}];
     std::vector<NodeId> args;
     for (const NodeId arg : node.args) args.push_back(now[arg.index]);
-    if (node.op == Op::Load || node.op == Op::Gather) {
+    if (has_access(node.op)) {
       Access access = graph.access({i});
       for_each_host(access, renumber);
       now[i] = out.read(node.dtype, std::move(access), std::move(args));

@@ -146,9 +146,15 @@ class Verifier {
       expect(graph_[arg].op != Op::Reduce || reads, "a reduction that is not read through an access");
     }
     switch (node.op) {
+      case Op::Index:
+        expect(node.attr < graph_.access_count(), "an access that does not exist");
+        expect(graph_.access(id).source == SourceRef{SourceRef::Kind::Position, 0}, "it reads what is no position");
+        check_ids(graph_.access(id));
+        break;
       case Op::Load:
       case Op::Gather:
         expect(node.attr < graph_.access_count(), "an access that does not exist");
+        expect(graph_.access(id).source.kind != SourceRef::Kind::Position, "it reads what is no memory");
         if (graph_.access(id).source.kind == SourceRef::Kind::Reduce)
           expect(!node.args.empty() && graph_[node.args[0]].op == Op::Reduce, "it reads no reduction");
         else
@@ -236,6 +242,9 @@ class Verifier {
       }
       case Op::Index:
         expect(arity == 0 && node.dtype == DType::I64, "an index is int64 and has no operands");
+        check_access(graph_.access(id), 1);
+        expect(graph_.host.is_int(graph_.access(id).offsets[0], 0), "an index to which something is added");
+        expect(graph_.access(id).leads.empty(), "an index that is gathered");
         break;
       case Op::Cast:
         expect(arity == 1, "a cast has one operand");

@@ -63,7 +63,7 @@ class Meaning {
       case Op::Scalar:
         return host_[case_.graph.host_of(id).index].as_double();
       case Op::Index:
-        return static_cast<double>(index[index.size() - 1 - node.attr]);
+        return static_cast<double>(coordinates(case_.graph.access(id), index)[0]);
       case Op::Cast:
         return arg(0);
       case Op::Add:
@@ -86,15 +86,21 @@ class Meaning {
     }
   }
 
-  double element(NodeId id, const std::vector<int64_t>& index, const std::vector<double>& values, bool& bad) const {
-    const ir::Node& node = case_.graph[id];
-    const ir::Access& access = case_.graph.access(id);
+  /// Without what is gathered.
+  std::vector<int64_t> coordinates(const ir::Access& access, const std::vector<int64_t>& index) const {
     std::vector<int64_t> coordinate;
     for (const ir::HostId offset : access.offsets) coordinate.push_back(host(offset));
     const size_t shift = index.size() - access.dims.size();
     for (size_t j = 0; j < access.dims.size(); ++j)
       for (const ir::Term& term : access.dims[j].terms)
         coordinate[term.dim] += host(term.coef) * (host(access.dims[j].size) == 1 ? 0 : index[shift + j]);
+    return coordinate;
+  }
+
+  double element(NodeId id, const std::vector<int64_t>& index, const std::vector<double>& values, bool& bad) const {
+    const ir::Node& node = case_.graph[id];
+    const ir::Access& access = case_.graph.access(id);
+    std::vector<int64_t> coordinate = coordinates(access, index);
     for (size_t l = 0; l < access.leads.size(); ++l) {
       auto value = static_cast<int64_t>(values[node.args[l].index]);
       const int64_t extent = host(access.leads[l].extent);

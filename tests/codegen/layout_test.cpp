@@ -120,12 +120,27 @@ TEST(Geometry, CollapsingMovesNoElement) {
   }
 }
 
-TEST(Geometry, AnIndexKeepsItsDim) {
+/// A kernel of two dims that asks for a position, so many steps along each.
+KernelGeometry with_position(int64_t rows, int64_t columns) {
   Loads loads({4, 6}, {{6, 1}, {6, 1}});
-  loads.kernel.accesses.insert(loads.kernel.accesses.begin(), {AccessUse::Kind::Index, 1, DType::I64, {}, ""});
-  const KernelGeometry shape = loads.shape();
+  AccessUse use{AccessUse::Kind::Index, 0, DType::I64, {}, ""};
+  use.access = {{ir::SourceRef::Kind::Position, 0}, {loads.number(0)}, {}, {}};
+  use.access.dims.push_back({loads.kernel.domain[0], {{0, loads.number(rows)}}});
+  use.access.dims.push_back({loads.kernel.domain[1], {{0, loads.number(columns)}}});
+  loads.kernel.accesses.insert(loads.kernel.accesses.begin(), use);
+  return loads.shape();
+}
+
+TEST(Geometry, APositionKeepsItsDim) {
+  const KernelGeometry shape = with_position(1, 0);
   EXPECT_EQ(shape.extents, (std::vector<int64_t>{4, 6}));
   EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1, 0}));
+}
+
+TEST(Geometry, APositionAmongAllElementsIsOneAxis) {
+  const KernelGeometry shape = with_position(6, 1);
+  EXPECT_EQ(shape.extents, (std::vector<int64_t>{24}));
+  EXPECT_EQ(shape.accesses[0].strides, (std::vector<int64_t>{1}));
 }
 
 TEST(Layout, NewSizesShareALayout) {

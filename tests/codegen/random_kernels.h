@@ -65,9 +65,7 @@ class Maker {
     floats_.clear();
     const int loads = 1 + pick(4);
     for (int l = 0; l < loads; ++l) add_load();
-    if (pick(is_plain_ ? 20 : 3) == 0 && !case_.domain.empty())
-      floats_.push_back(
-          cast(graph().index(static_cast<uint32_t>(pick(static_cast<int>(case_.domain.size())))), DType::F32));
+    if (pick(is_plain_ ? 20 : 3) == 0 && !case_.domain.empty()) floats_.push_back(cast(add_position(), DType::F32));
     if (!is_long_ && pick(is_plain_ ? 20 : 2) == 0) add_gather();
     if (!is_plain_ && pick(3) == 0) add_choice();
     for (int op = pick(6); op >= 0; --op) add_op();
@@ -96,6 +94,18 @@ class Maker {
   NodeId cast(NodeId node, DType dtype) { return graph().add(Op::Cast, dtype, {node}); }
   NodeId to_byte(NodeId node) {
     return cast(graph().add(Op::Gt, DType::Bool, {node, sketch_->constant(DType::F32, 3.0)}), DType::U8);
+  }
+
+  /// Along one dim, or among all elements, or in steps that go together nowhere.
+  NodeId add_position() {
+    const int along = pick(static_cast<int>(case_.domain.size()) + 2) - 2;
+    std::vector<ir::AccessDim> dims(case_.domain.size());
+    int64_t elements = 1;
+    for (size_t d = dims.size(); d-- > 0; elements *= case_.domain[d]) {
+      const int64_t step = along == -2 ? elements : along == -1 ? pick(3) : static_cast<int>(d) == along;
+      dims[d] = {graph().host.integer(case_.domain[d]), {{0, graph().host.integer(step)}}};
+    }
+    return graph().index(std::move(dims));
   }
 
   /// Of twice the number; or as it is, with all its bits.

@@ -925,6 +925,69 @@ TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
   EXPECT_TRUE(std::ranges::includes(seen, all));
 }
 
+TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
+  struct Shape {
+    ir::Sizes sizes;
+    std::vector<size_t> order;
+    ir::DimMarks reduced;
+    std::optional<LoneRow> lone_row = {};
+    bool as_if_many = false;
+  };
+  const std::vector<Shape> shapes = {{{70, 9}, {0, 1}, {0, 1}, {}, true},
+                                     {{3, 129}, {0, 1}, {0, 1}},
+                                     {{2, 4096}, {0, 1}, {0, 1}},
+                                     {{2, 20481}, {0, 1}, {0, 1}},
+                                     {{300, 35}, {0, 1}, {1, 0}},
+                                     {{64, 132}, {1, 0}, {0, 1}},
+                                     {{4, 6, 64}, {0, 1, 2}, {1, 0, 1}},
+                                     {{5, 60, 68}, {0, 1, 2}, {0, 1, 0}},
+                                     {{40, 6, 8}, {2, 0, 1}, {1, 0, 1}},
+                                     {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, LoneRow::Shared},
+                                     {{70, 130}, {0, 1}, {1, 1}, LoneRow::Whole}};
+  std::vector<Case> cases;
+  for (const Shape& shape : shapes) {
+    Sketched op(shape.sizes.size(), shape.reduced);
+    ir::HostPool& host = op.graph().host;
+    std::vector<ir::AccessDim> dims(shape.sizes.size());
+    ir::HostId step = host.integer(1);
+    for (size_t d = dims.size(); d-- > 0; step = host.make(ir::HostOp::Mul, {step, op.shape()[d]}))
+      dims[d] = {op.shape()[d], {{0, step}}};
+    const ir::NodeId position = op.graph().add(Op::Cast, DType::F32, {op.graph().index(std::move(dims))});
+    const ir::NodeId moved = op.add(Op::Add, op.x(), position), last = op.read(op.reduce(ReduceKind::Max, moved));
+    op.result(last, true);
+    op.result(op.add(Op::Sub, moved, last), false);
+    Case one{"case" + std::to_string(cases.size()), std::move(op.graph()),
+             tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
+    one.graph.name = one.name;
+    one.lone_row = shape.lone_row;
+    one.as_if_many = shape.as_if_many;
+    ir::verify(one.graph);
+    cases.push_back(std::move(one));
+  }
+  const Library library = library_of(cases, GetParam());
+  ASSERT_TRUE(library.loaded());
+  std::mt19937 random(11);
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
+    ASSERT_EQ(results.size(), 2u);
+    const ir::Sizes& sizes = shapes[c].sizes;
+    const ir::Sizes steps = ir::contiguous_strides(sizes);
+    int64_t e = 0;
+    for_each_index(sizes, [&](const std::vector<int64_t>& index) {
+      // Of an element: how far it is from the last of its row.
+      int64_t distance = 0, row = 0, at_end = 0;
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        const int64_t end = shapes[c].reduced[d] ? sizes[d] - 1 : index[d];
+        distance += (index[d] - end) * steps[d];
+        at_end += end * steps[d];
+        if (!shapes[c].reduced[d]) row = row * sizes[d] + index[d];
+      }
+      ASSERT_EQ(element<float>(results[0], row), static_cast<float>(at_end)) << cases[c].name;
+      ASSERT_EQ(element<float>(results[1], e++), static_cast<float>(distance)) << cases[c].name << " " << e;
+    });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Reduce, testing::Values(kCpu, kCuda),
                          [](const auto& target) { return std::string(target.param.cuda() ? "cuda" : "cpu"); });
 

@@ -211,7 +211,7 @@ class GraphRun {
         result = host(graph_.host_of(id));
         break;
       case ir::Op::Index:
-        result = index[index.size() - 1 - node.attr];
+        result = coordinates(graph_.access(id), index, {})[0];
         break;
       case ir::Op::Cast:
       case ir::Op::Call:

@@ -23,7 +23,7 @@ TEST(Graph, EqualNodesAreOne) {
   EXPECT_NE(w.real(DType::F32, 1.0), w.integer(DType::F32, 1));
   EXPECT_EQ(w.graph.call("silu", sum, {a}), w.graph.call("silu", sum, {a}));
   EXPECT_NE(w.graph.call("silu", sum, {a}), w.graph.call("gelu", sum, {a}));
-  EXPECT_NE(w.graph.index(0), w.graph.index(1));
+  EXPECT_NE(w.index(w.size(x, 0)), w.index(w.size(x, 0), 1));
 }
 
 TEST(Graph, AccessesDifferByEachOfTheirFields) {
@@ -95,7 +95,7 @@ GraphWriter every_kind_of_line() {
   const NodeId body = g.add(Op::Neg, DType::F32, {row});
   const NodeId called = g.call("flip", body, {row});
   const NodeId power = g.add(Op::PowNumber, DType::F32, {called, w.real(DType::F32, 2.0)});
-  const NodeId position = w.cast(DType::F32, g.index(0));
+  const NodeId position = w.cast(DType::F32, w.index(n));
   w.result(power, {n});
 
   Result halves{.name = "halves", .dtype = DType::F32, .shape = {n, w.c(2)}, .parts = {}};
@@ -127,7 +127,7 @@ constexpr const char* kSample =
   %8 = call f32 flip %7 of %6
   %9 = scalar f32 2.0
   %10 = pow_number f32 %8, %9
-  %11 = index i64 i1
+  %11 = index i64 i1?
   %12 = cast f32 %11
   out: f32[x.size(0)] = %10
   halves: f32[x.size(0), 2] =
@@ -264,8 +264,18 @@ TEST_F(Verify, ScalarKind) {
   expect("a host value of a kind that its dtype cannot hold");
 }
 TEST_F(Verify, IndexType) {
-  result_of({Op::Index, DType::I32, 0, {}});
+  result_of({Op::Index, DType::I32, w.graph[w.index(w.c(4))].attr, {}});
   expect("an index is int64");
+}
+TEST_F(Verify, IndexOfMemory) {
+  result_of({Op::Index, DType::I64, w.graph[x].attr, {}});
+  expect("it reads what is no position");
+}
+TEST_F(Verify, IndexOffset) {
+  Access access = w.graph.access(w.index(w.c(4)));
+  access.offsets[0] = w.c(1);
+  w.result(w.graph.read(DType::I64, access, {}));
+  expect("an index to which something is added");
 }
 TEST_F(Verify, LoadedType) {
   result_of({Op::Load, DType::F64, w.graph[x].attr, {}});
@@ -299,7 +309,7 @@ TEST_F(Verify, GatherIndices) {
   expect("an index that is no integer");
 }
 TEST_F(Verify, GatherLeads) {
-  w.result(w.graph.gather(DType::F32, w.graph.access(x), {w.graph.index(0)}));
+  w.result(w.graph.gather(DType::F32, w.graph.access(x), {w.index(w.c(4))}));
   expect("not one operand for each gathered coordinate");
 }
 TEST_F(Verify, ResultType) {

@@ -41,6 +41,13 @@ struct GraphWriter {
   NodeId load(uint32_t param) { return graph.load(graph.params[param].dtype, whole(graph.params[param].shape, param)); }
   NodeId load(const std::string& name, DType type) { return load(param(name, type)); }
 
+  /// The position along a dim of this size, with so many behind it.
+  NodeId index(HostId size, uint32_t behind = 0) {
+    std::vector<AccessDim> dims(1 + behind, {c(1), {}});
+    dims[0] = {size, {{0, c(1)}}};
+    return graph.index(std::move(dims));
+  }
+
   NodeId real(DType type, double value) { return graph.scalar(type, graph.host.real(value)); }
   NodeId integer(DType type, int64_t value) { return graph.scalar(type, c(value)); }
   NodeId boolean(bool value) { return graph.scalar(DType::Bool, graph.host.boolean(value)); }

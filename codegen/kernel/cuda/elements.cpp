@@ -42,6 +42,7 @@ class Cuda : public Space, public Access {
   // Space
 
   ValueId linear(Level level) override { return level <= Level::Thread || !has_lanes() ? first_ : element(level); }
+  bool counts_domain() const override { return true; }
 
   ValueId coordinate(uint32_t axis, Level level) override {
     if (context_.rank() <= 1) return linear(level);
@@ -107,7 +108,18 @@ class Cuda : public Space, public Access {
     return assembly_.lane(assembly_.read(vectors_.at(access)), lane_number(Level::Element));
   }
 
-  std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
+  /// Where it is an element's number, and lanes are neighbours, those of a thread differ in their last bits alone. Said
+  /// so, NVRTC sees which of them share a block of random words: 8 lanes of dropout are 2 blocks, of `i + k` they
+  /// are 8. Past the end it may be any number where nothing is gathered there or divided.
+  std::optional<ValueId> position(uint32_t access) override {
+    const KernelOutline& outline = context_.outline;
+    const bool may_be_any =
+        outline.divisions.empty() && std::ranges::count(outline.accesses, Kind::Gather, &AccessUse::kind) == 0;
+    const bool are_neighbours = has_lanes() && lane_step_ == 1;
+    if (!may_be_any || !are_neighbours || !context_.layout.accesses[access].linear)
+      return memory_.position(access, Level::Element);
+    return assembly_.index(IndexOp::Join, first_, lane_number(Level::Element));
+  }
 
   ValueId divisor(ValueId value, uint32_t) override { return value; }
 
