@@ -150,7 +150,7 @@ class Splitter {
       case Op::Scalar:
         return !sizes_.knows(graph_.host_of(id));
       case Op::Index:
-        return !axis || node.attr != axis->from_end;
+        return keeps_to(graph_.access(id), axis) && !(axis && is_along(graph_.access(id), *axis));
       case Op::Load:
       case Op::Gather:
         return read(id, axis);
@@ -285,6 +285,7 @@ class OnesComparison {
         return same(graph_.host_of(a), ones_.host_of(b));
       case Op::Load:
       case Op::Gather:
+      case Op::Index:
         return same_access(graph_.access(a), ones_.access(b));
       case Op::Reduce: {
         const Reduction &r = graph_.reduction(a), &s = ones_.reduction(b);

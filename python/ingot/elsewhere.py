@@ -40,7 +40,7 @@ def call(op, args: tuple, kwargs: dict):
     # A subclass whose functions have had their turn is the tensor that it was made of.
     if any(map(_is_thin, tensors)):
         return _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
-    if _is_sharded(tensors) and "out" not in kwargs:
+    if _is_sharded(tensors) and "out" not in kwargs and op._shard_plans is not None:
         from . import sharded  # which imports torch.distributed
 
         results = sharded.call(op, args, kwargs)

@@ -89,6 +89,7 @@ class ValueAndGrad:
         return (value, aux) if self.has_aux else value, gradients[0] if self._is_single else gradients
 
     _traced_call = reference
+    _shard_plans = None  # a value is of all shards
 
     @property
     def writes(self):

@@ -93,7 +93,7 @@ TEST(Splits, NothingMovesAlongTheCut) {
 
 TEST(Splits, NothingKnowsItsPlaceOrSize) {
   Matrix place;
-  place.result(place.w.op(Op::Add, {place.w.load(place.x), place.w.cast(DType::F32, place.graph.index(1))}));
+  place.result(place.w.op(Op::Add, {place.w.load(place.x), place.w.cast(DType::F32, place.w.index(place.n, 1))}));
   EXPECT_FALSE(place.cut(0));
   EXPECT_TRUE(place.cut(1));
   Matrix size;
