@@ -178,6 +178,9 @@ struct GraphFrame {
   std::vector<HostId> touched;
   std::vector<LayoutStep> eager_layouts;
   std::vector<RequiredView> required_views;
+  /// The parameter, behind those of the signature, from which random numbers are drawn: an int64 without dims on the
+  /// op's device, which whoever runs the graph fills anew for each call. None where nothing is drawn.
+  std::optional<uint32_t> seed;
   HostPool host;
 };
 

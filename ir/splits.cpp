@@ -350,7 +350,10 @@ class OnesComparison {
 
 }  // namespace
 
-std::optional<Split> split(const Graph& graph, const Cuts& cuts) { return Splitter(graph, cuts).run(); }
+std::optional<Split> split(const Graph& graph, const Cuts& cuts) {
+  if (graph.seed) return std::nullopt;  // what is drawn for an element knows which one it is
+  return Splitter(graph, cuts).run();
+}
 
 bool is_same_of_ones(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones) {
   return OnesComparison(graph, cuts, ones).run();

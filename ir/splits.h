@@ -24,8 +24,9 @@ struct Split {
 
 /// How the graph is computed of parameters that are cut so, of which one is at least. Nothing where it is not: where
 /// elements in another place along the cut are read (reductions, shifts, gathers, windows), where dims are merged or
-/// split there, where anything is made of a place or a size along it, where a parameter is written or a result is not
-/// cut. What is whole is then read by every piece in full, and the sum of the pieces' gradients is its gradient.
+/// split there, where anything is made of a place or a size along it, or drawn, where a parameter is written or a
+/// result is not cut. What is whole is then read by every piece in full, and the sum of the pieces' gradients is its
+/// gradient.
 std::optional<Split> split(const Graph& graph, const Cuts& cuts);
 
 /// Whether `ones` is the same graph, lowered for pieces whose sizes along all of these cuts are 1. Which sizes are 1 is

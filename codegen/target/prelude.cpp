@@ -17,6 +17,7 @@ extern const std::string_view target_prelude_staging_h;
 extern const std::string_view target_prelude_series_h;
 extern const std::string_view target_prelude_igamma_h;
 extern const std::string_view target_prelude_erfcx_h;
+extern const std::string_view target_prelude_philox_h;
 extern const std::string_view target_prelude_float8_h;
 extern const std::string_view target_prelude_reduce_h;
 extern const std::string_view target_prelude_reduce_cuh;
@@ -63,12 +64,13 @@ std::vector<Piece> all_pieces(std::initializer_list<std::string_view> files) {
 const std::vector<Piece>& pieces(Target::Kind target) {
   static const std::string float8 = for_cuda(target_prelude_float8_h), series = for_cuda(target_prelude_series_h),
                            igamma = for_cuda(target_prelude_igamma_h), erfcx = for_cuda(target_prelude_erfcx_h),
-                           reduce = for_cuda(target_prelude_reduce_h);
+                           philox = for_cuda(target_prelude_philox_h), reduce = for_cuda(target_prelude_reduce_h);
   static const std::vector<Piece> cuda =
-      all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx, reduce, target_prelude_reduce_cuh});
+      all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
   static const std::vector<Piece> cpu =
       all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_reduce_h, target_prelude_staging_h,
-                  target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h, target_prelude_erfcx_h});
+                  target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h, target_prelude_erfcx_h,
+                  target_prelude_philox_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

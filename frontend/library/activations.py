@@ -234,30 +234,21 @@ def prelu(input, weight):
 
 
 def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False):
-    """leaky_relu with the mean of two slopes: what is left of it where nothing is trained
+    """leaky_relu with slopes between two, drawn where it is trained; else with their mean
 
     Source: aten/src/ATen/native/Activation.cpp, rrelu_with_noise_cpu
     """
-    _inference_only(training)
     assert lower <= upper, "lower must not be greater than upper"
+    if training:
+        return _rrelu_trained(input.contiguous(), lower, upper)
     return leaky_relu(input.contiguous(), (lower + upper) / 2)
 
 
-def _inference_only(training):
-    if training:
-        raise ValueError("an op draws no random numbers: pass training=False, or the mask as a tensor")
-
-
-def dropout(input, p=0.5, training=True, inplace=False):
-    """input: what is left of it where nothing is trained"""
-    assert 0 <= p and p <= 1, "a dropout probability has to be between 0 and 1"
-    _inference_only(training)
-    return input
-
-
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """input: what is left of it where nothing is trained"""
-    return dropout(input, p, training)
+@native
+def _rrelu_trained(input, lower, upper):
+    _check(input, "float")
+    slope = lower + _unit_numbers(input, _compute_dtype(input)) * (upper - lower)
+    return where(input <= 0, input * slope, input).to(input.dtype)
 
 
 @native

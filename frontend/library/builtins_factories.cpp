@@ -130,6 +130,25 @@ Value call_eye(Builder& builder, const Builtin& self, Args args) {
   return result;
 }
 
+/// A draw: so many words for each element of a tensor, neighbours of one another, int64 from 0 to 2**32 - 1.
+Value call_random_words(Builder& builder, const Builtin& self, Args args) {
+  const Tensor& like = require_tensor(builder, args[0], self.name);
+  const int64_t count = builder.static_int(args[1], "the number of words");
+  const Shape shape = shape_of(builder, like);
+  const ir::NodeId seed = builder.seed(), draw = index_scalar(builder, builder.integer(builder.next_draw()));
+  const ir::NodeId first = index_binary(builder, ir::Op::Mul, index_position(builder, shape), builder.integer(count));
+  std::vector<Value> words;
+  for (int64_t k = 0; k < count; ++k) {
+    const ir::NodeId place = index_binary(builder, ir::Op::Add, first, builder.integer(k));
+    const ir::NodeId node = builder.graph.add(ir::Op::RandomWord, ir::DType::I64, {seed, draw, place});
+    Tensor word = whole(builder, builder.placed(node), ir::DType::I64, shape);
+    word.on_host = like.on_host;
+    word.layout = record_contiguous(builder, shape);
+    words.emplace_back(std::move(word));
+  }
+  return Value::tuple(std::move(words));
+}
+
 }  // namespace
 
 std::vector<Builtin> factory_builtins() {
@@ -178,6 +197,7 @@ std::vector<Builtin> factory_builtins() {
        {},
        call_eye,
        "1 on the diagonal of a matrix, 0 elsewhere"},
+      {"_random_words", "(like, count)", kFunction, kNoMethod, {}, call_random_words},
   };
 }
 

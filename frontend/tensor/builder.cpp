@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace ingot::frontend {
 namespace {
 
@@ -73,6 +76,16 @@ void Builder::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std:
     if (kind != ir::Condition::Kind::Affordable) fail(message_of(condition, x, y));
   }
   if (lowered_.required.insert({kind, a, b}).second) graph.conditions.push_back(std::move(condition));
+}
+
+ir::NodeId Builder::seed() {
+  if (!graph.seed) {
+    std::string name = "seed";
+    while (std::ranges::count(graph.params, name, &ir::Param::name) > 0) name += "_";
+    graph.seed = static_cast<uint32_t>(graph.params.size());
+    graph.params.push_back({.name = std::move(name), .dtype = ir::DType::I64, .shape = {}});
+  }
+  return graph.load(ir::DType::I64, {{ir::SourceRef::Kind::Param, *graph.seed}, {}, {}, {}});
 }
 
 void Builder::name(const Value& value, std::string_view name) {

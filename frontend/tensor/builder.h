@@ -34,6 +34,7 @@ struct Lowered {
   /// The conditions that the graph states already.
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
   std::optional<Tape> tape;  ///< where the results are to be differentiated
+  int64_t draws = 0;         ///< how many tensors of random numbers there are so far
 };
 
 /// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
@@ -75,6 +76,12 @@ class Builder {
   /// States what must hold of the arguments; where both are constants it is decided here. `message` may hold {0} and
   /// {1}, the values of a and b.
   void require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std::string message = {});
+
+  /// What random numbers are drawn from: the graph's seed, which it has from the first draw on.
+  ir::NodeId seed();
+  /// The number of the next draw. It is counted as evaluation goes, so that an op, its gradient and its text in eager,
+  /// which go through the same calls in the same order, number their draws alike.
+  int64_t next_draw() { return lowered_.draws++; }
 
   /// Records an author's name for a tensor's node; no effect on other values.
   void name(const Value& value, std::string_view name);

@@ -93,6 +93,12 @@ class Verifier {
     }
     where_ = "the parameters";
     for (const Param& param : graph_.params) check_ids(param.shape);
+    if (graph_.seed) {
+      expect(*graph_.seed + 1 == graph_.params.size(), "the seed is not the last one");
+      const Param& seed = graph_.params[*graph_.seed];
+      const bool is_number = seed.kind == ParamKind::Tensor && seed.dtype == DType::I64 && seed.shape.empty();
+      expect(is_number, "the seed is no int64 tensor without dims");
+    }
     for (const Result& result : graph_.results) {
       where_ = fmt::format("result {}", result.name);
       check_ids(result.shape);

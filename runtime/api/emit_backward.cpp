@@ -55,7 +55,8 @@ class Recomputed {
       const ir::NodeId id{i};
       incoming_[i] = std::ranges::any_of(graph[id].args, [&](ir::NodeId arg) { return incoming_[arg.index]; });
       if (!reads_param(id)) continue;
-      incoming_[i] = incoming_[i] || graph.access(id).source.index >= own_params;
+      const uint32_t param = graph.access(id).source.index;
+      incoming_[i] = incoming_[i] || (param >= own_params && param != graph.seed);
       read_.insert(graph.access(id).source.index);
     }
     for (const ir::Result& result : graph.results)
@@ -166,6 +167,7 @@ std::string OpState::emit_backward(const runtime::Program& program, const Facts&
     if (const at::Tensor* tensor = facts.actuals[i].tensor)
       text += line(parameters[i].name, *runtime::dtype_of(tensor->scalar_type()), tensor->sizes(),
                    recomputed.reads(i) ? "" : "which it does not read");
+  if (graph->seed) text += line("seed", ir::DType::I64, {}, "of what is drawn");
   if (const std::string again = recomputed.text(); !again.empty())
     text += fmt::format("\ncomputed again, instead of kept\n{}", again);
   for (size_t r = 0; r < graph->results.size(); ++r)

@@ -10,6 +10,7 @@
 #include "runtime/cache/hold_forks.h"
 #include "runtime/call/profiled_call.h"
 #include "runtime/call/refusals.h"
+#include "runtime/call/seed.h"
 
 namespace ingot {
 
@@ -192,21 +193,26 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
   gradient_checked_ = true;
 }
 
-ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose,
-                          uint64_t writable) const {
+void OpState::find_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, Facts& facts) const {
+  if (!program.draws) return;
+  if (purpose == Purpose::Kernel) runtime::refuse_draws(*definition_);
+  facts.seed = given.defined() ? given : runtime::draw_seed(facts.device);
+}
+
+ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose, uint64_t writable,
+                          const at::Tensor& seed) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->call(leaves, results, purpose, writable);
+  if (const auto op = structured(arguments, leaves)) return op->call(leaves, results, purpose, writable, seed);
   Facts facts;
   const Found found = find(arguments, {}, purpose, facts);
   const runtime::Program& program = *found.call->program;
   if (~writable != 0 && (runtime::written_params(program) & ~writable) != 0)
     runtime::refuse_undeclared_write(*definition_);
+  if (facts.recorded) runtime::check_recorded_writes(program, facts);
+  find_seed(program, purpose, seed, facts);
   const runtime::ProfiledCall profiled(facts);
   std::shared_ptr<runtime::OpBackward> node;
-  if (facts.recorded) {
-    runtime::check_recorded_writes(program, facts);
-    node = runtime::begin_record(shared_from_this(), program, facts);
-  }
+  if (facts.recorded) node = runtime::begin_record(shared_from_this(), program, facts);
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
   keep_returned(*found.call, results);
   if (node) runtime::end_record(*node, program, facts, results);
@@ -219,6 +225,7 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
   Facts facts;
   const Found found = find(arguments, outs, purpose, facts);
+  find_seed(*found.call->program, purpose, {}, facts);
   const runtime::ProfiledCall profiled(facts);
   Results written;
   runtime::run(*found.call, facts, written, options_.debug, runtime_.tally);

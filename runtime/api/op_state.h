@@ -40,9 +40,10 @@ class OpState : public std::enable_shared_from_this<OpState> {
 
   /// Calls the op, appends what it returns and tells how it returns that. Borrows the arguments' tensors and touches no
   /// reference count of theirs. Throws runtime::NotPlain before anything is written. `writable`: the parameters (bits)
-  /// that the call may write.
+  /// that the call may write. `seed`: what another call drew its random numbers from, to draw the same.
   ir::Returns call(std::span<const Argument> arguments, Results& results,
-                   runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0}) const;
+                   runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0},
+                   const at::Tensor& seed = {}) const;
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                 runtime::Purpose purpose = runtime::Purpose::Call) const;
   void prepare(std::span<const Argument> arguments) const;
@@ -96,6 +97,10 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// Writes the facts and finds, or makes, the call for them.
   Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
              runtime::Facts& facts) const;
+  /// Sees to it that a call which draws random numbers has what to draw them from: what is `given`, or a seed of its
+  /// own.
+  void find_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& given,
+                 runtime::Facts& facts) const;
   /// The program for the facts, which are written anew where `known` lacks what it watches.
   std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                                                   const runtime::Watched& known, runtime::Purpose purpose,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <list>
 
 #include "base/error.h"
@@ -33,6 +34,12 @@ class Doubles {
   }
 
   size_t size() const { return arguments_.size(); }
+  /// Where the op will run.
+  c10::Device device() const {
+    for (const Argument& argument : arguments_)
+      if (argument.tensor() != nullptr && argument.tensor()->is_cuda()) return argument.tensor()->device();
+    return c10::kCPU;
+  }
   const at::Tensor* floats(size_t i) const {
     const at::Tensor* tensor = arguments_[i].tensor();
     return tensor != nullptr && is_floating(*tensor) ? tensor : nullptr;
@@ -50,15 +57,15 @@ class Doubles {
   std::list<at::Tensor> kept_;
 };
 
-/// On copies of the tensors, into which the op may write.
-Results call(const OpState& op, std::span<const Argument> arguments) {
+/// On copies of the tensors, into which the op may write. All calls draw the same random numbers.
+Results call(const OpState& op, std::span<const Argument> arguments, const at::Tensor& seed) {
   std::list<at::Tensor> copies;
   std::vector<Argument> own(arguments.begin(), arguments.end());
   for (Argument& argument : own)
     if (argument.tensor() != nullptr)
       argument = Argument(std::as_const(copies.emplace_back(argument.tensor()->clone())));
   Results results;
-  op.call(own, results);
+  op.call(own, results, Purpose::Call, ~uint64_t{0}, seed);
   return results;
 }
 
@@ -71,7 +78,8 @@ void check_gradient(const OpState& op, std::span<const Argument> arguments) {
   const auto random_like = [&](const at::Tensor& tensor) {
     return at::randn(tensor.sizes(), own, at::dtype(at::kDouble)).to(tensor.device());
   };
-  const Results results = call(op, doubles.all());
+  const at::Tensor seed = at::randint(std::numeric_limits<int64_t>::max(), {}, own, at::kLong).to(doubles.device());
+  const Results results = call(op, doubles.all(), seed);
   std::vector<at::Tensor> weights;
   for (const at::Tensor& result : results) weights.push_back(is_floating(result) ? random_like(result) : at::Tensor());
   const auto weighted = [&](const Results& at) {
@@ -88,11 +96,12 @@ void check_gradient(const OpState& op, std::span<const Argument> arguments) {
     std::vector<Argument> given = doubles.all();
     for (const at::Tensor& weight : weights) given.push_back(weight.defined() ? Argument(weight) : Argument());
     const at::Tensor direction = random_like(*x);
-    const at::Tensor slopes = call(*op.backward(wanted, weights.size()), given)[0] * direction;
+    const at::Tensor slopes = call(*op.backward(wanted, weights.size()), given, seed)[0] * direction;
     const double step = kStep * (1 + x->abs().max().item<double>());
     const at::Tensor above = *x + direction * step, below = *x - direction * step;
     const double differences =
-        (weighted(call(op, doubles.with(i, above))) - weighted(call(op, doubles.with(i, below)))) / (2 * step);
+        (weighted(call(op, doubles.with(i, above), seed)) - weighted(call(op, doubles.with(i, below), seed))) /
+        (2 * step);
     const double gradient = slopes.sum().item<double>();
     const double scale = std::max(slopes.abs().sum().item<double>(), std::abs(differences));
     if (std::abs(gradient - differences) <= kTolerance * scale + kStep) continue;

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/saved_variable.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -23,11 +24,18 @@ using torch::autograd::variable_list;
 /// where its values do not matter.
 using Kept = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
 
-/// What is not plain may come with the incoming gradients: a vmap over several of them, for one.
-void call_or_run_text(const OpState& op, std::span<const Argument> arguments, Results& results) {
+/// What is not plain may come with the incoming gradients: a vmap over several of them, for one. The text would draw
+/// other random numbers than the forward call has.
+void call_or_run_text(const OpState& op, std::span<const Argument> arguments, const at::Tensor& seed,
+                      Results& results) {
   try {
-    op.call(arguments, results);
-  } catch (const NotPlain&) {
+    op.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
+  } catch (const NotPlain& refusal) {
+    if (seed.defined())
+      throw_author(Span{},
+                   fmt::format("{} draws random numbers, and only its kernel draws those of the forward call: {}",
+                               op.definition().name(), refusal.what()),
+                   "take its gradients one by one");
     if (op.eager_text() == nullptr) throw;
     for (at::Tensor& result : op.eager_text()->call(arguments)) results.push_back(std::move(result));
   }
@@ -56,6 +64,7 @@ class OpBackward : public torch::autograd::Node {
       else
         arguments_.emplace_back();
     }
+    if (facts.seed.defined()) seed_ = SavedVariable(facts.seed, false);
     set_next_edges(std::move(edges));
   }
 
@@ -74,6 +83,7 @@ class OpBackward : public torch::autograd::Node {
     const std::lock_guard lock(mutex_);
     for (Kept& kept : arguments_)
       if (auto* saved = std::get_if<SavedVariable>(&kept)) saved->reset_data();
+    if (seed_) seed_->reset_data();
   }
 
   variable_list apply(variable_list&& gradients) override {
@@ -81,8 +91,10 @@ class OpBackward : public torch::autograd::Node {
     tensors.reserve(arguments_.size());
     std::vector<Argument> given;
     std::vector<bool> wanted;
+    at::Tensor seed;
     {
       const std::lock_guard lock(mutex_);
+      if (seed_) seed = seed_->unpack();
       for (const Kept& kept : arguments_) {
         if (const auto* saved = std::get_if<SavedVariable>(&kept))
           given.emplace_back(tensors.emplace_back(saved->unpack()));
@@ -107,7 +119,7 @@ class OpBackward : public torch::autograd::Node {
     Results results;
     if (std::ranges::find(wanted, true) != wanted.end()) {
       op_->check_gradient_once(std::span(given).first(arguments_.size()));
-      call_or_run_text(*op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true), given,
+      call_or_run_text(*op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true), given, seed,
                        results);
     }
     variable_list found(num_outputs());
@@ -131,6 +143,7 @@ class OpBackward : public torch::autograd::Node {
   std::shared_ptr<const OpState> op_;
   std::optional<ir::DType> autocast_;  ///< the call's
   std::vector<Kept> arguments_;        ///< one a parameter
+  std::optional<SavedVariable> seed_;  ///< where the call drew random numbers, which its gradient draws again
   std::vector<int> edge_of_;           ///< of each parameter, the number of its edge
   std::vector<int> gradient_of_;       ///< of each result, the number of the gradient with respect to it
   std::vector<uint64_t> reached_;      ///< of each such gradient, Program::Result::gradients

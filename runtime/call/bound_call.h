@@ -24,7 +24,7 @@ namespace ingot::runtime {
 struct BoundKernel {
   struct Pointer {
     uint32_t at;  ///< where in the packed bytes
-    enum class Of : uint8_t { Param, Result, Workspace } of;
+    enum class Of : uint8_t { Param, Result, Workspace, Seed } of;
     uint32_t tensor;  ///< the parameter or the result
     int64_t shift;    ///< bytes from the tensor's first element, or from the workspace's beginning
   };

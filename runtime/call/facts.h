@@ -44,6 +44,7 @@ struct Facts {
   bool thread_known = false;
   std::optional<ir::DType> autocast;  ///< torch.autocast's own dtype, where it is on for the device
   bool recorded = false;              ///< a tensor requires grad, and grad mode is on
+  at::Tensor seed;                    ///< what the call draws random numbers from, once it is known that it does
   /// Two calls with equal words are one launch with other pointers and scalars: dtypes, ranks, sizes, strides,
   /// alignment of the pointers up to 16, default dtype, devices, autocast, what is watched, how that which will be
   /// written lies to the other arguments.

@@ -139,9 +139,11 @@ class Packer {
         const codegen::AccessUse& use = outline.accesses[parameter.a];
         using Of = BoundKernel::Pointer::Of;
         const int64_t shift = geometry.accesses[parameter.a].offset * ir::size_of(use.dtype);
+        const bool is_seed = program_.draws && use.tensor + 1 == resolved_.params.size();
         bound_.pointers.push_back({.at = reserve(sizeof(void*)),
                                    .of = use.in_workspace                              ? Of::Workspace
                                          : use.kind == codegen::AccessUse::Kind::Store ? Of::Result
+                                         : is_seed                                     ? Of::Seed
                                                                                        : Of::Param,
                                    .tensor = use.tensor,
                                    .shift = shift + (use.in_workspace ? workspace_.tensor(use.tensor) : 0)});

@@ -202,6 +202,12 @@ void refuse_undeclared_write(const frontend::Definition& definition) {
          "mark what is written: Tensor(a!) x");
 }
 
+void refuse_draws(const frontend::Definition& definition) {
+  refuse(definition,
+         "it draws random numbers, and a registered op does not: its gradient has no way to draw them again",
+         "call the op itself; what torch.compile sees of it is its text");
+}
+
 void refuse_count(const frontend::Definition& definition, size_t given) {
   const size_t takes = definition.parameters().size();
   throw_author(Span{}, fmt::format("{} takes {} argument{}, {} {} given", describe(definition), takes,

@@ -53,7 +53,7 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
     if (use.kind == codegen::AccessUse::Kind::Store) {
       const Destination& destination = destinations[use.tensor];
       if (!destination.by_copy) tensor = destination.tensor(facts);
-    } else if (use.has_tensor()) {
+    } else if (use.has_tensor() && use.tensor < facts.actuals.size()) {  // behind them comes the seed
       tensor = facts.actuals[use.tensor].tensor;
     }
     addresses.push_back(tensor == nullptr ? 0 : address_of(*tensor));
@@ -125,6 +125,7 @@ Resolved resolve(const Program& program, const Facts& facts, const codegen::Opti
     extents = extents_of(*actual.tensor);
     all_row_major &= actual.tensor->numel() > 0 && extents.strides == ir::contiguous_strides(extents.sizes);
   }
+  if (program.draws) resolved.params.emplace_back();  // the seed, which has no dims
   for (const Program::Result& result : program.results) {
     ir::Extents& extents = resolved.results.emplace_back();
     for (const ir::HostId size : result.shape) extents.sizes.push_back(resolved.host[size.index].as_int());

@@ -115,6 +115,8 @@ class Packed {
     switch (pointer.of) {
       case BoundKernel::Pointer::Of::Param:
         return facts.actuals[pointer.tensor].tensor->const_data_ptr();
+      case BoundKernel::Pointer::Of::Seed:
+        return facts.seed.const_data_ptr();
       case BoundKernel::Pointer::Of::Result:
         return memory.results[pointer.tensor].mutable_data_ptr();
       case BoundKernel::Pointer::Of::Workspace:

@@ -148,6 +148,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   for_each_id(program, [&](ir::HostId& id) { id = compaction(id); });
 
   program.shape_numbers = shape_numbers(program);
+  program.draws = graph->seed.has_value();
   program.digest = Fingerprint::of(ir::print(*graph)).hex();
   program.graph = std::move(graph);
   return program;

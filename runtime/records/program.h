@@ -52,6 +52,8 @@ struct Program {
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides: another number is another
   /// bound call, though never another kernel.
   uint64_t shape_numbers = 0;
+  /// Whether random numbers are drawn: kernels then read a seed, as a parameter behind those of the op.
+  bool draws = false;
   /// Fingerprint of the graph: two programs of one digest have the same kernels.
   std::string digest;
   /// The graph that `outlines` were made of, in its own pool; absent where the program comes from disk.

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <memory>
 
 #include "tests/codegen/execution.h"
 #include "tests/codegen/reference.h"
+#include "tests/ir/philox.h"
 
 namespace ingot::codegen {
 namespace {
@@ -51,8 +53,8 @@ constexpr Target kOldCuda{Target::Kind::Cuda, 75};
 std::vector<OpCase> all_cases(const Target& target) {
   std::vector<OpCase> cases;
   for (const ir::OpInfo& info : ir::primitives()) {
-    if (info.op == Op::Where || info.op == Op::Fma) continue;                              // below
-    if (target == kOldCuda && info.op != Op::Maximum && info.op != Op::Minimum) continue;  // as for the others
+    if (info.op == Op::Where || info.op == Op::Fma || info.op == Op::RandomWord) continue;  // below
+    if (target == kOldCuda && info.op != Op::Maximum && info.op != Op::Minimum) continue;   // as for the others
     if (std::ranges::count(kAskedOfPyTorch, info.op) > 0) continue;
     for (const DType work : kTypes) {
       if (!takes(info, work)) continue;
@@ -277,6 +279,75 @@ TEST_P(Primitives, CastsGoThroughWhatC10GoesThrough) {
         });
       });
     }
+  }
+}
+
+// The known answers of Random123, the library of Philox's authors: counter, key, and what they become.
+TEST_P(Primitives, PhiloxGivesTheKnownAnswers) {
+  struct Known {
+    std::array<uint32_t, 4> counter;
+    std::array<uint32_t, 2> key;
+    std::array<uint32_t, 4> words;
+  };
+  constexpr uint32_t kOnes = ~uint32_t{0};
+  const Known known[] = {
+      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+      {{kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+       {0xa4093822, 0x299f31d0},
+       {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
+  const std::string wrapper =
+      "extern \"C\" void scramble(unsigned* words, unsigned long long key) {\n"
+      "    philox(words[0], words[1], words[2], words[3], key);\n}\n";
+  const bool cuda = GetParam().kind == Target::Kind::Cuda;
+  const Library library((cuda ? cuda_on_host(GetParam(), {}) : "") + prelude_for(GetParam().kind, wrapper) + wrapper,
+                        "-O2");
+  ASSERT_TRUE(library.loaded());
+  auto* scramble = library.find<void(uint32_t*, unsigned long long)>("scramble");
+  ASSERT_NE(scramble, nullptr);
+  for (const Known& one : known) {
+    std::array<uint32_t, 4> words = one.counter;
+    scramble(words.data(), uint64_t{one.key[1]} << 32 | one.key[0]);
+    EXPECT_EQ(words, one.words);
+    EXPECT_EQ(ir::philox(one.counter, one.key), one.words);
+  }
+}
+
+TEST_P(Primitives, RandomWordsAreThoseOfTheirSeedDrawAndPlace) {
+  std::vector<ir::Graph> graphs;
+  constexpr DType kIntegers[] = {DType::I64, DType::I32, DType::I16, DType::U8};
+  for (const DType type : kIntegers) {
+    Sketch sketch(name_of(Op::RandomWord, type));
+    std::vector<ir::NodeId> operands;
+    for (const char* name : {"seed", "draw", "place"}) operands.push_back(sketch.tensor(name, type, 1));
+    sketch.result("out", type, sketch.graph.add(Op::RandomWord, type, operands), {sketch.graph.host.size(0, 0)});
+    graphs.push_back(std::move(sketch.graph));
+  }
+  std::vector<const ir::Graph*> pointers;
+  for (const ir::Graph& graph : graphs) pointers.push_back(&graph);
+  const Library library(library_text(pointers, GetParam()), "-O3");
+  ASSERT_TRUE(library.loaded());
+  size_t next = 0;
+  for (const DType type : kIntegers) {
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        constexpr size_t kCount = 100;
+        Column<T> seed(kCount), draw(kCount), place(kCount);
+        for (size_t k = 0; k < kCount; ++k) {
+          seed.data[k] = static_cast<T>(k < 50 ? 0x123456789abcdef0 : -1 - static_cast<int64_t>(k));
+          draw.data[k] = static_cast<T>(k / 10);
+          place.data[k] = static_cast<T>(k < 90 ? k : 0x100000000 * k + k);
+        }
+        const auto got = run<T>(library, graphs[next], GetParam(), {seed.data, draw.data, place.data}, kCount);
+        for (size_t k = 0; k < kCount; ++k)
+          EXPECT_EQ(got[k], static_cast<T>(ir::random_word(static_cast<uint64_t>(seed.data[k]),
+                                                           static_cast<uint64_t>(draw.data[k]),
+                                                           static_cast<uint64_t>(place.data[k]))))
+              << ir::short_name(type) << " " << k;
+      }
+    });
+    ++next;
   }
 }
 

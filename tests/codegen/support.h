@@ -87,9 +87,10 @@ struct Prepared {
 };
 
 /// `lone_row`: as the runtime has it, where left out.
-inline Prepared prepare(const ir::Graph& graph, const Tensors& tensors, bool results_alias = false,
+inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
                         std::optional<LoneRow> lone_row = {}) {
   Prepared prepared;
+  tensors.params.resize(graph.params.size());  // the seed has no dims
   prepared.host.resize(graph.host.count());
   ir::evaluate(graph.host,
                {[&](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },

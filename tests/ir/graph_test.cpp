@@ -277,6 +277,12 @@ TEST_F(Verify, IndexOffset) {
   w.result(w.graph.read(DType::I64, access, {}));
   expect("an index to which something is added");
 }
+TEST_F(Verify, SeedIsTheLastParameter) {
+  w.graph.seed = 0;
+  expect("the seed is no int64 tensor");
+  w.graph.params.push_back(w.graph.params[0]);
+  expect("the seed is not the last one");
+}
 TEST_F(Verify, LoadedType) {
   result_of({Op::Load, DType::F64, w.graph[x].attr, {}});
   expect("its dtype is not the parameter's");

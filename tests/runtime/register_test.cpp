@@ -1,6 +1,7 @@
 #include "runtime/api/register.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -58,6 +59,24 @@ TEST(Register, SchemasThatDoNotFit) {
   EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x,").find("is no schema"), std::string::npos);
   register_op("ingot_cpp::a", op, "(Tensor x, Tensor y) -> Tensor");
   EXPECT_NE(complaint("ingot_cpp::a", "(Tensor x, Tensor y) -> Tensor").find("registered already"), std::string::npos);
+}
+
+TEST(Register, WhatDrawsRandomNumbersIsCalledPlainlyOrSaysSo) {
+  register_op("ingot_cpp::noisy", Op("F.dropout(x, 0.5)"), "(Tensor x) -> Tensor");
+  const auto noisy = handle_of("ingot_cpp::noisy").typed<at::Tensor(const at::Tensor&)>();
+  const at::Tensor x = at::ones({200}).requires_grad_();
+  at::manual_seed(3);
+  const at::Tensor first = noisy.call(x);
+  EXPECT_TRUE(at::equal(torch::autograd::grad({first.sum()}, {x})[0], first)) << "its gradient has another mask";
+  at::manual_seed(3);
+  EXPECT_TRUE(at::equal(noisy.call(x), first));
+  EXPECT_FALSE(at::equal(noisy.call(x), first));
+  // Beneath autograd nobody would keep what its gradient draws from.
+  const std::string error = error_of([&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    noisy.call(x);
+  });
+  EXPECT_NE(error.find("it draws random numbers, and a registered op does not"), std::string::npos) << error;
 }
 
 TEST(Register, WithoutATextATransformIsAnErrorThatSaysSo) {

@@ -1,0 +1,238 @@
+"""Random numbers, drawn in the kernel from a seed that PyTorch's generator gives each call.
+
+`_random_words(like, count)` is a draw: so many tensors of words, int64 from 0 to 2 ** 32 - 1. Whatever is drawn is drawn
+whether or not its values matter (a dropout of p = 0), so that draws are numbered alike in an op, in its gradient, and in
+python/ingot/draws.py, which has these formulas once more.
+"""
+
+
+def rand(*size, generator=None, dtype=None, device=None):
+    """random numbers from 0 up to but without 1, all as likely, in a shape"""
+    _refuse_generator(generator)
+    return _uniform(zeros(*size, dtype=dtype, device=device))
+
+
+def rand_like(input, *, dtype=None, device=None, memory_format=None):
+    """random numbers from 0 up to but without 1, all as likely, in the shape of another tensor"""
+    return _uniform(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format))
+
+
+def randn(*size, generator=None, dtype=None, device=None):
+    """random numbers of the standard normal distribution, in a shape"""
+    _refuse_generator(generator)
+    return _normal(zeros(*size, dtype=dtype, device=device))
+
+
+def randn_like(input, *, dtype=None, device=None, memory_format=None):
+    """random numbers of the standard normal distribution, in the shape of another tensor"""
+    return _normal(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format))
+
+
+def randint(low=None, high=None, size=None, *, generator=None, dtype=None, device=None):
+    """random integers from low, which is 0 where it is left out, up to but without high"""
+    _refuse_generator(generator)
+    if isinstance(high, (tuple, list)):
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    elif low is None:
+        low = 0
+    return _integers(zeros(size, dtype=torch.int64 if dtype is None else dtype, device=device), low, high)
+
+
+def randint_like(input, low=None, high=None, *, dtype=None, device=None, memory_format=None):
+    """random integers from low, which is 0 where it is left out, up to but without high, in the shape of another tensor"""
+    if high is None:
+        low, high = 0, low
+    elif low is None:
+        low = 0
+    return _integers(zeros_like(input, dtype=dtype, device=device, memory_format=memory_format), low, high)
+
+
+@method
+def bernoulli(input, p=None, *, generator=None):
+    """1 with the probability that each element of input is, or p, else 0"""
+    _refuse_generator(generator)
+    if p is None:
+        return _bernoulli(input.contiguous())
+    assert 0 <= p and p <= 1, "bernoulli_ expects p to be in [0, 1]"
+    return _bernoulli_number(input.contiguous(), p)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """input with each element set to 0 with probability p, and what stays made 1 / (1 - p) as large
+
+    Source: aten/src/ATen/native/cuda/Dropout.cu, fused_dropout_kernel
+    """
+    _check_probability(p)
+    return _dropout(input, p) if training else input
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """dropout of whole channels: of the rows of a matrix, or of each of a batch
+
+    Source: torch/nn/functional.py, dropout1d
+    """
+    _check_probability(p)
+    assert input.ndim in (2, 3), "dropout1d: expected 2D or 3D input"
+    if input.ndim == 2:
+        return feature_dropout(input.unsqueeze(0), p, training).squeeze(0)
+    return feature_dropout(input, p, training)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """dropout of whole channels: of what the first two dims tell apart
+
+    Source: torch/nn/functional.py, dropout2d
+    """
+    _check_probability(p)
+    return feature_dropout(input, p, training)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """dropout of whole channels: the first dim of a tensor of four, else what the first two tell apart
+
+    Source: torch/nn/functional.py, dropout3d
+    """
+    _check_probability(p)
+    if input.ndim != 5:
+        return feature_dropout(input.unsqueeze(0), p, training).squeeze(0)
+    return feature_dropout(input, p, training)
+
+
+def feature_dropout(input, p, train):
+    """dropout of what the first two dims tell apart
+
+    Source: aten/src/ATen/native/Dropout.cpp, _feature_dropout
+    """
+    _check_probability(p)
+    return _feature_dropout(input, p) if train else input
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """dropout that keeps the mean and the variance that selu gives
+
+    Source: aten/src/ATen/native/Dropout.cpp, _alpha_dropout
+    """
+    _check_probability(p)
+    return _alpha_dropout(input, p, False) if training else input
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """alpha_dropout of what the first two dims tell apart
+
+    Source: aten/src/ATen/native/Dropout.cpp, _feature_alpha_dropout
+    """
+    _check_probability(p)
+    return _alpha_dropout(input, p, True) if training else input
+
+
+@native
+def _uniform(like):
+    _check(like, "float")
+    return _unit_numbers(like, like.dtype)
+
+
+@native
+def _normal(like):
+    _check(like, "float")
+    return _normal_numbers(like, torch.float64 if like.dtype == torch.float64 else torch.float32).to(like.dtype)
+
+
+@native
+def _integers(like, low, high):
+    assert low < high, "random_ expects 'from' to be less than 'to'"
+    if not like.is_floating_point() and like.dtype != torch.bool:
+        limits = torch.iinfo(like.dtype)
+        assert limits.min <= low, "from is out of bounds for the dtype"
+        assert high - 1 <= limits.max, "to - 1 is out of bounds for the dtype"
+    first, second = _random_words(like, 2)
+    return (((first >> 1 << 32) + second) % (high - low) + low).to(like.dtype)
+
+
+@native
+def _bernoulli(input):
+    _check(input, "float")
+    return (_unit_numbers(input, torch.float64 if input.dtype == torch.float64 else torch.float32) < input).to(input.dtype)
+
+
+@native
+def _bernoulli_number(input, p):
+    return (_unit_numbers(input, torch.float32) < p).to(input.dtype)
+
+
+@native
+def _dropout(input, p):
+    _check(input, "float")
+    return input * _kept(input, p) * _scale(p)
+
+
+@native
+def _feature_dropout(input, p):
+    _check(input, "float")
+    return input * _kept(_of_features(input), p) * _scale(p)
+
+
+@native
+def _alpha_dropout(input, p, of_features):
+    _check(input, "float")
+    alpha = 1.7580993408473766
+    scale = 1 / ((alpha * alpha * p + 1) * (1 - p) + (p == 1)) ** 0.5
+    kept = _kept(_of_features(input) if of_features else input, p).to(_compute_dtype(input))
+    return (input * (kept * scale) + ((kept - 1) * (alpha * scale) + alpha * scale * p)).to(input.dtype)
+
+
+def _kept(like, p):
+    """Whether an element stays: as PyTorch's own kernels do, it is decided in float32."""
+    return _unit_numbers(like, torch.float32) < 1 - p
+
+
+def _scale(p):
+    """Of what stays, of which there is nothing where p is 1."""
+    return 1 / (1 - p + (p == 1))
+
+
+def _of_features(input):
+    assert input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input"
+    return zeros(input.shape[:2] + (1,) * (input.ndim - 2), dtype=input.dtype, device=input.device)
+
+
+def _compute_dtype(input):
+    return torch.float64 if input.dtype == torch.float64 else torch.float32
+
+
+def _unit_numbers(like, dtype):
+    """From 0 up to but without 1, of as many bits as the dtype tells apart: rounded, the largest would be 1."""
+    if dtype == torch.float64:
+        return _of_53_bits(*_random_words(like, 2))
+    digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
+    (word,) = _random_words(like, 1)
+    return _of_bits(word, digits).to(dtype)
+
+
+def _of_bits(word, digits):
+    return (word >> (32 - digits)).to(torch.int32).to(torch.float32) * 2.0 ** -digits
+
+
+def _of_53_bits(first, second):
+    return (((first >> 5) << 26) + (second >> 6)).to(torch.float64) * 2.0 ** -53
+
+
+def _normal_numbers(like, dtype):
+    """One of the two that Box and Muller's formula makes of two uniform numbers, the first of which is not 0."""
+    if dtype == torch.float64:
+        first, second, third, fourth = _random_words(like, 4)
+        uniform, turn = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)
+    else:
+        first, second = _random_words(like, 2)
+        uniform, turn = first.to(torch.float32) * 2.0 ** -32 + 2.0 ** -33, _of_bits(second, 24)
+    return sqrt(-2 * log(uniform)) * cos(turn * 6.283185307179586)
+
+
+def _check_probability(p):
+    assert 0 <= p and p <= 1, "dropout probability has to be between 0 and 1"
+
+
+def _refuse_generator(generator):
+    if generator is not None:
+        raise ValueError("an op draws from PyTorch's default generator: leave `generator` out, and seed that one")

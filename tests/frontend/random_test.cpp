@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "tests/frontend/tensor_testing.h"
+
+// Draws: how they are numbered, and where their elements are.
+
+namespace ingot::frontend {
+namespace {
+
+/// The numbers of the draws that a graph has words of.
+std::multiset<int64_t> draws_of(const ir::Graph& graph) {
+  std::multiset<int64_t> draws;
+  const std::vector<bool> live = graph.live();
+  for (uint32_t i = 0; i < graph.count(); ++i)
+    if (live[i] && graph[{i}].op == ir::Op::RandomWord)
+      draws.insert(graph.host.value(graph.host_of(graph[{i}].args[1])).as_int());
+  return draws;
+}
+
+using Draws = std::multiset<int64_t>;
+
+TEST(Random, DrawsAreNumberedAsEvaluationComesToThem) {
+  const Call call({"f32:100x64"}), with_number({"f32:100x64", "float=0.5"});
+  EXPECT_EQ(draws_of(call.lower("torch.rand_like(x)")), (Draws{0}));
+  EXPECT_EQ(draws_of(call.lower("torch.rand_like(x) + torch.rand_like(x)")), (Draws{0, 1}));
+  EXPECT_EQ(draws_of(call.lower("def f(x):\n    u = torch.rand_like(x)\n    return u * u.t().t()")), (Draws{0}));
+  EXPECT_EQ(draws_of(call.lower("torch.randn_like(x) + torch.rand_like(x)")), (Draws{0, 0, 1}));
+  EXPECT_EQ(draws_of(call.lower("F.dropout(x, 0.0) + F.dropout(x, 0.5)")), (Draws{0, 1}));
+  EXPECT_EQ(draws_of(with_number.lower("def f(x, p: float): return F.dropout(x, p) + F.dropout(x, p)")), (Draws{0, 1}));
+}
+
+TEST(Random, TheSeedIsAParameterOfWhatDrawsAlone) {
+  const Call call({"f32:100x64"});
+  EXPECT_FALSE(call.lower("F.dropout(x, 0.5, training=False)").seed);
+  EXPECT_FALSE(call.lower("F.rrelu(x)").seed);
+  const ir::Graph graph = call.lower("def f(seed): return F.dropout(seed, 0.5)");
+  ASSERT_TRUE(graph.seed);
+  EXPECT_EQ(*graph.seed, 1u);
+  EXPECT_EQ(graph.params[1].name, "seed_");
+  // Also where what is drawn goes nowhere: the text in eager draws a seed, too.
+  EXPECT_TRUE(call.lower("def f(x):\n    torch.rand_like(x)\n    return x * 2").seed);
+}
+
+TEST(Random, ThroughViewsAPositionStaysOneIndex) {
+  for (const char* text :
+       {"torch.rand_like(x)", "torch.rand_like(x).t()", "torch.rand_like(x)[3:, ::2].flip(0)",
+        "torch.rand_like(x).flatten() + x.flatten()", "torch.rand_like(x).unsqueeze(0).expand(5, -1, -1)",
+        "torch.rand(x.numel()).view_as(x) * x", "torch.rand_like(x).diagonal()", "torch.rand_like(x).sum(0)"}) {
+    const ir::Graph graph = Call({"f32:100x64"}).lower(text);
+    size_t indices = 0;
+    const std::vector<bool> live = graph.live();
+    for (uint32_t i = 0; i < graph.count(); ++i) {
+      if (!live[i]) continue;
+      indices += graph[{i}].op == ir::Op::Index;
+      EXPECT_FALSE(graph[{i}].op == ir::Op::FloorDivide || graph[{i}].op == ir::Op::Remainder) << text << "\n"
+                                                                                               << ir::print(graph);
+    }
+    EXPECT_EQ(indices, 1u) << text << "\n" << ir::print(graph);
+  }
+}
+
+}  // namespace
+}  // namespace ingot::frontend
