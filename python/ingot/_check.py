@@ -37,7 +37,12 @@ def read_value(value: dict, tensors: list):
 
 
 def check(reference, values: dict, results: list, numerics: str, device) -> dict:
-    pure = functional(reference)
+    on_copies = functional(reference)
+
+    def pure(**values):
+        torch.manual_seed(0)  # as ahead of the call that gave the results
+        return on_copies(**values)
+
     try:
         with torch.no_grad():
             pure(**values)

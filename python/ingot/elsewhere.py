@@ -55,7 +55,7 @@ def by_text(op, args: tuple, kwargs: dict):
     _ingot.count_text()
     named = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()
     with named:
-        results = op.reference(*args, **kwargs)
+        results = op.reference.elsewhere(*args, **kwargs)
     return results if out is None else copied_to(out, results)
 
 

@@ -10,7 +10,7 @@ import itertools
 import types
 import typing
 
-from . import _ingot, elsewhere, schema
+from . import _ingot, draws, elsewhere, schema
 from . import traced as _traced
 from . import trace as _trace
 from .capture import Text, capture, fail, snippet, unwrapped
@@ -131,8 +131,13 @@ class Op(_ingot.Op):
 
     @property
     def is_functional(self) -> bool:
-        """Whether the text says that the op writes nothing, and what it returns."""
-        return self.returns is not None and self.writes == frozenset()
+        """Whether the text says that the op writes nothing, draws nothing, and what it returns."""
+        return self.returns is not None and self.writes == frozenset() and not self.may_draw
+
+    @functools.cached_property
+    def may_draw(self) -> bool:
+        """Whether the op may draw random numbers, as far as its text alone says."""
+        return draws.may_draw(self._tree)
 
     def _elsewhere(self, *args, **kwargs):
         return elsewhere.call(self, args, kwargs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import __future__
 import ast
 import builtins
+import contextlib
 import functools
 import inspect
 import math
@@ -21,6 +22,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import _ingot
 from .capture import Text, fail
+from .draws import Draws, may_draw
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
@@ -30,16 +32,24 @@ _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 
 
 class Reference:
-    """An op in eager PyTorch: any tensors that eager takes, on any device, with gradients."""
+    """An op in eager PyTorch: any tensors that eager takes, on any device, with gradients. Random numbers are those that
+    the op's kernel draws."""
 
     def __init__(self, text: Text, parameters):
         self._annotations = {name: kind for name, kind, _ in parameters if kind in _COERCIONS}
         self._text, self._names = text, [name for name, _, _ in parameters]
+        self._may_draw = may_draw(as_module(text, self._names))
         self.__wrapped__ = compile_text(text, self._names, namespace())
         self.__name__ = text.name
         self._signature = inspect.signature(self.__wrapped__)
 
     def __call__(self, *args, **kwargs):
+        bound = self._bind(args, kwargs)
+        with Draws(bound.arguments) if self._may_draw else contextlib.nullcontext():
+            return self.__wrapped__(*bound.args, **bound.kwargs)
+
+    def elsewhere(self, *args, **kwargs):
+        """The same where PyTorch says how random numbers are drawn: under a transform, on a subclass."""
         bound = self._bind(args, kwargs)
         return self.__wrapped__(*bound.args, **bound.kwargs)
 
@@ -139,7 +149,7 @@ class Eager:
     def __call__(self, **kwargs) -> list[torch.Tensor]:
         """What the text returns, from left to right."""
         _ingot.count_text()
-        results = self.reference(**kwargs)
+        results = self.reference.elsewhere(**kwargs)
         return [torch.as_tensor(value) for value in tree_leaves(results) if value is not None]
 
 

@@ -32,6 +32,9 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
     """
     if not name.isascii():
         raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
+    if op.may_draw:
+        raise fail(f"{name}: `{op.name}` draws random numbers, and a registered op does not: its gradient has no way to "
+                   "draw them again", "call the op itself; what torch.compile sees of it is its text")
     schema = schema or schema_of(op)
     _check_fits(name, op, schema)
     found = _register(name, op, schema, [])

@@ -13,6 +13,7 @@ import dataclasses
 import torch
 
 from .capture import Text, fail
+from .draws import Draws
 from .oracle import as_list, changes_of
 from .reference import as_module, compile_text, namespace
 
@@ -95,7 +96,8 @@ def _run_eager(text: Text, names, op, args, kwargs):
     bound = op.signature.bind(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     bound.apply_defaults()
     changed = changes_of([value for value in bound.arguments.values() if isinstance(value, torch.Tensor)])
-    with torch.no_grad():
+    # The generators are as before, for the call in Ingot, which draws the same random numbers then.
+    with torch.no_grad(), torch.random.fork_rng(), Draws(bound.arguments):
         noted, result = function(*bound.args, **bound.kwargs)
     results = changed() if result is None else as_list(result)
     if not results:

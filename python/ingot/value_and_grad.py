@@ -68,15 +68,19 @@ class ValueAndGrad:
         value = (results[0], results[1] if len(results) == 2 else results[1:]) if self.has_aux else results[0]
         return value, found[0] if self._is_single else tuple(found)
 
-    def reference(self, *args, **kwargs):
+    @property
+    def reference(self) -> _Reference:
         """The same in eager PyTorch, of the op's text."""
+        return _Reference(self)
+
+    def _by_text(self, function, args: tuple, kwargs: dict):
         bound = self.op.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = tuple(bound.arguments[name] for _, name in self._wanted)
 
         def results(given):
             wanted = {name: value for (_, name), value in zip(self._wanted, given)}
-            returned = self.op.reference(**{**bound.arguments, **wanted})
+            returned = function(**{**bound.arguments, **wanted})
             value, *aux = returned if self.has_aux else (returned,)
             return value, aux[0] if len(aux) == 1 else tuple(aux)
 
@@ -88,12 +92,19 @@ class ValueAndGrad:
             gradients, (value, aux) = _by_autograd(results, given, recorded)
         return (value, aux) if self.has_aux else value, gradients[0] if self._is_single else gradients
 
-    _traced_call = reference
+    # What the ladder asks of an op.
     _shard_plans = None  # a value is of all shards
+
+    @property
+    def name(self) -> str:
+        return self._fused.name
 
     @property
     def writes(self):
         return self.op.writes
+
+    def _traced_call(self, *args, **kwargs):
+        return self.reference.elsewhere(*args, **kwargs)
 
     def prepare(self, *args, **kwargs) -> None:
         """Compiles and loads what a call with these arguments would need; launches nothing."""
@@ -112,6 +123,19 @@ class ValueAndGrad:
 
     def __repr__(self):
         return f"<ingot.value_and_grad of {self.op.name} with respect to {', '.join(name for _, name in self._wanted)}>"
+
+
+class _Reference:
+    """As an op's own: random numbers are those of the kernel, or `elsewhere` PyTorch's."""
+
+    def __init__(self, of: ValueAndGrad):
+        self._of = of
+
+    def __call__(self, *args, **kwargs):
+        return self._of._by_text(self._of.op.reference, args, kwargs)
+
+    def elsewhere(self, *args, **kwargs):
+        return self._of._by_text(self._of.op.reference.elsewhere, args, kwargs)
 
 
 class _Fused(_ingot.Op):

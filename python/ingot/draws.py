@@ -1,0 +1,307 @@
+"""The random numbers of a kernel, in eager PyTorch.
+
+An op's reference runs under `Draws`, a torch-function mode that gives PyTorch's random functions the numbers which the op's
+kernel draws: Philox4x32-10 of the element's place and the number of the draw, from a seed that PyTorch's generator gives
+the call. The formulas are those of frontend/library/random.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+__all__ = ["Draws", "may_draw"]
+
+_LOW = 0xFFFFFFFF
+
+
+def _times(factor: int, word: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The high and the low word of a product. An int64 holds 63 bits of it: it is made of the halves of a word."""
+    low, high = factor * (word & 0xFFFF), factor * (word >> 16)
+    middle = high + (low >> 16)
+    return middle >> 16, ((middle & 0xFFFF) << 16) | (low & 0xFFFF)
+
+
+def _philox(counter: list[torch.Tensor], key: torch.Tensor) -> list[torch.Tensor]:
+    a, b, c, d = counter
+    first, second = key & _LOW, (key >> 32) & _LOW
+    for _ in range(10):
+        (high, low), (other_high, other_low) = _times(0xD2511F53, a), _times(0xCD9E8D57, c)
+        a, b, c, d = other_high ^ b ^ first, other_low, high ^ d ^ second, low
+        first, second = (first + 0x9E3779B9) & _LOW, (second + 0xBB67AE85) & _LOW
+    return [a, b, c, d]
+
+
+class Draws(TorchFunctionMode):
+    """PyTorch's random functions as the kernel of a call on these arguments has them. The seed is drawn when it is first
+    needed: by the same function of PyTorch's, on the same device."""
+
+    def __init__(self, arguments):
+        super().__init__()
+        tensors = [value for value in tree_leaves(arguments) if isinstance(value, torch.Tensor)]
+        self._device = next((tensor.device for tensor in tensors if tensor.device.type != "cpu"), torch.device("cpu"))
+        self._seed = None
+        self._count = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        drawn = _FUNCTIONS.get(function)
+        if drawn is None:
+            return function(*args, **(kwargs or {}))
+        return drawn(self, *args, **(kwargs or {}))
+
+    def words(self, like: torch.Tensor, count: int) -> list[torch.Tensor]:
+        """So many words for each element of a tensor: the next draw."""
+        if self._seed is None:
+            self._seed = torch.randint(2**63 - 1, (), dtype=torch.int64, device=self._device)
+        number, self._count = self._count, self._count + 1
+        blocks = (like.numel() * count + 3) // 4
+        place = torch.arange(blocks, dtype=torch.int64, device=like.device)
+        nothing = torch.zeros_like(place)
+        counter = [place & _LOW, place >> 32, nothing + number, nothing]
+        words = torch.stack(_philox(counter, self._seed.to(like.device)), -1).flatten()
+        return [words[k : like.numel() * count : count].view(like.shape) for k in range(count)]
+
+    def unit(self, like: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        if dtype == torch.float64:
+            return _of_53_bits(*self.words(like, 2))
+        digits = {torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}[dtype]
+        (word,) = self.words(like, 1)
+        return _of_bits(word, digits).to(dtype)
+
+    def kept(self, like: torch.Tensor, p: float) -> torch.Tensor:
+        return self.unit(like, torch.float32) < 1 - p
+
+
+def _of_bits(word, digits):
+    return (word >> (32 - digits)).to(torch.float32) * 2.0**-digits
+
+
+def _of_53_bits(first, second):
+    return (((first >> 5) << 26) + (second >> 6)).to(torch.float64) * 2.0**-53
+
+
+def _compute_dtype(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def _filled(like: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """Numbers in the dtype and the layout of a tensor."""
+    return torch.empty_like(like).copy_(numbers)
+
+
+def _require_floats(tensor: torch.Tensor, name: str):
+    if not tensor.is_floating_point():
+        raise RuntimeError(f"{name} is not implemented for {tensor.dtype}")
+
+
+def _of_size(fill):
+    def draw(draws, *size, generator=None, **options):
+        _refuse(generator)
+        return fill(draws, torch.zeros(*size, **options))
+
+    return draw
+
+
+def _of_tensor(fill):
+    def draw(draws, input, **options):
+        return fill(draws, torch.zeros_like(input, **options))
+
+    return draw
+
+
+def _uniform(draws, like):
+    _require_floats(like, "rand")
+    return _filled(like, draws.unit(like, like.dtype))
+
+
+def _normal(draws, like):
+    _require_floats(like, "randn")
+    if like.dtype == torch.float64:
+        first, second, third, fourth = draws.words(like, 4)
+        uniform, turn = 1 - _of_53_bits(first, second), _of_53_bits(third, fourth)
+    else:
+        first, second = draws.words(like, 2)
+        uniform, turn = first.to(torch.float32) * 2.0**-32 + 2.0**-33, _of_bits(second, 24)
+    return _filled(like, torch.sqrt(-2 * torch.log(uniform)) * torch.cos(turn * (2 * math.pi)))
+
+
+def _bounds(low, high):
+    return (0, low) if high is None else (0 if low is None else low, high)
+
+
+def _integers(draws, like, low, high):
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if not like.is_floating_point() and like.dtype != torch.bool:
+        limits = torch.iinfo(like.dtype)
+        if low < limits.min or high - 1 > limits.max:
+            raise RuntimeError(f"from {low} to {high - 1} is out of bounds for {like.dtype}")
+    first, second = draws.words(like, 2)
+    return _filled(like, ((first >> 1 << 32) + second) % (high - low) + low)
+
+
+def _randint(draws, low=None, high=None, size=None, *, generator=None, dtype=torch.int64, **options):
+    _refuse(generator)
+    if isinstance(high, (tuple, list)):
+        low, high, size = 0, low, high
+    return _integers(draws, torch.zeros(size, dtype=dtype, **options), *_bounds(low, high))
+
+
+def _randint_like(draws, input, low=None, high=None, **options):
+    return _integers(draws, torch.zeros_like(input, **options), *_bounds(low, high))
+
+
+def _bernoulli(draws, input, p=None, *, generator=None):
+    _refuse(generator)
+    like = input.contiguous()
+    if p is None:
+        _require_floats(input, "bernoulli")
+        return (draws.unit(like, _compute_dtype(like.dtype)) < like).to(like.dtype)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return (draws.unit(like, torch.float32) < p).to(like.dtype)
+
+
+def _check_probability(p):
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _written(input, result, inplace):
+    return input.copy_(result) if inplace else result
+
+
+def _scale(p):
+    return 1 / (1 - p + (p == 1))
+
+
+def _dropout(draws, input, p=0.5, training=True, inplace=False, *, train=True):
+    _check_probability(p)
+    if not (training and train):
+        return input
+    _require_floats(input, "dropout")
+    wide = input.to(_compute_dtype(input.dtype))
+    return _written(input, (wide * draws.kept(input, p) * _scale(p)).to(input.dtype), inplace)
+
+
+def _features(input):
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return input.new_zeros((*input.shape[:2], *[1] * (input.ndim - 2)))
+
+
+def _feature_dropout(draws, input, p=0.5, training=True, inplace=False, *, train=True):
+    _check_probability(p)
+    if not (training and train):
+        return input
+    _require_floats(input, "feature_dropout")
+    wide = input.to(_compute_dtype(input.dtype))
+    return _written(input, (wide * draws.kept(_features(input), p) * _scale(p)).to(input.dtype), inplace)
+
+
+def _dropout1d(draws, input, p=0.5, training=True, inplace=False):
+    if input.ndim not in (2, 3):
+        raise RuntimeError("dropout1d: Expected 2D or 3D input")
+    if input.ndim == 3:
+        return _feature_dropout(draws, input, p, training, inplace)
+    return _written(input, _feature_dropout(draws, input.unsqueeze(0), p, training).squeeze(0), inplace)
+
+
+def _dropout3d(draws, input, p=0.5, training=True, inplace=False):
+    if input.ndim == 5:
+        return _feature_dropout(draws, input, p, training, inplace)
+    return _written(input, _feature_dropout(draws, input.unsqueeze(0), p, training).squeeze(0), inplace)
+
+
+def _alpha(of_features):
+    def draw(draws, input, p=0.5, training=False, inplace=False, *, train=True):
+        _check_probability(p)
+        if not (training and train):
+            return input
+        _require_floats(input, "alpha_dropout")
+        alpha, dtype = 1.7580993408473766, _compute_dtype(input.dtype)
+        scale = 1 / ((alpha * alpha * p + 1) * (1 - p) + (p == 1)) ** 0.5
+        kept = draws.kept(_features(input) if of_features else input, p).to(dtype)
+        result = input.to(dtype) * (kept * scale) + ((kept - 1) * (alpha * scale) + alpha * scale * p)
+        return _written(input, result.to(input.dtype), inplace)
+
+    return draw
+
+
+def _rrelu(draws, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    if not training:
+        return F.rrelu(input, lower, upper, False, inplace)
+    dtype = _compute_dtype(input.dtype)
+    slope = lower + draws.unit(input, dtype) * (upper - lower)
+    wide = input.contiguous().to(dtype)
+    return _written(input, torch.where(wide <= 0, wide * slope, wide).to(input.dtype), inplace)
+
+
+def _refuse(generator):
+    if generator is not None:
+        raise ValueError("an op draws from PyTorch's default generator: leave `generator` out, and seed that one")
+
+
+_FUNCTIONS = {
+    torch.rand: _of_size(_uniform),
+    torch.rand_like: _of_tensor(_uniform),
+    torch.randn: _of_size(_normal),
+    torch.randn_like: _of_tensor(_normal),
+    torch.randint: _randint,
+    torch.randint_like: _randint_like,
+    torch.bernoulli: _bernoulli,
+    torch.Tensor.bernoulli: _bernoulli,
+    F.dropout: _dropout,
+    torch.dropout: _dropout,
+    F.dropout1d: _dropout1d,
+    F.dropout2d: _feature_dropout,
+    F.dropout3d: _dropout3d,
+    torch.feature_dropout: _feature_dropout,
+    F.alpha_dropout: _alpha(False),
+    torch.alpha_dropout: _alpha(False),
+    F.feature_alpha_dropout: _alpha(True),
+    torch.feature_alpha_dropout: _alpha(True),
+    F.rrelu: _rrelu,
+    torch.rrelu: _rrelu,
+    torch.rrelu_: lambda draws, *args, **kwargs: _rrelu(draws, *args, **kwargs, inplace=True),
+}
+
+_ALWAYS = set("rand rand_like randn randn_like randint randint_like bernoulli".split())
+# Where each of those that draw while they train says that it does, and whether it does where nothing is said.
+_TRAINED = {"dropout": (2, True), "dropout1d": (2, True), "dropout2d": (2, True), "dropout3d": (2, True),
+            "feature_dropout": (2, True), "alpha_dropout": (2, False), "feature_alpha_dropout": (2, False),
+            "rrelu": (3, False), "rrelu_": (3, False)}
+
+
+def may_draw(tree: ast.Module) -> bool:
+    """Whether a text calls, or names, a function that draws random numbers, but for those that are told not to."""
+    idle = set()
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        name = _name(call.func)
+        if name not in _TRAINED:
+            continue
+        place, otherwise = _TRAINED[name]
+        said = {keyword.arg: keyword.value for keyword in call.keywords}
+        is_method = isinstance(call.func, ast.Attribute) and not _is_module(call.func.value)
+        place -= is_method
+        if None in said or any(isinstance(argument, ast.Starred) for argument in call.args):
+            continue
+        given = call.args[place] if len(call.args) > place else said.get("training", said.get("train"))
+        trains = otherwise if given is None else not (isinstance(given, ast.Constant) and not given.value)
+        if not trains:
+            idle.add(call.func)
+    names = (node for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute)) and node not in idle)
+    return any(_name(node) in _ALWAYS or _name(node) in _TRAINED for node in names)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _is_module(node: ast.expr) -> bool:
+    return _name(node) in ("torch", "F", "nn", "functional")

@@ -1,0 +1,522 @@
+"""Random numbers that an op draws: their distribution, and which they are; that its gradient, its text in eager, and a
+repetition under the same seed draw the same."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+import ingot
+from ingot import draws
+
+FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+MANY = 1 << 20
+
+
+def seeded(call, *args, seed=0, **kwargs):
+    torch.manual_seed(seed)
+    return call(*args, **kwargs)
+
+
+def both(text: str, *args):
+    """What an op and its reference give from the same seed."""
+    op = ingot.op(text)
+    return seeded(op, *args), seeded(op.reference, *args)
+
+
+def same(text: str, *args):
+    ours, reference = both(text, *args)
+    for mine, its in zip(*(value if isinstance(value, tuple) else (value,) for value in (ours, reference))):
+        assert mine.dtype == its.dtype and mine.shape == its.shape and mine.stride() == its.stride()
+        torch.testing.assert_close(mine, its, rtol=0, atol=0, equal_nan=True)
+    return ours
+
+
+# Which numbers
+
+
+def test_philox_gives_the_known_answers():
+    """Those of Random123, the library of its authors."""
+    ones = [0xFFFFFFFF] * 4
+    known = [([0] * 4, 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
+             (ones, -1, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
+             ([0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344], 0x299F31D0A4093822,
+              [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1])]  # fmt: skip
+    for counter, key, words in known:
+        found = draws._philox([torch.tensor([word]) for word in counter], torch.tensor(key))
+        assert [word.item() for word in found] == words
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("text", [
+    "torch.rand_like(x)",
+    "x + torch.rand(x.shape, dtype=x.dtype, device=x.device)",
+    "torch.bernoulli(x.abs().clamp(max=1))",
+    "x.bernoulli(0.3)",
+    "torch.randint_like(x, 10)",
+    "torch.randint_like(x, -3, 5)",
+    "torch.randint(7, x.shape, device=x.device)",
+    "torch.randint(low=-(2 ** 40), high=2 ** 40, size=(3, 5), device=x.device) + x.long().sum()",
+    "F.dropout(x, 0.3)",
+    "F.dropout(x)",
+    "F.dropout1d(x, 0.3)",
+    "F.dropout2d(x[None], 0.3)",
+    "F.dropout3d(x[None, None], 0.3)",
+    "F.dropout3d(x[None, None, None], 0.3)",
+    "torch.feature_dropout(x, 0.3, True)",
+    "F.rrelu(x, training=True)",
+    "F.rrelu(x, 0.1, 0.9, True)",
+    "torch.rand_like(x) - torch.rand_like(x)",
+])  # fmt: skip
+def test_the_reference_draws_the_kernels_numbers(device, dtype, text):
+    x = torch.randn(37, 29, generator=torch.Generator().manual_seed(1)).to(device, dtype)
+    same(text, x)
+
+
+@pytest.mark.parametrize("text", ["F.alpha_dropout(x, 0.3, True)", "F.feature_alpha_dropout(x, 0.3, True)",
+                                  "torch.randn_like(x)", "torch.randn(x.shape, dtype=x.dtype, device=x.device) * x"])
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_the_reference_draws_the_kernels_numbers_up_to_rounding(device, dtype, text):
+    """Sines and logarithms on the CPU are others than eager's, and sums of products are rounded otherwise."""
+    x = torch.randn(37, 29, generator=torch.Generator().manual_seed(1)).to(device, dtype)
+    ours, reference = both(text, x)
+    eps = torch.finfo(dtype).eps
+    torch.testing.assert_close(ours, reference, rtol=8 * eps, atol=8 * eps)
+
+
+def test_the_calls_of_one_op_draw_other_numbers(device):
+    x = torch.ones(1000, device=device)
+    op = ingot.op("F.dropout(x, 0.5)")
+    assert not torch.equal(op(x), op(x))
+
+
+def test_the_draws_of_one_call_are_different(device):
+    x = torch.ones(1000, device=device)
+    op = ingot.op("def f(x): return F.dropout(x, 0.5), F.dropout(x, 0.5), torch.rand_like(x), torch.rand_like(x)")
+    a, b, u, v = op(x)
+    assert not torch.equal(a, b) and not torch.equal(u, v)
+    assert abs(torch.corrcoef(torch.stack([u, v]))[0, 1].item()) < 0.15
+
+
+def test_one_draw_is_the_same_wherever_it_is_read(device):
+    """By views, reductions and several results, in several kernels."""
+    x = torch.zeros(64, 48, device=device)
+    op = ingot.op("""def f(x):
+        u = torch.rand_like(x)
+        return u, u.t() + 0.0, u.flatten()[5:100], u[3], u.sum(1), u.amax(0), torch.cat([u, u * 2]), u.view(4, 16, 48).transpose(0, 2) * 1.0, u[u[:, 0].long()]""")
+    u, turned, part, row, sums, most, twice, split, gathered = op(x)
+    assert torch.equal(turned, u.t()) and torch.equal(part, u.flatten()[5:100]) and torch.equal(row, u[3])
+    torch.testing.assert_close(sums, u.sum(1))
+    assert torch.equal(most, u.amax(0)) and torch.equal(twice, torch.cat([u, u * 2]))
+    assert torch.equal(split, u.view(4, 16, 48).transpose(0, 2))
+    assert torch.equal(gathered, u[:1].expand(64, 48))
+
+
+def test_numbers_depend_on_no_layout(device):
+    op = ingot.op("def f(x, y): return torch.rand_like(x, memory_format=torch.contiguous_format) + 0 * y + 0 * x")
+    shape = (6, 10, 14, 18)
+    x, y = torch.zeros(2, *shape, device=device)
+    expected = seeded(op, x, y)
+    others = [x.permute(3, 1, 0, 2).contiguous().permute(2, 1, 3, 0), x.contiguous(memory_format=torch.channels_last),
+              torch.zeros(6, 10, 14, 36, device=device)[..., ::2], torch.zeros(6, 10, 14, 19, device=device)[..., 1:],
+              torch.zeros(10, 14, 1, device=device).expand(shape), torch.zeros(1, device=device).expand(shape)]  # fmt: skip
+    for other in others:
+        assert torch.equal(seeded(op, other, y), expected)
+        assert torch.equal(seeded(op, x, other), expected)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 1), (1, 7), (2, 0), (129,), (3, 1, 5)], ids=str)
+def test_shapes(device, shape):
+    x = torch.zeros(shape, device=device)
+    same("torch.rand_like(x)", x)
+    same("torch.rand_like(x) + torch.zeros(4, *x.shape, device=x.device)", x)
+
+
+def test_a_draw_is_broadcast(device):
+    x = torch.zeros(7, 1, 5, device=device)
+    y = torch.zeros(7, 6, 5, device=device)
+    op = ingot.op("torch.rand_like(x) + y")
+    assert torch.equal(seeded(op, x, y), seeded(op.reference, x, y))
+    assert torch.equal(seeded(op, x, y), seeded(op, x, x).expand_as(y))
+
+
+def test_sizes_compile_nothing_anew(device):
+    op = ingot.op("torch.rand_like(x) * x")
+    op(torch.ones(8, 12, device=device))
+    before = ingot.counters()
+    x = torch.ones(11, 16, device=device)
+    assert torch.equal(seeded(op, x), seeded(op.reference, x))
+    assert ingot.counters().since(before).lowerings == 0
+
+
+def test_an_op_that_draws_nothing_leaves_the_generator_alone(device):
+    x = torch.randn(10, device=device)
+    for text in ("relu(x)", "F.dropout(x, 0.5, training=False)", "F.rrelu(x)", "F.alpha_dropout(x, 0.5)"):
+        op = ingot.op(text)
+        torch.manual_seed(3)
+        op(x), op.reference(x)
+        mine = torch.rand(4, device=device)
+        assert torch.equal(mine, seeded(torch.rand, 4, device=device, seed=3))
+
+
+def test_out(device):
+    x = torch.ones(100, device=device)
+    out = torch.empty_like(x)
+    op = ingot.op("F.dropout(x, 0.5)")
+    seeded(op, x, out=out)
+    assert torch.equal(out, seeded(op, x))
+
+
+def test_in_place(device):
+    x = torch.randn(50, 4, device=device)
+    op = ingot.op("def f(x):\n    F.dropout(x, 0.5, inplace=True)\n    x += torch.rand_like(x)")
+    a, b = x.clone(), x.clone()
+    seeded(op, a), seeded(op.reference, b)
+    assert torch.equal(a, b) and not torch.equal(a, x)
+
+
+# How they are distributed
+
+
+@pytest.mark.parametrize("dtype, digits", list(zip(FLOATS, (24, 53, 11, 8))), ids=str)
+def test_uniform(device, dtype, digits):
+    u = ingot.op("torch.rand_like(x)")(torch.empty(MANY, dtype=dtype, device=device)).double()
+    assert 0 <= u.min() and u.max() < 1
+    assert abs(u.mean().item() - 0.5 + 2.0 ** -(digits + 1)) < 5 / math.sqrt(12 * MANY)
+    assert abs(u.var().item() - 1 / 12) < 2e-3
+    counts = torch.histc(u.float(), 64, 0, 1)
+    assert ((counts - MANY / 64) ** 2 / (MANY / 64)).sum() < 150  # of 63 degrees of freedom: 1e-8
+    scaled = u * 2.0**digits
+    assert torch.equal(scaled, scaled.round())
+    assert (scaled.long() % 2 == 1).double().mean().item() == pytest.approx(0.5, abs=5e-3)  # its last bit is one
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_normal(device, dtype):
+    z = ingot.op("torch.randn_like(x)")(torch.empty(MANY, dtype=dtype, device=device)).double()
+    assert z.isfinite().all()
+    assert abs(z.mean().item()) < 5 / math.sqrt(MANY)
+    assert z.var().item() == pytest.approx(1, abs=1e-2)
+    assert (z**3).mean().item() == pytest.approx(0, abs=2e-2) and (z**4).mean().item() == pytest.approx(3, abs=6e-2)
+    assert 4.5 < z.abs().max() < 7
+    assert abs((z[1:] * z[:-1]).mean().item()) < 6 / math.sqrt(MANY)
+
+
+def test_normal_of_float64_has_its_bits(device):
+    z = ingot.op("torch.randn_like(x)")(torch.empty(1000, dtype=torch.float64, device=device))
+    assert (z != z.float().double()).double().mean() > 0.99
+
+
+def test_integers(device):
+    x = torch.empty(MANY, dtype=torch.int64, device=device)
+    k = ingot.op("torch.randint_like(x, -5, 8)")(x)
+    counts = torch.bincount(k + 5, minlength=13)
+    assert k.min() == -5 and k.max() == 7 and len(counts) == 13
+    assert ((counts - MANY / 13) ** 2 / (MANY / 13)).sum() < 70
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.9, 1.0])
+def test_dropout_keeps_so_many(device, p):
+    x = torch.ones(MANY, device=device)
+    y = ingot.op("F.dropout(x, p)")(x, p)
+    kept = (y != 0).double().mean().item()
+    assert abs(kept - (1 - p)) <= 6 * math.sqrt(p * (1 - p) / MANY)
+    values = ([0.0] if p > 0 else []) + ([1 / (1 - p)] if p < 1 else [])
+    assert torch.equal(y.unique(), torch.tensor(values, device=device))
+
+
+def test_bernoulli_takes_the_probability_of_each_element(device):
+    p = torch.tensor([0.0, 0.2, 0.7, 1.0], device=device).expand(MANY // 4, 4)
+    kept = ingot.op("torch.bernoulli(p)")(p).mean(0)
+    torch.testing.assert_close(kept, p[0], rtol=0, atol=8e-3)
+
+
+def test_alpha_dropout_keeps_mean_and_variance(device):
+    x = torch.randn(MANY, device=device)
+    y = ingot.op("F.alpha_dropout(x, 0.2, True)")(x)
+    assert y.mean().item() == pytest.approx(0, abs=1e-2) and y.var().item() == pytest.approx(1, abs=2e-2)
+
+
+@pytest.mark.parametrize("text", ["F.dropout1d(x, 0.5)", "F.dropout2d(x, 0.5)", "torch.feature_dropout(x, 0.5, True)",
+                                  "F.feature_alpha_dropout(x, 0.5, True)"])
+def test_channels_go_as_a_whole(device, text):
+    y = ingot.op(text)(torch.ones(20, 30, 8, device=device))
+    assert torch.equal(y, y[..., :1].expand_as(y))
+    assert 200 < (y[..., 0] == y[..., 0].max()).sum() < 400
+
+
+# PyTorch's rules
+
+
+@pytest.mark.parametrize("text", [
+    "F.dropout(x, 0.3)", "F.dropout1d(x, 0.3)", "F.alpha_dropout(x, 0.3, True)", "F.feature_alpha_dropout(x, 0.3, True)",
+    "torch.rand_like(x)", "torch.randn_like(x)", "torch.bernoulli(x.sigmoid())", "x.bernoulli(0.3)", "F.rrelu(x, training=True)",
+    "torch.rand(3, 4)", "torch.randn((3, 4))", "torch.rand(3, dtype=torch.float64)", "torch.randint(5, (3,))",
+    "torch.randint(1, 5, (3,), dtype=torch.uint8)", "torch.randint_like(x, 5)", "torch.rand_like(x, dtype=torch.float16)",
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_dtypes_and_strides_are_eagers(dtype, text):
+    for x in (torch.randn(6, 5, 4), torch.randn(4, 5, 6).permute(2, 1, 0)):
+        x = x.to(dtype)
+        if "rrelu" in text and dtype == torch.float16:
+            continue  # eager has that kernel on CUDA alone
+        ours, eager = ingot.op(f"def f(x): return {text}")(x), eval(text, {"torch": torch, "F": F, "x": x})
+        assert (ours.dtype, ours.shape, ours.stride()) == (eager.dtype, eager.shape, eager.stride())
+
+
+@pytest.mark.parametrize("text", ["F.dropout(x, 1.5)", "F.dropout(x, -0.1)", "F.dropout2d(x, 2.0)", "F.alpha_dropout(x, 1.5)",
+                                  "torch.bernoulli(x, 2.0)", "torch.randint(3, 3, (2,))", "torch.rand(3, dtype=torch.int64)",
+                                  "torch.rand_like(x.long())", "torch.randint(0, 300, (2,), dtype=torch.uint8)",
+                                  "F.dropout1d(x[0, 0], 0.5)", "torch.rand(-1)"])
+def test_what_pytorch_refuses(text):
+    x = torch.rand(4, 5, 6)
+    with pytest.raises((RuntimeError, ValueError)):
+        eval(text, {"torch": torch, "F": F, "x": x})
+    op = ingot.op(f"def f(x): return {text}")
+    with pytest.raises(ingot.Error):
+        op(x)
+    with pytest.raises((RuntimeError, ValueError)):
+        op.reference(x)
+
+
+@pytest.mark.parametrize("text, words", [
+    ("torch.rand(3, generator=x)", "default generator"), ("x.uniform_()", "rand_like"), ("x.normal_()", "rand_like"),
+    ("x.bernoulli_(0.5)", "rand_like"), ("torch.normal(x, 1.0)", "randn_like"), ("torch.randperm(4)", "before the op"),
+])  # fmt: skip
+def test_what_the_language_refuses(text, words):
+    with pytest.raises(ingot.Error, match=words):
+        ingot.op(f"def f(x): return {text}")(torch.rand(4))
+
+
+def test_a_probability_out_of_range_at_run_time():
+    op = ingot.op("F.dropout(x, p)")
+    op(torch.ones(3), 0.5)
+    with pytest.raises(ingot.Error, match="between 0 and 1"):
+        op(torch.ones(3), 1.5)
+
+
+def test_another_probability_compiles_nothing(device):
+    op = ingot.op("F.dropout(x, p)")
+    x = torch.ones(40, device=device)
+    op(x, 0.5)
+    before = ingot.counters()
+    for p in (0.25, 0.75, 0.1):
+        assert torch.equal(seeded(op, x, p), seeded(op.reference, x, p))
+    spent = ingot.counters().since(before)
+    assert spent.lowerings == 0 and spent.compiles == 0
+
+
+# Gradients
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("text", ["F.dropout(x, 0.3)", "F.dropout1d(x, 0.3)", "F.rrelu(x, training=True)",
+                                  "x * torch.rand_like(x)", "x.sigmoid() * torch.bernoulli(x.detach().sigmoid())"])
+def test_the_gradient_draws_the_forward_calls_numbers(device, dtype, text):
+    op = ingot.op(text)
+    grad = torch.randn(31, 17, device=device).to(dtype)
+    found = []
+    for call in (op, op.reference):
+        x = torch.randn(31, 17, generator=torch.Generator().manual_seed(1)).to(device, dtype).requires_grad_()
+        y = seeded(call, x)
+        torch.rand(5, device=device)  # what is drawn meanwhile is of no account
+        found.append((y.detach(), *torch.autograd.grad(y, x, grad)))
+    (y, ours), (its, expected) = found
+    eps = torch.finfo(dtype).eps
+    torch.testing.assert_close(y, its, rtol=4 * eps, atol=4 * eps)
+    torch.testing.assert_close(ours, expected, rtol=4 * eps, atol=4 * eps)
+
+
+def test_the_gradient_of_dropout_has_its_mask(device):
+    x = torch.ones(1000, device=device, requires_grad=True)
+    y = ingot.op("F.dropout(x, 0.4)")(x)
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    assert torch.equal(grad, y.detach())
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
+def test_draws_are_numbered_alike_whatever_the_probability_is(device, p):
+    """A dropout of p = 0 drops nothing, and is a draw all the same."""
+    op = ingot.op("def f(x, p: float): return F.dropout(F.dropout(x, p), 0.5)")
+    fixed = ingot.op(f"def f(x): return F.dropout(F.dropout(x, {p}), 0.5)")
+    x = torch.rand(500, device=device, requires_grad=True)
+    y = seeded(op, x, p)
+    assert torch.equal(y, seeded(op.reference, x, p)) and torch.equal(y, seeded(fixed, x))
+    (grad,) = torch.autograd.grad(seeded(op, x, p).sum(), x)
+    (expected,) = torch.autograd.grad(seeded(op.reference, x, p).sum(), x)
+    torch.testing.assert_close(grad, expected)
+    torch.testing.assert_close(grad * x.detach(), y.detach())
+
+
+def test_a_branch_on_the_probability(device):
+    op = ingot.op("""def f(x, p: float):
+        if p > 0:
+            x = F.dropout(x, p)
+        return F.dropout(x, 0.5) * torch.rand_like(x)""")
+    for p in (0.0, 0.3):
+        x = torch.rand(500, device=device, requires_grad=True)
+        y, its = seeded(op, x, p), seeded(op.reference, x, p)
+        assert torch.equal(y, its)
+        torch.testing.assert_close(*(torch.autograd.grad(z.sum(), x)[0] for z in (y, its)))
+
+
+def test_second_order(device):
+    op = ingot.op("(F.dropout(x, 0.5) * torch.rand_like(x)) ** 3")
+    found = []
+    for call in (op, op.reference):
+        x = torch.linspace(-1, 1, 200, device=device).requires_grad_()
+        (first,) = torch.autograd.grad(seeded(call, x).sum(), x, create_graph=True)
+        found.append((first.detach(), *torch.autograd.grad((first**2).sum(), x)))
+    for ours, its in zip(*found):
+        torch.testing.assert_close(ours, its)
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_checkpoint(device, use_reentrant):
+    op = ingot.op("F.dropout(x * w, 0.5)")
+    x = torch.rand(300, device=device, requires_grad=True)
+    w = torch.rand(300, device=device, requires_grad=True)
+    expected = torch.autograd.grad(seeded(lambda: op(op(x, w), w).sum()), (x, w))
+    y = seeded(checkpoint, lambda x: op(op(x, w), w), x, use_reentrant=use_reentrant)
+    y.sum().backward()
+    assert torch.equal(x.grad, expected[0])
+    assert torch.equal(w.grad, expected[1])
+
+
+def test_saved_tensor_hooks_see_the_seed(device):
+    op = ingot.op("F.dropout(x, 0.5)")
+    x = torch.rand(300, device=device, requires_grad=True)
+    with torch.autograd.graph.save_on_cpu():
+        y = op(x)
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(grad * x.detach(), y.detach())
+
+
+def test_backward_twice(device):
+    x = torch.rand(300, device=device, requires_grad=True)
+    y = ingot.op("F.dropout(x, 0.5)")(x).sum()
+    (first,) = torch.autograd.grad(y, x, retain_graph=True)
+    assert torch.equal(first, *torch.autograd.grad(y, x))
+
+
+def test_a_batch_of_gradients_is_refused():
+    """Their text would draw other numbers."""
+    x = torch.rand(5, requires_grad=True)
+    y = ingot.op("F.dropout(x, 0.5)")(x)
+    with pytest.raises(RuntimeError, match="one by one"):
+        torch.autograd.grad(y, x, torch.eye(5), is_grads_batched=True)
+
+
+def test_a_gradient_by_hand_is_checked_under_one_seed():
+    op = ingot.op("""
+def noisy_backward(grad, x):
+    return grad * 2 * x
+def noisy(x):
+    return x ** 2 + 100 * torch.rand_like(x)
+""", name="noisy", debug=True)
+    x = torch.rand(40, requires_grad=True)
+    (grad,) = torch.autograd.grad(op(x).sum(), x)  # in debug mode it is checked
+    torch.testing.assert_close(grad, 2 * x.detach())
+    before = torch.random.get_rng_state()
+    ingot.check_gradient(op, x)
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+# What stands around a call
+
+
+def test_fork_rng_and_inference_mode(device):
+    op = ingot.op("torch.rand_like(x)")
+    x = torch.empty(100, device=device)
+    with torch.random.fork_rng():
+        first = op(x)
+    with torch.inference_mode():
+        assert torch.equal(op(x), first)
+
+
+def test_vmap_draws_as_torch_func_says():
+    op = ingot.op("F.dropout(x, 0.5)")
+    x = torch.ones(8, 200)
+    with pytest.raises(RuntimeError, match="randomness"):
+        torch.vmap(op)(x)
+    rows = torch.vmap(op, randomness="different")(x)
+    assert not torch.equal(rows[0], rows[1])
+    rows = torch.vmap(op, randomness="same")(x)
+    assert torch.equal(rows[0], rows[1])
+
+
+def test_compiled_as_text():
+    op = ingot.op("F.dropout(x, 0.5) * 2")
+    compiled = torch.compile(lambda x: op(x), fullgraph=True, backend="aot_eager")
+    x = torch.ones(400, requires_grad=True)
+    y = compiled(x)
+    assert 100 < (y == 0).sum() < 300
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    assert torch.equal(grad, y.detach())
+
+
+def test_registered_is_refused():
+    with pytest.raises(ingot.Error, match="draws random numbers"):
+        ingot.register("ingot_test_draws::noisy", ingot.op("def noisy(x): return F.dropout(x, 0.5)"))
+    quiet = ingot.register("ingot_test_draws::quiet", ingot.op("def quiet(x): return F.dropout(x, 0.5, training=False) * 2"))
+    assert torch.equal(quiet(torch.ones(3)), torch.full((3,), 2.0))
+
+
+@pytest.mark.parametrize("text, may", [
+    ("relu(x)", False), ("F.dropout(x)", True), ("F.dropout(x, 0.5, False)", False), ("F.dropout(x, training=False)", False),
+    ("F.dropout(x, training=t)", True), ("F.rrelu(x)", False), ("x.dropout(0.5, False)", False), ("torch.rand(3)", True),
+    ("x.bernoulli()", True), ("list(map(F.dropout, [x]))", True), ("F.dropout(x, **options)", True),
+])  # fmt: skip
+def test_what_may_draw(text, may):
+    import ast
+
+    assert draws.may_draw(ast.parse(text)) is may
+
+
+def test_emit_shows_it():
+    x = torch.empty(64, 32, device="meta")
+    op = ingot.op("F.dropout(x, 0.5)")
+    assert "seed: i64[]" in op.emit("ir", x, device="cpu") and "random_word" in op.emit("ir", x, device="cpu")
+    for device in ("cpu", "cuda"):
+        source = op.emit("source", x, device=device)
+        assert "philox_round" in source and "seed" in source
+
+
+def test_trace_shows_the_same_numbers(capsys):
+    op = ingot.op("def f(x):\n    y = F.dropout(x, 0.5)\n    z = torch.rand_like(x)\n    return y + z")
+    op.trace(torch.rand(10), at=3)
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert lines and all(line.split()[-1] == "0" for line in lines)
+
+
+def test_a_parameter_called_seed(device):
+    same("def f(seed, x): return torch.rand_like(x) * seed", torch.rand(9, device=device), torch.rand(9, device=device))
+
+
+# CUDA graphs
+
+
+def test_a_replay_draws_anew():
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    op = ingot.op("F.dropout(x, 0.5)")
+    x = torch.rand(1000, device="cuda", requires_grad=True)
+    torch.autograd.grad(op(x).sum(), x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = op(x)
+        (grad,) = torch.autograd.grad(y.sum(), x)
+    seen = []
+    for _ in range(3):
+        graph.replay()
+        torch.testing.assert_close(grad * x.detach(), y.detach())
+        seen.append(y.detach().clone())
+    assert not torch.equal(seen[0], seen[1]) and not torch.equal(seen[1], seen[2])
+    torch.manual_seed(5)
+    graph.replay()
+    first = y.detach().clone()
+    torch.manual_seed(5)
+    graph.replay()
+    assert torch.equal(first, y)
