@@ -1,5 +1,8 @@
 #include "tools/op_input.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -136,9 +139,16 @@ BoundOp bind_op(const OpInput& input, bool meta) {
     text = read_file(file);
     options.source_name = file;
   }
-  BoundOp bound{Op(text, options), file, {}};
-  if (!input.gradient.empty()) bound.op = bound.op.gradient(input.gradient);
-  if (!input.value_and_grad.empty()) bound.op = bound.op.value_and_grad(input.value_and_grad);
+  BoundOp bound{Op(text, options), file, {}, {}};
+  bound.where = file.empty() ? fmt::format("-e \"{}\"", bound.op.text()) : file + ":" + bound.op.name();
+  if (!input.gradient.empty()) {
+    bound.op = bound.op.gradient(input.gradient);
+    bound.where += fmt::format(" --gradient {}", fmt::join(input.gradient, ","));
+  }
+  if (!input.value_and_grad.empty()) {
+    bound.op = bound.op.value_and_grad(input.value_and_grad);
+    bound.where += fmt::format(" --value-and-grad {}", fmt::join(input.value_and_grad, ","));
+  }
   bound.values.resize(bound.op.parameters().size());
   TensorSource source{input.seed, meta};
   std::set<std::string> given;

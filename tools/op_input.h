@@ -22,12 +22,15 @@ struct OpInput {
   uint64_t seed = 0;
 
   void add_to(CLI::App& command);
+  /// Whether it is not the op itself that is asked for, which its text in eager would be compared with.
+  bool is_gradient() const { return !gradient.empty() || !value_and_grad.empty(); }
 };
 
 /// An op with a value for each of its parameters.
 struct BoundOp {
   Op op;
-  std::string file;  ///< empty for an expression
+  std::string file;   ///< empty for an expression
+  std::string where;  ///< as the command line has it: FILE:op or -e "…", and of which gradient it is
   std::vector<ArgumentValue> values;
 
   /// Borrows the values.

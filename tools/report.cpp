@@ -47,8 +47,7 @@ std::string summary_text(const at::Tensor& tensor) {
 /// The command that shows the kernel.
 std::string emit_command(const Report& report) {
   const BoundOp& bound = report.bound;
-  std::string text = "ingot emit ";
-  text += bound.file.empty() ? "-e \"" + std::string(bound.op.text()) + "\"" : bound.file + ":" + bound.op.name();
+  std::string text = "ingot emit " + bound.where;
   for (size_t i = 0; i < bound.values.size(); ++i) {
     if (std::holds_alternative<std::monostate>(bound.values[i])) continue;
     std::string value = describe(bound.values[i]);

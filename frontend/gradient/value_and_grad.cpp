@@ -2,6 +2,7 @@
 
 #include "frontend/frontend.h"
 #include "frontend/gradient/op_gradients.h"
+#include "frontend/tensor/memory.h"
 #include "frontend/tensor/shapes.h"
 
 // A loss and its gradient as one op: both are evaluated on the same arguments, and what is lowered reads them once.
@@ -28,9 +29,10 @@ class ValueAndGrad : public Definition {
   bool writes_arguments() const override { return op_->writes_arguments(); }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
-    if (!evaluation.tape) evaluation.tape.emplace();
+    if (!evaluation.tape) evaluation.tape.emplace().has_results = true;
     const std::vector<Argument> of = wanted(evaluation, arguments);
     const Value returned = op_->evaluate(evaluation, arguments);
+    for (const Argument& argument : of) check_unwritten(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);
     std::vector<std::optional<Value>> incoming(results.size());
@@ -62,6 +64,15 @@ class ValueAndGrad : public Definition {
       evaluation.fail(fmt::format("`{}` is {}, and has no gradient", op_->parameters()[argument].name, describe(given)),
                       "ask for gradients of tensors of floats on the op's device alone: argnums says of which");
     of.push_back({evaluation.graph.access(node).source.index, *tensor});
+  }
+
+  /// As autograd has it: a gradient is of what is not written in place.
+  void check_unwritten(Evaluation& evaluation, const Argument& argument) const {
+    const Placement& placement = argument.tensor.layout;
+    if (!placement.memory || placement.memory->version == placement.version) return;
+    evaluation.fail(fmt::format("`{}` writes into `{}`, of which a gradient is asked", op_->name(),
+                                evaluation.graph.params[argument.param].name),
+                    "write into a copy of it: x = x.clone()");
   }
 
   void check_value(Evaluation& evaluation, const Value& returned) const {

@@ -285,6 +285,10 @@ Value call_is_differentiated(Builder& builder, const Builtin&, Args) {
   return Number{builder.graph.host.boolean(builder.tape.has_value())};
 }
 
+Value call_is_only_differentiated(Builder& builder, const Builtin&, Args) {
+  return Number{builder.graph.host.boolean(builder.tape && !builder.tape->has_results)};
+}
+
 Value call_on_cuda(Builder& builder, const Builtin&, Args) {
   return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
 }
@@ -402,6 +406,7 @@ std::vector<Builtin> type_builtins() {
       {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
       {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
+      {"_is_only_differentiated", "()", kFunction, kNoMethod, {}, call_is_only_differentiated},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},
       {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
       {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},

@@ -20,14 +20,14 @@ def _moments(input, dim, keepdim, function):
 
     The mean is rounded to a place of its own size, which is much beside small distances: what they come to corrects it,
     as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7). It has no
-    part in a gradient, where None stands for it.
+    part in a gradient: where that alone is wanted, None stands for it.
     """
     mean = _over_count(_reduce("sum", input, dim, True, function), input, dim)
     rest = input - mean
-    if _is_differentiated():
-        return rest, None, _reduce("sum", _squared_distance(input, mean), dim, keepdim, function)
-    excess = _reduce("sum", rest, dim, keepdim, function)
-    squares = _reduce("sum", rest * rest, dim, keepdim, function)
+    squares = _reduce("sum", _squared_distance(input, mean) if _is_differentiated() else rest * rest, dim, keepdim, function)
+    if _is_only_differentiated():
+        return rest, None, squares
+    excess = _reduce("sum", rest, dim, keepdim, function).detach()
     beside = _over_count(excess, input, dim)
     return rest, beside, clamp_min(squares - excess * beside, 0)
 

@@ -24,6 +24,9 @@ class Tape {
   /// The call that a Call node names; null where it names a function alone, as those do that reduce.
   const TapedCall* find(std::string_view name) const;
 
+  /// Whether what is differentiated is itself a result: then it is to be as exact as without a gradient.
+  bool has_results = false;
+
  private:
   std::vector<TapedCall> calls_;
 };

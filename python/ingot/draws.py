@@ -295,8 +295,13 @@ def may_draw(tree: ast.Module) -> bool:
         trains = otherwise if given is None else not (isinstance(given, ast.Constant) and not given.value)
         if not trains:
             idle.add(call.func)
-    names = (node for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute)) and node not in idle)
-    return any(_name(node) in _ALWAYS or _name(node) in _TRAINED for node in names)
+    own = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return any(
+        _name(node) in _ALWAYS or _name(node) in _TRAINED
+        for node in ast.walk(tree)
+        if node not in idle and (isinstance(node, ast.Attribute) or isinstance(node, ast.Name) and node.id not in own)
+    )
 
 
 def _name(node: ast.expr) -> str:

@@ -30,6 +30,8 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
     behind the op's own, `*, Tensor(a!) out`, make the overload that writes its results there.
     Errors: `ingot.Error` for a name that is taken and a schema that does not fit or can't be read from the text.
     """
+    if not hasattr(op, "_overloads"):
+        raise fail(f"{name}: what is registered is an op, not a {type(op).__name__}", "make one of the function: ingot.op(f)")
     if not name.isascii():
         raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
     if op.may_draw:

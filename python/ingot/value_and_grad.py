@@ -41,7 +41,9 @@ class ValueAndGrad:
         if not isinstance(op, Op):
             raise fail(f"value_and_grad takes an op, not a {type(op).__name__}", "make one of the function: ingot.op(f)")
         self.op, self.argnums, self.has_aux = op, argnums, has_aux
-        self._is_single = isinstance(argnums, (int, str))
+        self._is_single = isinstance(argnums, (int, str)) or hasattr(argnums, "__index__")
+        if not self._is_single and not isinstance(argnums, (tuple, list)):
+            raise fail(f"argnums is {argnums!r}", "name parameters by their numbers or names: one, or a tuple of them")
         parameters = list(op.signature.parameters)
         self._wanted = [_index(parameters, op, of) for of in ([argnums] if self._is_single else argnums)]
         if len({index for index, _ in self._wanted}) != len(self._wanted):
@@ -50,6 +52,7 @@ class ValueAndGrad:
             raise fail("argnums is empty", "name the parameters whose gradients are wanted")
         # The kernel gives them in the order of the parameters.
         self._order = sorted(range(len(self._wanted)), key=self._wanted.__getitem__)
+        self.__name__ = f"{op.name}_value_and_grad"
         self._fused = _Fused(op, [name for _, name in self._wanted], has_aux)
 
     def __call__(self, *args, **kwargs):
@@ -76,6 +79,10 @@ class ValueAndGrad:
     def _by_text(self, function, args: tuple, kwargs: dict):
         bound = self.op.signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        for _, name in self._wanted:
+            if name in (self.writes or ()):
+                raise fail(f"`{self.op.name}` writes into `{name}`, of which a gradient is asked",
+                           "write into a copy of it: x = x.clone()")
         given = tuple(bound.arguments[name] for _, name in self._wanted)
 
         def results(given):
@@ -97,7 +104,7 @@ class ValueAndGrad:
 
     @property
     def name(self) -> str:
-        return self._fused.name
+        return self.__name__
 
     @property
     def writes(self):
@@ -155,7 +162,7 @@ class _Fused(_ingot.Op):
 def _index(parameters: list[str], op: Op, of: int | str) -> tuple[int, str]:
     if isinstance(of, str) and of in parameters:
         return parameters.index(of), of
-    if isinstance(of, int) and -len(parameters) <= of < len(parameters):
+    if hasattr(of, "__index__") and not isinstance(of, bool) and -len(parameters) <= of < len(parameters):
         return of % len(parameters), parameters[of]
     raise fail(f"`{op.name}` has no parameter {of!r}", f"argnums names some of {', '.join(parameters)}, or their numbers")
 
@@ -179,5 +186,5 @@ def _by_autograd(results, given, recorded: bool):
             found = torch.autograd.grad(value, own, create_graph=recorded, allow_unused=True)
     found = [torch.zeros_like(leaf) if gradient is None else gradient for gradient, leaf in zip(found, own)]
     if not recorded:
-        value, aux = tree_map(lambda x: x.detach() if isinstance(x, torch.Tensor) else x, (value, aux))
+        found, value, aux = tree_map(lambda x: x.detach() if isinstance(x, torch.Tensor) else x, (found, value, aux))
     return tree_unflatten(found, spec), (value, aux)

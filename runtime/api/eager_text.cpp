@@ -153,9 +153,9 @@ class ValueAndGradText : public EagerText {
     std::vector<at::Tensor> value;
     if (!all.empty() && all[0].requires_grad()) value.push_back(all[0]);
     std::vector<at::Tensor> found = own.gradients(value, {}, differentiable);
+    std::ranges::move(found, std::back_inserter(all));
     if (!differentiable)
       for (at::Tensor& result : all) result = result.detach();
-    std::ranges::move(found, std::back_inserter(all));
     return all;
   }
 

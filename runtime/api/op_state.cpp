@@ -183,8 +183,10 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
 
 std::shared_ptr<const OpState> OpState::value_and_grad(const std::vector<bool>& wanted, bool has_aux) const {
   const runtime::HoldForks held;
-  return std::make_shared<const OpState>(frontend::value_and_grad(definition_, wanted, has_aux), options_, runtime_,
-                                         ingot::value_and_grad(eager_text_, wanted));
+  const auto op = std::make_shared<OpState>(frontend::value_and_grad(definition_, wanted, has_aux), options_, runtime_,
+                                            ingot::value_and_grad(eager_text_, wanted));
+  op->value_of_ = shared_from_this();
+  return op;
 }
 
 void OpState::check_gradient_once(std::span<const Argument> arguments) const {
@@ -203,6 +205,7 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
                           const at::Tensor& seed) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->call(leaves, results, purpose, writable, seed);
+  if (options_.debug && value_of_) value_of_->check_gradient_once(arguments);
   Facts facts;
   const Found found = find(arguments, {}, purpose, facts);
   const runtime::Program& program = *found.call->program;
@@ -212,7 +215,7 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   find_seed(program, purpose, seed, facts);
   const runtime::ProfiledCall profiled(facts);
   std::shared_ptr<runtime::OpBackward> node;
-  if (facts.recorded) node = runtime::begin_record(shared_from_this(), program, facts);
+  if (facts.recorded) node = runtime::begin_record(shared_from_this(), program, facts, /*by_schema=*/~writable != 0);
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
   keep_returned(*found.call, results);
   if (node) runtime::end_record(*node, program, facts, results);

@@ -122,6 +122,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   OpOptions options_;
   runtime::Runtime& runtime_;
   std::shared_ptr<const EagerText> eager_text_;
+  std::shared_ptr<const OpState> value_of_;  ///< the op whose value and gradient this one gives
   mutable runtime::ProgramCache programs_;
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.

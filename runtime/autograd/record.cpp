@@ -46,14 +46,16 @@ void call_or_run_text(const OpState& op, std::span<const Argument> arguments, co
 /// What autograd calls for the gradient of a call.
 class OpBackward : public torch::autograd::Node {
  public:
-  OpBackward(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts)
+  OpBackward(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts, uint64_t reached)
       : op_(std::move(op)), autocast_(facts.autocast) {
     const uint64_t unread = written_params(program) & ~params_read(program);
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < facts.actuals.size(); ++i) {
       const Actual& actual = facts.actuals[i];
       const at::Tensor* tensor = actual.tensor;
-      edge_of_.push_back(tensor != nullptr && tensor->requires_grad() ? static_cast<int>(edges.size()) : kNone);
+      const bool has_gradient =
+          tensor != nullptr && tensor->requires_grad() && (reached >> std::min<size_t>(i, 63) & 1);
+      edge_of_.push_back(has_gradient ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
       if (tensor != nullptr && i < 63 && (unread >> i & 1))
         arguments_.emplace_back(*tensor);
@@ -71,10 +73,9 @@ class OpBackward : public torch::autograd::Node {
   std::string name() const override { return op_->definition().name() + "Backward"; }
 
   /// How many of the op's results have gradients, and which.
-  void add_result(const at::Tensor& result, size_t number, uint64_t gradients) {
+  void add_result(const at::Tensor& result, size_t number) {
     gradient_of_.resize(number + 1, kNone);
     gradient_of_[number] = static_cast<int>(num_inputs());
-    reached_.push_back(gradients);
     torch::autograd::set_history(result, shared_from_this());
   }
   void set_result_count(size_t count) { gradient_of_.resize(count, kNone); }
@@ -106,16 +107,11 @@ class OpBackward : public torch::autograd::Node {
           given.emplace_back();
       }
     }
-    uint64_t reached = 0;
+    for (const int edge : edge_of_) wanted.push_back(edge != kNone && task_should_compute_output(size_t(edge)));
     for (const int gradient : gradient_of_) {
       const bool has = gradient != kNone && gradients[size_t(gradient)].defined();
-      if (has) reached |= reached_[size_t(gradient)];
       given.emplace_back(has ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
     }
-    // What none of these results has a gradient of gets none, as in eager, which an optimizer tells from zeros.
-    for (size_t i = 0; i < edge_of_.size(); ++i)
-      wanted.push_back(edge_of_[i] != kNone && task_should_compute_output(size_t(edge_of_[i])) &&
-                       (reached >> std::min<size_t>(i, 63) & 1) != 0);
     Results results;
     if (std::ranges::find(wanted, true) != wanted.end()) {
       op_->check_gradient_once(std::span(given).first(arguments_.size()));
@@ -146,7 +142,6 @@ class OpBackward : public torch::autograd::Node {
   std::optional<SavedVariable> seed_;  ///< where the call drew random numbers, which its gradient draws again
   std::vector<int> edge_of_;           ///< of each parameter, the number of its edge
   std::vector<int> gradient_of_;       ///< of each result, the number of the gradient with respect to it
-  std::vector<uint64_t> reached_;      ///< of each such gradient, Program::Result::gradients
 };
 
 namespace {
@@ -162,13 +157,13 @@ uint64_t asked_gradients(const Facts& facts) {
 
 }  // namespace
 
-std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program,
-                                         const Facts& facts) {
-  const uint64_t asked = asked_gradients(facts);
-  const bool has_any = std::ranges::any_of(program.results, [&](const Program::Result& result) {
-    return !result.mutates && !result.forwards && (result.gradients & asked) != 0;
-  });
-  return has_any ? std::make_shared<OpBackward>(std::move(op), program, facts) : nullptr;
+std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts,
+                                         bool by_schema) {
+  uint64_t reached = 0;
+  for (const Program::Result& result : program.results)
+    if (!result.mutates && !result.forwards) reached |= result.gradients;
+  if ((reached & asked_gradients(facts)) == 0) return nullptr;
+  return std::make_shared<OpBackward>(std::move(op), program, facts, by_schema ? ~uint64_t{0} : reached);
 }
 
 void end_record(OpBackward& node, const Program& program, const Facts& facts, std::span<const at::Tensor> results) {
@@ -177,7 +172,7 @@ void end_record(OpBackward& node, const Program& program, const Facts& facts, st
   for (const Program::Result& result : program.results) {
     if (result.mutates) continue;
     // What was given has its own history.
-    if (!result.forwards && (result.gradients & asked) != 0) node.add_result(results[number], number, result.gradients);
+    if (!result.forwards && (result.gradients & asked) != 0) node.add_result(results[number], number);
     ++number;
   }
   node.set_result_count(number);

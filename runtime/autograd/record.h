@@ -11,8 +11,11 @@ namespace ingot::runtime {
 
 class OpBackward;
 
-/// The node, made before the call writes anything; null where no result has a gradient that is asked for.
-std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts);
+/// The node, made before the call writes anything; null where no result has a gradient that is asked for. An argument
+/// of which none has one is no input of it, and gets no gradient, as in eager, which an optimizer tells from zeros; but
+/// of an operator, which is called `by_schema`, all are inputs: those that trace it know no better.
+std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts,
+                                         bool by_schema);
 /// Makes it that of those results which have such a gradient. `results` are what the call returns.
 void end_record(OpBackward& node, const Program& program, const Facts& facts, std::span<const at::Tensor> results);
 

@@ -45,7 +45,11 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
 }
 
 at::Tensor memory_of(const BoundCall::Result& result, const Facts& facts, Tally& tally) {
-  if (result.forwards) return *facts.actuals[*result.forwards].tensor;
+  if (result.forwards) {
+    // Where the caller has memory for it, another result may be written over what it is.
+    const at::Tensor& given = *facts.actuals[*result.forwards].tensor;
+    return result.destination.by_copy ? given.clone() : given;
+  }
   const at::Tensor* given = result.destination.tensor(facts);
   if (given != nullptr && !result.destination.by_copy) return *given;
   at::Tensor made = allocate(result, facts.device);

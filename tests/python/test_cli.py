@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -106,6 +107,15 @@ def test_random_tensors_are_seeded(cli):
 def test_a_range(cli):
     cli("run", "-e", "x + 0", "x=i64:1000@3..7", "--save", "out.pt", "--no-check")
     assert set(torch.load(cli.folder / "out.pt").tolist()) == {3, 4, 5, 6}
+
+
+@pytest.mark.parametrize("text, of", [("(x * y.exp()).sum()", ("--value-and-grad", "x,y")), ("x * y.exp()", ("--gradient", "y", "grad=f32:4x3"))])
+def test_a_gradient(cli, text, of):
+    """It is not compared with the op itself, and the command that the report shows is its own."""
+    out = cli("run", "-e", text, "x=f32:4x3", "y=f32:4x3", *of).stdout
+    assert "MISMATCH" not in out
+    (command,) = re.findall(r"^kernel +ingot (.*)$", out, re.M)
+    assert " ".join(of[:2]) in command and "void expression_" in cli(*shlex.split(command)).stdout
 
 
 def test_emit(cli):

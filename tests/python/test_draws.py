@@ -1,6 +1,7 @@
 """Random numbers that an op draws: their distribution, and which they are; that its gradient, its text in eager, and a
 repetition under the same seed draw the same."""
 
+import ast
 import math
 
 import pytest
@@ -350,6 +351,39 @@ def test_draws_are_numbered_alike_whatever_the_probability_is(device, p):
     torch.testing.assert_close(grad * x.detach(), y.detach())
 
 
+def test_draws_are_counted_anew_where_lowering_begins_again(device):
+    """As it does when it needs the value of a number behind a draw."""
+    op = ingot.op("""def f(x, n: int):
+        y = F.dropout(x, 0.5)
+        for _ in range(n):
+            y = y + torch.rand_like(x)
+        return y""")
+    x = torch.rand(100, device=device)
+    assert torch.equal(seeded(op, x, 2), seeded(op.reference, x, 2))
+
+
+def test_an_attention_row(device):
+    """Drawn between reductions, and again in the kernels of the gradient."""
+    op = ingot.op("def f(x, w): return (F.dropout(softmax(x, -1), 0.3) * w).sum(-1)")
+    found = []
+    for call in (op, op.reference):
+        generator = torch.Generator().manual_seed(2)
+        x, w = (torch.randn(2, 5, 7, 33, generator=generator).to(device).requires_grad_() for _ in range(2))
+        y = seeded(call, x, w)
+        found.append((y.detach(), *torch.autograd.grad(y.square().sum(), (x, w))))
+    for ours, its in zip(*found):
+        torch.testing.assert_close(ours, its, rtol=1e-5, atol=1e-6)
+
+
+def test_tensors_in_a_list(device):
+    op = ingot.op("def f(xs): return sum([F.dropout(x, 0.5) for x in xs])")
+    xs = [torch.rand(50, device=device, requires_grad=True) for _ in range(3)]
+    assert torch.equal(seeded(op, xs), seeded(op.reference, xs))
+    ours, its = (torch.autograd.grad(seeded(call, xs).sum(), xs) for call in (op, op.reference))
+    for a, b in zip(ours, its):
+        assert torch.equal(a, b)
+
+
 def test_a_branch_on_the_probability(device):
     op = ingot.op("""def f(x, p: float):
         if p > 0:
@@ -467,11 +501,9 @@ def test_registered_is_refused():
 @pytest.mark.parametrize("text, may", [
     ("relu(x)", False), ("F.dropout(x)", True), ("F.dropout(x, 0.5, False)", False), ("F.dropout(x, training=False)", False),
     ("F.dropout(x, training=t)", True), ("F.rrelu(x)", False), ("x.dropout(0.5, False)", False), ("torch.rand(3)", True),
-    ("x.bernoulli()", True), ("list(map(F.dropout, [x]))", True), ("F.dropout(x, **options)", True),
+    ("x.bernoulli()", True), ("lambda dropout: relu(x) * dropout", False), ("d = F.dropout", True), ("list(map(F.dropout, [x]))", True), ("F.dropout(x, **options)", True),
 ])  # fmt: skip
 def test_what_may_draw(text, may):
-    import ast
-
     assert draws.may_draw(ast.parse(text)) is may
 
 

@@ -96,18 +96,31 @@ def test_out_of_an_op_that_hands_on(tmp_path):
     assert torch.equal(dy, grad) and torch.equal(dx, grad * (x > 0))
 
 
-def test_what_has_no_part_gets_none():
-    f = ingot.op("def f(x, y, z):\n    return x * y, z * 2, y.detach() + x")
-    args = leaves((3,), (3,), (3,))
-    for keep, expected in [(0, (True, True, False)), (1, (False, False, True)), (2, (True, False, False))]:
-        found = torch.autograd.grad(f(*args)[keep].sum(), args, allow_unused=True)
-        assert tuple(g is not None for g in found) == expected
-        eager = torch.autograd.grad(f.reference(*args)[keep].sum(), args, allow_unused=True)
-        assert tuple(g is not None for g in eager) == expected
-    unused = ingot.op("def f(x, y):\n    return x * 2 + y.detach()")
+def test_an_argument_of_which_no_result_has_a_gradient_gets_none():
+    for text in ("def f(x, y):\n    return x * 2 + y.detach()", "def f(x, y):\n    return x * 2, (y > 0) * 1.0", "def f(x, y):\n    return x * 2"):
+        f = ingot.op(text)
+        x, y = leaves((3,), (3,))
+        heard = []
+        y.register_hook(heard.append)
+        y.register_post_accumulate_grad_hook(heard.append)
+        result = f(x, y)
+        (result[0] if isinstance(result, tuple) else result).sum().backward()
+        assert y.grad is None and not heard and torch.equal(x.grad, torch.full((3,), 2.0))
+        with pytest.raises(RuntimeError, match="not have been used in the graph"):
+            torch.autograd.grad(f(x * 1, y)[0].sum(), y)
+
+
+def test_a_result_that_is_not_used():
+    f = ingot.op("def f(x, y):\n    return x * 2, y * 3")
     x, y = leaves((3,), (3,))
-    unused(x, y).sum().backward()
-    assert y.grad is None and torch.equal(x.grad, torch.full((3,), 2.0))
+    y.register_hook(lambda grad: grad * 2)
+    f(x, y)[0].sum().backward()
+    assert torch.equal(x.grad, torch.full((3,), 2.0)) and torch.equal(y.grad, torch.zeros(3))
+
+
+def test_registered_ops_have_gradients_as_their_traces_do():
+    op = ingot.register("handed_on::detached", ingot.op("def f(x, y):\n    return y.detach() + x"))
+    torch.library.opcheck(op, leaves((4, 6), (4, 6)))
 
 
 def test_a_gather_too_large_to_compare_is_eagers():

@@ -152,6 +152,51 @@ def test_under_autocast():
     torch.testing.assert_close(grads, tuple(expected_grads), rtol=2e-2, atol=2e-2)
 
 
+def test_what_is_written_has_no_gradient():
+    f = ingot.op("def f(x, y):\n    x += 1\n    return (x * y).sum()")
+    x, y = tensors((3,), (3,))
+    for own in (x.clone(), x.clone().requires_grad_(), x.neg()._neg_view()):
+        with pytest.raises(ingot.Error, match="writes into `x`, of which a gradient"):
+            ingot.value_and_grad(f)(own, y)
+        with pytest.raises(ingot.Error, match="writes into `x`, of which a gradient"):
+            ingot.value_and_grad(f).reference(own, y)
+    own = x.clone()
+    value, dy = ingot.value_and_grad(f, "y")(own, y)  # of what is not written there is one
+    assert torch.equal(own, x + 1) and torch.equal(dy, x + 1)
+
+
+@pytest.mark.parametrize("text", ["torch.var(x, 1).sum()", "torch.std(x, 1).sum()", "(F.layer_norm(x, (257,)) ** 3).sum()"])
+def test_the_value_is_as_exact_as_the_op_alone(text):
+    f = ingot.op(text)
+    x = tensors((16, 257))[0] + 1e5
+    exact = f.reference(x.double())
+    alone, beside = ((v.double() - exact).abs() / exact.abs() for v in (f(x), ingot.value_and_grad(f)(x)[0]))
+    assert beside <= 4 * alone + 1e-6
+
+
+def test_a_wrong_gradient_by_hand_is_found_in_debug_mode():
+    f = ingot.op("def f(x, y):\n    return (x * y).sum()\ndef f_backward(g, x, y):\n    return g * y * 7, g * x", debug=True)
+    with pytest.raises(ingot.Error, match="`x`"):
+        ingot.value_and_grad(f)(*tensors((3,), (3,)))
+
+
+def test_random_numbers():
+    f = ingot.op("def f(x):\n    return (F.dropout(x, 0.4) * torch.rand_like(x)).square().sum()")
+    x = tensors((8, 33))[0]
+    vg = ingot.value_and_grad(f)
+    torch.manual_seed(3)
+    value, grad = vg(x)
+    torch.manual_seed(3)
+    near((value, grad), vg.reference(x))
+    torch.manual_seed(3)
+    near(value, f(x))
+    assert 0.2 < (grad == 0).float().mean() < 0.6
+    torch.manual_seed(3)
+    by_hook = x.clone().requires_grad_()
+    f(by_hook).backward()
+    near(grad, by_hook.grad)
+
+
 def test_elsewhere():
     x, y = tensors((3, 4, 5), (3, 4, 5))
     vg = ingot.value_and_grad(squared)
@@ -212,6 +257,10 @@ def test_bad_argnums():
     for argnums, said in [("z", "no parameter 'z'"), (2, "no parameter 2"), ((0, "x"), "twice"), ((), "empty")]:
         with pytest.raises(ingot.Error, match=said):
             ingot.value_and_grad(squared, argnums)
+    with pytest.raises(ingot.Error, match="argnums is None"):
+        ingot.value_and_grad(squared, None)
+    with pytest.raises(ingot.Error, match="what is registered is an op"):
+        ingot.register("value_and_grad::squared", ingot.value_and_grad(squared))
     with pytest.raises(ingot.Error, match="takes an op, not a function"):
         ingot.value_and_grad(lambda x: x)
     f = ingot.op("def f(x, n: float = 2.0, i=None):\n    return (x * n).sum()")

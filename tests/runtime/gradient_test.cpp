@@ -50,6 +50,24 @@ TEST(Gradient, ThatOfASumIsTheOneThatCame) {
   EXPECT_TRUE(at::equal(outs[1], found[1]));
 }
 
+TEST(Gradient, WhatIsHandedOnMayLieInAnOut) {
+  const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3}), first = at::rand({4, 3}), second = at::rand({4, 3});
+  {
+    const at::Tensor grad = first.clone(), dx = at::zeros({4, 3});
+    Op("x + y.exp()")
+        .gradient(std::vector<std::string>{"x", "y"})
+        .call_out(std::vector<Argument>{x, y, grad}, std::vector<at::Tensor>{dx, grad});
+    EXPECT_TRUE(at::equal(dx, first));
+    EXPECT_TRUE(at::allclose(grad, y.exp() * first));
+  }
+  const at::Tensor a = first.clone(), b = second.clone();
+  Op("def f(x, y):\n    return x + 1, y + 2\n")
+      .gradient(std::vector<std::string>{"x", "y"}, 2)
+      .call_out(std::vector<Argument>{x, y, a, b}, std::vector<at::Tensor>{b, a});
+  EXPECT_TRUE(at::equal(b, first));
+  EXPECT_TRUE(at::equal(a, second));
+}
+
 TEST(Gradient, OfAnotherDtypeItIsComputed) {
   const Op gradient = Op("x.to(torch.float64) + y").gradient(std::vector<std::string>{"x", "y"});
   const at::Tensor x = at::rand({4}), y = at::rand({4}, at::kDouble), grad = at::rand({4}, at::kDouble);

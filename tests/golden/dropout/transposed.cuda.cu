@@ -39,7 +39,8 @@ __device__ inline T shift_right(T a, T b) {
     return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
-__device__ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned key0, unsigned key1) {
+__device__ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned key0,
+                         unsigned key1) {
     const uint64 first = uint64(0xD2511F53u) * a, second = uint64(0xCD9E8D57u) * c;
     a = unsigned(second >> 32) ^ b ^ key0;
     b = unsigned(second);
@@ -68,7 +69,8 @@ __device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d
 template <typename T>
 __device__ inline T random_word(T seed, T draw, T place) {
     const uint64 at = uint64(place), number = uint64(draw);
-    unsigned a = unsigned(at >> 2), b = unsigned(at >> 34), c = unsigned(number), d = unsigned(number >> 32);
+    unsigned a = unsigned(at >> 2), b = unsigned(at >> 34), c = unsigned(number),
+             d = unsigned(number >> 32);
     philox(a, b, c, d, uint64(seed));
     return T((at & 2) != 0 ? (at & 1) != 0 ? d : c : (at & 1) != 0 ? b : a);
 }
