@@ -3,7 +3,7 @@
 A plain call never comes here: C++ takes it, with autograd and autocast. What it refuses as not plain is asked, from the
 cheapest test up, who is to have it: a torch-function mode or subclass, by PyTorch's protocol; the op's text in eager,
 under a transform and for what is no dense tensor; the registered op, of which what traces calls sees one node; the kernel
-again, of what a tensor is made of: its shards.
+again, of the shards that DTensors are made of.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def call(op, args: tuple, kwargs: dict):
         return by_text(op, args, kwargs)
     if _is_traced(tensors) or any(isinstance(value, _SYMBOLS) for value in values):
         return op._traced_call(*args, **kwargs)
-    if not op.writes and any(tensor.is_neg() for tensor in tensors):
-        return _with(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
-    # A subclass whose functions have had their turn is the tensor that it was made of.
-    if any(map(_is_thin, tensors)):
-        return _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
     if _is_sharded(tensors) and "out" not in kwargs and op._shard_plans is not None:
         from . import sharded  # which imports torch.distributed
 
         results = sharded.call(op, args, kwargs)
         if results is not NotImplemented:
             return results
+    if not op.writes and any(tensor.is_neg() for tensor in tensors):
+        return _with(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
+    # A subclass whose functions have had their turn is the tensor that it was made of.
+    if any(map(_is_thin, tensors)):
+        return _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
     return by_text(op, args, kwargs)
 
 

@@ -164,6 +164,13 @@ def test_what_writes_and_what_has_a_gradient_by_hand():
     assert split(by_hand, [X], [0], recorded=True) is None
 
 
+def test_of_cuda_where_there_is_none():
+    metas = [torch.empty(6, 8, device="meta"), torch.empty(8, device="meta")]
+    mesh = [([0, None], False, False), ([1, None], True, False)]
+    found = ingot.op("F.gelu(x.t() + b[:, None])")._split(torch.device("cuda", 0), metas, mesh, True, *metas)[1]
+    assert found == ([[0, None], [1, 0]], [(torch.float32, [8, 6], [1, 8], [1, 0])])
+
+
 def test_whether_a_number_was_asked():
     metas = [torch.empty(6, 8, device="meta")]
     for text, asks in (("x * k", False), ("x.roll(k, 1)", True), ("x.sum(k)", True)):
