@@ -73,12 +73,14 @@ void OpInput::add_to(CLI::App& command) {
           "--gradient", gradient,
           "the op's gradient with respect to these parameters instead: --gradient x,y, with grad=… a value as the "
           "result's")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       .add_option("--value-and-grad", value_and_grad,
                   "the op's value and its gradient with respect to these parameters, in one kernel where that can be: "
                   "--value-and-grad x,y")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->excludes("--gradient");
   command.add_option("--seed", seed, "of the random tensors")->capture_default_str();
   command.footer(

@@ -58,9 +58,10 @@ std::vector<Builtin> refused_builtins() {
   for (const Refused& refused : kRefused) {
     for (size_t begin = 0; begin < refused.names.size();) {
       const size_t end = std::min(refused.names.find(' ', begin), refused.names.size());
-      Builtin row{refused.names.substr(begin, end - begin),
+      const std::string_view name = refused.names.substr(begin, end - begin);
+      Builtin row{name,
                   "(*args, dim=None, keepdim=False, dtype=None, correction=1, unbiased=True, axis=None)",
-                  kFunction,
+                  !name.ends_with('_'),  // of those in place PyTorch has methods alone
                   kMethod,
                   {},
                   call_refused};

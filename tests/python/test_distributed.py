@@ -67,7 +67,7 @@ def check(op, mesh, whole, places, placements, named=None):
     sum(want.cos().sum() for want in wanted if want.requires_grad).backward()
     spent = ingot.counters().since(before)
     if placements is not None:
-        assert spent.texts == 0 and (spent.launches >= 2 or results[0].to_local().numel() == 0), spent
+        assert spent.texts == 0 and (spent.launches >= 1 or results[0].to_local().numel() == 0), spent
     for part, want in zip(parts, wholes):
         if want.requires_grad:
             assert part.grad.shape == want.grad.shape
