@@ -1,5 +1,6 @@
 """Training over many steps: a small model of ops beside the same model of their references."""
 
+import datetime
 import gc
 import os
 
@@ -250,7 +251,8 @@ WRAPPERS = {"DDP": torch.nn.parallel.DistributedDataParallel, "FSDP2": sharded}
 
 
 def train_in_parallel(rank: int, folder: str):
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2,
+                                   timeout=datetime.timedelta(minutes=3))  # fmt: skip
     torch.set_num_threads(1)
     found = {}
     for name, wrapped in WRAPPERS.items():
