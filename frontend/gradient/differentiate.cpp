@@ -44,7 +44,6 @@ class Reverse {
   Reverse(Evaluation& evaluation, std::span<const Argument> arguments)
       : evaluation_(evaluation), graph_(evaluation.graph) {
     for (const Argument& argument : arguments) wanted_.emplace(argument.param, std::vector<Read>());
-    mark_dependent();
   }
 
   void seed(const Cotangent& cotangent) {
@@ -80,19 +79,19 @@ class Reverse {
     std::vector<Read> reads;               ///< of a reduction
   };
 
-  /// Which nodes an argument's elements go into, as numbers that have derivatives.
-  void mark_dependent() {
-    depends_.resize(graph_.count());
-    for (uint32_t i = 0; i < graph_.count(); ++i) {
-      const ir::NodeId id{i};
-      const ir::Node& node = graph_[id];
-      if (ir::category(node.dtype) != ir::Category::Floating || is_detached(id)) continue;
-      const bool reads = node.op == ir::Op::Load || node.op == ir::Op::Gather;
-      if (reads && !graph_.reduction_read(id))
-        depends_[i] = wanted_.contains(graph_.access(id).source.index);
-      else
-        depends_[i] = std::ranges::any_of(node.args, [&](ir::NodeId arg) { return depends_[arg.index]; });
-    }
+  /// Whether an argument's elements go into a node, as numbers that have derivatives. It may be younger than the
+  /// results: where a gradient is cut otherwise than its result, both are cut alike.
+  bool depends(ir::NodeId node) {
+    while (depends_.size() <= node.index) depends_.push_back(finds_dependent({static_cast<uint32_t>(depends_.size())}));
+    return depends_[node.index];
+  }
+
+  bool finds_dependent(ir::NodeId id) const {
+    const ir::Node& node = graph_[id];
+    if (ir::category(node.dtype) != ir::Category::Floating || is_detached(id)) return false;
+    const bool reads = node.op == ir::Op::Load || node.op == ir::Op::Gather;
+    if (reads && !graph_.reduction_read(id)) return wanted_.contains(graph_.access(id).source.index);
+    return std::ranges::any_of(node.args, [&](ir::NodeId arg) { return depends_[arg.index]; });
   }
 
   bool is_detached(ir::NodeId id) const { return graph_[id].op == ir::Op::Call && graph_.callee(id) == ir::kDetach; }
@@ -132,7 +131,7 @@ class Reverse {
   }
 
   void add(uint32_t space, ir::NodeId node, Adjoint adjoint) {
-    if (!depends_[node.index]) return;
+    if (!depends(node)) return;
     adjoint.value = as(adjoint.value, ir::compute_type(graph_[node].dtype));
     auto [at, inserted] = pending_[node].adjoints.try_emplace(space, adjoint);
     if (!inserted) at->second = sum(at->second, adjoint);
@@ -262,7 +261,7 @@ class Reverse {
 
   Evaluation& evaluation_;
   ir::Graph& graph_;
-  std::vector<bool> depends_;
+  std::vector<bool> depends_;  ///< of the nodes that were asked for, and those before them
   std::vector<Shape> spaces_;
   std::map<ir::NodeId, Waiting, std::greater<>> pending_;  ///< the last made first: all that uses it is done then
   std::map<uint32_t, std::vector<Read>> wanted_;           ///< what was read of each argument

@@ -150,13 +150,13 @@ class Op(_ingot.Op):
             self._forms[key] = _traced.form(self, *key)
         return self._forms[key]
 
+    _form._dynamo_marked_constant = True  # torch.compiler.assume_constant_result, which would import all of Dynamo
+
     @functools.cached_property
     def _shard_plans(self):
         from . import sharded  # which imports torch.distributed
 
         return sharded.Plans()
-
-    _form._dynamo_marked_constant = True  # torch.compiler.assume_constant_result, which would import all of Dynamo
 
     def backward(self, function):
         """A decorator: the gradient of the op, written by hand in the same language.
@@ -181,8 +181,9 @@ class Op(_ingot.Op):
     def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
         """The text of a stage for these arguments, whose values are never read: meta tensors will do.
 
-        stage: ast, ir, schedule, kernel, source or ptx; backward: what is kept for the gradient.  device: cpu or cuda; that of the arguments where none is given,
-        and no GPU is needed for cuda.  architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
+        stage: ast, ir, schedule, kernel, source or ptx; backward: what is kept of a call for its gradient.
+        device: cpu or cuda; that of the arguments where none is given, and no GPU is needed for cuda.
+        architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
         """
         return self._emit(stage, device, architecture, *args, **kwargs)
 

@@ -41,7 +41,7 @@ class ValueAndGrad:
         if not isinstance(op, Op):
             raise fail(f"value_and_grad takes an op, not a {type(op).__name__}", "make one of the function: ingot.op(f)")
         self.op, self.argnums, self.has_aux = op, argnums, has_aux
-        self._is_single = isinstance(argnums, (int, str)) or hasattr(argnums, "__index__")
+        self._is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
         if not self._is_single and not isinstance(argnums, (tuple, list)):
             raise fail(f"argnums is {argnums!r}", "name parameters by their numbers or names: one, or a tuple of them")
         parameters = list(op.signature.parameters)

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/call/dtypes.h"
+#include "runtime/call/refusals.h"
 
 namespace ingot {
 
@@ -78,6 +79,9 @@ class OwnArguments {
       : arguments_(given.begin(), given.end()) {
     for (size_t i = 0; i < given.size(); ++i) {
       const at::Tensor* tensor = given[i].tensor();
+      if (tensor == nullptr && wanted[i])
+        runtime::throw_not_plain("the text in eager has no gradient with respect to a list or a dict of tensors",
+                                 "take its gradients one by one, outside of a transform");
       if (tensor == nullptr) continue;
       at::Tensor& mine = own_.emplace_back(differentiable ? tensor->clone() : tensor->detach().clone());
       if (wanted[i] && !mine.requires_grad()) mine.requires_grad_();

@@ -57,7 +57,7 @@ class Recomputed {
       if (!reads_param(id)) continue;
       const uint32_t param = graph.access(id).source.index;
       incoming_[i] = incoming_[i] || (param >= own_params && param != graph.seed);
-      read_.insert(graph.access(id).source.index);
+      read_.insert(param);
     }
     for (const ir::Result& result : graph.results)
       if (result.forwards) read_.insert(*result.forwards);

@@ -103,6 +103,17 @@ def test_lists_and_dicts():
     near(dps[1], ps[0].sum(0))
 
 
+def test_a_batch_of_second_gradients_of_a_list_is_refused():
+    """Its text takes the list, of whose tensors nobody would hear."""
+    f = ingot.op("def f(ps):\n    return (ps[0].exp() * ps[1]).sum()")
+    ps = [p.requires_grad_() for p in tensors((3,), (3,))]
+    _, (grad,) = ingot.value_and_grad(f, (0,))(ps)
+    one = torch.autograd.grad(grad[0], ps, torch.ones(3), retain_graph=True)
+    near(one, [(ps[0].exp() * ps[1]).detach(), ps[0].exp().detach()])
+    with pytest.raises(RuntimeError, match="one by one"):
+        torch.autograd.grad(grad[0], ps, torch.eye(3), is_grads_batched=True)
+
+
 def test_an_argument_without_a_part_in_it_has_zeros():
     f = ingot.op("def f(x, y):\n    return x.sum() + y.detach().sum()")
     x, y = tensors((3, 4), (5,))

@@ -77,6 +77,17 @@ TEST(Gradient, OfAnotherDtypeItIsComputed) {
   EXPECT_EQ(found[1].const_data_ptr(), grad.const_data_ptr());
 }
 
+/// The gradient is in rows of its own, of which nobody knows how many the argument has: both are cut alike first, and
+/// the result's values are nodes that are younger than the result.
+TEST(Gradient, OfWhatIsRepeatedAsOftenAsANumberSays) {
+  const Op gradient = Op("def f(x, n: int): return x.repeat(n, 1)\n").gradient(std::vector<std::string>{"x"});
+  const at::Tensor x = at::rand({4, 6});
+  for (const int64_t n : {1, 2, 3, 7}) {
+    const at::Tensor grad = at::rand({4 * n, 6});
+    EXPECT_TRUE(at::allclose(call(gradient, {x, n, grad})[0], grad.view({n, 4, 6}).sum(0))) << n;
+  }
+}
+
 TEST(Gradient, AGatherThatWouldCompareTooMuchSaysSo) {
   const Op gather("gather(x, i)", [](Value x, Value i) { return x[i] * 2; });
   const at::Tensor x = at::rand({1 << 20}).requires_grad_(), i = at::randint(1 << 20, {1 << 18});
