@@ -92,8 +92,8 @@ bool has_lone_row(const ir::HostPool& host, const KernelOutline& kernel) {
 /// Which kernels there are, and what each does.
 class Outliner {
  public:
-  Outliner(const ir::Graph& graph, LoneRow lone_row)
-      : graph_(graph), host_(graph.host), lone_row_(lone_row), reads_any_(graph.count()) {
+  Outliner(const ir::Graph& graph, Cut cut)
+      : graph_(graph), host_(graph.host), cut_(cut), reads_any_(graph.count()) {
     for (uint32_t i = 0; i < graph.count(); ++i)
       reads_any_[i] = graph.reduction_read({i}) || std::ranges::any_of(graph[{i}].args, [&](ir::NodeId arg) {
                         return graph[arg].op != Op::Reduce && reads_any_[arg.index];
@@ -135,7 +135,7 @@ class Outliner {
   }
 
   bool is_shared(const KernelOutline& kernel) const {
-    return lone_row_ == LoneRow::Shared && has_lone_row(host_, kernel);
+    return cut_ == Cut::Shared && has_lone_row(host_, kernel);
   }
 
   bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
@@ -257,7 +257,7 @@ class Outliner {
 
   const ir::Graph& graph_;
   const ir::HostPool& host_;
-  const LoneRow lone_row_;
+  const Cut cut_;
   std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
   Outline outline_;
   size_t plain_from_ = 0;  ///< kernels from here on reduce nothing
@@ -303,17 +303,17 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& ke
   return nodes_of(graph, roots_of(graph, kernel));
 }
 
-Outline outline(const ir::Graph& graph, LoneRow lone_row) { return Outliner(graph, lone_row).run(); }
+Outline outline(const ir::Graph& graph, Cut cut) { return Outliner(graph, cut).run(); }
 
 Outlines outlines(const ir::Graph& graph) {
-  Outlines both{outline(graph), outline(graph, LoneRow::Whole)};
+  Outlines both{outline(graph), outline(graph, Cut::Whole)};
   if (both.whole->kernels.size() == both.shared.kernels.size()) both.whole.reset();
   return both;
 }
 
-LoneRow lone_row_of(const Outlines& outlines, std::span<const ir::HostValue> host) {
+Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host) {
   constexpr int64_t kShort = 1 << 15;
-  if (!outlines.whole) return LoneRow::Shared;
+  if (!outlines.whole) return Cut::Shared;
   const auto is_short = [&](const KernelOutline& kernel) {
     if (!kernel.reduces()) return true;
     int64_t length = 1, rows = 1;
@@ -321,7 +321,7 @@ LoneRow lone_row_of(const Outlines& outlines, std::span<const ir::HostValue> hos
       (kernel.reduced[d] ? length : rows) *= host[kernel.domain[d].index].as_int();
     return rows > 1 || kernel.phases() == 1 || length <= kShort;
   };
-  return std::ranges::all_of(outlines.whole->kernels, is_short) ? LoneRow::Whole : LoneRow::Shared;
+  return std::ranges::all_of(outlines.whole->kernels, is_short) ? Cut::Whole : Cut::Shared;
 }
 
 }  // namespace ingot::codegen

@@ -98,23 +98,23 @@ struct Outline {
 
 /// How a row is gone through again of which there is one alone: many blocks share it, phase by phase, each with a
 /// kernel of its own; or all in one kernel, like any other row.
-enum class LoneRow : uint8_t { Shared, Whole };
+enum class Cut : uint8_t { Shared, Whole };
 
 /// Groups the parts of the results, and the reductions that they need. The graph has been simplified, its calls inlined
 /// and its rows aligned.
-Outline outline(const ir::Graph& graph, LoneRow lone_row = LoneRow::Shared);
+Outline outline(const ir::Graph& graph, Cut cut = Cut::Shared);
 
 /// Both of a graph's.
 struct Outlines {
   Outline shared;
   std::optional<Outline> whole;  ///< where it is another
 
-  const Outline& of(LoneRow lone_row) const { return lone_row == LoneRow::Whole && whole ? *whole : shared; }
+  const Outline& of(Cut cut) const { return cut == Cut::Whole && whole ? *whole : shared; }
 };
 Outlines outlines(const ir::Graph& graph);
 
 /// Which of them a call had better take: whole where all lone rows are short. The bits are the same.
-LoneRow lone_row_of(const Outlines& outlines, std::span<const ir::HostValue> host);
+Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host);
 
 /// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);

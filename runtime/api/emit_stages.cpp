@@ -76,12 +76,12 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   const runtime::Resolved resolved = runtime::resolve(*program, facts, options);
   codegen::Target target;
   if (cuda) target = {codegen::Target::Kind::Cuda, architecture_of(emit_target)};
-  const codegen::Outline outline = codegen::outline(*graph, resolved.lone_row);
+  const codegen::Outline outline = codegen::outline(*graph, resolved.cut);
   if (stage == Stage::Schedule) return codegen::schedule_text(*graph, outline, resolved.layouts, target, options);
   if (stage == Stage::Kernel) return codegen::kernel_text(*graph, outline, resolved.layouts, target, options);
 
   const codegen::Source source = runtime::generate_source({.program = *program,
-                                                           .lone_row = resolved.lone_row,
+                                                           .cut = resolved.cut,
                                                            .layouts = resolved.layouts,
                                                            .target = target,
                                                            .options = options,

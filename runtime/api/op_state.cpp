@@ -115,7 +115,7 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
     target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index()),
               allocates_exactly()};
   return {.program = *program,
-          .lone_row = resolved.lone_row,
+          .cut = resolved.cut,
           .layouts = resolved.layouts,
           .target = target,
           .options = codegen_options(on_cuda),

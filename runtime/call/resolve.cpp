@@ -97,7 +97,7 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (const at::Tensor* tensor = resolved.destinations[r].tensor(facts))
       resolved.results[r].strides = tensor->strides().vec();
-  const codegen::Outline& outline = program.outlines.of(resolved.lone_row);
+  const codegen::Outline& outline = program.outlines.of(resolved.cut);
   resolved.geometries = geometries_of(outline, resolved);
   const bool aliases =
       settle_in_place(program, outline, facts, resolved.geometries, checks_indices, resolved.destinations);
@@ -113,8 +113,8 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
 Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = checked_host(program, facts);
-  resolved.lone_row = codegen::lone_row_of(program.outlines, resolved.host);
-  const codegen::Outline& outline = program.outlines.of(resolved.lone_row);
+  resolved.cut = codegen::cut_of(program.outlines, resolved.host);
+  const codegen::Outline& outline = program.outlines.of(resolved.cut);
   resolved.workspaces = codegen::workspace_extents(outline, resolved.host);
   // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
   // own.

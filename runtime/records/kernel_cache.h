@@ -51,7 +51,7 @@ struct Launch {
 /// Which kernels are wanted.
 struct LaunchRequest {
   const Program& program;
-  codegen::LoneRow lone_row = codegen::LoneRow::Shared;
+  codegen::Cut cut = codegen::Cut::Shared;
   const std::vector<codegen::KernelLayout>& layouts;
   codegen::Target target;
   codegen::Options options;

@@ -69,7 +69,7 @@ TEST(Outline, AShortRowAloneIsGoneThroughWhole) {
     const Outlines both = outlines(graph);
     std::vector<ir::HostValue> host(graph.host.count());
     ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
-    return both.of(lone_row_of(both, host)).kernels.size();
+    return both.of(cut_of(both, host)).kernels.size();
   };
   EXPECT_EQ(kernels_of("x.softmax(0)", {1000}), 1u);
   EXPECT_EQ(kernels_of("x.softmax(0)", {32768}), 1u);
@@ -117,7 +117,7 @@ TEST(Outline, SaysWhyAValueIsKept) {
     Tensors tensors;
     for (const uint8_t rank : row.ranks)
       tensors.params.push_back(contiguous(rank == 1 ? ir::Sizes{100} : ir::Sizes{100, 100}));
-    const Prepared prepared = prepare(graph, tensors, false, LoneRow::Shared);
+    const Prepared prepared = prepare(graph, tensors, false, Cut::Shared);
     ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
     EXPECT_EQ(prepared.outline.kernels[0].kept.at(0).apart, row.apart) << row.text;
     for (const Target& target : {kCuda, kCpu}) {

@@ -120,7 +120,7 @@ struct Case {
   std::string name;
   ir::Graph graph;
   Floats x;
-  std::optional<LoneRow> lone_row = {};
+  std::optional<Cut> cut = {};
   bool as_if_many = false;  ///< with the kernels of many rows
 
   Tensors tensors() const {
@@ -130,7 +130,7 @@ struct Case {
     return tensors;
   }
   Prepared prepared() const {
-    Prepared prepared = prepare(graph, tensors(), false, lone_row);
+    Prepared prepared = prepare(graph, tensors(), false, cut);
     if (as_if_many)
       for (KernelLayout& layout : prepared.layouts) layout.rows_bits = kManyRows;
     return prepared;
@@ -273,7 +273,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     std::vector<size_t> order;
     int64_t pad;
     ir::DimMarks reduced;
-    std::optional<LoneRow> lone_row = {};
+    std::optional<Cut> cut = {};
     bool as_if_many = false;
   };
   std::vector<Shape> shapes;
@@ -306,17 +306,17 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
   shapes.push_back({{30, 5, 68}, {0, 1, 2}, 0, {1, 0, 0}});
   shapes.push_back({{3, 4, 5, 36}, {0, 1, 2, 3}, 0, {1, 0, 1, 0}});
   shapes.push_back({{4, 6, 50}, {1, 0, 2}, 0, {0, 0, 1}});
-  for (const LoneRow lone_row : {LoneRow::Shared, LoneRow::Whole}) {
-    shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}, lone_row});
-    shapes.push_back({{4, 6, 64}, {0, 1, 2}, 0, {1, 1, 1}, lone_row});
-    shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, lone_row});
-    for (const int64_t n : {1, 2, 64, 1025, 32768}) shapes.push_back({{n}, {0}, 0, {1}, lone_row});
+  for (const Cut cut : {Cut::Shared, Cut::Whole}) {
+    shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}, cut});
+    shapes.push_back({{4, 6, 64}, {0, 1, 2}, 0, {1, 1, 1}, cut});
+    shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, cut});
+    for (const int64_t n : {1, 2, 64, 1025, 32768}) shapes.push_back({{n}, {0}, 0, {1}, cut});
   }
   std::vector<Case> cases;
   for (const Shape& shape : shapes) {
     const std::string name = "case" + std::to_string(cases.size());
     cases.push_back(several_phases(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
-    cases.back().lone_row = shape.lone_row;
+    cases.back().cut = shape.cut;
     cases.back().as_if_many = shape.as_if_many;
     ir::verify(cases.back().graph);
   }
@@ -450,7 +450,7 @@ TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
     std::vector<size_t> order;
     int64_t pad;
     ir::DimMarks reduced;
-    std::optional<LoneRow> lone_row = {};
+    std::optional<Cut> cut = {};
   };
   std::vector<Shape> shapes;
   for (const int64_t n : {1, 2, 5, 17, 33, 100, 128, 256, 1000, 2048, 4097, 9001, 20001}) {
@@ -463,10 +463,10 @@ TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
   shapes.push_back({{40, 6, 300}, {0, 1, 2}, 0, {1, 0, 1}});
   shapes.push_back({{5, 60, 68}, {0, 1, 2}, 0, {0, 1, 0}});
   shapes.push_back({{2, 160, 130}, {0, 2, 1}, 0, {0, 1, 1}});
-  for (const LoneRow lone_row : {LoneRow::Shared, LoneRow::Whole})
+  for (const Cut cut : {Cut::Shared, Cut::Whole})
     for (const int64_t n : {1, 64, 1025, 32768, 50001})
       for (const int kind : {0, 1}) {  // that it begins with the largest, or with the smallest
-        shapes.push_back({{n}, {0}, kind, {1}, lone_row});
+        shapes.push_back({{n}, {0}, kind, {1}, cut});
       }
   std::vector<Case> cases;
   std::vector<Decided> expected;
@@ -477,7 +477,7 @@ TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
       Floats x = tensor(shape.sizes, shape.order, shape.sizes.size() == 1 ? 0 : shape.pad, whole);
       if (shape.sizes.size() == 1) x.at({0}) = shape.pad == 0 ? 20.0f : -20.0f;
       cases.push_back(decided_sums("case" + std::to_string(cases.size()), x, shape.reduced, stored));
-      cases.back().lone_row = shape.lone_row;
+      cases.back().cut = shape.cut;
       ir::verify(cases.back().graph);
       expected.push_back(decided_of(x, shape.reduced));
       near += expected.back().near, far += expected.back().far;
@@ -841,11 +841,11 @@ TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
     add({1, 0}, 0);
     add({0, 1}, 0);
     cases.back().as_if_many = true;
-    for (const LoneRow lone_row : {LoneRow::Shared, LoneRow::Whole}) {
+    for (const Cut cut : {Cut::Shared, Cut::Whole}) {
       const std::string name = "case" + std::to_string(cases.size());
       size_t next = 0;
       cases.push_back(several_phases(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
-      cases.back().lone_row = lone_row;
+      cases.back().cut = cut;
     }
     const Library library = library_of(cases, GetParam());
     ASSERT_TRUE(library.loaded());
@@ -930,7 +930,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
     ir::Sizes sizes;
     std::vector<size_t> order;
     ir::DimMarks reduced;
-    std::optional<LoneRow> lone_row = {};
+    std::optional<Cut> cut = {};
     bool as_if_many = false;
   };
   const std::vector<Shape> shapes = {{{70, 9}, {0, 1}, {0, 1}, {}, true},
@@ -942,8 +942,8 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
                                      {{4, 6, 64}, {0, 1, 2}, {1, 0, 1}},
                                      {{5, 60, 68}, {0, 1, 2}, {0, 1, 0}},
                                      {{40, 6, 8}, {2, 0, 1}, {1, 0, 1}},
-                                     {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, LoneRow::Shared},
-                                     {{70, 130}, {0, 1}, {1, 1}, LoneRow::Whole}};
+                                     {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, Cut::Shared},
+                                     {{70, 130}, {0, 1}, {1, 1}, Cut::Whole}};
   std::vector<Case> cases;
   for (const Shape& shape : shapes) {
     Sketched op(shape.sizes.size(), shape.reduced);
@@ -959,7 +959,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
     Case one{"case" + std::to_string(cases.size()), std::move(op.graph()),
              tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
     one.graph.name = one.name;
-    one.lone_row = shape.lone_row;
+    one.cut = shape.cut;
     one.as_if_many = shape.as_if_many;
     ir::verify(one.graph);
     cases.push_back(std::move(one));

@@ -52,7 +52,7 @@ class LaunchesOfCuda : public testing::Test {
 
   std::shared_ptr<const Launch> get(KernelCache& launches, c10::DeviceIndex device) {
     return launches.get({.program = program_,
-                         .lone_row = resolved_.lone_row,
+                         .cut = resolved_.cut,
                          .layouts = resolved_.layouts,
                          .target = {codegen::Target::Kind::Cuda, 90},
                          .options = {},
