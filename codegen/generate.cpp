@@ -27,6 +27,7 @@ std::vector<Kernel> kernels(const ir::Graph& graph, const Outline& outline, cons
   for (uint32_t k = 0; k < layouts.size(); ++k) {
     for (Kernel& kernel : build(graph, outline.kernels[k], layouts[k], decided[k], target, options)) {
       kernel.launch.outline = k;
+      kernel.launch.states_of = outline.kernels[k].pieces_of.value_or(k);
       all.push_back(std::move(kernel));
     }
   }

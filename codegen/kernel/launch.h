@@ -51,13 +51,15 @@ struct SharedSteps {
 
 struct LaunchInfo {
   std::string entry;     ///< extern "C" name
-  uint32_t outline = 0;  ///< which of the outline's kernels it is, or a part of
+  uint32_t outline = 0;    ///< which of the outline's kernels it is, or a part of
+  uint32_t states_of = 0;  ///< the one of these whose launches come first of those that have states in common
   std::vector<KernelParameter> parameters;
   uint32_t block_threads = 1;  ///< CUDA
   std::vector<GridFactor> grid;
   uint32_t weight = 1;  ///< CPU: the cost of an element in rough nanoseconds·8, for the grain of parallel_for
   /// Where the rows of a kernel are shared out to many units, what each has found of its piece of a row: a tensor for
-  /// each value of each reduction. The launches of one kernel have them in common.
+  /// each value of each reduction. The launches of one kernel have them in common, and so have two kernels of which one
+  /// takes the other's elements in passing.
   std::vector<ir::DType> states;
   std::vector<GridFactor> state_count;  ///< elements of each
   SharedSteps shared = {};

@@ -92,21 +92,29 @@ RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, M
     : context_(context), assembly_(assembly), memory_(memory), rows_(rows), lane_(lane) {
   uint32_t states = 0;
   for (const KernelOutline::ReductionRef& ref : context.outline.reductions) {
-    RowReduction& reduction = reductions_.emplace_back();
-    reduction.node = ref.node;
-    reduction.kind = context.graph.reduction(ref.node).kind;
-    reduction.phase = ref.phase;
+    RowReduction& reduction = reductions_.emplace_back(reduction_of(ref, states));
     reduction.is_early = context.schedule.rows.early > 0 && ref.phase == context.schedule.rows.early;
-    reduction.first_state = states;
-    const DType dtype = context.graph[ref.node].dtype;
-    for (uint32_t v = 0; v < ir::info(reduction.kind).values; ++v) {
-      reduction.types.push_back(v == 0 ? dtype : DType::I64);
+    for (uint32_t v = 0; v < reduction.types.size(); ++v) {
       reduction.results.push_back(result_of(ref.node, v, reduction.types[v]));
       const ValueId result = assembly.read(reduction.results[v]);
       known_[{ref.node, v}] = rows == 1 ? result : assembly.lane(result, assembly.read(lane));
     }
-    states += ir::info(reduction.kind).values;
+    states += static_cast<uint32_t>(reduction.types.size());
   }
+  states = 0;
+  for (const KernelOutline::ReductionRef& ref : context.outline.passed) {
+    passed_.push_back(reduction_of(ref, states));
+    states += static_cast<uint32_t>(passed_.back().types.size());
+  }
+}
+
+RowReduction RowReductions::reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_state) const {
+  RowReduction reduction{
+      .node = ref.node, .kind = context_.graph.reduction(ref.node).kind, .phase = ref.phase, .first_state = first_state};
+  const DType dtype = context_.graph[ref.node].dtype;
+  for (uint32_t v = 0; v < ir::info(reduction.kind).values; ++v)
+    reduction.types.push_back(v == 0 ? dtype : DType::I64);
+  return reduction;
 }
 
 /// Called as the author calls what reads it; else by what it is.
@@ -131,7 +139,7 @@ SymbolId RowReductions::with_extents(SymbolId array, std::vector<uint32_t> exten
 
 std::vector<DType> RowReductions::states() const {
   std::vector<DType> states;
-  for (const RowReduction& reduction : reductions_)
+  for (const RowReduction& reduction : passed_.empty() ? reductions_ : passed_)
     states.insert(states.end(), reduction.types.begin(), reduction.types.end());
   return states;
 }
@@ -178,13 +186,26 @@ void RowReductions::clear_class(Body& block, const RowReduction& reduction, Valu
     initial.push_back(
         {Assign{element(reduction.classes[v], {number, lane_ ? assembly_.read(lane_) : ValueId{}}), literal}});
   }
-  if (rows_ > 1) initial = {{Loop{kind, lane_, assembly_.whole(0), assembly_.whole(rows_), std::move(initial)}}};
+  const uint32_t lanes = std::max(rows_, assembly_[reduction.classes[0]].type.lanes);
+  if (lanes > 1) initial = {{Loop{kind, lane_, assembly_.whole(0), assembly_.whole(lanes), std::move(initial)}}};
   block.insert(block.end(), initial.begin(), initial.end());
+}
+
+void RowReductions::declare_columns(Body& block, RowReduction& reduction, uint32_t steps, uint32_t lanes) {
+  const std::string name = std::string(name_of_value(reduction.kind)) + "_of_columns";
+  const SymbolId array = assembly_.variable(name, {reduction.types[0], lanes}, Level::Thread);
+  assembly_[array].extents = {steps};
+  reduction.classes = {array};
+  block.push_back({Declare{array}});
+  const SymbolId c = class_counter();
+  Body initial;
+  clear_class(initial, reduction, assembly_.read(c), Loop::Kind::Unrolled);
+  block.push_back({Loop{Loop::Kind::Unrolled, c, assembly_.whole(0), assembly_.whole(steps), std::move(initial)}});
 }
 
 ValueId RowReductions::element(SymbolId array, ClassPlace place) {
   const ValueId item = assembly_.item(assembly_.read(array), place.number);
-  return rows_ > 1 ? assembly_.lane(item, place.lane) : item;
+  return rows_ > 1 || assembly_[array].type.lanes > 1 ? assembly_.lane(item, place.lane) : item;
 }
 
 bool RowReductions::takes_factors(const RowReduction& reduction) const {
@@ -283,25 +304,33 @@ ValueId RowReductions::state(uint32_t number, ValueId index, bool written) {
                         .naming = Value::Naming::Inline});
 }
 
+void RowReductions::add_root(RowWork& work, const RowReduction& reduction) const {
+  const ir::NodeId operand = context_.graph[reduction.node].args[0];
+  const std::vector<ir::NodeId>& of_operand = context_.graph[operand].args;
+  if (takes_factors(reduction))
+    for (const ir::NodeId factor : of_operand) work.job.roots.push_back({factor, reduction.types[0]});
+  else
+    work.job.roots.push_back({reduction.is_early ? of_operand[1] : operand, reduction.types[0]});
+}
+
 RowWork RowReductions::of_phase(uint32_t phase) {
-  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phase}, .reductions = {}, .stores = {}};
+  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phase}};
   for (RowReduction& reduction : reductions_) {
     if (reduction.phase != phase + (reduction.is_early ? 1 : 0)) continue;
     work.reductions.push_back(&reduction);
-    const ir::NodeId operand = context_.graph[reduction.node].args[0];
-    const std::vector<ir::NodeId>& of_operand = context_.graph[operand].args;
-    if (takes_factors(reduction))
-      for (const ir::NodeId factor : of_operand) work.job.roots.push_back({factor, reduction.types[0]});
-    else
-      work.job.roots.push_back({reduction.is_early ? of_operand[1] : operand, reduction.types[0]});
+    add_root(work, reduction);
+  }
+  for (RowReduction& reduction : passed_) {
+    if (reduction.phase != phase) continue;
+    work.passed.push_back(&reduction);
+    add_root(work, reduction);
   }
   add_parts(work, [&](const KernelOutline::PartRef& part) { return !part.of_row && part.phase == phase; });
   return work;
 }
 
 RowWork RowReductions::of_other_arms(std::vector<RowReduction>& others) {
-  RowWork work{
-      .job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfOtherArms}, .reductions = {}, .stores = {}};
+  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfOtherArms}};
   for (const RowReduction* reduction : early()) {
     RowReduction& other = others.emplace_back(*reduction);
     other.is_early = false;
@@ -338,7 +367,7 @@ Job RowReductions::early_conditions() const {
 }
 
 RowWork RowReductions::of_rows() {
-  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfRows}, .reductions = {}, .stores = {}};
+  RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfRows}};
   add_parts(work, [](const KernelOutline::PartRef& part) { return part.of_row; });
   return work;
 }

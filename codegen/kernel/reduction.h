@@ -20,9 +20,9 @@ struct RowReduction {
   uint32_t phase = 0;
   bool is_early = false;          ///< taken in the phase before its own, of one arm of a `where`
   uint32_t first_state = 0;       ///< of LaunchInfo::states
-  std::vector<ir::DType> types;   ///< of its values
-  std::vector<SymbolId> classes;  ///< an array for each
-  std::vector<SymbolId> results;  ///< a number for each
+  std::vector<ir::DType> types = {};   ///< of its values
+  std::vector<SymbolId> classes = {};  ///< an array for each
+  std::vector<SymbolId> results = {};  ///< a number for each
   SymbolId levels = {};           ///< what is found of groups of classes, as far as it is put together
   SymbolId runs = {};             ///< what is found of runs of classes, an element each
 
@@ -63,12 +63,12 @@ class RowPlaces {
   std::map<uint32_t, ValueId> coordinates_, pointers_;
 };
 
-/// What is computed in a phase, or of rows once all are over: the roots are what `reductions` take, then what `stores`,
-/// the numbers of accesses, write.
+/// What is computed in a phase, or of rows once all are over: the roots are what `reductions` take, what `passed` do,
+/// of columns, then what `stores`, the numbers of accesses, write.
 struct RowWork {
   Job job;
-  std::vector<RowReduction*> reductions;
-  std::vector<uint32_t> stores;
+  std::vector<RowReduction*> reductions = {}, passed = {};
+  std::vector<uint32_t> stores = {};
 };
 
 /// An element of an array of classes, and of several rows' side by side the lane that is its row.
@@ -83,6 +83,8 @@ class RowReductions {
                 SymbolId lane = {});
 
   std::vector<RowReduction>& all() { return reductions_; }
+  /// Those of columns, which are taken in passing.
+  std::vector<RowReduction>& passed() { return passed_; }
   /// A variable for what a reduction comes to, of each row.
   SymbolId result(std::string_view wanted, ir::DType dtype);
   std::vector<ir::DType> states() const;
@@ -96,6 +98,8 @@ class RowReductions {
   /// The same in two steps: the arrays alone, and what is found of no elements as one class of theirs.
   void declare_arrays(Body& block, RowReduction& reduction, uint32_t classes);
   void clear_class(Body& block, const RowReduction& reduction, ValueId number, Loop::Kind loop);
+  /// Of a reduction of columns, `steps` vectors of `lanes` classes, one a column.
+  void declare_columns(Body& block, RowReduction& reduction, uint32_t steps, uint32_t lanes);
   /// Whether it is given the two factors of what it adds up. On CUDA a product that goes into a sum is not rounded, as
   /// eager's kernels have it: one instruction for two.
   bool takes_factors(const RowReduction& reduction) const;
@@ -136,6 +140,8 @@ class RowReductions {
  private:
   template <typename IsWanted>
   void add_parts(RowWork& work, IsWanted is_wanted) const;
+  RowReduction reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_state) const;
+  void add_root(RowWork& work, const RowReduction& reduction) const;
   ValueId element(SymbolId array, ClassPlace place);
   SymbolId result_of(ir::NodeId node, uint32_t value, ir::DType dtype);
   /// Its type, and the extents of arrays of that: on CUDA the rows of a thread are a vector.
@@ -147,7 +153,7 @@ class RowReductions {
   Memory& memory_;
   uint32_t rows_;
   SymbolId lane_;
-  std::vector<RowReduction> reductions_;
+  std::vector<RowReduction> reductions_, passed_;
   std::map<ReducedValue, ValueId> known_;
   uint32_t slots_ = 0;
   std::string class_name_;

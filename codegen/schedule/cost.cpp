@@ -1,6 +1,7 @@
 #include "codegen/schedule/cost.h"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 
 #include "codegen/target/spellings.h"
@@ -78,6 +79,8 @@ std::vector<ir::NodeId> nodes_of_phase(const ir::Graph& graph, const KernelOutli
     if (reduction.phase == phase) roots.push_back(graph[reduction.node].args[0]);
   for (const KernelOutline::PartRef& part : kernel.parts)
     if (!part.of_row && part.phase == phase) roots.push_back(graph.results[part.result].parts[part.part].node);
+  for (const KernelOutline::ReductionRef& reduction : kernel.passed)
+    if (reduction.phase == phase) roots.push_back(graph[reduction.node].args[0]);
   return nodes_of(graph, roots);
 }
 
@@ -91,6 +94,20 @@ uint32_t phase_of(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeI
 }
 
 }  // namespace
+
+std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOutline& kernel) {
+  std::map<ir::NodeId, uint32_t> first;
+  for (uint32_t phase = 0; phase < kernel.phases(); ++phase)
+    for (const ir::NodeId id : nodes_of_phase(graph, kernel, phase)) first.emplace(id, phase);
+  std::vector<uint32_t> phases;
+  for (const ir::NodeId id : nodes_of(graph, kernel)) {
+    if (!is_access(graph, kernel, id)) continue;
+    const auto known = first.find(id);
+    phases.push_back(known == first.end() ? 0 : known->second);
+  }
+  phases.resize(kernel.accesses.size());
+  return phases;
+}
 
 uint32_t early_phase(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);

@@ -29,6 +29,9 @@ std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline
 /// What an element costs of what its row shares: of ops on operands that stand still along the innermost axis.
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
+/// For each access of a kernel, the first phase that needs it.
+std::vector<uint32_t> phases_of_accesses(const ir::Graph& graph, const KernelOutline& kernel);
+
 /// A phase whose sums need not wait for the values of the one before it: each is of a `where` that a row decides, and
 /// one arm, the first, is known a phase early. Where all rows take it there is nothing left to go through. 0: there is
 /// none.

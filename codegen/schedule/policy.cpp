@@ -284,6 +284,7 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
   const std::vector<bool> rounds = rounding_accesses(graph, outline);
   const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
+  const std::vector<uint32_t> phases = phases_of_accesses(graph, outline);
   const auto calls = [&](ir::NodeId id) { return is_function(graph, id); };
   const auto has_bits = [&](ir::NodeId id) { return has_bits_of_vectors(graph, id); };
   KernelFacts facts{.accesses = {},
@@ -297,7 +298,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .has_short_rows = layout.has_short_rows,
                     .row_multiple = layout.row_multiple,
                     .row_cost = cost_of_row(graph, outline, layout)};
-  facts.early_phase = early_phase(graph, outline, layout);
+  if (outline.passed.empty()) facts.early_phase = early_phase(graph, outline, layout);
   for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
     if (has_order(graph, reduction.node)) facts.ordered_bytes += bytes;
@@ -305,6 +306,9 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
   }
   facts.goes_again = outline.phases() > 1;
   facts.phases = outline.phases();
+  for (const KernelOutline::ReductionRef& reduction : outline.passed)
+    facts.passed_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
+  facts.is_passed = outline.pieces_of.has_value();
   for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
     const AccessUse& use = outline.accesses[a];
     const AccessLayout& access = layout.accesses[a];
@@ -327,6 +331,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
       if (access.axes[d] == StrideClass::One) of.unit_axis = d;
     if (layout.reduces) {
       of.moves_in_row = moves_in_rows(layout, access);
+      of.phase = phases[a];
       const uint32_t kept = layout.rank - layout.reduced_axes;
       if (kept > 0) of.along_rows = access.axes[kept - 1];
       if (layout.reduced_axes == 0) of.inner = StrideClass::Zero;

@@ -34,6 +34,7 @@ struct AccessFacts {
   bool skips_rows = false;    ///< of a masked gather, it is known ahead of a row whether and where it is made
   bool shares_place = false;  ///< of a gather, all elements of a row have the same indices
   bool moves_in_row = false;  ///< of a kernel that reduces, it touches other elements along a row
+  uint32_t phase = 0;         ///< the first that needs it
   StrideClass along_rows = StrideClass::Zero;  ///< of one that reduces, from row to row along the innermost axis kept
 };
 
@@ -63,6 +64,8 @@ struct KernelFacts {
   uint32_t phases = 1;          ///< in which it goes through its rows
   uint32_t early_phase = 0;     ///< whose sums may be taken in the one before; 0: there is none
   uint32_t ordered_bytes = 0;   ///< of what its reductions find of a class where the order counts
+  uint32_t passed_bytes = 0;    ///< of what it finds of a column in passing; 0 where it does not
+  bool is_passed = false;       ///< another kernel takes its elements in passing
 };
 
 /// `graph` must be the one that the outline was made of.

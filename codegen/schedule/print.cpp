@@ -78,6 +78,8 @@ std::string text_of(const RowSchedule& rows) {
         fmt::runtime(rows.steps > 0 ? " with {} value{} computed of them" : ", {} value{} of an element kept"), kept,
         kept == 1 ? "" : "s");
   if (rows.early > 0) text += fmt::format(", sums of phase {} a phase early", rows.early);
+  if (rows.passing > 0) text += fmt::format(", {} pieces of them, whose columns are reduced in passing{}", rows.passing,
+                                          rows.prefetches ? ", the next row on its way" : "");
   if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} pieces", rows.pieces) : ", pieces";
   return text + (rows.splits ? " shared out, made one by a second launch\n" : "\n");
 }
@@ -109,9 +111,10 @@ std::string print(const Schedule& schedule, const KernelOutline& outline) {
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
   if (schedule.rows.classes != 0) text += text_of(schedule.rows);
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
-    text += fmt::format("  access {}: {}{}{}\n", a, text_of(schedule.accesses[a]),
+    text += fmt::format("  access {}: {}{}{}{}\n", a, text_of(schedule.accesses[a]),
                         schedule.accesses[a].widened ? ", as float32" : "",
-                        schedule.accesses[a].masked ? ", where it is needed" : "");
+                        schedule.accesses[a].masked ? ", where it is needed" : "",
+                        schedule.accesses[a].ahead ? ", ahead of its phase" : "");
   for (size_t v = 0; v < outline.kept.size(); ++v) {
     const size_t access = outline.first_store() + outline.parts.size() + v;
     const std::string& value = outline.accesses[access].text;

@@ -280,7 +280,8 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
                                         : schedule.lanes > 1 && runs ? How::Vector
                                         : access.moves_in_row        ? How::Single
                                                                      : How::Fixed,
-                                 .masked = access.masked});
+                                 .masked = access.masked,
+                                 .ahead = cuda_reads_ahead(access, facts, schedule.rows, schedule.lanes)});
     if (loads_group && layout.accesses[a].leader == a)
       schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
   }

@@ -61,12 +61,12 @@ int64_t product(std::span<const int64_t> extents) {
 }
 
 /// Dims of size 1 go; the others are ordered by the distance between neighbours in an access's memory, those that are
-/// reduced behind the others and in their own order.
-void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const AccessGeometry& by) {
+/// reduced behind the others and in their own order. All in their own where there is nothing to order them by.
+void drop_and_order(KernelGeometry& geometry, const ir::DimMarks& reduced, const AccessGeometry* by) {
   std::vector<size_t> axes, last;
   for (size_t d = 0; d < geometry.extents.size(); ++d)
     if (geometry.extents[d] != 1) (!reduced.empty() && reduced[d] ? last : axes).push_back(d);
-  std::ranges::stable_sort(axes, std::greater{}, [&](size_t d) { return std::abs(by.strides[d]); });
+  if (by != nullptr) std::ranges::stable_sort(axes, std::greater{}, [&](size_t d) { return std::abs(by->strides[d]); });
   geometry.reduced_axes = static_cast<uint32_t>(last.size());
   axes.insert(axes.end(), last.begin(), last.end());
   keep_axes(geometry, axes);
@@ -154,7 +154,7 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
   const size_t by =
       kernel.reduces() ? largest_load(kernel, result) : static_cast<size_t>(store - kernel.accesses.begin());
   const AccessGeometry order = result.accesses[by];
-  drop_and_order(result, kernel.reduced, order);
+  drop_and_order(result, kernel.reduced, kernel.passed.empty() ? &order : nullptr);
   merge(result);
   result.length = product(std::span(result.extents).last(result.reduced_axes));
   return result;

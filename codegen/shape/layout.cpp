@@ -124,6 +124,7 @@ std::string KernelLayout::text() const {
   if (row_multiple > 1) text += fmt::format(" and of {}k", row_multiple);
   if (has_empty_rows) text += ", empty";
   if (rows_multiple > 1) text += fmt::format(", {}k rows", rows_multiple);
+  if (pieces > 0) text += fmt::format(", {} pieces", pieces);
   for (size_t a = 0; a < accesses.size(); ++a) {
     const AccessLayout& access = accesses[a];
     text += " | ";
@@ -155,6 +156,9 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     }
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
     layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRows));
+    if (!kernel.passed.empty() || kernel.pieces_of)
+      layout.pieces =
+          static_cast<uint16_t>(pieces_in_passing(kernel.pieces_of ? geometry.rows() : geometry.length));
   }
   layout.accesses.resize(kernel.accesses.size());
   group_neighbours(kernel, geometry, layout.accesses);

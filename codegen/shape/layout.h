@@ -25,7 +25,8 @@ struct AccessGeometry {
 
 /// The domain with dims of size 1 dropped and neighbouring dims merged wherever every access allows it, ordered as the
 /// first store's memory is, or the first load's of a kernel that reduces: there the axes along which it does come last,
-/// in the domain's order, so that elements of a row are counted as they are in the graph. A scalar domain has no axes.
+/// in the domain's order, so that elements of a row are counted as they are in the graph; and so are rows whose columns
+/// are reduced in passing. A scalar domain has no axes.
 struct KernelGeometry {
   std::vector<int64_t> extents;  ///< outermost first
   std::vector<AccessGeometry> accesses;
@@ -104,6 +105,7 @@ struct KernelLayout {
   /// Where neighbouring rows lie side by side in what is read, the largest power of two, at most 16, that divides the
   /// innermost extent of those that are kept; else 1.
   uint8_t rows_multiple = 1;
+  uint16_t pieces = 0;  ///< of the rows whose columns are reduced in passing, of both kernels
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 

@@ -1,8 +1,10 @@
 #include "codegen/shape/outline.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -101,9 +103,7 @@ class Outliner {
   }
 
   Outline run() {
-    const std::vector<bool> live = graph_.live();
-    for (uint32_t i = 0; i < graph_.count(); ++i)
-      if (live[i] && graph_[{i}].op == Op::Reduce) place_reduction({i});
+    for (const ir::NodeId id : reductions()) place_reduction(id);
     plain_from_ = outline_.kernels.size();
     for (uint32_t r = 0; r < graph_.results.size(); ++r)
       for (uint32_t p = 0; p < graph_.results[r].parts.size(); ++p) place_part(r, p);
@@ -116,6 +116,34 @@ class Outliner {
   }
 
  private:
+  /// In the graph's order; but where columns may be reduced in passing, what goes along rows, and needs nothing else, is
+  /// there before them.
+  std::vector<ir::NodeId> reductions() const {
+    const std::vector<bool> live = graph_.live();
+    std::vector<ir::NodeId> along, others;
+    std::set<ir::NodeId> ahead;
+    for (uint32_t i = 0; i < graph_.count(); ++i) {
+      const ir::NodeId id{i};
+      if (!live[i] || graph_[id].op != Op::Reduce) continue;
+      const ir::Reduction& reduction = graph_.reduction(id);
+      const bool goes_ahead =
+          cut_ == Cut::Passing && is_along(reduction.domain, reduction.reduced) &&
+          std::ranges::all_of(reads_of(graph_[id].args[0]),
+                              [&](ir::NodeId load) { return ahead.contains(*graph_.reduction_read(load)); });
+      if (goes_ahead) ahead.insert(id);
+      (goes_ahead ? along : others).push_back(id);
+    }
+    along.insert(along.end(), others.begin(), others.end());
+    return along;
+  }
+
+  /// Whether the innermost dim is one that is reduced.
+  bool is_along(const std::vector<ir::HostId>& domain, const ir::DimMarks& reduced) const {
+    for (size_t d = domain.size(); d-- > 0;)
+      if (!host_.is_int(domain[d], 1)) return reduced[d];
+    return false;
+  }
+
   /// The loads of reductions among what a node is made of.
   std::vector<ir::NodeId> reads_of(ir::NodeId root) const {
     if (!reads_any_[root.index]) return {};
@@ -135,7 +163,7 @@ class Outliner {
   }
 
   bool is_shared(const KernelOutline& kernel) const {
-    return cut_ == Cut::Shared && has_lone_row(host_, kernel);
+    return cut_ != Cut::Whole && has_lone_row(host_, kernel);
   }
 
   bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
@@ -159,7 +187,40 @@ class Outliner {
     if (reader.reduced && (!same || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
     if (!same || std::ranges::any_of(reader.reads, by_other_rows)) return Apart::OtherRows;
     if (std::ranges::any_of(reader.reads, is_later)) return Apart::LaterReads;
+    // Of a kernel whose elements another takes, nothing is there but what was found of its rows.
+    if (kernel.pieces_of && (reader.reduced ? !is_passed_by(*kernel.pieces_of, reader) : !of_row))
+      return Apart::OtherReduction;
     if (!of_row && is_shared(kernel) && phase_behind(k, reader.reads) > 0) return Apart::LoneRow;
+    return std::nullopt;
+  }
+
+  /// Whether all but dims of size 1 are reduced by one of them alone.
+  bool are_across(const KernelOutline& kernel, const Reader& reader) const {
+    if (!reader.reduced || !same_domain(host_, kernel.domain, reader.domain)) return false;
+    for (size_t d = 0; d < kernel.domain.size(); ++d)
+      if (kernel.reduced[d] == (*reader.reduced)[d] && !host_.is_int(kernel.domain[d], 1)) return false;
+    return true;
+  }
+
+  /// Whether a kernel knows, as it goes through its rows, all that a reduction along its columns reads.
+  bool is_passed_by(size_t k, const Reader& reader) const {
+    return std::ranges::all_of(reader.reads, [&](ir::NodeId load) {
+      return kernel_of(load) < k || (kernel_of(load) == k && graph_[load].op == Op::Load && reads_rows(graph_, load));
+    });
+  }
+
+  /// Whether a kernel has registers for it: of each column it keeps one value.
+  static bool can_be_passed(const ir::Reduction& reduction) { return ir::info(reduction.kind).values == 1; }
+
+  /// The kernel that takes a reduction's elements in passing, if there is one.
+  std::optional<uint32_t> passed_by(ir::NodeId id, const Reader& reader) const {
+    if (cut_ != Cut::Passing || !can_be_passed(graph_.reduction(id))) return std::nullopt;
+    for (uint32_t k = 0; k < outline_.kernels.size(); ++k) {
+      const KernelOutline& kernel = outline_.kernels[k];
+      if (kernel.pieces_of || !kernel.passed.empty() || has_lone_row(host_, kernel)) continue;
+      if (!is_along(kernel.domain, kernel.reduced)) continue;
+      if (are_across(kernel, reader) && is_passed_by(k, reader) && shares_reads(kernel, graph_[id].args[0])) return k;
+    }
     return std::nullopt;
   }
 
@@ -167,20 +228,27 @@ class Outliner {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader{reduction.domain, &reduction.reduced, reads_of(graph_[id].args[0])};
     size_t k = outline_.kernels.size();
+    const auto has_place = [&] {
+      return !apart(k, reader) && (!outline_.kernels[k].pieces_of || can_be_passed(reduction));
+    };
     while (k-- > 0)
-      if (!apart(k, reader)) break;
+      if (has_place()) break;
     if (k == SIZE_MAX) {
       k = outline_.kernels.size();
       KernelOutline& kernel = outline_.kernels.emplace_back();
       kernel.domain = reduction.domain;
       kernel.reduced = reduction.reduced;
+      kernel.pieces_of = passed_by(id, reader);
     }
     kernel_of_[id] = k;
     phase_of_[id] = phase_behind(k, reader.reads);
     outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
-    keep_what_others_read(k, reader);
+    const std::optional<uint32_t> by = outline_.kernels[k].pieces_of;
+    if (by) outline_.kernels[*by].passed.push_back({id, phase_behind(*by, reader.reads)});
+    keep_what_others_read(by.value_or(k), reader);
   }
 
+  /// What kernel k reads of others.
   void keep_what_others_read(size_t k, const Reader& reader) {
     for (const ir::NodeId load : reader.reads) {
       const size_t of = kernel_of(load);
@@ -282,6 +350,7 @@ uint32_t KernelOutline::phases() const {
   for (const ReductionRef& reduction : reductions) last = std::max(last, reduction.phase);
   for (const PartRef& part : parts)
     if (!part.of_row) last = std::max(last, part.phase);
+  for (const ReductionRef& reduction : passed) last = std::max(last, reduction.phase);
   return last + 1;
 }
 
@@ -295,7 +364,9 @@ std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& ke
   std::vector<ir::NodeId> roots;
   for (const KernelOutline::PartRef& ref : kernel.parts)
     roots.push_back(graph.results[ref.result].parts[ref.part].node);
-  for (const KernelOutline::ReductionRef& ref : kernel.reductions) roots.push_back(graph[ref.node].args[0]);
+  if (!kernel.pieces_of)
+    for (const KernelOutline::ReductionRef& ref : kernel.reductions) roots.push_back(graph[ref.node].args[0]);
+  for (const KernelOutline::ReductionRef& ref : kernel.passed) roots.push_back(graph[ref.node].args[0]);
   return roots;
 }
 
@@ -306,13 +377,45 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& ke
 Outline outline(const ir::Graph& graph, Cut cut) { return Outliner(graph, cut).run(); }
 
 Outlines outlines(const ir::Graph& graph) {
-  Outlines both{outline(graph), outline(graph, Cut::Whole)};
-  if (both.whole->kernels.size() == both.shared.kernels.size()) both.whole.reset();
-  return both;
+  Outlines all{outline(graph), outline(graph, Cut::Whole), outline(graph, Cut::Passing)};
+  if (all.whole->kernels.size() == all.shared.kernels.size()) all.whole.reset();
+  const auto passes = [](const KernelOutline& kernel) { return !kernel.passed.empty(); };
+  if (std::ranges::none_of(all.passing->kernels, passes)) all.passing.reset();
+  return all;
 }
 
-Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host) {
+// A thread has eight or sixteen elements of a row, and as many sums for each reduction of columns, so that a
+// multiprocessor has room for 1024 threads or 512: all pieces are on their way at once.
+uint32_t pieces_in_passing(int64_t columns) {
+  constexpr int64_t kElements = 1 << 20, kFewest = 1 << 7, kMost = 1 << 12;
+  const auto room = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));
+  return static_cast<uint32_t>(std::clamp(kElements / room, kFewest, kMost));
+}
+
+namespace {
+
+/// Whether rows are long and many enough, and one dim alone makes their columns, so that all count them alike. What is
+/// found of a piece is written and read again, which eight rows are worth.
+bool passes_well(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
+  constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfPiece = 8;
+  int64_t columns = 1, rows = 1;
+  uint32_t dims = 0;
+  for (size_t d = 0; d < kernel.domain.size(); ++d) {
+    const int64_t size = host[kernel.domain[d].index].as_int();
+    (kernel.reduced[d] ? columns : rows) *= size;
+    dims += kernel.reduced[d] && size != 1;
+  }
+  return dims == 1 && columns > kShortest && columns <= kLongest && rows >= kRowsOfPiece * pieces_in_passing(columns);
+}
+
+}  // namespace
+
+Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {
   constexpr int64_t kShort = 1 << 15;
+  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, [&](const KernelOutline& kernel) {
+        return kernel.passed.empty() || passes_well(kernel, host);
+      }))
+    return Cut::Passing;
   if (!outlines.whole) return Cut::Shared;
   const auto is_short = [&](const KernelOutline& kernel) {
     if (!kernel.reduces()) return true;

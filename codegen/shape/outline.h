@@ -73,6 +73,10 @@ struct KernelOutline {
     bool operator==(const KeptRef&) const = default;
   };
   std::vector<KeptRef> kept;  ///< values of reductions that a later kernel reads
+  /// Reductions along the columns of these rows, a later kernel's: this one takes their elements in passing, row by row,
+  /// and leaves what it finds of each piece of the rows; `phase` is the one that computes them.
+  std::vector<ReductionRef> passed;
+  std::optional<uint32_t> pieces_of;  ///< the kernel that passes this one's elements, of which it reads nothing itself
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
 
@@ -96,25 +100,35 @@ struct Outline {
   std::vector<Workspace> workspaces;
 };
 
-/// How a row is gone through again of which there is one alone: many blocks share it, phase by phase, each with a
-/// kernel of its own; or all in one kernel, like any other row.
-enum class Cut : uint8_t { Shared, Whole };
+/// How a graph is cut into kernels, where sizes decide.
+enum class Cut : uint8_t {
+  Shared,   ///< a row of which there is one alone many blocks share, phase by phase, each with a kernel of its own
+  Whole,    ///< such a row is gone through in one kernel, like any other
+  Passing,  ///< CUDA: shared; and a kernel that goes through rows reduces along their columns in passing
+};
 
 /// Groups the parts of the results, and the reductions that they need. The graph has been simplified, its calls inlined
 /// and its rows aligned.
 Outline outline(const ir::Graph& graph, Cut cut = Cut::Shared);
 
-/// Both of a graph's.
+/// All of a graph's.
 struct Outlines {
   Outline shared;
-  std::optional<Outline> whole;  ///< where it is another
+  std::optional<Outline> whole, passing;  ///< where they are others
 
-  const Outline& of(Cut cut) const { return cut == Cut::Whole && whole ? *whole : shared; }
+  const Outline& of(Cut cut) const {
+    return cut == Cut::Whole && whole ? *whole : cut == Cut::Passing && passing ? *passing : shared;
+  }
 };
 Outlines outlines(const ir::Graph& graph);
 
-/// Which of them a call had better take: whole where all lone rows are short. The bits are the same.
-Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host);
+/// Which of them a call had better take: whole where all lone rows are short, where the bits are the same; in passing
+/// where all rows are long and many enough, if it may be. It depends on sizes alone.
+Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
+
+/// Into how many pieces rows of so many columns are dealt out, one after another in turn, where these are reduced in
+/// passing; a power of two.
+uint32_t pieces_in_passing(int64_t columns);
 
 /// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);

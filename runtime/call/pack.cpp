@@ -55,9 +55,9 @@ class WorkspaceMap {
     if (launch == nullptr) return;
     for (const Kernel& kernel : launch->kernels) {
       const codegen::LaunchInfo& info = kernel.info;
-      if (states_.contains(info.outline)) continue;
+      if (states_.contains(info.states_of)) continue;
       const int64_t elements = codegen::count(info.state_count, resolved.geometries[info.outline].extents);
-      for (const ir::DType dtype : info.states) states_[info.outline].push_back(place(elements, dtype));
+      for (const ir::DType dtype : info.states) states_[info.states_of].push_back(place(elements, dtype));
     }
   }
 
@@ -153,7 +153,7 @@ class Packer {
         bound_.pointers.push_back({.at = reserve(sizeof(void*)),
                                    .of = BoundKernel::Pointer::Of::Workspace,
                                    .tensor = 0,
-                                   .shift = workspace_.state(bound_.kernel->info.outline, parameter.a)});
+                                   .shift = workspace_.state(bound_.kernel->info.states_of, parameter.a)});
         return;
       case KernelParameter::Kind::Extent:
         return pack_size(geometry.extents[parameter.b], parameter.dtype);

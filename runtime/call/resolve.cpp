@@ -108,12 +108,23 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
   return aliases;
 }
 
+/// Whether rows lie along memory, as far as arguments tell: on CUDA their columns may be reduced in passing then.
+bool may_pass(const Facts& facts) {
+  return facts.device.is_cuda() && std::ranges::none_of(facts.actuals, [](const Actual& actual) {
+           if (actual.kind != ArgumentKind::Tensor) return false;
+           const at::Tensor& tensor = *actual.tensor;
+           for (int64_t d = tensor.dim(); d-- > 0;)
+             if (tensor.size(d) != 1) return tensor.stride(d) > 1;
+           return false;
+         });
+}
+
 }  // namespace
 
 Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = checked_host(program, facts);
-  resolved.cut = codegen::cut_of(program.outlines, resolved.host);
+  resolved.cut = codegen::cut_of(program.outlines, resolved.host, may_pass(facts));
   const codegen::Outline& outline = program.outlines.of(resolved.cut);
   resolved.workspaces = codegen::workspace_extents(outline, resolved.host);
   // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their

@@ -49,6 +49,7 @@ std::string key_of(const LaunchRequest& request) {
   if (request.target.reads_exactly) key += "exact\n";
   if (request.options.check_indices) key += "checked\n";
   if (request.cut == codegen::Cut::Whole) key += "whole\n";
+  if (request.cut == codegen::Cut::Passing) key += "passing\n";
   if (request.options.lazy != codegen::Lazy::Auto)
     key += request.options.lazy == codegen::Lazy::Always ? "lazy\n" : "not lazy\n";
   key += fmt::format("{} {}\n", request.program.name, request.program.digest);

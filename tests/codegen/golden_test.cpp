@@ -111,6 +111,11 @@ const std::vector<Row>& table() {
       {"giou_loss_backward", "f32", {"f32 100000x4", "f32 100000x4", "f32"}, false, "10"},
       {"giou_loss_and_grad", "f32", {"f32 100000x4", "f32 100000x4"}, false, "10", true},
       {"softmax_backward", "rows", {"f32 1000x4096", "f32 1000x4096"}, false, "1"},
+      {"layer_norm_backward",
+       "f32",
+       {"f32 16384x4096", "f32 4096", "f32 4096", "f32 16384x4096"},
+       false,
+       "111"},
       {"cross_entropy_backward", "bf16", {"bf16 1000x5000", "i64 1000", "bf16"}, false, "10"},
   };
   return rows;
@@ -201,7 +206,7 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
     if (definition->may_return_arguments()) graph = ir::forward_params(std::move(graph));
     graph = ir::align_rows(graph);
     ir::verify(graph);
-    const Prepared prepared = prepare(graph, call.tensors);
+    const Prepared prepared = prepare(graph, call.tensors, false, {}, /*may_pass=*/cuda);
     const Options options{row.check_indices, false};
     texts[folder / (std::string(row.layout) + (cuda ? ".cuda.cu" : ".cpu.cpp"))] =
         generate(graph, prepared.outline, prepared.layouts, target, options, definition->text()).text;

@@ -4,24 +4,10 @@
 
 #include <algorithm>
 
-#include "frontend/frontend.h"
-#include "tests/codegen/support.h"
+#include "tests/codegen/ops.h"
 
 namespace ingot::codegen {
 namespace {
-
-/// Of float32 tensors of these ranks, no size of which is 1.
-ir::Graph graph_of(const frontend::Definition& definition, const std::vector<uint8_t>& ranks) {
-  frontend::Signature signature;
-  for (const uint8_t rank : ranks) signature.arguments.push_back({.dtype = ir::DType::F32, .rank = rank});
-  const frontend::Actuals actuals{[](uint32_t, uint32_t dim) { return 100 + int64_t{dim}; },
-                                  [](uint32_t) { return ir::HostValue{}; }};
-  ir::Graph graph = frontend::lower(definition, signature, actuals);
-  ir::verify(graph);
-  graph = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(graph))));
-  ir::verify(graph);
-  return graph;
-}
 
 struct Row {
   std::string text;
@@ -62,6 +48,70 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
   }
 }
 
+struct PassingRow {
+  std::string text;
+  std::vector<uint8_t> ranks;
+  /// Of each kernel, the reductions of columns that it takes in passing, each the phase in which it does.
+  std::vector<std::vector<uint32_t>> passed;
+};
+
+TEST(Outline, ColumnsAreReducedInPassing) {
+  const std::vector<PassingRow> rows = {
+      {"(x.sum(1), x.sum(0))", {2}, {{0}, {}}},
+      {"(x.sum(0), x.sum(1))", {2}, {{0}, {}}},
+      {"(x.softmax(1), x.sum(0), x.amax(0))", {2}, {{0, 0}, {}}},
+      {"x.softmax(1).sum(0)", {2}, {{2}, {}}},
+      {"(x.sum(2), x.sum((0, 1)))", {3}, {{0}, {}}},
+      {"x.sum(1) * (x - x.amax(1, keepdim=True)).sum(0).sum()", {2}, {{1}, {}, {}, {}}},
+      // Nothing goes along rows; the columns are of other rows; they are read as no row is, or shared with nothing.
+      {"x.sum(0)", {2}, {}},
+      {"(x.sum(2), x.sum(0))", {3}, {}},
+      {"(x.sum(0), (x + x.sum(0)).sum(1))", {2}, {}},
+      {"(x.sum(1), y.sum(0))", {2, 2}, {}},
+      {"(x.sum(1), (x - x.sum(1).flip(0)[:, None]).sum(0))", {2}, {}},
+      {"(x.sum(1), x.argmax(0))", {2}, {}},
+      {"(x.sum(), x.sum(0))", {2}, {}},
+      // What was found of columns is read again as elements are, or reduced with them: by kernels of their own.
+      {"(x.sum(1), x - x.sum(0))", {2}, {{0}, {}, {}}},
+      {"(x.sum(1), x.var(0))", {2}, {{0}, {}, {}}},
+  };
+  for (const PassingRow& row : rows) {
+    const auto definition = frontend::define(row.text);
+    const ir::Graph graph = graph_of(*definition, row.ranks);
+    const Outlines all = outlines(graph);
+    EXPECT_EQ(all.passing.has_value(), !row.passed.empty()) << row.text;
+    if (!all.passing) continue;
+    std::vector<std::vector<uint32_t>> passed;
+    for (const KernelOutline& kernel : all.passing->kernels) {
+      passed.emplace_back();
+      for (const KernelOutline::ReductionRef& ref : kernel.passed) passed.back().push_back(ref.phase);
+    }
+    EXPECT_EQ(passed, row.passed) << row.text;
+  }
+}
+
+TEST(Outline, ColumnsAreReducedInPassingOfManyRowsThatAreLongEnough) {
+  const auto definition = frontend::define("(x.softmax(2), x.sum((0, 1)))");
+  const ir::Graph graph = graph_of(*definition, {3});
+  const Outlines all = outlines(graph);
+  const auto passes = [&](const ir::Sizes& sizes) {
+    std::vector<ir::HostValue> host(graph.host.count());
+    ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
+    EXPECT_NE(cut_of(all, host, /*may_pass=*/false), Cut::Passing);
+    return cut_of(all, host, true) == Cut::Passing;
+  };
+  EXPECT_TRUE(passes({1, 2048, 4096}));
+  EXPECT_TRUE(passes({8, 256, 4096}));
+  EXPECT_FALSE(passes({1, 2047, 4096})) << "eight rows a piece";
+  EXPECT_TRUE(passes({1, 2047, 4097})) << "longer rows have fewer pieces";
+  EXPECT_TRUE(passes({1, 1024, 8192}));
+  EXPECT_FALSE(passes({1, 100'000, 8193}));
+  EXPECT_FALSE(passes({1, 100'000, 128}));
+  EXPECT_TRUE(passes({1, 32'768, 129}));
+  EXPECT_FALSE(passes({0, 100'000, 4096}));
+  EXPECT_FALSE(passes({1, 100'000, 0}));
+}
+
 TEST(Outline, AShortRowAloneIsGoneThroughWhole) {
   const auto kernels_of = [](const std::string& text, const ir::Sizes& sizes) {
     const auto definition = frontend::define(text);
@@ -69,7 +119,7 @@ TEST(Outline, AShortRowAloneIsGoneThroughWhole) {
     const Outlines both = outlines(graph);
     std::vector<ir::HostValue> host(graph.host.count());
     ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
-    return both.of(cut_of(both, host)).kernels.size();
+    return both.of(cut_of(both, host, false)).kernels.size();
   };
   EXPECT_EQ(kernels_of("x.softmax(0)", {1000}), 1u);
   EXPECT_EQ(kernels_of("x.softmax(0)", {32768}), 1u);

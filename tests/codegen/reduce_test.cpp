@@ -10,202 +10,10 @@
 #include <random>
 #include <set>
 
-#include "tests/codegen/execution.h"
+#include "tests/codegen/reduce_testing.h"
 
 namespace ingot::codegen {
 namespace {
-
-using ir::DType;
-using ir::Op;
-using ir::ReduceKind;
-
-constexpr Target kCuda{Target::Kind::Cuda, 90}, kCpu{};
-
-/// A tensor of float32 in memory of its own.
-struct Floats {
-  ir::Extents extents;
-  std::vector<float> memory;
-
-  float& at(const std::vector<int64_t>& index) {
-    return memory[static_cast<size_t>(
-        std::inner_product(index.begin(), index.end(), extents.strides.begin(), int64_t{0}))];
-  }
-};
-
-int64_t elements_of(const ir::Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>{});
-}
-
-/// Calls `f` with each index in row-major order.
-template <typename F>
-void for_each_index(const ir::Sizes& sizes, F&& f) {
-  std::vector<int64_t> index(sizes.size());
-  for (int64_t e = 0; e < elements_of(sizes); ++e) {
-    int64_t rest = e;
-    for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) index[d] = rest % sizes[d];
-    f(index);
-  }
-}
-
-/// `order`: the dims as they lie in memory, outermost first.
-Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
-              const std::function<float()>& value) {
-  Floats result{{sizes, ir::Sizes(sizes.size())}, {}};
-  int64_t stride = 1;
-  for (size_t k = order.size(); k-- > 0;) {
-    result.extents.strides[order[k]] = stride;
-    stride *= sizes[order[k]] + (k + 1 == order.size() ? pad : 0);
-  }
-  result.memory.resize(static_cast<size_t>(std::max<int64_t>(stride, 1)));
-  for_each_index(sizes, [&](const std::vector<int64_t>& index) { result.at(index) = value(); });
-  return result;
-}
-
-/// An op of one float32 tensor: the reductions of it along some dims, or of what is made of it and those.
-class Sketched {
- public:
-  Sketched(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
-    x_ = sketch_.tensor("x", DType::F32, static_cast<uint32_t>(rank));
-  }
-
-  ir::Graph& graph() { return sketch_.graph; }
-  const std::vector<ir::HostId>& shape() { return graph().params[0].shape; }
-  ir::NodeId x() const { return x_; }
-  /// Another tensor of as many dims.
-  ir::NodeId tensor(const std::string& name) {
-    return sketch_.tensor(name, DType::F32, static_cast<uint32_t>(reduced_.size()));
-  }
-
-  ir::NodeId reduce(ReduceKind kind, ir::NodeId operand) {
-    return graph().reduce(graph()[operand].dtype, {kind, shape(), reduced_}, operand);
-  }
-  ir::NodeId read(ir::NodeId reduction, uint32_t value = 0) {
-    const ir::DType dtype = value == 0 ? graph()[reduction].dtype : DType::I64;
-    return graph().read(dtype, rows({ir::SourceRef::Kind::Reduce, value}), {reduction});
-  }
-  ir::NodeId first_of_row() { return graph().load(DType::F32, rows({ir::SourceRef::Kind::Param, 0})); }
-  ir::NodeId constant(float value) { return sketch_.constant(DType::F32, value); }
-  ir::NodeId of(Op op, ir::NodeId a) { return graph().add(op, DType::F32, {a}); }
-  ir::NodeId add(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
-
-  /// A result with an element a row, or one for each element.
-  void result(ir::NodeId node, bool of_rows) {
-    const std::string name = "out" + std::to_string(graph().results.size());
-    if (!of_rows) return sketch_.result(name, graph()[node].dtype, node, shape());
-    std::vector<ir::HostId> domain = shape();
-    for (size_t d = 0; d < domain.size(); ++d)
-      if (reduced_[d]) domain[d] = graph().host.integer(1);
-    graph().results.push_back({name, graph()[node].dtype, domain, {{node, domain, rows({})}}, 0});
-  }
-
- private:
-  /// The access of what has an element a row.
-  ir::Access rows(ir::SourceRef source) {
-    const ir::HostId zero = graph().host.integer(0), one = graph().host.integer(1);
-    ir::Access access{source, std::vector<ir::HostId>(shape().size(), zero), {}, {}};
-    for (uint32_t d = 0; d < shape().size(); ++d)
-      access.dims.push_back(reduced_[d] ? ir::AccessDim{one, {}} : ir::AccessDim{shape()[d], {{d, one}}});
-    const auto first = std::ranges::find_if(access.dims, [](const auto& dim) { return !dim.terms.empty(); });
-    access.dims.erase(access.dims.begin(), first);
-    return access;
-  }
-
-  Sketch sketch_{"op"};
-  ir::DimMarks reduced_;
-  ir::NodeId x_;
-};
-
-/// An op and its argument, ready to run. If it has several parameters, all are that tensor.
-struct Case {
-  std::string name;
-  ir::Graph graph;
-  Floats x;
-  std::optional<Cut> cut = {};
-  bool as_if_many = false;  ///< with the kernels of many rows
-
-  Tensors tensors() const {
-    Tensors tensors;
-    tensors.params.assign(graph.params.size(), x.extents);
-    tensors.addresses.assign(graph.params.size(), reinterpret_cast<uintptr_t>(x.memory.data()));
-    return tensors;
-  }
-  Prepared prepared() const {
-    Prepared prepared = prepare(graph, tensors(), false, cut);
-    if (as_if_many)
-      for (KernelLayout& layout : prepared.layouts) layout.rows_bits = kManyRows;
-    return prepared;
-  }
-};
-
-std::string text_of(const Case& one, const Target& target) {
-  const Prepared prepared = one.prepared();
-  std::string text = without_ptx(generate(one.graph, prepared.outline, prepared.layouts, target, {}, {}).text);
-  if (target.cuda())
-    for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {}))
-      text += cuda_runner(kernel);
-  return "namespace in_" + one.name + " {\n" + text + "}\n";
-}
-
-using Bytes = std::vector<std::byte>;
-
-/// The results of a case, run in a library that has its kernels. `pick`: where calls on the CPU are cut.
-std::vector<Bytes> run(const Case& one, const Target& target, const Library& library, std::mt19937& random) {
-  const Prepared prepared = one.prepared();
-  std::vector<Bytes> results, workspaces;
-  for (size_t r = 0; r < prepared.results.size(); ++r)
-    results.emplace_back(
-        static_cast<size_t>(elements_of(prepared.results[r].sizes) * ir::size_of(one.graph.results[r].dtype)),
-        std::byte{0x7b});
-  for (size_t w = 0; w < prepared.workspaces.size(); ++w)
-    workspaces.emplace_back(static_cast<size_t>(8 * elements_of(prepared.workspaces[w].sizes)));
-  std::map<uint32_t, std::vector<Bytes>> states;
-  for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {})) {
-    const uint32_t k = kernel.launch.outline;
-    const KernelGeometry& geometry = prepared.geometries[k];
-    std::vector<std::byte*> data, found;
-    for (const AccessUse& use : prepared.outline.kernels[k].accesses) {
-      const bool is_store = use.kind == AccessUse::Kind::Store;
-      data.push_back(!use.has_tensor()  ? nullptr
-                     : use.in_workspace ? workspaces[use.tensor].data()
-                     : is_store         ? results[use.tensor].data()
-                                        : reinterpret_cast<std::byte*>(const_cast<float*>(one.x.memory.data())));
-    }
-    if (!states.contains(k))
-      for (size_t s = 0; s < kernel.launch.states.size(); ++s)
-        states[k].emplace_back(static_cast<size_t>(8 * count(kernel.launch.state_count, geometry.extents)));
-    for (Bytes& state : states[k]) found.push_back(state.data());
-    int status = 0;
-    const Arguments arguments(kernel.launch, prepared.outline.kernels[k], geometry, data, prepared.host, &status,
-                              found);
-    const std::string name = (target.cuda() ? "run_" : "") + kernel.launch.entry;
-    auto* entry = library.find<Entry>(name);
-    EXPECT_NE(entry, nullptr) << name;
-    if (entry == nullptr) return {};
-    const int64_t units = kernel.launch.units(geometry.extents);
-    for (int64_t begin = 0; begin < units;) {
-      const int64_t left = units - begin;
-      const int64_t end =
-          target.cuda() ? units : begin + 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(left));
-      entry(arguments.addresses(), begin, end);
-      begin = end;
-    }
-  }
-  return results;
-}
-
-Library library_of(const std::vector<Case>& cases, const Target& target) {
-  std::string text;
-  for (const Case& one : cases) text += text_of(one, target);
-  return Library((target.cuda() ? cuda_on_host(target, text) : "") + text,
-                 "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
-}
-
-template <typename T>
-T element(const Bytes& bytes, int64_t e) {
-  T value;
-  std::memcpy(&value, bytes.data() + e * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return value;
-}
 
 // What an op of several phases must give: m, where it is, the sum of x - m, and x - m itself; and the largest x + sum.
 
@@ -215,7 +23,7 @@ struct Expected {
   std::vector<float> differences;
 };
 
-Case several_phases(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+ReduceCase several_phases(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   Sketched op(x.extents.sizes.size(), reduced);
   const ir::NodeId largest = op.reduce(ReduceKind::ArgMax, op.x());
   const ir::NodeId m = op.read(largest), difference = op.add(Op::Sub, op.x(), m);
@@ -223,7 +31,7 @@ Case several_phases(std::string name, const Floats& x, const ir::DimMarks& reduc
   op.result(op.read(largest, 1), true);
   op.result(op.read(op.reduce(ReduceKind::Sum, difference)), true);
   op.result(difference, false);
-  Case one{std::move(name), std::move(op.graph()), x};
+  ReduceCase one{std::move(name), std::move(op.graph()), x};
   one.graph.name = one.name;
   return one;
 }
@@ -312,7 +120,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, cut});
     for (const int64_t n : {1, 2, 64, 1025, 32768}) shapes.push_back({{n}, {0}, 0, {1}, cut});
   }
-  std::vector<Case> cases;
+  std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
     const std::string name = "case" + std::to_string(cases.size());
     cases.push_back(several_phases(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
@@ -346,7 +154,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
 // What an op must give whose rows decide what is summed: m, and the sum of x + 1, or of x - 3 where the row's first
 // element is far below m; and if it is stored x less the sum.
 
-Case decided_sums(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stored) {
+ReduceCase decided_sums(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stored) {
   Sketched op(x.extents.sizes.size(), reduced);
   const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
   const ir::NodeId distance = op.add(Op::Sub, m, op.first_of_row());
@@ -357,7 +165,7 @@ Case decided_sums(std::string name, const Floats& x, const ir::DimMarks& reduced
   op.result(m, true);
   op.result(sum, true);
   if (stored) op.result(op.add(Op::Sub, op.x(), sum), false);
-  Case one{std::move(name), std::move(op.graph()), x};
+  ReduceCase one{std::move(name), std::move(op.graph()), x};
   one.graph.name = one.name;
   return one;
 }
@@ -394,18 +202,18 @@ Decided decided_of(Floats x, const ir::DimMarks& reduced) {
 }
 
 /// The sum of a row's numbers, and of their squares: one phase.
-Case sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+ReduceCase sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
   Sketched op(x.extents.sizes.size(), reduced);
   op.result(op.read(op.reduce(ReduceKind::Sum, op.x())), true);
   op.result(op.read(op.reduce(ReduceKind::Prod, op.add(Op::Add, op.x(), op.x()))), true);
-  Case one{std::move(name), std::move(op.graph()), x};
+  ReduceCase one{std::move(name), std::move(op.graph()), x};
   one.graph.name = one.name;
   return one;
 }
 
 /// Of pairs x[..., 2] and y, the same: the sums over the second dim of y0 * y1 where x0 is more than 0, and of x1. Or,
 /// in several phases, x0 * x1 less the largest of a row.
-Case of_pairs(const std::string& name, const Floats& x, bool again) {
+ReduceCase of_pairs(const std::string& name, const Floats& x, bool again) {
   Sketch sketch{name};
   const uint32_t first = sketch.add_param("x", DType::F32, 3), second = sketch.add_param("y", DType::F32, 3);
   ir::Graph& graph = sketch.graph;
@@ -436,7 +244,7 @@ Case of_pairs(const std::string& name, const Floats& x, bool again) {
     result(row(ReduceKind::Sum, graph.add(Op::Where, DType::F32, {valid, product(second), zero})));
     result(row(ReduceKind::Sum, sketch.corner(first, 1)));
   }
-  Case one{name, std::move(graph), x};
+  ReduceCase one{name, std::move(graph), x};
   one.graph.name = name;
   ir::verify(one.graph);
   return one;
@@ -468,7 +276,7 @@ TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
       for (const int kind : {0, 1}) {  // that it begins with the largest, or with the smallest
         shapes.push_back({{n}, {0}, kind, {1}, cut});
       }
-  std::vector<Case> cases;
+  std::vector<ReduceCase> cases;
   std::vector<Decided> expected;
   std::set<std::string> seen;
   int near = 0, far = 0;
@@ -521,7 +329,7 @@ TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
 TEST_P(Reduce, WhatNotAllRowsGoThroughLeavesNothingBehind) {
   std::mt19937 random(13);
   const auto reduced = ir::DimMarks{0, 1};
-  std::vector<Case> cases;
+  std::vector<ReduceCase> cases;
   for (const int64_t n : {20, 300, 1024, 4096, 9001})
     for (const bool keeps_later : {false, true}) {
       Floats x = tensor({6, n}, {0, 1}, 0, [] { return 0.0f; });
@@ -577,7 +385,7 @@ TEST_P(Reduce, WhatNotAllRowsGoThroughLeavesNothingBehind) {
 TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {
   std::mt19937 random(3);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 21) - 10); };
-  std::vector<Case> cases;
+  std::vector<ReduceCase> cases;
   for (const int64_t n : {1, 2, 3, 31, 64, 100, 1000, 1024, 3000, 5000, 8192, 9001, 40000})
     for (const int64_t rows : {1, 5})
       for (const bool again : {false, true})
@@ -629,9 +437,9 @@ TEST_P(Reduce, AQuotientIsTheNearestNumber) {
     op.result(quotient, false);
     op.result(op.read(op.reduce(ReduceKind::Sum, quotient)), true);
   }
-  Case one{"quotients", std::move(op.graph()), x};
+  ReduceCase one{"quotients", std::move(op.graph()), x};
   one.graph.name = one.name;
-  const std::vector<Case> cases = {one};
+  const std::vector<ReduceCase> cases = {one};
   const Library library = library_of(cases, GetParam());
   ASSERT_TRUE(library.loaded());
   const std::vector<Bytes> results = run(one, GetParam(), library, random);
@@ -651,22 +459,22 @@ TEST_P(Reduce, AQuotientIsTheNearestNumber) {
 /// Two ops whose phases share functions of the elements: e / sum(e) + x with e = exp(x - max(x)), which needs x to the
 /// end; and sin(x) * t + exp(x) with t = sum(exp(x) * s + sin(x)) and s = sum(exp(x)), whose second phase needs x once
 /// more after the first has kept exp(x).
-Case kept_beside_its_input(const std::string& name, const Floats& x) {
+ReduceCase kept_beside_its_input(const std::string& name, const Floats& x) {
   Sketched op(2, {0, 1});
   const ir::NodeId e = op.of(Op::Exp, op.add(Op::Sub, op.x(), op.read(op.reduce(ReduceKind::Max, op.x()))));
   op.result(op.add(Op::Add, op.add(Op::Div, e, op.read(op.reduce(ReduceKind::Sum, e))), op.x()), false);
-  Case one{name, std::move(op.graph()), x};
+  ReduceCase one{name, std::move(op.graph()), x};
   one.graph.name = name;
   return one;
 }
-Case kept_one_after_the_other(const std::string& name, const Floats& x) {
+ReduceCase kept_one_after_the_other(const std::string& name, const Floats& x) {
   Sketched op(2, {0, 1});
   const ir::NodeId e = op.of(Op::Exp, op.x()), sine = op.of(Op::Sin, op.x());
   const ir::NodeId s = op.read(op.reduce(ReduceKind::Sum, e));
   const ir::NodeId terms = op.add(Op::Add, op.add(Op::Mul, e, s), sine);
   const ir::NodeId t = op.read(op.reduce(ReduceKind::Sum, terms));
   op.result(op.add(Op::Add, op.add(Op::Mul, sine, t), e), false);
-  Case one{name, std::move(op.graph()), x};
+  ReduceCase one{name, std::move(op.graph()), x};
   one.graph.name = name;
   return one;
 }
@@ -675,7 +483,7 @@ Case kept_one_after_the_other(const std::string& name, const Floats& x) {
 TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
-  std::vector<Case> cases;
+  std::vector<ReduceCase> cases;
   for (const int64_t n : {3, 9, 33, 63, 75})
     for (const int64_t rows : {2, 37}) {
       Sketched op(2, {0, 1});
@@ -699,7 +507,7 @@ TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
     }
   const Library library = library_of(cases, GetParam());
   ASSERT_TRUE(library.loaded());
-  for (const Case& one : cases) {
+  for (const ReduceCase& one : cases) {
     const std::vector<Bytes> results = run(one, GetParam(), library, random);
     Floats x = one.x;
     const int64_t n = x.extents.sizes[1];
@@ -726,7 +534,7 @@ TEST_P(Reduce, ABatchHasRoomForWhatIsReadAndWhatIsStored) {
 TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
-  std::vector<Case> cases;
+  std::vector<ReduceCase> cases;
   for (const int64_t n : {20, 1023, 1024, 4096, 20000, 32768, 33001, 65536, 70000}) {
     const std::vector<size_t> along = {0, 1}, across = {1, 0};
     for (const std::vector<size_t>& order : {along, across}) {
@@ -775,7 +583,7 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
     std::vector<float> row(static_cast<size_t>(n));
     for (float& value : row) value = 0.5f + 0.01f * normal(random);
     // Alone; among others; neighbours across; in padded memory; cut in two dims.
-    std::vector<Case> cases;
+    std::vector<ReduceCase> cases;
     std::vector<size_t> places;  // of the row among the results
     const auto add = [&](const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
                          const ir::DimMarks& reduced, const std::function<bool(const std::vector<int64_t>&)>& is_mine,
@@ -810,7 +618,7 @@ TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
     ASSERT_TRUE(library.loaded());
     std::vector<Bytes> alone;
     for (size_t c = 0; c < cases.size(); ++c) {
-      const Case& one = cases[c];
+      const ReduceCase& one = cases[c];
       const std::vector<Bytes> results = run(one, GetParam(), library, random);
       ASSERT_EQ(results.size(), 2u);
       if (alone.empty()) alone = results;
@@ -830,7 +638,7 @@ TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
   for (const int64_t n : {9, 33, 75, 100, 1000, 5000, 9000, 16384, 20000, 32768, 40000, 70000}) {
     std::vector<float> row(static_cast<size_t>(n));
     for (float& value : row) value = normal(random);
-    std::vector<Case> cases;
+    std::vector<ReduceCase> cases;
     const auto add = [&](const std::vector<size_t>& order, int64_t pad) {
       Floats x = tensor({3, n}, order, pad, [&] { return normal(random); });
       for (int64_t i = 0; i < n; ++i) x.at({1, i}) = row[static_cast<size_t>(i)];
@@ -850,7 +658,7 @@ TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
     const Library library = library_of(cases, GetParam());
     ASSERT_TRUE(library.loaded());
     std::optional<uint32_t> sum;
-    for (const Case& one : cases) {
+    for (const ReduceCase& one : cases) {
       const std::vector<Bytes> results = run(one, GetParam(), library, random);
       ASSERT_EQ(results.size(), 4u);
       const auto found = element<uint32_t>(results[2], one.x.extents.sizes.size() == 1 ? 0 : 1);
@@ -864,7 +672,7 @@ TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
 
 TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
   const auto bytes_of = [](int64_t n) {
-    const Case one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
+    const ReduceCase one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
     const Prepared prepared = one.prepared();
     const Kernel kernel = kernels(one.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
     const int64_t bytes = kernel.launch.shared_bytes(prepared.geometries[0].extents);
@@ -902,8 +710,8 @@ TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
       if (across && n > 100000) continue;
       const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{4, n}, {0, 1}, 0, [] { return 0.0f; });
       const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
-      for (const Case& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
-        Case many = one;
+      for (const ReduceCase& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
+        ReduceCase many = one;
         many.as_if_many = true;
         const Prepared prepared = (n < 100 ? many : one).prepared();
         for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
@@ -944,7 +752,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
                                      {{40, 6, 8}, {2, 0, 1}, {1, 0, 1}},
                                      {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, Cut::Shared},
                                      {{70, 130}, {0, 1}, {1, 1}, Cut::Whole}};
-  std::vector<Case> cases;
+  std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
     Sketched op(shape.sizes.size(), shape.reduced);
     ir::HostPool& host = op.graph().host;
@@ -956,7 +764,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
     const ir::NodeId moved = op.add(Op::Add, op.x(), position), last = op.read(op.reduce(ReduceKind::Max, moved));
     op.result(last, true);
     op.result(op.add(Op::Sub, moved, last), false);
-    Case one{"case" + std::to_string(cases.size()), std::move(op.graph()),
+    ReduceCase one{"case" + std::to_string(cases.size()), std::move(op.graph()),
              tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
     one.graph.name = one.name;
     one.cut = shape.cut;

@@ -86,9 +86,9 @@ struct Prepared {
   std::vector<KernelLayout> layouts;
 };
 
-/// `cut`: as the runtime has it, where left out.
+/// `cut`: where left out, as the runtime has it where columns may be reduced in passing, or not.
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
-                        std::optional<Cut> cut = {}) {
+                        std::optional<Cut> cut = {}, bool may_pass = false) {
   Prepared prepared;
   tensors.params.resize(graph.params.size());  // the seed has no dims
   prepared.host.resize(graph.host.count());
@@ -101,7 +101,7 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
                 }},
                prepared.host);
   const Outlines both = outlines(graph);
-  prepared.outline = both.of(cut.value_or(cut_of(both, prepared.host)));
+  prepared.outline = both.of(cut.value_or(cut_of(both, prepared.host, may_pass)));
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
     for (const ir::HostId size : result.shape) sizes.push_back(prepared.host[size.index].as_int());

@@ -62,6 +62,9 @@ for dtype in (torch.float32, torch.bfloat16):
         for text in ("x.sum(0)", "x.softmax(0)", "x.argmax(0)", "(x.sum(0), x.amax(0))"):
             reduce(text, x)
     reduce("x.sum(1)", torch.randn(3, 65, 132, device="cuda").to(dtype))
+    for rows, columns in ((2051, 4096), (8197, 1001), (32771, 129)):  # columns in passing
+        x = torch.randn(rows, columns, device="cuda").to(dtype) / rows**0.5
+        reduce("(x.softmax(1), x.sum(0), (x * x.mean(1, keepdim=True)).sum(0))", x)
 reduce("F.cross_entropy(x, t)", torch.randn(9, 50257, device="cuda").bfloat16(), torch.arange(9, device="cuda"))
 
 

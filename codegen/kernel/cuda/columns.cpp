@@ -258,6 +258,7 @@ class Columns : public CudaReduce {
 }  // namespace
 
 std::vector<Kernel> build_cuda_columns(const KernelContext& context) {
+  if (context.outline.pieces_of) return {Columns(context, RowPart::Rest).build()};
   if (!context.schedule.rows.splits) return {Columns(context, RowPart::Whole).build()};
   return {Columns(context, RowPart::Pieces).build(), Columns(context, RowPart::Rest).build()};
 }

@@ -43,14 +43,15 @@ Kernel CudaReduce::build() {
     store_rows();
   }
   settle();
-  Body& body = assembly_.kernel.body;
-  append(body, ahead());
-  append(body, std::move(body_));
-  append(body, behind());
+  Body of_row = ahead();
+  append(of_row, std::move(body_));
+  append(of_row, behind());
   if (const ValueId stores = stores_row(); !stores)
-    append(body, std::move(row_stores_));
+    append(of_row, std::move(row_stores_));
   else if (!row_stores_.empty())
-    body.push_back({If{stores, std::move(row_stores_)}});
+    of_row.push_back({If{stores, std::move(row_stores_)}});
+  Body& body = assembly_.kernel.body;
+  append(body, of_all_rows(std::move(of_row)));
   if (rows_.cluster > 1) body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
   memory_.describe_pointers();
   return assembly_.finish(context_);

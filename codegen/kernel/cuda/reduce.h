@@ -52,6 +52,8 @@ class CudaReduce : public Space, public Access {
   /// What stands ahead of all phases, and behind them.
   virtual Body ahead() { return {}; }
   virtual Body behind() { return {}; }
+  /// What stands around all that is done of a row.
+  virtual Body of_all_rows(Body of_row) { return of_row; }
 
   const AccessSchedule& how(uint32_t access) const { return context_.schedule.accesses[access]; }
 

@@ -25,7 +25,9 @@ class Rows : public CudaReduce {
                                          : context.schedule.rows.threads * context.schedule.rows.cluster,
                    0),
         run_number_(assembly_.variable("r", {}, Level::Thread)),
-        batch_(context, assembly_, memory_) {}
+        batch_(context, assembly_, memory_),
+        first_places_(context, assembly_, memory_, first_row_),
+        next_places_(context, assembly_, memory_, next_row_) {}
 
   // Space
 
@@ -43,6 +45,7 @@ class Rows : public CudaReduce {
   }
 
   ValueId base(uint32_t access) override {
+    if (loading_ != nullptr) return loading_->base(access);
     if (how(access).how != How::Batched) return CudaReduce::base(access);
     return batch_.row(access, [&](uint32_t load) { return arrays_.contains(load); });
   }
@@ -53,7 +56,7 @@ class Rows : public CudaReduce {
     if (how(access).how == How::Grouped)
       if (const Chunk* chunk = memory_.chunk_of(access)) return of_chunk(access, *chunk);
     if (how(access).how == How::Fixed || how(access).masked) return memory_.load(access, Level::Element);
-    if (is_resident() && (phase_ == 0 || rows_.by_runs || arrays_.contains(access))) return resident(access);
+    if (stays(access)) return resident(access);
     if (!is_vector(access)) return memory_.load(access, Level::Element);
     SymbolId& vector = vectors_[access];
     if (!vector) {
@@ -91,6 +94,11 @@ class Rows : public CudaReduce {
   }
   bool is_vector(uint32_t access) const { return how(access).how == How::Vector || how(access).how == How::Shifted; }
   bool is_resident() const { return rows_.steps > 0 && !is_read_again_; }
+  /// Whether an access is read once, and kept. Where rows follow one another, what they share is not.
+  bool stays(uint32_t access) const {
+    if (rows_.passing > 0) return how(access).ahead;
+    return is_resident() && (phase_ == 0 || rows_.by_runs || arrays_.contains(access));
+  }
   /// The index of a lane's element, if that of the first is `first`.
   ValueId of_lane(ValueId first, Level level) {
     return level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
@@ -102,6 +110,7 @@ class Rows : public CudaReduce {
 
   void find_row() override {
     if (rows_.batch > 0) return find_row_of_batch();
+    if (rows_.passing > 0) return find_piece_of_rows();
     Body& indices = assembly_.kernel.indices;
     const uint32_t threads = part_ == RowPart::Rest ? std::max(threads_, 128u) : context_.schedule.threads;
     const uint32_t rows = std::max(1u, threads / threads_);
@@ -127,6 +136,55 @@ class Rows : public CudaReduce {
     row_number_ = let(indices, row_number_, "row");
     if (rows > 1) indices.push_back({Return{row_number_, places_.elements(0, kept_)}});
     places_.set_row(row_number_);
+  }
+
+  /// The first of a thread's rows, of which each piece has one in turn.
+  void find_piece_of_rows() {
+    Body& indices = assembly_.kernel.indices;
+    const uint32_t threads = context_.schedule.threads, rows = threads / threads_;
+    launch(threads, rows);
+    LaunchInfo& launch = assembly_.kernel.launch;
+    launch.grid = {{.axes = 0, .times = rows_.passing / rows}};
+    launch.states = reductions_.states();
+    launch.state_count = {{kept_, context_.layout.reduced_axes, 1, rows_.passing}};
+    const ValueId self = thread_number();
+    const auto part = [&](IndexOp op) { return assembly_.index(op, self, whole(threads_)); };
+    thread_ = rows == 1 ? self : let(indices, part(IndexOp::Rem), "thread");
+    const ValueId block = block_number();
+    piece_ = let(indices, rows == 1 ? block : plus(times(block, rows), part(IndexOp::Div)), "piece");
+    row_of_piece_ = assembly_.variable("row", {context_.index_dtype()}, Level::Row);
+    row_number_ = assembly_.read(row_of_piece_);
+    places_.set_row(row_number_);
+    first_places_.set_row(piece_);
+    next_number_ = named(plus(row_number_, whole(rows_.passing)), assembly_.claim("next"));
+    next_places_.set_row(next_number_);
+  }
+
+  Body of_all_rows(Body of_row) override {
+    if (rows_.passing == 0) return of_row;
+    Body all = std::move(columns_declared_);
+    append(all, std::move(of_first_.declared));
+    if (rows_.prefetches) all.push_back(load_row(piece_, std::move(first_row_), of_first_));
+    if (threads_ > 32) of_row.push_back({Barrier{Barrier::Kind::Block}});  // what threads told one another is read
+    Loop loop{Loop::Kind::Strided, row_of_piece_, piece_, places_.elements(0, kept_), std::move(of_row)};
+    loop.step = rows_.passing, loop.unroll = 1;
+    all.push_back({std::move(loop)});
+    all.push_back(loop_over(leave_columns()));
+    return all;
+  }
+
+  /// What a piece's rows come to, of the columns of one step.
+  Body leave_columns() {
+    const ValueId at = plus(assembly_.index(IndexOp::Mul, piece_, places_.length()), element_index_);
+    Body stores;
+    for (const RowReduction& reduction : reductions_.passed()) {
+      const ValueId found = assembly_.item(assembly_.read(reduction.classes[0]), assembly_.read(step_number_));
+      stores.push_back(
+          lanes_ == 1
+              ? Statement{Assign{reductions_.state(reduction.first_state, at, true), found}}
+              : Statement{StoreVector{assembly_.read(reductions_.states_pointer(reduction.first_state, true)), at, found}});
+    }
+    return stores;
   }
 
   /// A row of a warp's batch, or else the domain's last one.
@@ -217,22 +275,67 @@ class Rows : public CudaReduce {
     return variable;
   }
 
+  /// What fills arrays: of each step, and of each lane of one.
+  struct Loads {
+    Body declared, step, lane;
+  };
+
   /// What is read once, before the first phase, and kept.
   ValueId resident(uint32_t access) {
     SymbolId& array = arrays_[access];
     if (!array) {
       array = array_of_steps(vector_of(access));
       loads_.declared.push_back({Declare{array}});
-      const ValueId place = assembly_.item(assembly_.read(array), assembly_.read(step_number_));
-      if (lanes_ == 1)
-        loads_.step.push_back({Assign{place, memory_.target(access, Level::Thread)}});
-      else if (is_vector(access))
-        loads_.step.push_back({Assign{place, vector_at(access)}});
+      if (rows_.prefetches)
+        loads_.step.push_back({Assign{of_step(array), of_step(prefetched(access, array))}});
       else
-        loads_.lane.push_back(
-            {Assign{assembly_.lane(place, assembly_.read(lane_)), memory_.target(access, Level::Element)}});
+        load(access, array, loads_);
     }
     return element_of(array);
+  }
+
+  ValueId of_step(SymbolId array) { return assembly_.item(assembly_.read(array), assembly_.read(step_number_)); }
+
+  void load(uint32_t access, SymbolId array, Loads& loads) {
+    const ValueId place = of_step(array);
+    if (lanes_ == 1)
+      loads.step.push_back({Assign{place, memory_.target(access, Level::Thread)}});
+    else if (is_vector(access))
+      loads.step.push_back({Assign{place, vector_at(access)}});
+    else
+      loads.lane.push_back(
+          {Assign{assembly_.lane(place, assembly_.read(lane_)), memory_.target(access, Level::Element)}});
+  }
+
+  /// An array like this one, that has the next row by the time that its turn comes.
+  SymbolId prefetched(uint32_t access, SymbolId array) {
+    const SymbolId next = assembly_.variable("next_" + assembly_[array].name, assembly_[array].type, Level::Thread);
+    assembly_[next].extents = assembly_[array].extents;
+    assembly_[next].of = assembly_[array].of;
+    of_first_.declared.push_back({Declare{next}});
+    loading_ = &first_places_;
+    load(access, next, of_first_);
+    loading_ = &next_places_;
+    load(access, next, of_next_);
+    loading_ = nullptr;
+    return next;
+  }
+
+  /// A row's elements, if there is that row; `places` stands ahead of them.
+  Statement load_row(ValueId row, Body places, Loads& loads) {
+    places.push_back(loop_of(loads));
+    return {If{assembly_.index(IndexOp::Less, row, places_.elements(0, kept_)), std::move(places)}};
+  }
+
+  Statement loop_of(Loads& loads) {
+    if (!loads.lane.empty()) loads.step.push_back({over_lanes(std::move(loads.lane))});
+    return loop_over(std::move(loads.step));
+  }
+
+  /// What a later phase is the first to need.
+  void read_ahead() {
+    for (uint32_t access = 0; access < context_.outline.accesses.size(); ++access)
+      if (how(access).ahead) resident(access);
   }
 
   /// An element of a vector of neighbours: of all steps, or runs, before anything is computed, or where a masked one is
@@ -349,6 +452,17 @@ class Rows : public CudaReduce {
     return run ? run : lane ? lane : whole(0);
   }
 
+  /// Takes what was found of an element, `value` on, into the classes of its column.
+  void fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value) {
+    for (RowReduction* reduction : work.passed) {
+      reductions_.declare_columns(columns_declared_, *reduction, rows_.steps, lanes_);
+      std::vector<ValueId> taken = {*value++};
+      if (reductions_.takes_factors(*reduction)) taken.push_back(*value++);
+      const ClassPlace place{assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
+      reductions_.fold(element(), *reduction, place, taken);
+    }
+  }
+
   ValueId position_in_row() { return of_lane(element_index_, Level::Element); }
 
   // Phases
@@ -427,6 +541,7 @@ class Rows : public CudaReduce {
     vectors_.clear();
     quotients_.clear();
     std::erase_if(chunks_, [&](const auto& chunk) { return !is_kept(chunk.second); });
+    if (phase_ == 0) read_ahead();
     const std::vector<ir::NodeId> added = keep(work.job);
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
     const ValueId run = goes_by_runs(work) ? assembly_.read(run_number_) : ValueId{};
@@ -434,6 +549,7 @@ class Rows : public CudaReduce {
     Body after;
     auto value = values.begin();
     append(element(), fold(work, value, run, around));
+    fold_into_columns(work, value);
     for (const uint32_t access : work.stores) store(access, *value++, after);
     for (const ir::NodeId node : added) {
       computed_[node] = place_of_values(node, added.size() == 1, around.ahead);
@@ -549,9 +665,11 @@ class Rows : public CudaReduce {
   Body load_resident() {
     if (!is_resident() || loads_.declared.empty()) return {};
     Body loads = std::move(loads_.declared);
-    if (!loads_.lane.empty()) loads_.step.push_back({over_lanes(std::move(loads_.lane))});
-    loads.push_back(loop_over(std::move(loads_.step)));
+    loads.push_back(loop_of(loads_));
     loads_ = {};
+    if (!rows_.prefetches) return loads;
+    loads.push_back({Let{next_number_}});
+    loads.push_back(load_row(next_number_, std::move(next_row_), of_next_));
     return loads;
   }
 
@@ -612,6 +730,12 @@ class Rows : public CudaReduce {
   SymbolId from_, run_number_;
   ValueId first_, loaded_index_;
   Batch batch_;
+  SymbolId row_of_piece_;
+  Body columns_declared_;  ///< what is found of columns in passing
+  Body first_row_, next_row_;
+  RowPlaces first_places_, next_places_;  ///< of a piece's first row, and of the one behind the row that is computed
+  RowPlaces* loading_ = nullptr;          ///< the one of these that is loaded
+  ValueId next_number_;
   ValueId is_row_;  ///< whether a batch's row is one of the domain
   uint32_t phase_ = 0;
   bool in_other_arms_ = false;
@@ -620,9 +744,7 @@ class Rows : public CudaReduce {
   std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;   ///< of groups, by the leader and the first element
   std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< of a step
   std::map<ir::NodeId, SymbolId> computed_;                    ///< of what is computed once
-  struct {
-    Body declared, step, lane;
-  } loads_;
+  Loads loads_, of_first_, of_next_;
 };
 
 }  // namespace

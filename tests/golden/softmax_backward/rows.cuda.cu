@@ -237,11 +237,13 @@ extern "C" __global__ void __launch_bounds__(256) softmax_backward(
         const uint32 n1) {               // of i1
     const int row = blockIdx.x;
 
+    const auto grad_row = grad + row * n1;
     const auto x_row = x + row * n1;
-    Vec<float, 4> x4[4];
+    Vec<float, 4> grad4[4], x4[4];
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
+        grad4[v] = load<4>(grad_row, i);
         x4[v] = load<4>(x_row, i);
     }
     float largest_of[4];
@@ -272,7 +274,6 @@ extern "C" __global__ void __launch_bounds__(256) softmax_backward(
         }
     }
     const float sum = combined<Sum, 4, 256, 1>(sum_of);
-    const auto grad_row = grad + row * n1;
     float sum_1_of[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
@@ -280,13 +281,11 @@ extern "C" __global__ void __launch_bounds__(256) softmax_backward(
     }
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-        const int i = threadIdx.x * 4 + v * 1024;
-        const auto grad4 = load<4>(grad_row, i);
         const auto quotient4 = quotients(x4[v], sum);
         const auto quotient4_1 = quotients(quotient4, sum);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            sum_1_of[k] = fmaf(-grad4[k], quotient4_1[k], sum_1_of[k]);
+            sum_1_of[k] = fmaf(-grad4[v][k], quotient4_1[k], sum_1_of[k]);
         }
     }
     const float sum_1 = combined<Sum, 4, 256, 2>(sum_1_of);
@@ -294,8 +293,7 @@ extern "C" __global__ void __launch_bounds__(256) softmax_backward(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 1024;
-        const auto grad4_1 = load<4>(grad_row, i);
-        const auto quotient4_2 = quotients(grad4_1, sum);
+        const auto quotient4_2 = quotients(grad4[v], sum);
         Vec<float, 4> out4;
 #pragma unroll
         for (int k = 0; k < 4; ++k) {

@@ -1,0 +1,146 @@
+// Columns that are reduced in passing by a kernel that goes through rows: what they come to is what the graph says, and
+// the rows' own bits are those that they have without.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/codegen/ops.h"
+#include "tests/codegen/reduce_testing.h"
+
+namespace ingot::codegen {
+namespace {
+
+/// What goes through rows in three phases, and of each takes sums, or others, of columns.
+constexpr const char* kText = R"(
+def op(x):
+    largest = x.amax(-1, keepdim=True)
+    total = (x - largest).sum(-1, keepdim=True)
+    columns = tuple(range(x.dim() - 1))
+    return x + total, total, x.sum(columns), (x * (x - largest)).sum(columns), (x + total).amax(columns)
+)";
+
+struct Expected {
+  std::vector<float> elements, totals, sums, products, largest;
+};
+
+Expected expected_of(Floats x) {
+  const ir::Sizes& sizes = x.extents.sizes;
+  const auto columns = static_cast<size_t>(sizes.back());
+  Expected expected;
+  expected.sums.assign(columns, 0), expected.products.assign(columns, 0);
+  expected.largest.assign(columns, -std::numeric_limits<float>::infinity());
+  std::vector<float> row;
+  for_each_index(sizes, [&](const std::vector<int64_t>& index) {
+    row.push_back(x.at(index));
+    if (row.size() < columns) return;
+    const float largest = *std::ranges::max_element(row);
+    float total = 0;
+    for (const float value : row) total += value - largest;
+    expected.totals.push_back(total);
+    for (size_t c = 0; c < columns; ++c) {
+      expected.elements.push_back(row[c] + total);
+      expected.sums[c] += row[c];
+      expected.products[c] += row[c] * (row[c] - largest);
+      expected.largest[c] = std::max(expected.largest[c], row[c] + total);
+    }
+    row.clear();
+  });
+  return expected;
+}
+
+struct Shape {
+  ir::Sizes sizes;
+  std::vector<size_t> order;
+  int64_t pad = 0;
+};
+
+std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, Cut cut, const std::function<float()>& value) {
+  static const auto definition = frontend::define(kText);  // graphs point into its text
+  std::vector<ReduceCase> cases;
+  for (const Shape& shape : shapes) {
+    ReduceCase& one = cases.emplace_back();
+    one.name = "case" + std::to_string(cases.size());
+    one.graph = graph_of(*definition, {static_cast<uint8_t>(shape.sizes.size())});
+    one.graph.name = one.name;
+    one.x = tensor(shape.sizes, shape.order, shape.pad, value);
+    one.cut = cut;
+  }
+  return cases;
+}
+
+void expect_equal(const Bytes& bytes, const std::vector<float>& expected, const std::string& what) {
+  ASSERT_EQ(bytes.size(), 4 * expected.size());
+  for (size_t e = 0; e < expected.size(); ++e)
+    ASSERT_EQ(element<float>(bytes, static_cast<int64_t>(e)), expected[e]) << what << " " << e;
+}
+
+TEST(Passing, ColumnsAreWhatTheGraphSays) {
+  std::mt19937 random(7);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
+  std::vector<Shape> shapes;
+  for (const int64_t columns : {129, 130, 200, 255, 256, 257, 260, 511, 512, 600, 1000, 1024, 1028})
+    for (const int64_t rows : {1, 3, 70}) shapes.push_back({{rows, columns}, {0, 1}});
+  for (const int64_t columns : {2047, 2048, 4096, 5000, 8192}) shapes.push_back({{9, columns}, {0, 1}});
+  // Some pieces have more rows than others, and these follow one another.
+  shapes.push_back({{4099, 132}, {0, 1}}), shapes.push_back({{1025, 1026}, {0, 1}});
+  shapes.push_back({{300, 4096}, {0, 1}}), shapes.push_back({{259, 8192}, {0, 1}});
+  for (const int64_t pad : {1, 4}) shapes.push_back({{5, 1024}, {0, 1}, pad});
+  shapes.push_back({{2, 3, 260}, {0, 1, 2}}), shapes.push_back({{40, 30, 1024}, {1, 0, 2}});
+  const std::vector<ReduceCase> cases = cases_of(shapes, Cut::Passing, whole);
+  const Library library = library_of(cases, kCuda);
+  ASSERT_TRUE(library.loaded());
+  std::set<bool> prefetches;
+  std::set<uint32_t> lanes;
+  for (size_t c = 0; c < cases.size(); ++c) {
+    const Prepared prepared = cases[c].prepared();
+    const Schedule schedule = schedules(cases[c].graph, prepared.outline, prepared.layouts, kCuda, {})[0];
+    ASSERT_GT(schedule.rows.passing, 0u);
+    prefetches.insert(schedule.rows.prefetches), lanes.insert(schedule.lanes);
+    const std::vector<Bytes> results = run(cases[c], kCuda, library, random);
+    ASSERT_EQ(results.size(), 5u);
+    const Expected expected = expected_of(cases[c].x);
+    const std::string what = fmt::format("{}: {} of ", cases[c].name, prepared.layouts[0].text());
+    expect_equal(results[0], expected.elements, what + "elements");
+    expect_equal(results[1], expected.totals, what + "totals");
+    expect_equal(results[2], expected.sums, what + "sums");
+    expect_equal(results[3], expected.products, what + "products");
+    expect_equal(results[4], expected.largest, what + "largest");
+  }
+  EXPECT_TRUE(prefetches.contains(true));
+  EXPECT_EQ(lanes, (std::set<uint32_t>{1, 4}));
+}
+
+TEST(Passing, RowsHaveTheBitsThatTheyHaveAlone) {
+  std::mt19937 random(11);
+  const auto any = [&] { return std::normal_distribution<float>()(random); };
+  const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{300, 4096}, {0, 1}}, {{20, 5001}, {0, 1}}};
+  std::vector<ReduceCase> passing = cases_of(shapes, Cut::Passing, any);
+  const Library library_passing = library_of(passing, kCuda);
+  std::vector<ReduceCase> shared = passing;
+  for (ReduceCase& one : shared) one.cut = Cut::Shared;
+  const Library library_shared = library_of(shared, kCuda);
+  for (size_t c = 0; c < shapes.size(); ++c) {
+    const std::vector<Bytes> with = run(passing[c], kCuda, library_passing, random);
+    const std::vector<Bytes> without = run(shared[c], kCuda, library_shared, random);
+    EXPECT_EQ(with[0], without[0]);
+    EXPECT_EQ(with[1], without[1]);
+  }
+}
+
+TEST(Passing, AColumnsBitsDoNotDependOnHowRowsLie) {
+  std::mt19937 random(13);
+  const auto any = [&] { return std::normal_distribution<float>()(random); };
+  const ir::Sizes sizes = {40, 30, 516};
+  std::vector<ReduceCase> cases =
+      cases_of({{sizes, {0, 1, 2}}, {sizes, {1, 0, 2}}, {sizes, {0, 1, 2}, 1}, {sizes, {0, 1, 2}, 4}}, Cut::Passing, any);
+  for (size_t c = 1; c < cases.size(); ++c)
+    for_each_index(sizes, [&](const std::vector<int64_t>& index) { cases[c].x.at(index) = cases[0].x.at(index); });
+  const Library library = library_of(cases, kCuda);
+  const std::vector<Bytes> first = run(cases[0], kCuda, library, random);
+  for (size_t c = 1; c < cases.size(); ++c)
+    for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
+}
+
+}  // namespace
+}  // namespace ingot::codegen

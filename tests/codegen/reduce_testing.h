@@ -1,0 +1,207 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "tests/codegen/execution.h"
+
+// Graphs that reduce, and their kernels run on this machine.
+
+namespace ingot::codegen {
+
+using ir::DType;
+using ir::Op;
+using ir::ReduceKind;
+
+/// A tensor of float32 in memory of its own.
+struct Floats {
+  ir::Extents extents;
+  std::vector<float> memory;
+
+  float& at(const std::vector<int64_t>& index) {
+    return memory[static_cast<size_t>(
+        std::inner_product(index.begin(), index.end(), extents.strides.begin(), int64_t{0}))];
+  }
+};
+
+inline int64_t elements_of(const ir::Sizes& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>{});
+}
+
+/// Calls `f` with each index in row-major order.
+template <typename F>
+void for_each_index(const ir::Sizes& sizes, F&& f) {
+  std::vector<int64_t> index(sizes.size());
+  for (int64_t e = 0; e < elements_of(sizes); ++e) {
+    int64_t rest = e;
+    for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) index[d] = rest % sizes[d];
+    f(index);
+  }
+}
+
+/// `order`: the dims as they lie in memory, outermost first.
+inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
+              const std::function<float()>& value) {
+  Floats result{{sizes, ir::Sizes(sizes.size())}, {}};
+  int64_t stride = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    result.extents.strides[order[k]] = stride;
+    stride *= sizes[order[k]] + (k + 1 == order.size() ? pad : 0);
+  }
+  result.memory.resize(static_cast<size_t>(std::max<int64_t>(stride, 1)));
+  for_each_index(sizes, [&](const std::vector<int64_t>& index) { result.at(index) = value(); });
+  return result;
+}
+
+/// An op of one float32 tensor: the reductions of it along some dims, or of what is made of it and those.
+class Sketched {
+ public:
+  Sketched(size_t rank, ir::DimMarks reduced) : reduced_(std::move(reduced)) {
+    x_ = sketch_.tensor("x", DType::F32, static_cast<uint32_t>(rank));
+  }
+
+  ir::Graph& graph() { return sketch_.graph; }
+  const std::vector<ir::HostId>& shape() { return graph().params[0].shape; }
+  ir::NodeId x() const { return x_; }
+  /// Another tensor of as many dims.
+  ir::NodeId tensor(const std::string& name) {
+    return sketch_.tensor(name, DType::F32, static_cast<uint32_t>(reduced_.size()));
+  }
+
+  ir::NodeId reduce(ReduceKind kind, ir::NodeId operand) {
+    return graph().reduce(graph()[operand].dtype, {kind, shape(), reduced_}, operand);
+  }
+  ir::NodeId read(ir::NodeId reduction, uint32_t value = 0) {
+    const ir::DType dtype = value == 0 ? graph()[reduction].dtype : DType::I64;
+    return graph().read(dtype, rows({ir::SourceRef::Kind::Reduce, value}), {reduction});
+  }
+  ir::NodeId first_of_row() { return graph().load(DType::F32, rows({ir::SourceRef::Kind::Param, 0})); }
+  ir::NodeId constant(float value) { return sketch_.constant(DType::F32, value); }
+  ir::NodeId of(Op op, ir::NodeId a) { return graph().add(op, DType::F32, {a}); }
+  ir::NodeId add(Op op, ir::NodeId a, ir::NodeId b) { return graph().add(op, DType::F32, {a, b}); }
+
+  /// A result with an element a row, or one for each element.
+  void result(ir::NodeId node, bool of_rows) {
+    const std::string name = "out" + std::to_string(graph().results.size());
+    if (!of_rows) return sketch_.result(name, graph()[node].dtype, node, shape());
+    std::vector<ir::HostId> domain = shape();
+    for (size_t d = 0; d < domain.size(); ++d)
+      if (reduced_[d]) domain[d] = graph().host.integer(1);
+    graph().results.push_back({name, graph()[node].dtype, domain, {{node, domain, rows({})}}, 0});
+  }
+
+ private:
+  /// The access of what has an element a row.
+  ir::Access rows(ir::SourceRef source) {
+    const ir::HostId zero = graph().host.integer(0), one = graph().host.integer(1);
+    ir::Access access{source, std::vector<ir::HostId>(shape().size(), zero), {}, {}};
+    for (uint32_t d = 0; d < shape().size(); ++d)
+      access.dims.push_back(reduced_[d] ? ir::AccessDim{one, {}} : ir::AccessDim{shape()[d], {{d, one}}});
+    const auto first = std::ranges::find_if(access.dims, [](const auto& dim) { return !dim.terms.empty(); });
+    access.dims.erase(access.dims.begin(), first);
+    return access;
+  }
+
+  Sketch sketch_{"op"};
+  ir::DimMarks reduced_;
+  ir::NodeId x_;
+};
+
+/// An op and its argument, ready to run. If it has several parameters, all are that tensor.
+struct ReduceCase {
+  std::string name;
+  ir::Graph graph;
+  Floats x;
+  std::optional<Cut> cut = {};
+  bool as_if_many = false;  ///< with the kernels of many rows
+
+  Tensors tensors() const {
+    Tensors tensors;
+    tensors.params.assign(graph.params.size(), x.extents);
+    tensors.addresses.assign(graph.params.size(), reinterpret_cast<uintptr_t>(x.memory.data()));
+    return tensors;
+  }
+  Prepared prepared() const {
+    Prepared prepared = prepare(graph, tensors(), false, cut);
+    if (as_if_many)
+      for (KernelLayout& layout : prepared.layouts) layout.rows_bits = kManyRows;
+    return prepared;
+  }
+};
+
+inline std::string text_of(const ReduceCase& one, const Target& target) {
+  const Prepared prepared = one.prepared();
+  std::string text = without_ptx(generate(one.graph, prepared.outline, prepared.layouts, target, {}, {}).text);
+  if (target.cuda())
+    for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {}))
+      text += cuda_runner(kernel);
+  return "namespace in_" + one.name + " {\n" + text + "}\n";
+}
+
+using Bytes = std::vector<std::byte>;
+
+/// The results of a case, run in a library that has its kernels. `pick`: where calls on the CPU are cut.
+inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const Library& library, std::mt19937& random) {
+  const Prepared prepared = one.prepared();
+  std::vector<Bytes> results, workspaces;
+  for (size_t r = 0; r < prepared.results.size(); ++r)
+    results.emplace_back(
+        static_cast<size_t>(elements_of(prepared.results[r].sizes) * ir::size_of(one.graph.results[r].dtype)),
+        std::byte{0x7b});
+  for (size_t w = 0; w < prepared.workspaces.size(); ++w)
+    workspaces.emplace_back(static_cast<size_t>(8 * elements_of(prepared.workspaces[w].sizes)));
+  std::map<uint32_t, std::vector<Bytes>> states;
+  for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {})) {
+    const uint32_t k = kernel.launch.outline;
+    const KernelGeometry& geometry = prepared.geometries[k];
+    std::vector<std::byte*> data, found;
+    for (const AccessUse& use : prepared.outline.kernels[k].accesses) {
+      const bool is_store = use.kind == AccessUse::Kind::Store;
+      data.push_back(!use.has_tensor()  ? nullptr
+                     : use.in_workspace ? workspaces[use.tensor].data()
+                     : is_store         ? results[use.tensor].data()
+                                        : reinterpret_cast<std::byte*>(const_cast<float*>(one.x.memory.data())));
+    }
+    const uint32_t of = kernel.launch.states_of;
+    if (!states.contains(of))
+      for (size_t s = 0; s < kernel.launch.states.size(); ++s)
+        states[of].emplace_back(static_cast<size_t>(8 * count(kernel.launch.state_count, geometry.extents)));
+    for (Bytes& state : states[of]) found.push_back(state.data());
+    int status = 0;
+    const Arguments arguments(kernel.launch, prepared.outline.kernels[k], geometry, data, prepared.host, &status,
+                              found);
+    const std::string name = (target.cuda() ? "run_" : "") + kernel.launch.entry;
+    auto* entry = library.find<Entry>(name);
+    EXPECT_NE(entry, nullptr) << name;
+    if (entry == nullptr) return {};
+    const int64_t units = kernel.launch.units(geometry.extents);
+    for (int64_t begin = 0; begin < units;) {
+      const int64_t left = units - begin;
+      const int64_t end =
+          target.cuda() ? units : begin + 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(left));
+      entry(arguments.addresses(), begin, end);
+      begin = end;
+    }
+  }
+  return results;
+}
+
+inline Library library_of(const std::vector<ReduceCase>& cases, const Target& target) {
+  std::string text;
+  for (const ReduceCase& one : cases) text += text_of(one, target);
+  return Library((target.cuda() ? cuda_on_host(target, text) : "") + text,
+                 "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+}
+
+template <typename T>
+T element(const Bytes& bytes, int64_t e) {
+  T value;
+  std::memcpy(&value, bytes.data() + e * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+}  // namespace ingot::codegen

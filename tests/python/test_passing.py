@@ -1,0 +1,96 @@
+"""Sums of columns that kernels on the GPU take as they go through rows, beside eager's in float64."""
+
+import pytest
+import torch
+
+import ingot
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+
+# Of rows of so many columns the pieces that they are dealt out into; of eight times as many, columns go in passing.
+PIECES = {129: 4096, 256: 4096, 1000: 1024, 1024: 1024, 1026: 512, 4096: 256, 8192: 128}
+
+TEXTS = {
+    "layer_norm": "def f(x, w, b): return F.layer_norm(x, (x.shape[-1],), w, b)",
+    "rms_norm": "def f(x, w, b): return F.rms_norm(x, (x.shape[-1],), w, 1e-5) + b",
+    "softmax": "def f(x, w, b): return F.softmax(x * w + b, -1) * x",
+}
+
+
+def launches() -> int:
+    return ingot.counters().launches
+
+
+def close(found: torch.Tensor, expected: torch.Tensor, terms: int) -> None:
+    """As far as rounding each result once, and sums of so many terms, explain."""
+    eps = max(torch.finfo(found.dtype).eps, 2 * torch.finfo(torch.float32).eps if found.dtype != torch.float64 else 0)
+    scale = expected.abs().mean().item() + 1e-30
+    torch.testing.assert_close(found.double(), expected, rtol=4 * eps, atol=8 * eps * scale * max(1.0, terms / 512))
+
+
+@cuda
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+@pytest.mark.parametrize("columns", PIECES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_gradients_of_weights(name, columns, dtype):
+    op = ingot.op(TEXTS[name])
+    torch.manual_seed(columns)
+    x = torch.randn(8 * PIECES[columns] + 3, columns, device="cuda", dtype=dtype).requires_grad_()
+    w, b = (torch.randn(columns, device="cuda", dtype=dtype).requires_grad_() for _ in range(2))
+    grad = torch.randn_like(x)
+    result = op(x, w, b)
+    before = launches()
+    found = torch.autograd.grad(result, (x, w, b), grad, retain_graph=True)
+    assert launches() - before == 2, "one kernel that goes through rows, one that adds up what it found"
+    wide = [t.detach().double().requires_grad_() for t in (x, w, b)]
+    expected = torch.autograd.grad(op.reference(*wide), wide, grad.double())
+    for one, of_wide in zip(found, expected, strict=True):
+        close(one, of_wide, len(x))
+    again = torch.autograd.grad(op(x, w, b), (x, w, b), grad)
+    assert all(torch.equal(a, b) for a, b in zip(found, again, strict=True))
+
+
+@cuda
+def test_what_does_not_pass():
+    """Fewer rows, rows that lie across memory, long ones: kernels of their own, and the same numbers."""
+    op = ingot.op("(x.softmax(-1), x.sum(0))")
+    for x in (torch.randn(2047, 4096, device="cuda"), torch.randn(4096, 2051, device="cuda").t(),
+              torch.randn(1100, 8193, device="cuda")):
+        before = launches()
+        rows, columns = op(x)
+        assert launches() - before >= 2
+        torch.testing.assert_close(rows, x.softmax(-1))
+        torch.testing.assert_close(columns, x.sum(0), rtol=1e-4, atol=1e-3)
+
+
+@cuda
+@pytest.mark.parametrize("shape", [(2051, 4096), (8, 300, 4096), (300, 8, 4096), (1, 2051, 1, 4096)], ids=str)
+def test_rows_of_several_dims(shape):
+    """However batches lie in memory, a column's sum has the same bits; of incoming gradients that are one number too."""
+    op = ingot.op("(x.softmax(-1), (x * x.mean(-1, keepdim=True)).sum(tuple(range(x.dim() - 1))))")
+    x = torch.randn(shape, device="cuda")
+    rows, columns = op(x)
+    torch.testing.assert_close(rows, x.softmax(-1))
+    wide = x.double()
+    dims = tuple(range(x.dim() - 1))
+    torch.testing.assert_close(columns.double(), (wide * wide.mean(-1, keepdim=True)).sum(dims), rtol=1e-4, atol=1e-4)
+    turned = x.transpose(0, -2).contiguous().transpose(0, -2)
+    assert torch.equal(op(turned)[1], columns)
+    norm = ingot.op(TEXTS["layer_norm"])
+    leaves = [x.requires_grad_(), torch.randn(shape[-1], device="cuda", requires_grad=True),
+              torch.randn(shape[-1], device="cuda", requires_grad=True)]
+    found = torch.autograd.grad(norm(*leaves).sum(), leaves)
+    eager = torch.autograd.grad(norm.reference(*leaves).sum(), leaves)
+    for one, of_eager in zip(found, eager, strict=True):
+        torch.testing.assert_close(one, of_eager, rtol=1e-4, atol=1e-3)
+
+
+@cuda
+def test_in_place():
+    """A result may be written over what its rows are made of."""
+    op = ingot.op("def f(x):\n    total = x.sum(0)\n    x.sub_(x.logsumexp(-1, keepdim=True))\n    return total")
+    x = torch.randn(2051, 4096, device="cuda")
+    expected = x - x.logsumexp(-1, keepdim=True), x.sum(0)
+    total = op(x)
+    torch.testing.assert_close(x, expected[0])
+    torch.testing.assert_close(total, expected[1], rtol=1e-4, atol=1e-3)
