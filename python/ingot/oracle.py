@@ -8,6 +8,9 @@ sum of what these pushes do to it. Arithmetic on what such a step gave may round
 a transcendental one gave to what nearly cancels it, what 4 ulp of that are worth, and of a sum and what is made of one
 what 4 ulp of all that was added are. Steps in 16-bit floats are pushed by their rounding, which Ingot leaves out unless
 numerics="eager". What no such step has touched must be equal.
+
+A push moves equal elements alike, so it does not show which of them may be the largest. A search of what was computed is
+therefore pushed itself: to the first and to the last element that may be it, by what the pushes before do to each.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ fill full_like ones_like zeros_like empty_like full ones zeros scalar_tensor ara
 # Exact as well, but eager's vector loops lose what is left of a quotient past the digits of its type.
 _EXACT_IN_FLOAT64 = {"remainder", "fmod"}
 _ROUNDS = set("add sub rsub mul div true_divide reciprocal square remainder fmod".split())
+# What says where the largest or, of a sign of -1, the smallest element is.
+_SEARCHES = {"argmax": 1, "argmin": -1, "max": 1, "min": -1}
 _MOVES = set("""_to_copy clone copy cat stack index index_select gather take select slice view reshape _unsafe_view
 expand permute transpose t unsqueeze squeeze unbind split split_with_sizes chunk flip detach alias as_strided
 unflatten flatten narrow diagonal roll contiguous repeat tril triu unfold constant_pad_nd reflection_pad1d
@@ -211,19 +216,27 @@ def _strides(tensor: torch.Tensor) -> list[int]:
 
 def _allowed(reference, args, kwargs, eager, numerics: str) -> list[torch.Tensor]:
     """What each element may be off by: the sum of what pushing each step does, infinite where one is not finite."""
-    with _Pushed(None, 0, numerics) as counting:
-        reference(*args, **kwargs)
-    moved = [torch.zeros_like(theirs, dtype=torch.float64) for theirs in eager]
-    groups = min(counting.steps, MOST_RUNS // 2)
+
+    def run(**push) -> tuple[_Pushed, list[torch.Tensor]]:
+        """The results of a run, and what it searches."""
+        with _Pushed(numerics, **push) as pushed:
+            results = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
+        return pushed, [*results, *(search.tensor for search in pushed.searches)]
+
+    def move(pushes: list[dict], times: float = 1.0) -> None:
+        runs = [run(**push)[1] for push in pushes]
+        for k, before in enumerate(plain):
+            moved[k] += times * torch.maximum(*(difference(values[k], before) for values in runs))
+
+    counting, plain = run()
+    plain[: len(eager)] = eager
+    moved = [ulp(before) if _is_half(before) else torch.zeros_like(before, dtype=torch.float64) for before in plain]
+    groups, slack = min(counting.steps, MOST_RUNS // 2), SLACK if counting.steps > 1 else 1.0
     for group in range(groups):
-        worst = [torch.zeros_like(m) for m in moved]
-        for sign in (1, -1):
-            with _Pushed(group, sign, numerics, groups):
-                pushed = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
-            worst = [torch.maximum(w, difference(p, theirs)) for w, p, theirs in zip(worst, pushed, eager)]
-        moved = [m + w for m, w in zip(moved, worst)]
-    slack = SLACK if counting.steps > 1 else 1
-    return [slack * m + (ulp(theirs) if _is_half(theirs) else 0.0) for m, theirs in zip(moved, eager)]
+        move([{"group": group, "groups": groups, "sign": sign} for sign in (1, -1)], slack)
+    for number, search in enumerate(counting.searches):
+        move([{"found": (number, place)} for place in search.first_and_last(moved[len(eager) + number])])
+    return moved[: len(eager)]
 
 
 def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> str:
@@ -246,15 +259,42 @@ def _overflows(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -
     return ours.isinf() & (eager.double() * ours.sign().double() + allowed >= info.max * (1 + info.eps / 4))
 
 
-class _Pushed(TorchDispatchMode):
-    """Eager PyTorch with some of its inexact steps pushed to the edge of what they may be off by: the k-th where
-    k % groups == group. Counts them."""
+@dataclasses.dataclass
+class _Search:
+    """For the largest element along a dim, or of all, of a tensor times `sign`."""
 
-    def __init__(self, group: int | None, sign: int, numerics: str, groups: int = 1):
+    tensor: torch.Tensor
+    sign: int
+    dim: int | None = None
+
+    def first_and_last(self, reach: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the places where it may be, if each element may be off by its reach."""
+        # NaN is found before any number, and is what an element without a finite reach may be.
+        largest, top = torch.finfo(torch.float64).max, float("inf")
+        value = (self.tensor.double() * self.sign).nan_to_num(nan=top, posinf=largest, neginf=-largest)
+        value, reach = self.lines(value), self.lines(reach)
+        low, high = torch.where(reach.isinf(), -top, value - reach), torch.where(reach.isinf(), top, value + reach)
+        best, certain = low.max(-1, keepdim=True)
+        places = torch.arange(low.shape[-1], device=low.device)
+        possible = (high > best) | ((high == best) & (places <= certain))
+        return torch.where(possible, places, len(places)).amin(-1), torch.where(possible, places, -1).amax(-1)
+
+    def lines(self, tensor: torch.Tensor) -> torch.Tensor:
+        """What is searched, along the last dim."""
+        return tensor.flatten() if self.dim is None else torch.atleast_1d(tensor).movedim(self.dim, -1)
+
+
+class _Pushed(TorchDispatchMode):
+    """Eager PyTorch with some of its inexact steps pushed to the edge of what they may be off by, the k-th where
+    k % groups == group, or with one search that finds what it is told. Counts the steps and keeps the searches."""
+
+    def __init__(self, numerics: str, group: int | None = None, groups: int = 1, sign: int = 1, found=None):
         super().__init__()
         self.group, self.groups, self.sign = group, groups, sign
+        self.found = found  # the search's number and the places
         self.rounds_halves = numerics == "eager"
         self.steps = 0
+        self.searches: list[_Search] = []  # of what an inexact step has had a part in
         self.touched = {}  # storages that an inexact step has had a part in, kept alive, by address
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -263,6 +303,8 @@ class _Pushed(TorchDispatchMode):
         operands = args if name == function.overloadpacket.__name__ else _copied(args)
         result = function(*args, **kwargs)
         touched = any(_address(value) in self.touched for value in _tensors((args, list(kwargs.values()))))
+        if touched and name in _SEARCHES and (name.startswith("arg") or isinstance(result, tuple)):
+            self.search(_Search(args[0].clone(), _SEARCHES[name], *args[1:2]), list(_tensors(result))[-1])
         for tensor in _tensors(result):
             inexact = self.is_inexact(name, tensor)
             if inexact or touched:
@@ -277,6 +319,11 @@ class _Pushed(TorchDispatchMode):
         if name in _MOVES or not result.dtype.is_floating_point:
             return False
         return name not in _EXACT or (_is_half(result) and not self.rounds_halves)
+
+    def search(self, search: _Search, places: torch.Tensor) -> None:
+        if self.found and self.found[0] == len(self.searches):
+            places.copy_(self.found[1].reshape(places.shape))
+        self.searches.append(search)
 
     def push(self, result, name, function, args, kwargs) -> None:
         """Moves the step's result by as much as it may be off."""

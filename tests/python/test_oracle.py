@@ -166,3 +166,41 @@ def test_a_single_function_is_held_to_four_ulp(function, dtype):
     away = (result - function(x)).sign() + (result == function(x))
     for ulps, ok in ((3, True), (9, False)):
         assert judge(function, (x,), {}, result + away * ulps * ulp(result).to(dtype)).ok == ok, ulps
+
+
+# What is searched, of which rows tie in a 16-bit float, or nearly do.
+SEARCHED = {"arithmetic": lambda x: (1 - x) * x, "a function": lambda x: x.float().sin().bfloat16()}
+SEARCHES = {
+    "argmax": lambda x: x.argmax(1),
+    "argmin": lambda x: (-x).argmin(1, keepdim=True),
+    "of all": lambda x: x[0].argmax(),
+    "max": lambda x: x.max(1).indices,
+    "used": lambda x: x.argmax(1)[:, None] * 2 - x * 0,
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("searched", SEARCHED)
+def test_the_largest_of_what_was_rounded_may_be_another(searched, search):
+    x = torch.randn(200, 65, generator=torch.Generator().manual_seed(3)).bfloat16()
+    searched, search = SEARCHED[searched], SEARCHES[search]
+
+    def function(x):
+        return search(searched(x))
+
+    dtype = function(x).dtype
+    assert judge(function, (x,), {}, search(searched(x.float())).to(dtype)).ok
+    assert not judge(function, (x,), {}, search(-searched(x.float())).to(dtype)).ok
+
+
+def test_the_largest_of_what_is_exact_is_where_eager_finds_it():
+    wide = torch.tensor([[3.0, 1.0, 3.0, 2.0], [0.0, float("nan"), float("inf"), float("nan")]])
+    short = wide.bfloat16()
+    for function, x, numerics in ((lambda x: x.argmax(1), short, "default"), (lambda x: (x * x).argmax(1), wide, "default"),
+                                  (lambda x: (x * x).argmax(1), short, "eager")):  # fmt: skip
+        assert judge(function, (x,), {}, torch.tensor([0, 1]), numerics).bit_for_bit
+        for wrong in ([2, 1], [0, 3], [0, 2]):
+            assert not judge(function, (x,), {}, torch.tensor(wrong), numerics).ok
+    for wrong in ([0, 3], [0, 2], [3, 1]):  # of what was rounded the same, but for what ties
+        assert not judge(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor(wrong)).ok
+    assert judge(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor([2, 1])).ok
