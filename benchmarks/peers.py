@@ -14,7 +14,7 @@ from typing import Callable
 import torch
 
 import ingot
-from cases.case import Case, Tensors
+from cases.case import Case, Program, Tensors
 from handwritten import Handwritten, blocks_of
 
 PEERS = ("eager", "compile", "autotune", "jiterator", "handwritten")
@@ -123,14 +123,70 @@ def gradients(case: Case, args: tuple, asked: tuple[str, ...], kept: bool, error
             result = function(*args)
             call = (lambda r=result: torch.autograd.grad(r, leaves, given, retain_graph=True)) if kept else (
                 lambda f=function: torch.autograd.grad(f(*args), leaves, given))
-            for found, expected_one in zip(call(), wanted):
-                apart = (found.float() - expected_one.float()).abs().max() / expected_one.float().abs().max()
-                if not apart <= 0.05:
-                    raise AssertionError(f"the gradient is {apart:.2g} of the largest apart from eager's")
+            check_gradients(call(), wanted, case.draws)
             calls[who] = call
         except Exception as error:
             errors[who] = first_line(error)
     return calls
+
+
+def check_gradients(found: tuple, wanted: tuple, draws: bool = False) -> None:
+    """Each is about eager's; where everybody draws his own random numbers, its norm is."""
+    for mine, theirs in zip(found, wanted, strict=True):
+        mine, theirs = mine.float(), theirs.float()
+        if draws:
+            apart = (mine.norm() - theirs.norm()).abs() / theirs.norm()
+        else:
+            apart = (mine - theirs).abs().max() / theirs.abs().max()
+        if not apart <= 0.05:
+            raise AssertionError(f"the {'norm' if draws else 'gradient'} is {apart:.2g} of the largest apart from eager's")
+
+
+def values_and_gradients(case: Case, args: tuple, asked: tuple[str, ...], errors: dict[str, str]) -> dict[str, Call]:
+    """What gives the value of a loss and its gradient with respect to the first argument: `ingot.value_and_grad`, and of
+    the peers their call and autograd's. Each once it has given about what eager does."""
+    leaf, rest = args[0].detach().requires_grad_(), args[1:]
+
+    def by_autograd(function) -> Call:
+        def call():
+            value = function(leaf, *rest)
+            return value.detach(), *torch.autograd.grad(value, leaf)
+
+        return call
+
+    def at_once(function) -> Call:
+        return lambda: function(*args)
+
+    made = {"ingot": lambda: at_once(ingot.value_and_grad(ingot_op(case))),
+            "eager": lambda: by_autograd(eager_function(case)), "compile": lambda: by_autograd(compiled(case))}
+    wanted, calls = made["eager"]()(), {}
+    for who in ("ingot", *(peer for peer in made if peer in asked)):
+        try:
+            call = made[who]()
+            value, gradient = call()
+            check(value, wanted[:1])
+            check_gradients((gradient,), wanted[1:])
+            calls[who] = call
+        except Exception as error:
+            errors[who] = first_line(error)
+    return calls
+
+
+def programs(program: Program, tensors: Tensors, asked: tuple[str, ...], errors: dict[str, str]) -> dict[str, Call]:
+    """Ingot's and those of the peers that were asked for, each once it has given three times about what eager does: what
+    a step of training changes shows in the next."""
+    made, answers, calls = program.makers(tensors), {}, {}
+    for who in dict.fromkeys(("eager", "ingot", *asked)):
+        if who not in made:
+            continue
+        try:
+            calls[who] = made[who]()
+            answers[who] = [tuple(t.clone() for t in results_of(calls[who]())) for _ in range(3)]
+            torch.testing.assert_close(answers[who], answers.get("eager", answers[who]), rtol=1e-2, atol=1e-3)
+        except Exception as error:
+            calls.pop(who, None)
+            errors[who] = first_line(error)
+    return {who: call for who, call in calls.items() if who in ("ingot", *asked)}
 
 
 def first_line(error: Exception) -> str:

@@ -20,7 +20,7 @@ def judged(title: str, part: str, kind: str, who: list[str], rows: Iterable[dict
     print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in who) + "   at least", flush=True)
     wrong, groups = [], {}
     for row in rows:
-        limits, ratios = thresholds.each(part, row["group"]), thresholds.ratios(row)
+        limits, ratios = thresholds.each(part, row["case"], row["group"]), thresholds.ratios(row)
         groups.setdefault(row["group"], []).append(ratios)
         missed = thresholds.missed(limits, ratios)
         cells = [f"{row[kind][name]:.3f}" if name in row.get(kind, {}) else "failed" if name in row["errors"] else "-"

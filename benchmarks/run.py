@@ -1,8 +1,8 @@
 """The benchmarks: prints tables beside what must be reached (thresholds.toml), and fails where something is missed.
 
     python benchmarks/run.py                            everything that this machine can run
-    python benchmarks/run.py gpu                        large and small tensors on the GPU; also: gpu-reductions, calls,
-                                                        cpu, cpu-reductions
+    python benchmarks/run.py gpu                        large and small tensors on the GPU; also: gpu-reductions, gradients,
+                                                        graphs, calls, cpu, cpu-reductions
     python benchmarks/run.py gpu --only 'one off*'      some cases
     python benchmarks/run.py gpu --quick                beside the device copy alone
     python benchmarks/run.py --save results.json        and keep the numbers
@@ -25,8 +25,8 @@ import torch
 import ingot
 import latency
 import throughput
-from cases import FEW_TO_REDUCE, GRADIENTS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL
-from cases.case import Case
+from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
+                   WITH_VALUES)
 from peers import PEERS
 from report import at_most, judged, table
 
@@ -88,7 +88,17 @@ def gradients(options: argparse.Namespace) -> tuple[dict, list[str]]:
         return {}, []
     rows, wrong = measured(options, "gradients", "gradients on the GPU, alone and with their call, microseconds", "microseconds",
                            ("eager", "compile"), GRADIENTS, throughput.backward)
-    return {"gradients": rows}, wrong
+    values, also_wrong = measured(options, "values-and-gradients", "losses with their gradients, share of a device copy's speed",
+                                  "share_of_copy", ("eager", "compile"), WITH_VALUES, throughput.values_and_gradients)
+    return {"gradients": rows, "values_and_gradients": values}, wrong + also_wrong
+
+
+def graphs(options: argparse.Namespace) -> tuple[dict, list[str]]:
+    if not has_gpu():
+        return {}, []
+    rows, wrong = measured(options, "graphs", "loops in CUDA graphs and steps of training, microseconds", "microseconds",
+                           ("eager", "compile", "handwritten"), GRAPHS, throughput.programs)
+    return {"graphs": rows}, wrong
 
 
 def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
@@ -107,7 +117,7 @@ def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
     return {"first_call": first, "warm_call": warm, "cpp_call": cpp}, at_most(costs) if costs else []
 
 
-def measured(options: argparse.Namespace, part: str, title: str, kind: str, peers: tuple[str, ...], cases: list[Case],
+def measured(options: argparse.Namespace, part: str, title: str, kind: str, peers: tuple[str, ...], cases: list,
              timed: Callable) -> tuple[list[dict], list[str]]:
     """The rows of the chosen cases beside the chosen ones of the peers, and what is wrong with them."""
     rows: list[dict] = []
@@ -128,8 +138,8 @@ def measured(options: argparse.Namespace, part: str, title: str, kind: str, peer
 
 
 def main() -> None:
-    parts = {"gpu": gpu, "gpu-reductions": gpu_reductions, "gradients": gradients, "calls": calls, "cpu": cpu,
-             "cpu-reductions": cpu_reductions}
+    parts = {"gpu": gpu, "gpu-reductions": gpu_reductions, "gradients": gradients, "graphs": graphs, "calls": calls,
+             "cpu": cpu, "cpu-reductions": cpu_reductions}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
     parser.add_argument("--only", metavar="PATTERN", default="*", help="cases whose names match as files' would")

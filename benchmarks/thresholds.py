@@ -7,9 +7,10 @@ TABLE = tomllib.loads((pathlib.Path(__file__).parent / "thresholds.toml").read_t
 TOLERANCE = TABLE["tolerance"]
 
 
-def each(part: str, group: str) -> dict[str, float]:
-    """How many times as fast as which peer every case of a group must be."""
-    return TABLE[part]["each"].get(group, {})
+def each(part: str, case: str, group: str) -> dict[str, float]:
+    """How many times as fast as which peer a case must be: every one of its group, or it alone."""
+    table = TABLE[part]["each"]
+    return table.get(case, table.get(group, {}))
 
 
 def averages(part: str) -> dict[str, dict[str, float]]:

@@ -5,13 +5,13 @@ from typing import Callable, Iterable, Iterator
 import torch
 
 import peers
-from cases.case import Case, Tensors
+from cases.case import Case, Program, Tensors
 from timing import Seconds, in_a_graph, median, on_the_device, on_the_host, times_as_fast
 
 COPIED = 1 << 30  # bytes
 
 
-def large(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
+def large(cases: Iterable[Case], asked: tuple[str, ...], checked: Callable = peers.checked) -> Iterator[dict]:
     """Shares of a large device copy's speed, with which each round begins."""
     source = torch.randn(COPIED // 4, device="cuda")
     target = torch.empty_like(source)
@@ -24,7 +24,11 @@ def large(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
         return {"copy_gb_s": bytes_moved / median(seconds["copy"]) / 1e9, "share_of_copy": shares, **compared(seconds)}
 
     for case in cases:
-        yield attempt(case, "cuda", asked, measure)
+        yield attempt(case, "cuda", asked, measure, checked)
+
+
+def values_and_gradients(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
+    return large(cases, asked, peers.values_and_gradients)
 
 
 def small(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
@@ -64,12 +68,25 @@ def backward(cases: Iterable[Case], asked: tuple[str, ...]) -> Iterator[dict]:
             torch.cuda.empty_cache()
 
 
-def attempt(case: Case, device: str, asked: tuple[str, ...], measure: Callable[[dict, int], dict]) -> dict:
+def programs(cases: Iterable[Program], asked: tuple[str, ...]) -> Iterator[dict]:
+    """What launches many kernels: what the GPU spends, or, if that is longer, the host."""
+    for case in cases:
+        row: dict = {"case": case.name, "group": case.group, "errors": {}}
+        try:
+            row |= compared(on_the_device(peers.programs(case, Tensors("cuda"), asked, row["errors"])))
+        except Exception as error:
+            row["errors"]["ingot"] = peers.first_line(error)
+        yield row
+        torch.cuda.empty_cache()
+
+
+def attempt(case: Case, device: str, asked: tuple[str, ...], measure: Callable[[dict, int], dict],
+            checked: Callable = peers.checked) -> dict:
     """A row; what fails in it is said there, and keeps nobody from the next."""
     row: dict = {"case": case.name, "group": case.group, "errors": {}}
     try:
         args = case.make(Tensors(device))
-        calls = peers.checked(case, args, asked, row["errors"])
+        calls = checked(case, args, asked, row["errors"])
         if "ingot" in calls:
             tensors = (a for a in (*args, *peers.results_of(calls["ingot"]())) if isinstance(a, torch.Tensor))
             row |= measure(calls, sum(t.nbytes for t in tensors))
@@ -81,6 +98,6 @@ def attempt(case: Case, device: str, asked: tuple[str, ...], measure: Callable[[
 
 def compared(seconds: Seconds) -> dict:
     """Microseconds of a call of each, and how many times as fast as each peer ingot is."""
-    others = {who: s for who, s in seconds.items() if who != "ingot"}
+    own = seconds.get("ingot")
     return {"microseconds": {who: median(s) * 1e6 for who, s in seconds.items()},
-            "times_as_fast_as": {who: times_as_fast(seconds["ingot"], s) for who, s in others.items()}}
+            "times_as_fast_as": {who: times_as_fast(own, s) for who, s in seconds.items() if who != "ingot" and own}}

@@ -1,10 +1,11 @@
 """What is measured, a file a theme: each has a list CASES of rows of a table."""
 
-from . import activations, chains, cpu, elementwise, gradients, kernelbench, layouts, reductions, sizes
+from . import activations, chains, cpu, elementwise, gradients, graphs, kernelbench, layouts, reductions, sizes
 
 ON_THE_GPU = [*elementwise.CASES, *layouts.CASES, *activations.CASES, *chains.CASES, *kernelbench.CASES]
 SMALL = sizes.CASES
-GRADIENTS = gradients.CASES
+GRADIENTS, WITH_VALUES = gradients.CASES, gradients.WITH_VALUES
+GRAPHS = graphs.CASES
 REDUCTIONS, FEW_TO_REDUCE = reductions.CASES, reductions.FEW
 ON_THE_CPU = [*cpu.CASES, *(case for case in ON_THE_GPU if case.on_cpu)]
 REDUCTIONS_ON_THE_CPU = [case for case in (*REDUCTIONS, *FEW_TO_REDUCE) if case.on_cpu]

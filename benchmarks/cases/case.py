@@ -50,8 +50,21 @@ class Case:
     by_hand: ByHand | None = None
     options: dict = dataclasses.field(default_factory=dict)  # of ingot.op
     first: Callable[[Tensors], tuple] | None = None  # arguments of an earlier call, from which a compiler may learn
+    draws: bool = False  # random numbers, of which everybody has his own
     autotune: bool = True  # max-autotune takes seconds to compile: of like cases, one has it
     on_cpu: bool = True
+
+    @property
+    def group(self) -> str:
+        return self.name.split(":")[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """More than a call of an op: `makers(Tensors)` gives, for Ingot and each peer, what makes a call of no arguments."""
+
+    name: str
+    makers: Callable[[Tensors], dict[str, Callable[[], Callable[[], object]]]]
 
     @property
     def group(self) -> str:

@@ -1,4 +1,4 @@
-"""Gradients: of what is trained, alone and with the call that they are of."""
+"""Gradients: of what is trained, alone and with the call that they are of; and of losses, together with their values."""
 
 import torch
 
@@ -36,6 +36,10 @@ def predicted_boxes(make: Tensors) -> tuple:
     return pred.requires_grad_(), target, eps
 
 
+def dropout(name: str, dtype: torch.dtype) -> Case:
+    return Case(f"dropout(gelu(x + b), 0.1) + r {name}", "F.dropout(F.gelu(x + b), 0.1) + r", rows(2, 1, dtype), draws=True)
+
+
 CASES = [
     Case("swiglu bf16", "def swiglu(x):\n    a, b = x.chunk(2, -1)\n    return F.silu(a) * b", rows(dtype=torch.bfloat16)),
     Case("gelu(x + b) + r bf16", "F.gelu(x + b) + r", rows(2, 1, torch.bfloat16)),
@@ -45,4 +49,27 @@ CASES = [
     Case("cross_entropy bf16", "F.cross_entropy(logits, target)", classes),
     Case("mse", "F.mse_loss(x, y)", rows(2)),
     Case("giou loss", example("giou_loss"), predicted_boxes),
+    dropout("f32", torch.float32),
+    dropout("bf16", torch.bfloat16),
+]
+
+# --- A value and its gradient ---------------------------------------------------------------------------------------
+
+GIOU_SUM = example("giou") + "\n\ndef giou_sum(pred, target, eps: float):\n    return giou(pred, target, eps).sum()\n"
+
+
+def of_boxes(name: str, text: str, power: int) -> Case:
+    """48 bytes a box: both are read, and a gradient is written."""
+
+    def arguments(make: Tensors) -> tuple:
+        return pairs_of_boxes(Tensors(make.device, make.either(1 << power + 4, 1 << 14)))
+
+    return Case(name, text, arguments)
+
+
+WITH_VALUES = [
+    of_boxes("giou sum of 2^22 boxes", GIOU_SUM, 22),
+    of_boxes("giou sum of 2^24 boxes", GIOU_SUM, 24),
+    of_boxes("giou masked mean: 2^22 boxes", example("giou_loss"), 22),
+    of_boxes("giou masked mean: 2^24 boxes", example("giou_loss"), 24),
 ]

@@ -17,8 +17,19 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import peers  # noqa: E402
 import thresholds  # noqa: E402
 import throughput  # noqa: E402
-from cases import FEW_TO_REDUCE, GRADIENTS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL  # noqa: E402
-from cases.case import Case, Tensors  # noqa: E402
+from cases import (  # noqa: E402
+    FEW_TO_REDUCE,
+    GRADIENTS,
+    GRAPHS,
+    ON_THE_CPU,
+    ON_THE_GPU,
+    REDUCTIONS,
+    REDUCTIONS_ON_THE_CPU,
+    SMALL,
+    WITH_VALUES,
+    graphs,
+)
+from cases.case import Case, Program, Tensors  # noqa: E402
 from handwritten import FOLDERS, kernel_source, packed, parameter_types  # noqa: E402
 
 
@@ -73,10 +84,13 @@ def test_torch_compile_is_given_functions_that_it_takes_for_different_ones():
 
 
 def test_every_case_has_a_threshold_and_every_threshold_a_case():
-    for part, cases in (("large", ON_THE_GPU), ("small", SMALL), ("reductions", REDUCTIONS), ("few-to-reduce", FEW_TO_REDUCE)):
+    for part, cases in (("large", ON_THE_GPU), ("small", SMALL), ("reductions", REDUCTIONS), ("few-to-reduce", FEW_TO_REDUCE),
+                        ("values-and-gradients", WITH_VALUES), ("graphs", GRAPHS)):
         assert {case.group for case in cases} == set(thresholds.TABLE[part]["each"])
         assert set(thresholds.averages(part)) <= {case.group for case in cases}
-    for cases in (ON_THE_GPU, SMALL, ON_THE_CPU, REDUCTIONS + FEW_TO_REDUCE):
+    timed = {f"{kind}{case.name}" for case in GRADIENTS for kind in ("", "backward: ", "both: ")}
+    assert set(thresholds.TABLE["gradients"]["each"]) <= timed
+    for cases in (ON_THE_GPU, SMALL, ON_THE_CPU, REDUCTIONS + FEW_TO_REDUCE, GRADIENTS, WITH_VALUES, GRAPHS):
         assert len({case.name for case in cases}) == len(cases)
 
 
@@ -121,6 +135,30 @@ def test_gradients_are_timed_that_are_eagers():
             errors: dict[str, str] = {}
             calls = peers.gradients(case, case.make(Tensors("cpu", 1 << 12)), ("eager",), kept, errors)
             assert not errors and set(calls) == {"ingot", "eager"}, (case.name, errors)
+
+
+def test_gradients_that_are_not_eagers_are_not_timed():
+    x = torch.randn(1000)
+    peers.check_gradients((x,), (x * 1.001,))
+    peers.check_gradients((x.flip(0),), (x,), draws=True)
+    for found, draws in ((x.flip(0), False), (x * 1.1, True), (x * float("nan"), True)):
+        with pytest.raises(AssertionError, match="apart"):
+            peers.check_gradients((found,), (x,), draws)
+
+
+def test_values_are_timed_with_gradients_that_are_eagers():
+    for case in WITH_VALUES:
+        errors: dict[str, str] = {}
+        calls = peers.values_and_gradients(case, case.make(Tensors("cpu")), ("eager",), errors)
+        assert not errors and set(calls) == {"ingot", "eager"}, (case.name, errors)
+
+
+@pytest.mark.parametrize("program", [graphs.sampler(2), graphs.training(4)], ids=lambda program: program.group)
+def test_programs_are_timed_that_give_what_eager_does(program):
+    errors: dict[str, str] = {}
+    assert set(peers.programs(program, Tensors("cpu"), ("eager",), errors)) == {"ingot", "eager"} and not errors
+    spoilt = Program("spoilt", lambda make: program.makers(make) | {"ingot": lambda: lambda: torch.full((1,), 3.0)})
+    assert set(peers.programs(spoilt, Tensors("cpu"), ("eager",), errors)) == {"eager"} and "ingot" in errors
 
 
 def test_eager_is_timed_as_its_author_calls_it():

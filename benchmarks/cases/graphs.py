@@ -1,0 +1,121 @@
+"""What launches many kernels: a sampler's loop in a CUDA graph, and a step of training."""
+
+import sys
+from typing import Callable
+
+import torch
+import torch.nn.functional as F
+
+import ingot
+from handwritten import Handwritten, blocks_of
+
+from .case import Program, Tensors
+from .elementwise import EXAMPLES, example
+
+Call = Callable[[], object]
+
+# --- A sampler ------------------------------------------------------------------------------------------------------
+
+STEPS = 50
+
+
+def sampler(images: int) -> Program:
+    """Images that are denoised in 50 steps, whose number is counted down on the device. What a network would predict is
+    there already."""
+
+    def makers(make: Tensors) -> dict[str, Callable[[], Call]]:
+        shape = (images, 3, *make.either((256, 256), (4, 4)))
+        start, predicted, noise = make.normal(*shape), make.normal(STEPS, *shape), make.normal(STEPS, *shape)
+        table, t = make.uniform(5, STEPS), make.integers(images, 1, 1, 1, below=STEPS)
+
+        def sampled(step) -> torch.Tensor:
+            t.fill_(STEPS - 1)
+            sample = start
+            for k in range(STEPS):
+                sample = step(predicted[k], sample, noise[k], table, t)
+                t.sub_(1)
+            return sample
+
+        def by_hand() -> Call:
+            kernel, results = Handwritten("denoise"), [torch.empty_like(start) for _ in range(2)]
+            blocks, sizes = blocks_of(start.numel()), (STEPS, start[0].numel(), start.numel())
+
+            def step(eps, sample, noise, table, t):
+                result = results[sample is results[0]]
+                kernel(blocks, eps, sample, noise, table, t, result, *sizes)
+                return result
+
+            return captured(lambda: sampled(step))
+
+        op = ingot.op(example("denoise"))
+        return {"ingot": lambda: captured(lambda: sampled(op)), "eager": lambda: captured(lambda: sampled(op.reference)),
+                "handwritten": by_hand}
+
+    return Program(f"sampler in a graph: {images} images", makers)
+
+
+def captured(function: Call) -> Call:
+    """What replays the function; it was called before, so that all is compiled. Without a GPU the function itself."""
+    result = function()
+    if not result.is_cuda:
+        return function
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = function()
+
+    def replay() -> torch.Tensor:
+        graph.replay()
+        return result
+
+    return replay
+
+
+# --- Training -------------------------------------------------------------------------------------------------------
+
+TIMESTEPS = 50
+
+
+def eager_group_norm_mish(x, weight, bias):
+    return F.mish(F.group_norm(x, 8, weight, bias))
+
+
+def eager_denoise(eps, sample, noise, table, t):
+    x0 = torch.clamp((sample - table[0, t] * eps) * table[1, t], -1, 1)
+    return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
+
+
+def training(batch: int) -> Program:
+    """The model of examples/train.py, forwards, backwards and through AdamW, launched anew each time."""
+
+    def makers(make: Tensors) -> dict[str, Callable[[], Call]]:
+        if str(EXAMPLES) not in sys.path:
+            sys.path.append(str(EXAMPLES))
+        from train import Denoiser
+
+        eps, clean, noise = (make.normal(batch, 4, 64) for _ in range(3))
+        table, t = make.uniform(5, TIMESTEPS), make.integers(batch, 1, 1, below=TIMESTEPS)
+        sample = clean + eps
+        wanted = eager_denoise(eps, sample, noise, table, t)
+
+        def stepping(ops: tuple = (), wrapped=lambda model: model) -> Call:
+            torch.manual_seed(0)
+            model = Denoiser(*ops).to(make.device)
+            optimiser, predict = torch.optim.AdamW(model.parameters(), lr=3e-3), wrapped(model)
+
+            def step() -> torch.Tensor:
+                optimiser.zero_grad()
+                loss = F.mse_loss(predict(sample, noise, table, t), wanted)
+                loss.backward()
+                optimiser.step()
+                return loss.detach()
+
+            return step
+
+        eager = eager_group_norm_mish, eager_denoise
+        return {"ingot": stepping, "eager": lambda: stepping(eager),
+                "compile": lambda: stepping(eager, lambda model: torch.compile(model, fullgraph=True))}
+
+    return Program(f"training step: {batch} samples", makers)
+
+
+CASES = [sampler(1), sampler(16), training(32), training(8192)]
