@@ -538,7 +538,8 @@ bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const
 
 bool cuda_keeps(const RowSchedule& rows, uint32_t lanes, uint32_t bytes) {
   constexpr uint32_t kBytes = 128;
-  return rows.steps > 0 && !rows.by_runs && rows.passing == 0 && (rows.steps - rows.shared) * lanes * bytes <= kBytes;
+  if (rows.passing > 0) return bytes <= kWordBytes;  // most likely in the place of what was read
+  return rows.steps > 0 && !rows.by_runs && (rows.steps - rows.shared) * lanes * bytes <= kBytes;
 }
 
 }  // namespace ingot::codegen

@@ -272,17 +272,17 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
     const bool runs = across ? runs_across_rows(access, layout, schedule.lanes)
                              : access.moves_in_row && runs_in_rows(access, facts, schedule.lanes);
     const bool shifts = schedule.ragged && access.moves_in_row && access.kind == Kind::Load;
-    const bool loads_group = !across && access.grouped && access.kind == Kind::Load;
+    const bool is_group = !across && access.grouped && is_element_wise(access);
     const bool is_batched = schedule.rows.batch > 0 && comes_in_batches(access, schedule.rows.batch);
     schedule.accesses.push_back({.how = is_batched                   ? How::Batched
                                         : shifts                     ? How::Shifted
-                                        : loads_group                ? How::Grouped
+                                        : is_group                   ? How::Grouped
                                         : schedule.lanes > 1 && runs ? How::Vector
                                         : access.moves_in_row        ? How::Single
                                                                      : How::Fixed,
                                  .masked = access.masked,
                                  .ahead = cuda_reads_ahead(access, facts, schedule.rows, schedule.lanes)});
-    if (loads_group && layout.accesses[a].leader == a)
+    if (is_group && layout.accesses[a].leader == a)
       schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};

@@ -349,6 +349,45 @@ class Rows : public CudaReduce {
     return assembly_.lane(mine, whole(layout.neighbour - chunk.first));
   }
 
+  /// What neighbours are set to, by accesses: as vectors, where all of a group are.
+  void store_groups(const std::map<uint32_t, ValueId>& values) {
+    for (const auto& [access, value] : values) {
+      const uint32_t leader = context_.layout.accesses[access].leader;
+      const std::optional<std::map<uint32_t, ValueId>> group = whole_group(leader, values);
+      if (!group)
+        element().push_back({Assign{memory_.target(access, Level::Element), value}});
+      else if (access == leader)
+        for (const Chunk& chunk : how(leader).chunks) store_chunk(leader, chunk, *group);
+    }
+  }
+
+  /// By distances from the leader; none where some of the group are another phase's.
+  std::optional<std::map<uint32_t, ValueId>> whole_group(uint32_t leader, const std::map<uint32_t, ValueId>& values) {
+    std::map<uint32_t, ValueId> group;
+    for (uint32_t a = 0; a < context_.layout.accesses.size(); ++a) {
+      if (context_.layout.accesses[a].leader != leader) continue;
+      const auto value = values.find(a);
+      if (value == values.end()) return std::nullopt;
+      group[context_.layout.accesses[a].neighbour] = value->second;
+    }
+    return group;
+  }
+
+  void store_chunk(uint32_t leader, const Chunk& chunk, const std::map<uint32_t, ValueId>& group) {
+    const Type type{memory_.type_in_memory(leader), chunk.width};
+    const ValueId index = memory_.index(leader, Level::Element, chunk.first);
+    std::vector<ValueId> members;
+    for (uint32_t k = 0; k < chunk.width; ++k) members.push_back(group.at(chunk.first + k));
+    const auto inline_value = [&](Value::Kind kind, std::vector<ValueId> operands) {
+      return assembly_.add(
+          {.kind = kind, .type = type, .operands = std::move(operands), .naming = Value::Naming::Inline});
+    };
+    if (chunk.width == 1)
+      element().push_back({Assign{inline_value(Value::Kind::Load, {base(leader), index}), members[0]}});
+    else
+      element().push_back({StoreVector{base(leader), index, inline_value(Value::Kind::Pack, members)}});
+  }
+
   /// Whether a group's vectors are there in later phases.
   bool is_kept(SymbolId vector) const { return is_resident() && !assembly_[vector].extents.empty(); }
 
@@ -550,7 +589,14 @@ class Rows : public CudaReduce {
     auto value = values.begin();
     append(element(), fold(work, value, run, around));
     fold_into_columns(work, value);
-    for (const uint32_t access : work.stores) store(access, *value++, after);
+    std::map<uint32_t, ValueId> groups;
+    for (const uint32_t access : work.stores) {
+      if (how(access).how == How::Grouped)
+        groups[access] = *value++;
+      else
+        store(access, *value++, after);
+    }
+    store_groups(groups);
     for (const ir::NodeId node : added) {
       computed_[node] = place_of_values(node, added.size() == 1, around.ahead);
       element().push_back({Assign{element_of(computed_.at(node)), *value++}});

@@ -30,6 +30,11 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
     return *reinterpret_cast<const Vec<T, N>*>(data + i);
 }
 
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -319,10 +324,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_value_and_grad(
                     chosen_4 = (v41 ? v27 / 2.0f : v44) + v32 + (v41 ? v33 / 2.0f : v45);
                 }
                 sum_of[v] = sum_of[v] + chosen;
-                out1[i * out1_stride] = chosen_1;
-                out1[i * out1_stride + 1] = chosen_2;
-                out1[i * out1_stride + 2] = chosen_3;
-                out1[i * out1_stride + 3] = chosen_4;
+                store(out1, i * out1_stride, Vec<float, 4>{chosen_1, chosen_2, chosen_3, chosen_4});
             }
         }
     }
