@@ -67,6 +67,7 @@ def captured(function: Call) -> Call:
         graph.replay()
         return result
 
+    replay.of = function  # with what it holds: the graph writes there
     return replay
 
 

@@ -50,7 +50,7 @@ struct SharedSteps {
 };
 
 struct LaunchInfo {
-  std::string entry;     ///< extern "C" name
+  std::string entry;       ///< extern "C" name
   uint32_t outline = 0;    ///< which of the outline's kernels it is, or a part of
   uint32_t states_of = 0;  ///< the one of these whose launches come first of those that have states in common
   std::vector<KernelParameter> parameters;

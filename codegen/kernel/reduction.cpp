@@ -109,11 +109,12 @@ RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, M
 }
 
 RowReduction RowReductions::reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_state) const {
-  RowReduction reduction{
-      .node = ref.node, .kind = context_.graph.reduction(ref.node).kind, .phase = ref.phase, .first_state = first_state};
+  RowReduction reduction{.node = ref.node,
+                         .kind = context_.graph.reduction(ref.node).kind,
+                         .phase = ref.phase,
+                         .first_state = first_state};
   const DType dtype = context_.graph[ref.node].dtype;
-  for (uint32_t v = 0; v < ir::info(reduction.kind).values; ++v)
-    reduction.types.push_back(v == 0 ? dtype : DType::I64);
+  for (uint32_t v = 0; v < ir::info(reduction.kind).values; ++v) reduction.types.push_back(v == 0 ? dtype : DType::I64);
   return reduction;
 }
 

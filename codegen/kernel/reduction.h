@@ -18,13 +18,13 @@ struct RowReduction {
   ir::NodeId node;
   ir::ReduceKind kind;
   uint32_t phase = 0;
-  bool is_early = false;          ///< taken in the phase before its own, of one arm of a `where`
-  uint32_t first_state = 0;       ///< of LaunchInfo::states
+  bool is_early = false;               ///< taken in the phase before its own, of one arm of a `where`
+  uint32_t first_state = 0;            ///< of LaunchInfo::states
   std::vector<ir::DType> types = {};   ///< of its values
   std::vector<SymbolId> classes = {};  ///< an array for each
   std::vector<SymbolId> results = {};  ///< a number for each
-  SymbolId levels = {};           ///< what is found of groups of classes, as far as it is put together
-  SymbolId runs = {};             ///< what is found of runs of classes, an element each
+  SymbolId levels = {};                ///< what is found of groups of classes, as far as it is put together
+  SymbolId runs = {};                  ///< what is found of runs of classes, an element each
 
   /// Whether its value depends on the order in which elements are taken.
   bool has_order() const;

@@ -78,8 +78,9 @@ std::string text_of(const RowSchedule& rows) {
         fmt::runtime(rows.steps > 0 ? " with {} value{} computed of them" : ", {} value{} of an element kept"), kept,
         kept == 1 ? "" : "s");
   if (rows.early > 0) text += fmt::format(", sums of phase {} a phase early", rows.early);
-  if (rows.passing > 0) text += fmt::format(", {} pieces of them, whose columns are reduced in passing{}", rows.passing,
-                                          rows.prefetches ? ", the next row on its way" : "");
+  if (rows.passing > 0)
+    text += fmt::format(", {} pieces of them, whose columns are reduced in passing{}", rows.passing,
+                        rows.prefetches ? ", the next row on its way" : "");
   if (rows.splits) text += rows.pieces > 1 ? fmt::format(", {} pieces", rows.pieces) : ", pieces";
   return text + (rows.splits ? " shared out, made one by a second launch\n" : "\n");
 }

@@ -95,9 +95,9 @@ struct RowSchedule {
   uint32_t blocks = 0;  ///< CUDA: that a multiprocessor shall have room for at once; 0: as it comes
   uint32_t early =
       0;  ///< CUDA: a phase whose sums are taken in the one before, and again where a row asks for it; 0: none
-  uint32_t passing = 0;  ///< CUDA: pieces that rows are dealt out into, of whose columns each finds sums in passing
+  uint32_t passing = 0;     ///< CUDA: pieces that rows are dealt out into, of whose columns each finds sums in passing
   bool prefetches = false;  ///< CUDA: and the next row is on its way while one is computed
-  bool by_runs = false;  ///< CUDA: a thread has a run of its classes at a time, and reads its elements in `steps`
+  bool by_runs = false;     ///< CUDA: a thread has a run of its classes at a time, and reads its elements in `steps`
   std::vector<ir::NodeId> kept;  ///< values of elements that it keeps as well, from the phase that computes them on
   bool operator==(const RowSchedule&) const = default;
 };

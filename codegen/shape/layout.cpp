@@ -157,8 +157,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
     layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRows));
     if (!kernel.passed.empty() || kernel.pieces_of)
-      layout.pieces =
-          static_cast<uint16_t>(pieces_in_passing(kernel.pieces_of ? geometry.rows() : geometry.length));
+      layout.pieces = static_cast<uint16_t>(pieces_in_passing(kernel.pieces_of ? geometry.rows() : geometry.length));
   }
   layout.accesses.resize(kernel.accesses.size());
   group_neighbours(kernel, geometry, layout.accesses);

@@ -94,8 +94,7 @@ bool has_lone_row(const ir::HostPool& host, const KernelOutline& kernel) {
 /// Which kernels there are, and what each does.
 class Outliner {
  public:
-  Outliner(const ir::Graph& graph, Cut cut)
-      : graph_(graph), host_(graph.host), cut_(cut), reads_any_(graph.count()) {
+  Outliner(const ir::Graph& graph, Cut cut) : graph_(graph), host_(graph.host), cut_(cut), reads_any_(graph.count()) {
     for (uint32_t i = 0; i < graph.count(); ++i)
       reads_any_[i] = graph.reduction_read({i}) || std::ranges::any_of(graph[{i}].args, [&](ir::NodeId arg) {
                         return graph[arg].op != Op::Reduce && reads_any_[arg.index];
@@ -116,8 +115,8 @@ class Outliner {
   }
 
  private:
-  /// In the graph's order; but where columns may be reduced in passing, what goes along rows, and needs nothing else, is
-  /// there before them.
+  /// In the graph's order; but where columns may be reduced in passing, what goes along rows, and needs nothing else,
+  /// is there before them.
   std::vector<ir::NodeId> reductions() const {
     const std::vector<bool> live = graph_.live();
     std::vector<ir::NodeId> along, others;
@@ -126,10 +125,10 @@ class Outliner {
       const ir::NodeId id{i};
       if (!live[i] || graph_[id].op != Op::Reduce) continue;
       const ir::Reduction& reduction = graph_.reduction(id);
-      const bool goes_ahead =
-          cut_ == Cut::Passing && is_along(reduction.domain, reduction.reduced) &&
-          std::ranges::all_of(reads_of(graph_[id].args[0]),
-                              [&](ir::NodeId load) { return ahead.contains(*graph_.reduction_read(load)); });
+      const bool goes_ahead = cut_ == Cut::Passing && is_along(reduction.domain, reduction.reduced) &&
+                              std::ranges::all_of(reads_of(graph_[id].args[0]), [&](ir::NodeId load) {
+                                return ahead.contains(*graph_.reduction_read(load));
+                              });
       if (goes_ahead) ahead.insert(id);
       (goes_ahead ? along : others).push_back(id);
     }
@@ -162,9 +161,7 @@ class Outliner {
     return phase;
   }
 
-  bool is_shared(const KernelOutline& kernel) const {
-    return cut_ != Cut::Whole && has_lone_row(host_, kernel);
-  }
+  bool is_shared(const KernelOutline& kernel) const { return cut_ != Cut::Whole && has_lone_row(host_, kernel); }
 
   bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
     if (domain.size() != kernel.domain.size()) return false;

@@ -73,8 +73,8 @@ struct KernelOutline {
     bool operator==(const KeptRef&) const = default;
   };
   std::vector<KeptRef> kept;  ///< values of reductions that a later kernel reads
-  /// Reductions along the columns of these rows, a later kernel's: this one takes their elements in passing, row by row,
-  /// and leaves what it finds of each piece of the rows; `phase` is the one that computes them.
+  /// Reductions along the columns of these rows, a later kernel's: this one takes their elements in passing, row by
+  /// row, and leaves what it finds of each piece of the rows; `phase` is the one that computes them.
   std::vector<ReductionRef> passed;
   std::optional<uint32_t> pieces_of;  ///< the kernel that passes this one's elements, of which it reads nothing itself
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.

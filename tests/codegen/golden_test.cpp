@@ -111,11 +111,7 @@ const std::vector<Row>& table() {
       {"giou_loss_backward", "f32", {"f32 100000x4", "f32 100000x4", "f32"}, false, "10"},
       {"giou_loss_and_grad", "f32", {"f32 100000x4", "f32 100000x4"}, false, "10", true},
       {"softmax_backward", "rows", {"f32 1000x4096", "f32 1000x4096"}, false, "1"},
-      {"layer_norm_backward",
-       "f32",
-       {"f32 16384x4096", "f32 4096", "f32 4096", "f32 16384x4096"},
-       false,
-       "111"},
+      {"layer_norm_backward", "f32", {"f32 16384x4096", "f32 4096", "f32 4096", "f32 16384x4096"}, false, "111"},
       {"cross_entropy_backward", "bf16", {"bf16 1000x5000", "i64 1000", "bf16"}, false, "10"},
   };
   return rows;

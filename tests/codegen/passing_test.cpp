@@ -132,8 +132,8 @@ TEST(Passing, AColumnsBitsDoNotDependOnHowRowsLie) {
   std::mt19937 random(13);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const ir::Sizes sizes = {40, 30, 516};
-  std::vector<ReduceCase> cases =
-      cases_of({{sizes, {0, 1, 2}}, {sizes, {1, 0, 2}}, {sizes, {0, 1, 2}, 1}, {sizes, {0, 1, 2}, 4}}, Cut::Passing, any);
+  std::vector<ReduceCase> cases = cases_of(
+      {{sizes, {0, 1, 2}}, {sizes, {1, 0, 2}}, {sizes, {0, 1, 2}, 1}, {sizes, {0, 1, 2}, 4}}, Cut::Passing, any);
   for (size_t c = 1; c < cases.size(); ++c)
     for_each_index(sizes, [&](const std::vector<int64_t>& index) { cases[c].x.at(index) = cases[0].x.at(index); });
   const Library library = library_of(cases, kCuda);

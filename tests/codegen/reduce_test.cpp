@@ -765,7 +765,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
     op.result(last, true);
     op.result(op.add(Op::Sub, moved, last), false);
     ReduceCase one{"case" + std::to_string(cases.size()), std::move(op.graph()),
-             tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
+                   tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
     one.graph.name = one.name;
     one.cut = shape.cut;
     one.as_if_many = shape.as_if_many;

@@ -45,7 +45,7 @@ void for_each_index(const ir::Sizes& sizes, F&& f) {
 
 /// `order`: the dims as they lie in memory, outermost first.
 inline Floats tensor(const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
-              const std::function<float()>& value) {
+                     const std::function<float()>& value) {
   Floats result{{sizes, ir::Sizes(sizes.size())}, {}};
   int64_t stride = 1;
   for (size_t k = order.size(); k-- > 0;) {
@@ -145,7 +145,8 @@ inline std::string text_of(const ReduceCase& one, const Target& target) {
 using Bytes = std::vector<std::byte>;
 
 /// The results of a case, run in a library that has its kernels. `pick`: where calls on the CPU are cut.
-inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const Library& library, std::mt19937& random) {
+inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const Library& library,
+                              std::mt19937& random) {
   const Prepared prepared = one.prepared();
   std::vector<Bytes> results, workspaces;
   for (size_t r = 0; r < prepared.results.size(); ++r)

@@ -1,0 +1,253 @@
+#include <algorithm>
+
+#include "codegen/kernel/cuda/rows.h"
+
+// How elements are read and kept, and the loops over them.
+
+namespace ingot::codegen {
+
+namespace {
+
+using How = AccessSchedule::How;
+
+constexpr uint32_t kRunsAhead = 4;  ///< of groups: more vectors at once had better not be held
+
+}  // namespace
+
+ValueId Rows::load(uint32_t access) {
+  if (how(access).how == How::Grouped)
+    if (const Chunk* chunk = memory_.chunk_of(access)) return of_chunk(access, *chunk);
+  if (how(access).how == How::Fixed || how(access).masked) return memory_.load(access, Level::Element);
+  if (stays(access)) return resident(access);
+  if (!is_vector(access)) return memory_.load(access, Level::Element);
+  SymbolId& vector = vectors_[access];
+  if (!vector) {
+    vector = vector_of(access);
+    step_.push_back({Declare{vector, vector_at(access)}});
+  }
+  return assembly_.lane(assembly_.read(vector), assembly_.read(lane_));
+}
+
+std::optional<ValueId> Rows::quotient(ValueId value, ValueId divisor) {
+  const Value& lane = assembly_[value];
+  if (assembly_[divisor].level > Level::Row) return CudaReduce::quotient(value, divisor);
+  if (context_.options.fast_math || lanes_ == 1 || lane.kind != Value::Kind::Lane) return std::nullopt;
+  const ValueId vector = lane.operands[0];
+  const Type type = assembly_[vector].type;
+  if (type != Type{ir::DType::F32, lanes_}) return std::nullopt;
+  SymbolId& quotients = quotients_[{vector, divisor}];
+  if (!quotients) {
+    quotients = assembly_.variable("quotient" + std::to_string(lanes_), type, Level::Thread);
+    const ValueId all = assembly_.add(
+        {.kind = Value::Kind::Quotient, .type = type, .operands = {vector, divisor}, .naming = Value::Naming::Inline});
+    step_.push_back({Declare{quotients, all}});
+  }
+  return assembly_.lane(assembly_.read(quotients), assembly_.read(lane_));
+}
+
+bool Rows::has_short_indices() const {
+  constexpr uint32_t kBits = 15;
+  return is_resident() && context_.layout.length_bits <= kBits && context_.schedule.index_bits == 32;
+}
+
+bool Rows::stays(uint32_t access) const {
+  if (rows_.passing > 0) return how(access).ahead;
+  return is_resident() && (phase_ == 0 || rows_.by_runs || arrays_.contains(access));
+}
+
+ValueId Rows::of_lane(ValueId first, Level level) {
+  return level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
+}
+
+bool Rows::loads_groups_ahead() const {
+  return !is_resident() && runs() > 1 && runs() <= kRunsAhead &&
+         std::ranges::count(context_.schedule.accesses, How::Grouped, &AccessSchedule::how) > 0;
+}
+
+ValueId Rows::element_of(SymbolId array) {
+  const ValueId mine = assembly_.item(assembly_.read(array), assembly_.read(step_number_));
+  return lanes_ > 1 ? assembly_.lane(mine, assembly_.read(lane_)) : mine;
+}
+
+SymbolId Rows::array_of_steps(SymbolId variable) {
+  Symbol& symbol = assembly_[variable];
+  symbol.extents = {rows_.steps};
+  if (rows_.shared == 0) return variable;
+  symbol.in_registers = rows_.steps - rows_.shared;
+  const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * rows_.threads;
+  assembly_.kernel.launch.shared = {
+      {{kept_, context_.layout.reduced_axes, threads_ * lanes_}}, symbol.in_registers, rows_.steps, bytes};
+  return variable;
+}
+
+ValueId Rows::resident(uint32_t access) {
+  SymbolId& array = arrays_[access];
+  if (!array) {
+    array = array_of_steps(vector_of(access));
+    loads_.declared.push_back({Declare{array}});
+    if (rows_.prefetches)
+      loads_.step.push_back({Assign{of_step(array), of_step(prefetched(access, array))}});
+    else
+      load(access, array, loads_);
+  }
+  return element_of(array);
+}
+
+void Rows::load(uint32_t access, SymbolId array, Loads& loads) {
+  const ValueId place = of_step(array);
+  if (lanes_ == 1)
+    loads.step.push_back({Assign{place, memory_.target(access, Level::Thread)}});
+  else if (is_vector(access))
+    loads.step.push_back({Assign{place, vector_at(access)}});
+  else
+    loads.lane.push_back(
+        {Assign{assembly_.lane(place, assembly_.read(lane_)), memory_.target(access, Level::Element)}});
+}
+
+void Rows::read_ahead() {
+  for (uint32_t access = 0; access < context_.outline.accesses.size(); ++access)
+    if (how(access).ahead) resident(access);
+}
+
+ValueId Rows::of_chunk(uint32_t access, const Chunk& chunk) {
+  const AccessLayout& layout = context_.layout.accesses[access];
+  SymbolId& vector = chunks_[{layout.leader, chunk.first}];
+  if (!vector) vector = load_chunk(layout.leader, chunk);
+  ValueId mine = assembly_.read(vector);
+  if (!assembly_[vector].extents.empty()) mine = assembly_.item(mine, assembly_.read(step_number_));
+  return assembly_.lane(mine, whole(layout.neighbour - chunk.first));
+}
+
+void Rows::store_groups(const std::map<uint32_t, ValueId>& values) {
+  for (const auto& [access, value] : values) {
+    const uint32_t leader = context_.layout.accesses[access].leader;
+    const std::optional<std::map<uint32_t, ValueId>> group = whole_group(leader, values);
+    if (!group)
+      element().push_back({Assign{memory_.target(access, Level::Element), value}});
+    else if (access == leader)
+      for (const Chunk& chunk : how(leader).chunks) store_chunk(leader, chunk, *group);
+  }
+}
+
+std::optional<std::map<uint32_t, ValueId>> Rows::whole_group(uint32_t leader,
+                                                             const std::map<uint32_t, ValueId>& values) {
+  std::map<uint32_t, ValueId> group;
+  for (uint32_t a = 0; a < context_.layout.accesses.size(); ++a) {
+    if (context_.layout.accesses[a].leader != leader) continue;
+    const auto value = values.find(a);
+    if (value == values.end()) return std::nullopt;
+    group[context_.layout.accesses[a].neighbour] = value->second;
+  }
+  return group;
+}
+
+void Rows::store_chunk(uint32_t leader, const Chunk& chunk, const std::map<uint32_t, ValueId>& group) {
+  const Type type{memory_.type_in_memory(leader), chunk.width};
+  const ValueId index = memory_.index(leader, Level::Element, chunk.first);
+  std::vector<ValueId> members;
+  for (uint32_t k = 0; k < chunk.width; ++k) members.push_back(group.at(chunk.first + k));
+  const auto inline_value = [&](Value::Kind kind, std::vector<ValueId> operands) {
+    return assembly_.add(
+        {.kind = kind, .type = type, .operands = std::move(operands), .naming = Value::Naming::Inline});
+  };
+  if (chunk.width == 1)
+    element().push_back({Assign{inline_value(Value::Kind::Load, {base(leader), index}), members[0]}});
+  else
+    element().push_back({StoreVector{base(leader), index, inline_value(Value::Kind::Pack, members)}});
+}
+
+SymbolId Rows::load_chunk(uint32_t leader, const Chunk& chunk) {
+  const Type type{memory_.type_in_memory(leader), chunk.width};
+  const bool is_masked = how(leader).masked;
+  const bool is_ahead = !is_masked && (is_resident() ? phase_ == 0 : loads_groups_ahead());
+  const Level level = is_masked ? Level::Element : Level::Thread;
+  const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, level);
+  const ValueId index = element_index_;
+  if (is_ahead && !is_resident()) element_index_ = loaded_index_;
+  const ValueId value = assembly_.add({.kind = Value::Kind::Vector,
+                                       .type = type,
+                                       .operands = {base(leader), memory_.index(leader, level, chunk.first)},
+                                       .naming = Value::Naming::Inline});
+  element_index_ = index;
+  if (is_ahead) {
+    assembly_[vector].extents = {is_resident() ? rows_.steps : runs()};
+    loads_.declared.push_back({Declare{vector}});
+    loads_.step.push_back({Assign{assembly_.item(assembly_.read(vector), assembly_.read(step_number_)), value}});
+  } else {
+    assembly_.block(level).push_back({Declare{vector, value}});
+  }
+  return vector;
+}
+
+Body Rows::guarded(ValueId is_element, Body body) {
+  const uint32_t full = is_read_again_ ? 0 : rows_.full;
+  if (full > 0 && full == rows_.steps) return body;
+  if (full > 0) {
+    const ValueId is_full = assembly_.index(IndexOp::Less, assembly_.read(step_number_), whole(full));
+    is_element = assembly_.index(IndexOp::Or, is_full, is_element);
+  }
+  return {{If{is_element, std::move(body)}}};
+}
+
+bool Rows::goes_by_runs(const RowWork& work) const {
+  const auto has_order = [](const RowReduction* reduction) { return reduction->has_order(); };
+  if (lanes_ == 1 || runs() == 1) return false;
+  return rows_.by_runs || (is_resident() && std::ranges::any_of(work.reductions, has_order));
+}
+
+Statement Rows::loop_over(Body step, ValueId run) {
+  const ValueId length = places_.length();
+  if (is_read_again_) {
+    Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
+    loop.step = rows_.classes, loop.unroll = 1;
+    return {std::move(loop)};
+  }
+  const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
+  if (is_resident()) {
+    Body steps = {{Let{element_index_}}};
+    append(steps, guarded(is_element, std::move(step)));
+    const bool leaps = run && !rows_.by_runs;  // a run's steps are as many apart as there are runs
+    Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : whole(0), whole(rows_.steps), std::move(steps)};
+    if (leaps) loop.step = runs();
+    return {std::move(loop)};
+  }
+  const uint32_t stride = rows_.classes;
+  Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
+  loop.step = stride;
+  if (runs() == 1) loop.unroll = 4;
+  if (runs() > 1) {
+    const auto kind = runs() <= 8 ? Loop::Kind::Unrolled : Loop::Kind::Serial;
+    Body guarded = {{Let{element_index_}}, {If{is_element, std::move(loop.body)}}};
+    loop.body = loads_ahead();
+    loop.body.push_back({Loop{kind, step_number_, whole(0), whole(runs()), std::move(guarded)}});
+  }
+  return {std::move(loop)};
+}
+
+Body Rows::loads_ahead() {
+  Body ahead = std::move(loads_.declared), step = std::move(loads_.step);
+  loads_ = {};
+  if (step.empty()) return ahead;
+  Body body = {{Let{element_index_}}, {Let{loaded_index_}}};
+  append(body, std::move(step));
+  ahead.push_back({Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(runs()), std::move(body)}});
+  return ahead;
+}
+
+uint32_t Rows::lanes_of(const RowReduction& reduction) const {
+  return rows_.by_runs && !reduction.has_order() ? 1 : lanes_;
+}
+
+ValueId Rows::class_number(const RowReduction& reduction) {
+  ValueId run;
+  if (runs() > 1 && reduction.has_order() && !reduction.runs) {
+    run = assembly_.read(step_number_);
+    if (is_resident() && runs() < rows_.steps) run = assembly_.index(IndexOp::Rem, run, whole(runs()));
+    run = times(run, lanes_);
+  }
+  const ValueId lane = lanes_of(reduction) > 1 ? assembly_.read(lane_) : ValueId{};
+  if (run && lane) return plus(run, lane);
+  return run ? run : lane ? lane : whole(0);
+}
+
+}  // namespace ingot::codegen

@@ -1,0 +1,88 @@
+#include "codegen/kernel/cuda/rows.h"
+
+// Rows whose columns are reduced in passing: a thread goes from one to the next, and keeps what it finds of its
+// columns.
+
+namespace ingot::codegen {
+
+void Rows::find_piece_of_rows() {
+  Body& indices = assembly_.kernel.indices;
+  const uint32_t threads = context_.schedule.threads, rows = threads / threads_;
+  launch(threads, rows);
+  LaunchInfo& launch = assembly_.kernel.launch;
+  launch.grid = {{.axes = 0, .times = rows_.passing / rows}};
+  launch.states = reductions_.states();
+  launch.state_count = {{kept_, context_.layout.reduced_axes, 1, rows_.passing}};
+  const ValueId self = thread_number();
+  const auto part = [&](IndexOp op) { return assembly_.index(op, self, whole(threads_)); };
+  thread_ = rows == 1 ? self : let(indices, part(IndexOp::Rem), "thread");
+  const ValueId block = block_number();
+  piece_ = let(indices, rows == 1 ? block : plus(times(block, rows), part(IndexOp::Div)), "piece");
+  row_of_piece_ = assembly_.variable("row", {context_.index_dtype()}, Level::Row);
+  row_number_ = assembly_.read(row_of_piece_);
+  places_.set_row(row_number_);
+  first_places_.set_row(piece_);
+  next_number_ = named(plus(row_number_, whole(rows_.passing)), assembly_.claim("next"));
+  next_places_.set_row(next_number_);
+}
+
+Body Rows::of_all_rows(Body of_row) {
+  if (rows_.passing == 0) return of_row;
+  Body all = std::move(columns_declared_);
+  append(all, std::move(of_first_.declared));
+  if (rows_.prefetches) all.push_back(load_row(piece_, std::move(first_row_), of_first_));
+  if (threads_ > 32) of_row.push_back({Barrier{Barrier::Kind::Block}});  // what threads told one another is read
+  Loop loop{Loop::Kind::Strided, row_of_piece_, piece_, places_.elements(0, kept_), std::move(of_row)};
+  loop.step = rows_.passing, loop.unroll = 1;
+  all.push_back({std::move(loop)});
+  all.push_back(loop_over(leave_columns()));
+  return all;
+}
+
+Body Rows::leave_columns() {
+  const ValueId at = plus(assembly_.index(IndexOp::Mul, piece_, places_.length()), element_index_);
+  Body stores;
+  for (const RowReduction& reduction : reductions_.passed()) {
+    const ValueId found = assembly_.item(assembly_.read(reduction.classes[0]), assembly_.read(step_number_));
+    stores.push_back(lanes_ == 1
+                         ? Statement{Assign{reductions_.state(reduction.first_state, at, true), found}}
+                         : Statement{StoreVector{
+                               assembly_.read(reductions_.states_pointer(reduction.first_state, true)), at, found}});
+  }
+  return stores;
+}
+
+SymbolId Rows::prefetched(uint32_t access, SymbolId array) {
+  const SymbolId next = assembly_.variable("next_" + assembly_[array].name, assembly_[array].type, Level::Thread);
+  assembly_[next].extents = assembly_[array].extents;
+  assembly_[next].of = assembly_[array].of;
+  of_first_.declared.push_back({Declare{next}});
+  loading_ = &first_places_;
+  load(access, next, of_first_);
+  loading_ = &next_places_;
+  load(access, next, of_next_);
+  loading_ = nullptr;
+  return next;
+}
+
+Statement Rows::load_row(ValueId row, Body places, Loads& loads) {
+  places.push_back(loop_of(loads));
+  return {If{assembly_.index(IndexOp::Less, row, places_.elements(0, kept_)), std::move(places)}};
+}
+
+Statement Rows::loop_of(Loads& loads) {
+  if (!loads.lane.empty()) loads.step.push_back({over_lanes(std::move(loads.lane))});
+  return loop_over(std::move(loads.step));
+}
+
+void Rows::fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value) {
+  for (RowReduction* reduction : work.passed) {
+    reductions_.declare_columns(columns_declared_, *reduction, rows_.steps, lanes_);
+    std::vector<ValueId> taken = {*value++};
+    if (reductions_.takes_factors(*reduction)) taken.push_back(*value++);
+    const ClassPlace place{assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};
+    reductions_.fold(element(), *reduction, place, taken);
+  }
+}
+
+}  // namespace ingot::codegen
