@@ -13,6 +13,7 @@ from eager_bits import agree_where_terms_cancel
 from op_db import ENTRIES, OP_DB, REDUCTION, dtypes_of, errors, in_place, is_spelled, samples
 from op_db_known import KNOWN, KNOWN_GRADIENTS, KNOWN_IN_PLACE, KNOWN_ON_CUDA, NAMELESS, WITHIN_ULP
 from test_gradients import complaint as gradient_complaint
+from test_gradients import prepare as prepare_gradients
 from truth import complaint as reduced_complaint
 from whole import WHOLE, some
 
@@ -82,6 +83,7 @@ def test_gradients(entry, device):
     if torch.float64 not in OP_DB[entry].supported_dtypes(device):
         return
     calls = some(list(samples(entry, torch.float64, device)), RUN.index(entry) // 5)
+    prepare_gradients((call.op, dict(enumerate(call.tensors))) for call in calls)
     lines = []
     for call in calls:
         names = dict(enumerate(call.tensors))

@@ -19,7 +19,7 @@ from ingot.oracle import as_list, judge
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60" if WHOLE else "10"))
 FORMS_OF_AN_OP, CALLS_OF_A_FORM = 3, 20
-FEWEST_CASES = 1000
+FEWEST_CASES = 1000 if WHOLE else 500
 
 
 def snippet(expression, recipes, device, numerics) -> str:
