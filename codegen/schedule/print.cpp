@@ -115,7 +115,7 @@ std::string print(const Schedule& schedule, const KernelOutline& outline) {
     text += fmt::format("  access {}: {}{}{}{}\n", a, text_of(schedule.accesses[a]),
                         schedule.accesses[a].widened ? ", as float32" : "",
                         schedule.accesses[a].masked ? ", where it is needed" : "",
-                        schedule.accesses[a].ahead ? ", ahead of its phase" : "");
+                        schedule.accesses[a].ahead ? ", ahead of all phases" : "");
   for (size_t v = 0; v < outline.kept.size(); ++v) {
     const size_t access = outline.first_store() + outline.parts.size() + v;
     const std::string& value = outline.accesses[access].text;

@@ -214,7 +214,7 @@ bool comes_in_batches(const AccessFacts& access, uint32_t rows) {
 uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again) {
   if (rows.across) return kWarp * lanes;
   if (rows.batch > 0) return kBatches * rows.batch;
-  return rows.threads >= 64 ? 1 : (again ? 128 : 256) / rows.threads;
+  return rows.threads >= 64 ? 1 : (again || rows.passing > 0 ? 128 : 256) / rows.threads;
 }
 
 namespace {
@@ -447,16 +447,17 @@ void fit_steps(RowSchedule& rows, const KernelLayout& layout, uint32_t lanes) {
 // multiprocessor has 512, each with room for 128 registers, 0.79 with as few of them as it comes and 0.54 with 1024. Of
 // 2^14 such rows, with the row's statistics found as well, 0.84, and 0.98 with the next row on its way.
 RowSchedule passing_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout) {
-  constexpr uint32_t kFew = 8, kRegisters = 1 << 16, kFewRegisters = 64, kRegistersOfMany = 128;
+  constexpr uint32_t kRegisters = 1 << 16, kFewBytes = 192, kManyBytes = 512, kHeavy = 60;
   const uint64_t length = uint64_t{1} << layout.length_bits;
   rows.passing = layout.pieces;
   rows.threads = std::max(1u, rows.classes / kPassingLanes);
   const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
   rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, length / (rows.threads * lanes)));
   const uint32_t threads = cuda_rows_of_block(rows, lanes, true) * rows.threads;
-  const uint32_t registers = rows.steps * lanes <= kFew ? kFewRegisters : kRegistersOfMany;
+  const uint32_t bytes = 2 * large_bytes(facts) + facts.passed_bytes, of_all = rows.steps * lanes * bytes;
+  const uint32_t registers = of_all > kManyBytes ? 255 : of_all > kFewBytes || facts.cost >= kHeavy ? 128 : 64;
   rows.blocks = std::max(1u, kRegisters / (registers * threads));
-  rows.prefetches = 2 * large_bytes(facts) + facts.passed_bytes <= kPassingBytes;
+  rows.prefetches = large_bytes(facts) > 0 && bytes <= kPassingBytes;
   fit_steps(rows, layout, lanes);
   return rows;
 }
@@ -527,7 +528,8 @@ RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool
   return rows;
 }
 
-// What a later phase is the first to need had better be on its way while the first one computes.
+// What a later phase is the first to need had better be on its way while the first one computes. In passing all is read
+// once, as far as a thread has room for it.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes) {
   constexpr uint32_t kBytes = 128;
   if (rows.steps == 0 || rows.by_runs || rows.shared > 0 || rows.batch > 0 || rows.early > 0) return false;

@@ -42,7 +42,7 @@ uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool again)
 bool runs_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes);
 /// CUDA: whether a thread has registers for values of this many bytes for each of its elements.
 bool cuda_keeps(const RowSchedule& rows, uint32_t lanes, uint32_t bytes);
-/// CUDA: whether an access of a kept row is read with what the first phase reads, whatever phase needs it.
+/// CUDA: whether an access of a kept row is read ahead of all phases, though it would not be as the first one's.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes);
 /// Whether neighbours along a row are as many neighbours in memory, aligned.
 bool runs_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes);

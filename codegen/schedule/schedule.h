@@ -71,7 +71,7 @@ struct AccessSchedule {
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool widened = false;            ///< CPU: float16 is converted by runs, the loop reads or writes their float32
   bool masked = false;             ///< read only where an arm of a `where` that needs it is taken
-  bool ahead = false;  ///< CUDA: read with what the first phase of its kernel reads, though a later one needs it first
+  bool ahead = false;              ///< CUDA: read once, ahead of all phases, whichever needs it first
   bool operator==(const AccessSchedule&) const = default;
 };
 

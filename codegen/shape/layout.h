@@ -47,6 +47,9 @@ std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<con
 /// `host`: the evaluated slots of the graph's pool.
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes);
 
+/// Whether all that the kernels read in passing lies along their rows, element by element.
+bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries);
+
 inline constexpr int64_t kLongAxis = 32;
 inline constexpr int64_t kShortRow = 64;
 
@@ -105,7 +108,8 @@ struct KernelLayout {
   /// Where neighbouring rows lie side by side in what is read, the largest power of two, at most 16, that divides the
   /// innermost extent of those that are kept; else 1.
   uint8_t rows_multiple = 1;
-  uint16_t pieces = 0;  ///< of the rows whose columns are reduced in passing, of both kernels
+  /// Into how many pieces rows are dealt out whose columns are reduced in passing, of both kernels; else 0.
+  uint16_t pieces = 0;
   std::vector<AccessLayout> accesses;
   bool operator==(const KernelLayout&) const = default;
 

@@ -102,7 +102,8 @@ class Outliner {
   }
 
   Outline run() {
-    for (const ir::NodeId id : reductions()) place_reduction(id);
+    reductions_ = reductions();
+    for (const ir::NodeId id : reductions_) place_reduction(id);
     plain_from_ = outline_.kernels.size();
     for (uint32_t r = 0; r < graph_.results.size(); ++r)
       for (uint32_t p = 0; p < graph_.results[r].parts.size(); ++p) place_part(r, p);
@@ -185,8 +186,8 @@ class Outliner {
     if (!same || std::ranges::any_of(reader.reads, by_other_rows)) return Apart::OtherRows;
     if (std::ranges::any_of(reader.reads, is_later)) return Apart::LaterReads;
     // Of a kernel whose elements another takes, nothing is there but what was found of its rows.
-    if (kernel.pieces_of && (reader.reduced ? !is_passed_by(*kernel.pieces_of, reader) : !of_row))
-      return Apart::OtherReduction;
+    if (kernel.pieces_of && !reader.reduced && !of_row) return Apart::OtherRows;
+    if (kernel.pieces_of && reader.reduced && !is_passed_by(*kernel.pieces_of, reader)) return Apart::OtherReduction;
     if (!of_row && is_shared(kernel) && phase_behind(k, reader.reads) > 0) return Apart::LoneRow;
     return std::nullopt;
   }
@@ -206,8 +207,19 @@ class Outliner {
     });
   }
 
-  /// Whether a kernel has registers for it: of each column it keeps one value.
-  static bool can_be_passed(const ir::Reduction& reduction) { return ir::info(reduction.kind).values == 1; }
+  /// Whether a thread has registers for what is found of a column by all reductions that are like this one; else one
+  /// kernel of their own had better have them all.
+  bool can_be_passed(const ir::Reduction& like) const {
+    constexpr int kBytes = 20;
+    int bytes = 0;
+    for (const ir::NodeId id : reductions_) {
+      const ir::Reduction& reduction = graph_.reduction(id);
+      if (reduction.reduced != like.reduced || !same_domain(host_, reduction.domain, like.domain)) continue;
+      if (ir::info(reduction.kind).values > 1) return false;
+      bytes += ir::size_of(graph_[id].dtype);
+    }
+    return bytes <= kBytes;
+  }
 
   /// The kernel that takes a reduction's elements in passing, if there is one.
   std::optional<uint32_t> passed_by(ir::NodeId id, const Reader& reader) const {
@@ -225,11 +237,8 @@ class Outliner {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader{reduction.domain, &reduction.reduced, reads_of(graph_[id].args[0])};
     size_t k = outline_.kernels.size();
-    const auto has_place = [&] {
-      return !apart(k, reader) && (!outline_.kernels[k].pieces_of || can_be_passed(reduction));
-    };
     while (k-- > 0)
-      if (has_place()) break;
+      if (!apart(k, reader)) break;
     if (k == SIZE_MAX) {
       k = outline_.kernels.size();
       KernelOutline& kernel = outline_.kernels.emplace_back();
@@ -323,7 +332,8 @@ class Outliner {
   const ir::Graph& graph_;
   const ir::HostPool& host_;
   const Cut cut_;
-  std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
+  std::vector<ir::NodeId> reductions_;  ///< in the order in which they are placed
+  std::vector<bool> reads_any_;         ///< for each node, whether it is made of a value of a reduction
   Outline outline_;
   size_t plain_from_ = 0;  ///< kernels from here on reduce nothing
   std::map<ir::NodeId, size_t> kernel_of_;

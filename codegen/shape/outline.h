@@ -76,7 +76,8 @@ struct KernelOutline {
   /// Reductions along the columns of these rows, a later kernel's: this one takes their elements in passing, row by
   /// row, and leaves what it finds of each piece of the rows; `phase` is the one that computes them.
   std::vector<ReductionRef> passed;
-  std::optional<uint32_t> pieces_of;  ///< the kernel that passes this one's elements, of which it reads nothing itself
+  /// The kernel that takes the elements of this one's reductions in passing, so that they are not read here.
+  std::optional<uint32_t> pieces_of;
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
 
@@ -104,7 +105,7 @@ struct Outline {
 enum class Cut : uint8_t {
   Shared,   ///< a row of which there is one alone many blocks share, phase by phase, each with a kernel of its own
   Whole,    ///< such a row is gone through in one kernel, like any other
-  Passing,  ///< CUDA: shared; and a kernel that goes through rows reduces along their columns in passing
+  Passing,  ///< CUDA: shared; and all kernels that go through rows reduce along their columns in passing where they can
 };
 
 /// Groups the parts of the results, and the reductions that they need. The graph has been simplified, its calls inlined
@@ -123,7 +124,7 @@ struct Outlines {
 Outlines outlines(const ir::Graph& graph);
 
 /// Which of them a call had better take: whole where all lone rows are short, where the bits are the same; in passing
-/// where all rows are long and many enough, if it may be. It depends on sizes alone.
+/// where all rows are long and many enough, if it may be.
 Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
 
 /// Into how many pieces rows of so many columns are dealt out, one after another in turn, where these are reduced in

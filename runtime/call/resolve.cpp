@@ -91,12 +91,28 @@ std::vector<codegen::KernelGeometry> geometries_of(const codegen::Outline& outli
   return geometries;
 }
 
-/// Decides what is written straight into the caller's tensors, and gives their strides to the results that are. The
-/// others, which are copied there in the end, are laid out as those tensors are but dense. Whether results alias.
-bool place_results(const Program& program, const Facts& facts, bool checks_indices, Resolved& resolved) {
+/// Gives the strides of the caller's tensors to the results that are written there.
+void follow_destinations(const Facts& facts, Resolved& resolved) {
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (const at::Tensor* tensor = resolved.destinations[r].tensor(facts))
       resolved.results[r].strides = tensor->strides().vec();
+}
+
+/// How the graph is cut, and what kernels keep for one another then.
+void settle_cut(const Program& program, bool cuda, Resolved& resolved) {
+  const auto cut = [&](bool may_pass) {
+    resolved.cut = codegen::cut_of(program.outlines, resolved.host, may_pass);
+    resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.cut), resolved.host);
+  };
+  cut(cuda);
+  if (resolved.cut != codegen::Cut::Passing) return;
+  const codegen::Outline& outline = program.outlines.of(resolved.cut);
+  if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) cut(/*may_pass=*/false);
+}
+
+/// Decides what is written straight into the caller's tensors. The others, which are copied there in the end, are laid
+/// out as those tensors are but dense. Whether results alias.
+bool place_results(const Program& program, const Facts& facts, bool checks_indices, Resolved& resolved) {
   const codegen::Outline& outline = program.outlines.of(resolved.cut);
   resolved.geometries = geometries_of(outline, resolved);
   const bool aliases =
@@ -108,25 +124,11 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
   return aliases;
 }
 
-/// Whether rows lie along memory, as far as arguments tell: on CUDA their columns may be reduced in passing then.
-bool may_pass(const Facts& facts) {
-  return facts.device.is_cuda() && std::ranges::none_of(facts.actuals, [](const Actual& actual) {
-           if (actual.kind != ArgumentKind::Tensor) return false;
-           const at::Tensor& tensor = *actual.tensor;
-           for (int64_t d = tensor.dim(); d-- > 0;)
-             if (tensor.size(d) != 1) return tensor.stride(d) > 1;
-           return false;
-         });
-}
-
 }  // namespace
 
 Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
   Resolved resolved;
   resolved.host = checked_host(program, facts);
-  resolved.cut = codegen::cut_of(program.outlines, resolved.host, may_pass(facts));
-  const codegen::Outline& outline = program.outlines.of(resolved.cut);
-  resolved.workspaces = codegen::workspace_extents(outline, resolved.host);
   // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
   // own.
   bool all_row_major = true;
@@ -144,7 +146,10 @@ Resolved resolve(const Program& program, const Facts& facts, const codegen::Opti
   resolved.destinations = destinations_of(program, facts);
   check_destinations(program, facts, resolved.destinations, resolved.results);
   follow_layouts(program, all_row_major, resolved);
+  follow_destinations(facts, resolved);
+  settle_cut(program, facts.device.is_cuda(), resolved);
   const bool aliases = place_results(program, facts, options.check_indices, resolved);
+  const codegen::Outline& outline = program.outlines.of(resolved.cut);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelOutline& kernel = outline.kernels[k];
     resolved.layouts.push_back(

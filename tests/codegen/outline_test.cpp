@@ -70,6 +70,10 @@ TEST(Outline, ColumnsAreReducedInPassing) {
       {"(x.sum(1), y.sum(0))", {2, 2}, {}},
       {"(x.sum(1), (x - x.sum(1).flip(0)[:, None]).sum(0))", {2}, {}},
       {"(x.sum(1), x.argmax(0))", {2}, {}},
+      // More than a thread keeps of a column: one kernel of their own has them all.
+      {"(x.sum(1), x.sum(0), x.amax(0), x.amin(0), (x * x).sum(0), (x * 3).sum(0))", {2}, {{0, 0, 0, 0, 0}, {}}},
+      {"(x.sum(1), x.sum(0), x.amax(0), x.amin(0), (x * x).sum(0), (x * 3).sum(0), (x * 5).sum(0))", {2}, {}},
+      {"(x.sum(1), x.amax(0), x.argmax(0), x.sum(0))", {2}, {}},
       {"(x.sum(), x.sum(0))", {2}, {}},
       // What was found of columns is read again as elements are, or reduced with them: by kernels of their own.
       {"(x.sum(1), x - x.sum(0))", {2}, {{0}, {}, {}}},

@@ -142,6 +142,25 @@ TEST(Passing, AColumnsBitsDoNotDependOnHowRowsLie) {
     for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
 }
 
+TEST(Passing, RowsLieAlongMemory) {
+  const auto passes = [](const std::string& text, const ir::Extents& x) {
+    const auto definition = frontend::define(text);
+    const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(x.sizes.size())});
+    Tensors tensors;
+    tensors.params = {x};
+    const Prepared prepared = prepare(graph, tensors, false, Cut::Passing);
+    return passes_along_memory(prepared.outline, prepared.geometries);
+  };
+  const std::string text = "(x.sum(-1), x.sum(tuple(range(x.dim() - 1))))";
+  EXPECT_TRUE(passes(text, contiguous({5000, 300})));
+  EXPECT_TRUE(passes(text, {{5000, 300}, {304, 1}})) << "rows are padded";
+  EXPECT_TRUE(passes(text, {{5000, 300}, {1, 0}})) << "a row is one number";
+  EXPECT_TRUE(passes(text, {{50, 100, 300}, {300, 15000, 1}})) << "batches lie the other way around";
+  EXPECT_FALSE(passes(text, {{5000, 300}, {1, 5000}}));
+  EXPECT_FALSE(passes(text, {{5000, 300}, {600, 2}}));
+  EXPECT_FALSE(passes("def f(x): y = x.T; return y.sum(1), y.sum(0)", contiguous({300, 5000})));
+}
+
 TEST(Passing, ColumnsBesideNumbersOfRowsAreReadSideBySide) {
   const auto definition = frontend::define("((x - x.mean(1, keepdim=True)) * x.amax(1, keepdim=True)).sum(0)");
   const ir::Graph graph = graph_of(*definition, {2});

@@ -60,8 +60,10 @@ ValueId Rows::of_lane(ValueId first, Level level) {
 }
 
 bool Rows::loads_groups_ahead() const {
-  return !is_resident() && runs() > 1 && runs() <= kRunsAhead &&
-         std::ranges::count(context_.schedule.accesses, How::Grouped, &AccessSchedule::how) > 0;
+  if (is_resident() || runs() == 1 || runs() > kRunsAhead) return false;
+  for (uint32_t access = 0; access < context_.outline.first_store(); ++access)
+    if (how(access).how == How::Grouped) return true;
+  return false;
 }
 
 ValueId Rows::element_of(SymbolId array) {
