@@ -157,8 +157,12 @@ SymbolId RowReductions::class_counter() {
 }
 
 void RowReductions::declare(Body& block, RowReduction& reduction, uint32_t classes, Loop::Kind kind) {
-  const SymbolId c = class_counter();
   declare_arrays(block, reduction, classes);
+  clear(block, reduction, classes, kind);
+}
+
+void RowReductions::clear(Body& block, const RowReduction& reduction, uint32_t classes, Loop::Kind kind) {
+  const SymbolId c = class_counter();
   Body initial;
   clear_class(initial, reduction, assembly_.read(c), kind);
   block.push_back({Loop{kind, c, assembly_.whole(0), assembly_.whole(classes), std::move(initial)}});
@@ -198,10 +202,7 @@ void RowReductions::declare_columns(Body& block, RowReduction& reduction, uint32
   assembly_[array].extents = {steps};
   reduction.classes = {array};
   block.push_back({Declare{array}});
-  const SymbolId c = class_counter();
-  Body initial;
-  clear_class(initial, reduction, assembly_.read(c), Loop::Kind::Unrolled);
-  block.push_back({Loop{Loop::Kind::Unrolled, c, assembly_.whole(0), assembly_.whole(steps), std::move(initial)}});
+  clear(block, reduction, steps, Loop::Kind::Unrolled);
 }
 
 ValueId RowReductions::element(SymbolId array, ClassPlace place) {

@@ -140,6 +140,8 @@ class RowReductions {
  private:
   template <typename IsWanted>
   void add_parts(RowWork& work, IsWanted is_wanted) const;
+  /// A loop over classes that sets each to what is found of no elements.
+  void clear(Body& block, const RowReduction& reduction, uint32_t classes, Loop::Kind kind);
   RowReduction reduction_of(const KernelOutline::ReductionRef& ref, uint32_t first_state) const;
   void add_root(RowWork& work, const RowReduction& reduction) const;
   ValueId element(SymbolId array, ClassPlace place);

@@ -8,6 +8,10 @@
 
 namespace ingot::codegen {
 
+/// Whether most of what is read lies side by side from row to row, and not along rows. What stands still along a dim is
+/// small, and counts only where there is nothing else.
+bool lies_across(const KernelFacts& facts);
+
 /// CPU: classes of a row or its piece, and elements of a piece, 0 where a row is one, of rows of at most two to that
 /// power.
 uint32_t cpu_classes(uint32_t length_bits);

@@ -133,18 +133,6 @@ std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<con
   return result;
 }
 
-bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries) {
-  for (size_t k = 0; k < outline.kernels.size(); ++k) {
-    const KernelOutline& kernel = outline.kernels[k];
-    for (size_t a = 0; a < kernel.accesses.size() && !kernel.passed.empty(); ++a) {
-      const std::vector<int64_t>& strides = geometries[k].accesses[a].strides;
-      if (kernel.accesses[a].kind == AccessUse::Kind::Load && !strides.empty() && std::abs(strides.back()) > 1)
-        return false;
-    }
-  }
-  return true;
-}
-
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes) {
   KernelGeometry result;
   for (const ir::HostId size : kernel.domain) result.extents.push_back(host[size.index].as_int());

@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "codegen/shape/cut.h"
+
 namespace ingot::codegen {
 namespace {
 

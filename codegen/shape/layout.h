@@ -47,9 +47,6 @@ std::vector<ir::Extents> workspace_extents(const Outline& outline, std::span<con
 /// `host`: the evaluated slots of the graph's pool.
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes);
 
-/// Whether all that the kernels read in passing lies along their rows, element by element.
-bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries);
-
 inline constexpr int64_t kLongAxis = 32;
 inline constexpr int64_t kShortRow = 64;
 

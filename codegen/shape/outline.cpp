@@ -1,7 +1,6 @@
 #include "codegen/shape/outline.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <optional>
 #include <set>
@@ -382,56 +381,5 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& ke
 }
 
 Outline outline(const ir::Graph& graph, Cut cut) { return Outliner(graph, cut).run(); }
-
-Outlines outlines(const ir::Graph& graph) {
-  Outlines all{outline(graph), outline(graph, Cut::Whole), outline(graph, Cut::Passing)};
-  if (all.whole->kernels.size() == all.shared.kernels.size()) all.whole.reset();
-  const auto passes = [](const KernelOutline& kernel) { return !kernel.passed.empty(); };
-  if (std::ranges::none_of(all.passing->kernels, passes)) all.passing.reset();
-  return all;
-}
-
-// A thread has eight or sixteen elements of a row, and as many sums for each reduction of columns, so that a
-// multiprocessor has room for 1024 threads or 512: all pieces are on their way at once.
-uint32_t pieces_in_passing(int64_t columns) {
-  constexpr int64_t kElements = 1 << 20, kFewest = 1 << 7, kMost = 1 << 12;
-  const auto room = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));
-  return static_cast<uint32_t>(std::clamp(kElements / room, kFewest, kMost));
-}
-
-namespace {
-
-/// Whether rows are long and many enough, and one dim alone makes their columns, so that all count them alike. What is
-/// found of a piece is written and read again, which eight rows are worth.
-bool passes_well(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
-  constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfPiece = 8;
-  int64_t columns = 1, rows = 1;
-  uint32_t dims = 0;
-  for (size_t d = 0; d < kernel.domain.size(); ++d) {
-    const int64_t size = host[kernel.domain[d].index].as_int();
-    (kernel.reduced[d] ? columns : rows) *= size;
-    dims += kernel.reduced[d] && size != 1;
-  }
-  return dims == 1 && columns > kShortest && columns <= kLongest && rows >= kRowsOfPiece * pieces_in_passing(columns);
-}
-
-}  // namespace
-
-Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {
-  constexpr int64_t kShort = 1 << 15;
-  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, [&](const KernelOutline& kernel) {
-        return kernel.passed.empty() || passes_well(kernel, host);
-      }))
-    return Cut::Passing;
-  if (!outlines.whole) return Cut::Shared;
-  const auto is_short = [&](const KernelOutline& kernel) {
-    if (!kernel.reduces()) return true;
-    int64_t length = 1, rows = 1;
-    for (size_t d = 0; d < kernel.domain.size(); ++d)
-      (kernel.reduced[d] ? length : rows) *= host[kernel.domain[d].index].as_int();
-    return rows > 1 || kernel.phases() == 1 || length <= kShort;
-  };
-  return std::ranges::all_of(outlines.whole->kernels, is_short) ? Cut::Whole : Cut::Shared;
-}
 
 }  // namespace ingot::codegen

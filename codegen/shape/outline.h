@@ -112,25 +112,6 @@ enum class Cut : uint8_t {
 /// and its rows aligned.
 Outline outline(const ir::Graph& graph, Cut cut = Cut::Shared);
 
-/// All of a graph's.
-struct Outlines {
-  Outline shared;
-  std::optional<Outline> whole, passing;  ///< where they are others
-
-  const Outline& of(Cut cut) const {
-    return cut == Cut::Whole && whole ? *whole : cut == Cut::Passing && passing ? *passing : shared;
-  }
-};
-Outlines outlines(const ir::Graph& graph);
-
-/// Which of them a call had better take: whole where all lone rows are short, where the bits are the same; in passing
-/// where all rows are long and many enough, if it may be.
-Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
-
-/// Into how many pieces rows of so many columns are dealt out, one after another in turn, where these are reduced in
-/// passing; a power of two.
-uint32_t pieces_in_passing(int64_t columns);
-
 /// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/shape/outline.h"
+#include "codegen/shape/cut.h"
 #include "ir/graph.h"
 
 // A program is what a lowered op leaves behind for its calls: host arithmetic, conditions, results, and the accesses of

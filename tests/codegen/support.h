@@ -7,6 +7,7 @@
 
 #include "codegen/generate.h"
 #include "codegen/print/print.h"
+#include "codegen/shape/cut.h"
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
 #include "codegen/target/prelude.h"
