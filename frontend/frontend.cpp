@@ -75,6 +75,7 @@ std::string Signature::text() const {
   std::string text = fmt::format("{}{} {}{}", spelled(device, device_index), text_of(numerics),
                                  short_name(default_dtype), text_of(factories));
   if (autocast) text += fmt::format(" autocast: {}", short_name(*autocast));
+  if (gradients != 0) text += fmt::format(" gradients: {:#x}", gradients);
   for (const ArgumentFact& fact : arguments) text += " | " + text_of(fact);
   return text;
 }

@@ -62,6 +62,9 @@ struct Signature {
   FactoryDevice factories = FactoryDevice::Unset;
   std::optional<ir::DType> autocast = {};  ///< torch.autocast's own dtype, where it is on for the device
   std::vector<ArgumentFact> arguments;     ///< one for each parameter
+  /// The parameters (bits, the last one for the 64th and all behind it) of which gradients will be asked. What these
+  /// read of the op's reductions are results then, behind those that it returns (ir::Result::is_kept).
+  uint64_t gradients = 0;
   bool operator==(const Signature&) const = default;
 
   /// One line that two signatures share only when they are equal, "cuda f32 | x: f32[?, 1] | bias: float".
@@ -113,14 +116,21 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
   return define(std::make_shared<const Source>(std::move(source_name), std::move(text)), name);
 }
 
+/// What a call of an op kept for its gradient.
+struct Kept {
+  uint64_t gradients = 0;          ///< its signature's
+  std::vector<std::string> names;  ///< of the results that were kept; none: nothing was
+  bool operator==(const Kept&) const = default;
+};
+
 /// The op that gives the gradients with respect to the wanted parameters, each a tensor of a floating dtype, in a
 /// tuple. Its parameters are those of `forward` and, for each of so many results, the gradient with respect to it: a
 /// tensor of its shape, or None where there is none. It writes nothing in place. `autocast` is what the signature of
 /// the forward call had; autograd calls for gradients where it is off. With `returns_arguments`, as autograd's own
-/// nodes, it may return a gradient that it was given.
+/// nodes, it may return a gradient that it was given. What is `kept` are its last parameters; it has no gradient then.
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
                                            size_t results, std::optional<ir::DType> autocast = {},
-                                           bool returns_arguments = false);
+                                           bool returns_arguments = false, Kept kept = {});
 
 /// The op that gives what `op` returns and, behind it, the gradients of the first of that with respect to the wanted
 /// arguments, tensors of floats each or made up of such. The first is one float; the rest, where `has_aux` says that

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/error.h"
+#include "frontend/gradient/kept.h"
 #include "frontend/interpret/evaluation.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/memory.h"
@@ -10,6 +12,7 @@
 #include "frontend/tensor/results.h"
 #include "frontend/tensor/tensors.h"
 #include "ir/passes/canonical.h"
+#include "ir/passes/rewrite.h"
 
 // The pass: parameters as values, the op evaluated on them, what it returns as results. When evaluation needs the value
 // of a symbol it starts again with that value known, which then is a condition of the graph.
@@ -60,14 +63,20 @@ class Attempt {
     evaluation_.graph.host.limit_work(Budget::kHostWork);
     const std::vector<std::optional<Value>> arguments = make_arguments();
     activity_.leaves = arguments;
+    const uint64_t gradients = evaluation_.signature.gradients;
+    if (gradients != 0) evaluation_.tape.emplace().has_results = true;
     const Value returned = definition_.evaluate(evaluation_, arguments);
+    std::vector<RowStatistic> kept;
+    if (gradients != 0) kept = row_statistics(evaluation_, definition_, arguments, returned, gradients);
     const bool mutates = definition_.writes_arguments() && make_mutations(evaluation_, arguments);
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
+    for (RowStatistic& one : kept) make_kept_result(evaluation_, one.node, one.shape, std::move(one.name));
     ir::find_gradients(evaluation_.graph);
     if (definition_.derivative())  // which has them of whatever it says
       for (ir::Result& result : evaluation_.graph.results)
-        if (!result.mutates && ir::category(result.dtype) == ir::Category::Floating) result.gradients = ~uint64_t{0};
+        if (!result.mutates && !result.is_kept && ir::category(result.dtype) == ir::Category::Floating)
+          result.gradients = ~uint64_t{0};
     std::vector<Known> known = known_;
     std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
     for (const Known& one : known) {
@@ -79,7 +88,7 @@ class Attempt {
     std::ranges::sort(touched);
     const auto repeated = std::ranges::unique(touched);
     touched.erase(repeated.begin(), repeated.end());
-    return ir::canonical(std::move(lowered_.graph));
+    return ir::canonical(with_stand_ins());
   }
 
   /// The symbols that evaluation asked for, with their values.
@@ -168,6 +177,16 @@ class Attempt {
     return tensor;
   }
 
+  ir::Graph with_stand_ins() {
+    const std::map<ir::NodeId, ir::NodeId>& stand_ins = evaluation_.stand_ins;
+    if (stand_ins.empty()) return std::move(lowered_.graph);
+    const ir::Graph& graph = lowered_.graph;
+    return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId was, ir::Node node) {
+      const auto stand_in = stand_ins.find(was);
+      return out.add(stand_in == stand_ins.end() ? std::move(node) : out.transfer(graph, stand_in->second, {}));
+    });
+  }
+
   const Definition& definition_;
   const std::vector<Known>& known_;
   Lowered lowered_;
@@ -177,7 +196,9 @@ class Attempt {
 
 }  // namespace
 
-ir::Graph lower(const Definition& definition, const Signature& signature, const Actuals& actuals) {
+namespace {
+
+ir::Graph lowered(const Definition& definition, const Signature& signature, const Actuals& actuals) {
   std::vector<Known> known;
   while (true) {
     Attempt attempt(definition, signature, actuals, known);
@@ -191,6 +212,23 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
       }
       if (known.size() == before) throw_internal("lowering asked again for values that it knows");
     }
+  }
+}
+
+}  // namespace
+
+ir::Graph lower(const Definition& definition, const Signature& signature, const Actuals& actuals) {
+  if (signature.gradients == 0) return lowered(definition, signature, actuals);
+  Signature plain = signature;
+  plain.gradients = 0;
+  ir::Graph graph = lowered(definition, plain, actuals);
+  if (graph.reduction_count() == 0) return graph;
+  try {
+    ir::Graph keeping = lowered(definition, signature, actuals);
+    return std::ranges::any_of(keeping.results, &ir::Result::is_kept) ? std::move(keeping) : std::move(graph);
+  } catch (const Error& error) {  // of what has no gradient: this is said once it is asked for
+    if (error.fault() != Fault::Author) throw;
+    return graph;
   }
 }
 

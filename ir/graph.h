@@ -119,6 +119,8 @@ struct Result {
   std::optional<uint32_t> forwards = {};
   /// The parameters (bits, the last one for the 64th and all behind it) with respect to which it has a gradient.
   uint64_t gradients = 0;
+  /// What a gradient will read of the op's reductions: kept for it, and not returned. It has no gradient itself.
+  bool is_kept = false;
 };
 
 /// Sizes up to this that a constant index or slice touches are asked to be static.
@@ -280,6 +282,8 @@ Graph inline_calls(const Graph& graph);
 
 /// What a Call is named that gradients do not go through.
 inline constexpr std::string_view kDetach = "detach";
+/// The value of its first argument, with the gradient of its second one.
+inline constexpr std::string_view kSlopeOf = "slope_of";
 /// Fills in Result::gradients: a floating element has a gradient with respect to what goes into it through floating
 /// nodes, but for those that are detached.
 void find_gradients(Graph& graph);

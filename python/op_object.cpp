@@ -196,8 +196,9 @@ Stage stage_named(std::string_view name) {
   if (name == "source") return Stage::Source;
   if (name == "ptx") return Stage::Ptx;
   if (name == "backward") return Stage::Backward;
+  if (name == "backward-source") return Stage::BackwardSource;
   throw_author({}, "`" + std::string(name) + "` is no stage",
-               "the stages are ast, ir, schedule, kernel, source, ptx and backward");
+               "the stages are ast, ir, schedule, kernel, source, ptx, backward and backward-source");
 }
 
 EmitTarget::Device device_named(const char* name) {

@@ -17,8 +17,10 @@ struct EmitInput {
 };
 
 const std::map<std::string, Stage> kStages = {
-    {"ast", Stage::Ast},       {"ir", Stage::Ir},   {"schedule", Stage::Schedule}, {"kernel", Stage::Kernel},
-    {"source", Stage::Source}, {"ptx", Stage::Ptx}, {"backward", Stage::Backward}};
+    {"ast", Stage::Ast},           {"ir", Stage::Ir},
+    {"schedule", Stage::Schedule}, {"kernel", Stage::Kernel},
+    {"source", Stage::Source},     {"ptx", Stage::Ptx},
+    {"backward", Stage::Backward}, {"backward-source", Stage::BackwardSource}};
 const std::map<std::string, EmitTarget::Device> kDevices = {{"cpu", EmitTarget::Device::Cpu},
                                                             {"cuda", EmitTarget::Device::Cuda}};
 
@@ -30,7 +32,8 @@ void add_emit(CLI::App& program, int&) {
   input->op.add_to(*command);
   command
       ->add_option("--stage", input->stage,
-                   "ast, ir, schedule, kernel, source (the default) or ptx; backward: what is kept for the gradient")
+                   "ast, ir, schedule, kernel, source (the default) or ptx; backward: what is kept for the gradient, "
+                   "backward-source: its kernels")
       ->transform(CLI::Transformer(kStages))
       ->option_text("STAGE");
   command->add_option("--device", input->target.device, "cpu (the default) or cuda, which needs no GPU here")

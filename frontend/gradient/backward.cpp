@@ -1,7 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/error.h"
 #include "frontend/frontend.h"
+#include "frontend/gradient/kept.h"
 #include "frontend/gradient/op_gradients.h"
+#include "frontend/tensor/shapes.h"
 
 // The gradient of an op is an op: it is evaluated on the same arguments, and on the gradients with respect to its
 // results, in the same evaluation. So it is lowered as any, and has a gradient itself.
@@ -12,17 +16,20 @@ namespace {
 class BackwardDefinition : public Definition {
  public:
   BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> wanted, size_t results,
-                     std::optional<ir::DType> autocast, bool returns_arguments)
+                     std::optional<ir::DType> autocast, bool returns_arguments, Kept kept)
       : forward_(std::move(forward)),
         wanted_(std::move(wanted)),
+        results_(results),
         autocast_(autocast),
         returns_arguments_(returns_arguments),
+        kept_(std::move(kept)),
         name_(forward_->name() + "_backward") {
     const std::span<const Parameter> own = forward_->parameters();
     parameters_.assign(own.begin(), own.end());
     for (size_t k = 0; k < results; ++k)
       parameters_.push_back(
           {.name = results == 1 ? "grad" : fmt::format("grad[{}]", k), .has_default = true, .span = {}});
+    for (const std::string& name : kept_.names) parameters_.push_back({.name = name, .span = {}});
   }
 
   const std::string& name() const override { return name_; }
@@ -32,24 +39,27 @@ class BackwardDefinition : public Definition {
     if (forward_->identity().empty()) return {};
     std::string wanted;
     for (const bool is : wanted_) wanted += is ? '1' : '0';
-    const size_t results = parameters_.size() - forward_->parameters().size();
-    return fmt::format("the gradient of {} results with respect to {}{}{}\n{}", results, wanted,
+    std::string kept;
+    if (!kept_.names.empty())
+      kept = fmt::format(", with {} kept for {:#x}", fmt::join(kept_.names, ", "), kept_.gradients);
+    return fmt::format("the gradient of {} results with respect to {}{}{}{}\n{}", results_, wanted,
                        autocast_ ? fmt::format(" under autocast to {}", short_name(*autocast_)) : "",
-                       returns_arguments_ ? ", some of them given" : "", forward_->identity());
+                       returns_arguments_ ? ", some of them given" : "", kept, forward_->identity());
   }
   std::string tree() const override { return forward_->tree(); }
   bool writes_arguments() const override { return false; }
   bool may_return_arguments() const override { return returns_arguments_; }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
-    if (!evaluation.tape) evaluation.tape.emplace();
+    if (!evaluation.tape) evaluation.tape.emplace().has_results = !kept_.names.empty();
     const size_t count = forward_->parameters().size();
-    const auto own = arguments.first(count), incoming = arguments.subspan(count);
+    const auto own = arguments.first(count), incoming = arguments.subspan(count, results_);
     Evaluation forward = evaluation.under_autocast(autocast_);
     const Value returned = forward_->evaluate(forward, own);
     if (const size_t returns = results_of(returned).size(); returns != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), returns, incoming.size()));
+    if (!kept_.names.empty()) use_kept(evaluation, forward, own, returned, arguments.subspan(count + results_));
     std::vector<Argument> of;
     for (uint32_t i = 0; i < count; ++i)
       if (wanted_[i]) of.push_back({i, *own[i]->tensor()});
@@ -57,10 +67,31 @@ class BackwardDefinition : public Definition {
   }
 
  private:
+  /// What the call has kept stands for the nodes that it is of: those that evaluation finds as the call's has.
+  void use_kept(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
+                const Value& returned, std::span<const std::optional<Value>> kept) const {
+    const std::vector<RowStatistic> statistics = row_statistics(forward, *forward_, own, returned, kept_.gradients);
+    if (statistics.size() != kept.size())
+      throw_internal(fmt::format("{}: a call kept {} row statistics, and its gradient knows {}", name_, kept.size(),
+                                 statistics.size()));
+    for (size_t k = 0; k < kept.size(); ++k) {
+      const Tensor& tensor = *kept[k]->tensor();
+      const Shape shape = shape_of(evaluation, tensor);
+      const ir::DType dtype = evaluation.graph[statistics[k].node].dtype;
+      if (shape.size() != statistics[k].shape.size() || tensor.dtype != dtype)
+        throw_internal(fmt::format("{}: the row statistic {} is another one", name_, kept_.names[k]));
+      for (size_t dim = 0; dim < shape.size(); ++dim)
+        evaluation.require(ir::Condition::Kind::Equal, shape[dim], statistics[k].shape[dim]);
+      evaluation.stand_ins.emplace(statistics[k].node, tensor.tiles.front().node);
+    }
+  }
+
   std::shared_ptr<const Definition> forward_;
   std::vector<bool> wanted_;  ///< one a parameter of the forward op
+  size_t results_;
   std::optional<ir::DType> autocast_;
   bool returns_arguments_;
+  Kept kept_;
   std::string name_;
   std::vector<Parameter> parameters_;
 };
@@ -68,9 +99,10 @@ class BackwardDefinition : public Definition {
 }  // namespace
 
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
-                                           size_t results, std::optional<ir::DType> autocast, bool returns_arguments) {
+                                           size_t results, std::optional<ir::DType> autocast, bool returns_arguments,
+                                           Kept kept) {
   return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(wanted), results, autocast,
-                                                    returns_arguments);
+                                                    returns_arguments, std::move(kept));
 }
 
 }  // namespace ingot::frontend

@@ -204,9 +204,15 @@ void Frame::check(ExprId test, const std::string& message) {
   At at(evaluation_.diagnostics, expr.span);
   std::string failed = message.empty() ? fmt::format("`{}` does not hold", expr.span.text()) : message;
   if (value.is_number()) {
-    ir::HostId id = evaluation_.graph.host.resolve(value.number());
-    if (!evaluation_.graph.host.is_constant(id))
-      return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failed));
+    ir::HostPool& host = evaluation_.graph.host;
+    const ir::HostId id = host.resolve(value.number());
+    const auto is_int = [&](ir::HostId operand) { return host.kind(operand) == ir::HostKind::Int; };
+    if (host[id].op == ir::HostOp::Eq && std::ranges::all_of(host[id].args, is_int)) {  // one size from here on
+      const ir::HostId a = host[id].args[0], b = host[id].args[1];
+      evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failed));
+      return host.unify(a, b);
+    }
+    if (!host.is_constant(id)) return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failed));
   }
   if (!truth(evaluation_, value, "what an `assert` states")) evaluation_.fail(std::move(failed));
 }

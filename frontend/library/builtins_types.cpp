@@ -7,6 +7,7 @@
 #include "frontend/tensor/device.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/pointwise.h"
+#include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
 
 // Casts, copies and tensors like another, and what the library is made of beside primitives.
@@ -125,6 +126,15 @@ Value call_identity(Builder& builder, const Builtin& self, Args args) { return i
 Value call_detach(Builder& builder, const Builtin& self, Args args) {
   Tensor result = input(builder, self, args);
   for (Tile& tile : result.tiles) tile.node = builder.graph.call(ir::kDetach, tile.node, {});
+  return result;
+}
+
+Value call_with_slope_of(Builder& builder, const Builtin& self, Args args) {
+  const Tensor value = input(builder, self, args), slope = *args[1].tensor();
+  Tensor result = combined(builder, std::array{value, slope}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
+    return builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
+  });
+  result.layout = value.layout;
   return result;
 }
 
@@ -395,6 +405,7 @@ std::vector<Builtin> type_builtins() {
        {},
        call_full_like,
        "a number in the shape of another tensor"},
+      {"_with_slope_of", "(value, slope)", kFunction, kNoMethod, {}, call_with_slope_of},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(**items)", kFunction, kNoMethod, {}, call_named},
       {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},

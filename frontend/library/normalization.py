@@ -33,11 +33,8 @@ def _log_softmax(input, dim):
 
 
 def _in_one_pass(input):
-    """whether sums of exponentials had better not wait for the maximum: on CUDA, where a result shows 8 or 11 bits
-
-    A gradient goes through the sums as they are written.
-    """
-    return _on_cuda() and input.dtype.itemsize == 2 and input.ndim > 0 and not _is_differentiated()
+    """whether sums of exponentials had better not wait for the maximum: on CUDA, where a result shows 8 or 11 bits"""
+    return _on_cuda() and input.dtype.itemsize == 2 and input.ndim > 0
 
 
 def _log2_e():
@@ -59,17 +56,29 @@ def _sum_of_exponentials(input, largest, less, dim, function):
     return where(is_near, where(near < 1 + 2**-21, 1, near), total)  # of a row that one element dominates, 1
 
 
+def _in_one_pass_of(input, dim, function):
+    """input less its largest element, and the sum of its exponentials, of no gradient: what is made of it says which"""
+    largest = _reduce("max", input, dim, True, None).detach()
+    return input - largest, _sum_of_exponentials(input, largest, largest, dim, function).detach()
+
+
 @reduction
 def _softmax_in_one_pass(input, dim):
-    largest = _reduce("max", input, dim, True, None)
-    total = _sum_of_exponentials(input, largest, largest, dim, "softmax")
-    return exp2(_fma(input - largest, _log2_e(), -log2(total)))
+    less, total = _in_one_pass_of(input, dim, "softmax")
+    shift = -log2(total)
+    if _is_differentiated():
+        weights = exp2(_fma(less, _log2_e(), shift))
+        shift = _with_slope_of(shift, _reduce("sum", weights, dim, True, None) * -_log2_e())
+    return exp2(_fma(less, _log2_e(), shift))
 
 
 @reduction
 def _log_softmax_in_one_pass(input, dim):
-    largest = _reduce("max", input, dim, True, None)
-    return input - largest - log(_sum_of_exponentials(input, largest, largest, dim, "log_softmax"))
+    less, total = _in_one_pass_of(input, dim, "log_softmax")
+    scale = log(total)
+    if _is_differentiated():
+        scale = _with_slope_of(scale, _reduce("sum", exp(less - scale), dim, True, None))
+    return less - scale
 
 
 @method

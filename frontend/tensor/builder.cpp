@@ -20,6 +20,7 @@ Builder::Builder(Lowered& lowered, const Signature& s, const Actuals& a)
       diagnostics(lowered.diagnostics),
       budget(lowered.budget),
       tape(lowered.tape),
+      stand_ins(lowered.stand_ins),
       lowered_(lowered) {}
 
 ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {
@@ -98,6 +99,20 @@ ir::NodeId Builder::placed(ir::NodeId node) {
   graph.place_node(node, diagnostics.place());
   check_limits();
   return node;
+}
+
+Builder::Trial::Trial(const Builder& builder)
+    : lowered_(builder.lowered_),
+      graph_(lowered_.graph),
+      required_(lowered_.required),
+      tape_(lowered_.tape),
+      draws_(lowered_.draws) {}
+
+Builder::Trial::~Trial() {
+  lowered_.graph = std::move(graph_);
+  lowered_.required = std::move(required_);
+  lowered_.tape = std::move(tape_);
+  lowered_.draws = draws_;
 }
 
 void Builder::check_limits() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -35,6 +36,8 @@ struct Lowered {
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
   std::optional<Tape> tape;  ///< where the results are to be differentiated
   int64_t draws = 0;         ///< how many tensors of random numbers there are so far
+  /// What stands for nodes of the graph once it is done: loads of parameters that hold the same.
+  std::map<ir::NodeId, ir::NodeId> stand_ins;
 };
 
 /// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
@@ -49,6 +52,7 @@ class Builder {
   Diagnostics& diagnostics;
   Budget& budget;
   std::optional<Tape>& tape;
+  std::map<ir::NodeId, ir::NodeId>& stand_ins;  ///< as Lowered has them
   /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
   /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
   bool native = false;
@@ -89,6 +93,22 @@ class Builder {
   ir::NodeId placed(ir::NodeId node);
   /// Past 5,000 nodes all sizes are asked to be static; past 50,000 it is an error.
   void check_limits();
+
+  /// What is lowered for as long as it lives is undone at its end.
+  class Trial {
+   public:
+    explicit Trial(const Builder& builder);
+    ~Trial();
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+   private:
+    Lowered& lowered_;
+    ir::Graph graph_;
+    std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required_;
+    std::optional<Tape> tape_;
+    int64_t draws_;
+  };
 
  private:
   Lowered& lowered_;

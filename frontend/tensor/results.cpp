@@ -194,4 +194,17 @@ void make_results(Builder& builder, const Value& returned) {
   }
 }
 
+void make_kept_result(Builder& builder, ir::NodeId node, const Shape& shape, std::string name) {
+  ir::Result result = result_of(builder, whole(builder, node, builder.graph[node].dtype, shape));
+  const auto is_taken = [&](const std::string& wanted) {
+    return std::ranges::count(builder.graph.results, wanted, &ir::Result::name) > 0 ||
+           std::ranges::count(builder.graph.params, wanted, &ir::Param::name) > 0;
+  };
+  while (is_taken(name)) name += "_";
+  result.name = std::move(name);
+  result.layout = record_contiguous(builder, shape);
+  result.is_kept = true;
+  builder.graph.results.push_back(std::move(result));
+}
+
 }  // namespace ingot::frontend

@@ -18,7 +18,7 @@ void find_gradients(Graph& graph) {
   }
   for (Result& result : graph.results) {
     result.gradients = 0;
-    if (category(result.dtype) != Category::Floating) continue;
+    if (result.is_kept || category(result.dtype) != Category::Floating) continue;
     for (const Part& part : result.parts) result.gradients |= of[part.node.index];
   }
 }

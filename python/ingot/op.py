@@ -181,7 +181,8 @@ class Op(_ingot.Op):
     def emit(self, stage: str, *args, device: str | None = None, architecture: int = 0, **kwargs) -> str:
         """The text of a stage for these arguments, whose values are never read: meta tensors will do.
 
-        stage: ast, ir, schedule, kernel, source or ptx; backward: what is kept of a call for its gradient.
+        stage: ast, ir, schedule, kernel, source or ptx; backward: what is kept of a call for its gradient;
+            backward-source: the kernels that autograd runs for it.
         device: cpu or cuda; that of the arguments where none is given, and no GPU is needed for cuda.
         architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
         """

@@ -42,10 +42,10 @@ std::string line(std::string_view what, ir::DType dtype, std::span<const int64_t
   return text + "\n";
 }
 
-/// The gradient's graph, told apart by what depends on the incoming gradients.
+/// The gradient's graph, told apart by what depends on the incoming gradients, parameters behind the op's own.
 class Recomputed {
  public:
-  Recomputed(const ir::Graph& graph, const Facts& facts, size_t own_params)
+  Recomputed(const ir::Graph& graph, const Facts& facts, size_t own_params, size_t gradients)
       : graph_(graph), sizes_(graph.host.count()) {
     std::string failure;
     runtime::run_host(graph.host, facts, sizes_, failure);
@@ -56,7 +56,7 @@ class Recomputed {
       incoming_[i] = std::ranges::any_of(graph[id].args, [&](ir::NodeId arg) { return incoming_[arg.index]; });
       if (!reads_param(id)) continue;
       const uint32_t param = graph.access(id).source.index;
-      incoming_[i] = incoming_[i] || (param >= own_params && param != graph.seed);
+      incoming_[i] = incoming_[i] || (param >= own_params && param < own_params + gradients);
       read_.insert(param);
     }
     for (const ir::Result& result : graph.results)
@@ -124,42 +124,51 @@ Argument argument_of(const runtime::Actual& actual) {
 
 }  // namespace
 
-std::string OpState::emit_backward(const runtime::Program& program, const Facts& facts) const {
-  const runtime::Resolved resolved = runtime::resolve(program, facts, codegen_options(facts.device.is_cuda()));
+std::string OpState::emit_backward(const runtime::Program& plain, const Facts& facts, Stage stage,
+                                   EmitTarget target) const {
   const std::span<const frontend::Parameter> parameters = definition_->parameters();
   uint64_t reached = 0;
   c10::Device device = facts.device;  // the one that stands in for it, where there is no GPU
-  for (const runtime::Program::Result& result : program.results)
+  for (const runtime::Program::Result& result : plain.results)
     if (!result.mutates) reached |= result.gradients;
   std::vector<Argument> arguments;
   std::vector<bool> wanted;
   std::vector<std::string_view> names;
+  uint64_t asked = 0;
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
     const runtime::Actual& actual = facts.actuals[i];
     if (actual.kind == frontend::ArgumentFact::Kind::Tensor) device = actual.tensor->device();
     arguments.push_back(argument_of(actual));
     wanted.push_back(has_gradient(actual, i, reached));
-    if (wanted.back()) names.push_back(parameters[i].name);
+    if (!wanted.back()) continue;
+    names.push_back(parameters[i].name);
+    asked |= uint64_t{1} << std::min<size_t>(i, 63);
   }
   if (names.empty())
     throw_author(Span{},
                  fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
                  "gradients are of tensors of floats");
-  std::vector<at::Tensor> gradients;
-  gradients.reserve(program.results.size());
-  for (size_t r = 0; r < program.results.size(); ++r) {
-    const runtime::Program::Result& result = program.results[r];
+  const std::shared_ptr<const runtime::Program> program = keeping_program(facts, asked).program;
+  const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
+  std::vector<at::Tensor> made;  // the gradients with respect to what is returned, then what is kept
+  made.reserve(program->results.size());
+  size_t returned = 0;
+  for (size_t r = 0; r < program->results.size(); ++r) {
+    const runtime::Program::Result& result = program->results[r];
     if (result.mutates) continue;
-    gradients.push_back(stand_in(result, resolved.results[r], device));
-    arguments.push_back(result.gradients != 0 ? Argument(std::as_const(gradients.back())) : Argument());
+    made.push_back(stand_in(result, resolved.results[r], device));
+    arguments.push_back(result.gradients != 0 || result.is_kept ? Argument(std::as_const(made.back())) : Argument());
+    if (!result.is_kept) ++returned;
   }
 
-  const auto op = backward(wanted, gradients.size(), facts.autocast, /*returns_arguments=*/true);
+  const auto op =
+      backward(wanted, returned, facts.autocast, /*returns_arguments=*/true, runtime::kept_by(*program, asked));
+  if (stage == Stage::BackwardSource) return op->emit(Stage::Source, arguments, target);
   Facts own;
   runtime::read_facts(*op->definition_, arguments, {}, {}, runtime::Purpose::Show, own);
   own.device = facts.device, own.autocast.reset();
   const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own);
-  const Recomputed recomputed(*graph, own, parameters.size());
+  const Recomputed recomputed(*graph, own, parameters.size(), returned);
 
   std::string text = fmt::format("the gradient of {} with respect to {}\n\nkept for it\n", definition_->name(),
                                  fmt::join(names, ", "));
@@ -167,6 +176,9 @@ std::string OpState::emit_backward(const runtime::Program& program, const Facts&
     if (const at::Tensor* tensor = facts.actuals[i].tensor)
       text += line(parameters[i].name, *runtime::dtype_of(tensor->scalar_type()), tensor->sizes(),
                    recomputed.reads(i) ? "" : "which it does not read");
+  for (size_t k = returned; k < made.size(); ++k)
+    text += line(op->definition_->parameters()[parameters.size() + k].name, *runtime::dtype_of(made[k].scalar_type()),
+                 made[k].sizes(), "of each row");
   if (graph->seed) text += line("seed", ir::DType::I64, {}, "of what is drawn");
   if (const std::string again = recomputed.text(); !again.empty())
     text += fmt::format("\ncomputed again, instead of kept\n{}", again);

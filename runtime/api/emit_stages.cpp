@@ -68,7 +68,8 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   const bool cuda = wants_cuda(facts, emit_target.device);
   move_to(facts, cuda);
   const std::shared_ptr<const runtime::Program> program = programs_.find(facts).program;
-  if (stage == Stage::Backward) return emit_backward(*program, facts);
+  if (stage == Stage::Backward || stage == Stage::BackwardSource)
+    return emit_backward(*program, facts, stage, emit_target);
   const std::shared_ptr<const ir::Graph> graph = program->graph ? program->graph : programs_.graph(facts);
   if (stage == Stage::Ir) return ir::print(*graph);
 

@@ -29,8 +29,9 @@ struct OpOptions {
   Lazy lazy = Lazy::Auto;
 };
 
-/// The stages of `ingot emit`, in the order of the data; and what is kept of a call for its gradient.
-enum class Stage : uint8_t { Ast, Ir, Schedule, Kernel, Source, Ptx, Backward };
+/// The stages of `ingot emit`, in the order of the data; what is kept of a call for its gradient, and the source of the
+/// kernels that take it up.
+enum class Stage : uint8_t { Ast, Ir, Schedule, Kernel, Source, Ptx, Backward, BackwardSource };
 
 /// For which machine `Op::emit` shows a stage.
 struct EmitTarget {

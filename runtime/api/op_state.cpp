@@ -22,21 +22,29 @@ using runtime::Purpose;
 /// How many sets of facts an op remembers; past them a new shape is worked out at each of its calls.
 constexpr size_t kMaxBoundCalls = 4096;
 
-/// What was written into a parameter is not returned.
-void keep_returned(const runtime::BoundCall& call, Results& results) {
-  size_t kept = 0;
+/// What was written into a parameter is not returned, nor what is kept for the gradient, which goes to `node`.
+void keep_returned(const runtime::BoundCall& call, Results& results, runtime::OpBackward* node) {
+  size_t returned = 0;
   for (size_t r = 0; r < results.size(); ++r) {
-    if (call.results[r].destination.kind == runtime::Destination::Kind::Parameter) continue;
-    if (kept != r) results[kept] = std::move(results[r]);
-    ++kept;
+    if (call.program->results[r].is_kept) {
+      if (node) runtime::keep(*node, results[r]);
+    } else if (call.results[r].destination.kind != runtime::Destination::Kind::Parameter) {
+      if (returned != r) results[returned] = std::move(results[r]);
+      ++returned;
+    }
   }
-  results.resize(kept);
+  results.resize(returned);
 }
 
 /// Whether an allocation ends with its tensor, as it does without PyTorch's pool.
 bool allocates_exactly() {
   static const bool exactly = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING") != nullptr;
   return exactly;
+}
+
+/// Those for which the program keeps anything.
+uint64_t kept_gradients(const runtime::Program& program, const Facts& facts) {
+  return std::ranges::any_of(program.results, &runtime::Program::Result::is_kept) ? facts.gradients : 0;
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {
@@ -62,12 +70,14 @@ codegen::Options OpState::codegen_options(bool on_cuda) const {
 }
 
 runtime::Watched OpState::watched() const {
-  return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire)};
+  return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire),
+          watched_gradients_.load(std::memory_order_acquire)};
 }
 
 void OpState::watch(const runtime::Watched& more) const {
   watched_values_.fetch_or(more.values, std::memory_order_release);
   watched_written_.fetch_or(more.written, std::memory_order_release);
+  if (more.gradients) watched_gradients_.store(true, std::memory_order_release);
 }
 
 OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose,
@@ -86,7 +96,7 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
                                                          std::span<const at::Tensor> outs,
                                                          const runtime::Watched& known, Purpose purpose,
                                                          Facts& facts) const {
-  const runtime::ProgramCache::Found found = programs_.find(facts);
+  const runtime::ProgramCache::Found found = keeping_program(facts, facts.gradients);
   if (!known.covers(found.watched)) {
     // The facts as they were written lack something on which this call depends.
     watch(found.watched);
@@ -97,6 +107,12 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
     runtime::read_facts(*definition_, arguments, outs, watched(), purpose, facts);
   }
   return found.program;
+}
+
+runtime::ProgramCache::Found OpState::keeping_program(const Facts& facts, uint64_t gradients) const {
+  runtime::ProgramCache::Found found = programs_.find(facts, gradients);
+  if (!runtime::is_worth_keeping(*found.program, facts)) found.program = programs_.find(facts).program;
+  return found;
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
@@ -120,7 +136,8 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
           .target = target,
           .options = codegen_options(on_cuda),
           .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
-          .graph = [&] { return program->graph ? program->graph : programs_.graph(facts); },
+          .graph =
+              [&] { return program->graph ? program->graph : programs_.graph(facts, kept_gradients(*program, facts)); },
           .author_text = definition_->text()};
 }
 
@@ -144,12 +161,13 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
 }
 
 std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results,
-                                                 std::optional<ir::DType> autocast, bool returns_arguments) const {
+                                                 std::optional<ir::DType> autocast, bool returns_arguments,
+                                                 const frontend::Kept& kept) const {
   const auto find = [&]() -> std::shared_ptr<const OpState> {
     for (const Gradient* known = gradients_.load(std::memory_order_acquire); known != nullptr;
          known = known->next.get())
       if (known->results == results && known->wanted == wanted && known->autocast == autocast &&
-          known->returns_arguments == returns_arguments)
+          known->returns_arguments == returns_arguments && known->kept == kept)
         return known->op;
     return nullptr;
   };
@@ -159,10 +177,10 @@ std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted
   if (auto known = find()) return known;
   auto made = std::make_unique<Gradient>();
   made->wanted = wanted, made->results = results, made->autocast = autocast;
-  made->returns_arguments = returns_arguments;
-  made->op =
-      std::make_shared<const OpState>(frontend::backward(definition_, wanted, results, autocast, returns_arguments),
-                                      options_, runtime_, ingot::backward(eager_text_, wanted, autocast));
+  made->returns_arguments = returns_arguments, made->kept = kept;
+  made->op = std::make_shared<const OpState>(
+      frontend::backward(definition_, wanted, results, autocast, returns_arguments, kept), options_, runtime_,
+      ingot::backward(eager_text_, wanted, autocast));
   made->next = std::move(kept_gradients_);
   kept_gradients_ = std::move(made);
   gradients_.store(kept_gradients_.get(), std::memory_order_release);
@@ -217,7 +235,7 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   std::shared_ptr<runtime::OpBackward> node;
   if (facts.recorded) node = runtime::begin_record(shared_from_this(), program, facts, /*by_schema=*/~writable != 0);
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
-  keep_returned(*found.call, results);
+  keep_returned(*found.call, results, node.get());
   if (node) runtime::end_record(*node, program, facts, results);
   return program.returns;
 }

@@ -66,7 +66,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
 
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
-                                          std::optional<ir::DType> autocast = {}, bool returns_arguments = false) const;
+                                          std::optional<ir::DType> autocast = {}, bool returns_arguments = false,
+                                          const frontend::Kept& kept = {}) const;
   /// The same for arguments that may be made up of several, of whose leaves `wanted` speaks. They become the arguments
   /// of that op: the leaves, and the gradients with respect to the results.
   std::shared_ptr<const OpState> backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
@@ -105,6 +106,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
                                                   const runtime::Watched& known, runtime::Purpose purpose,
                                                   runtime::Facts& facts) const;
+  /// The program that keeps what these gradients read of its reductions, where that is worth its memory.
+  runtime::ProgramCache::Found keeping_program(const runtime::Facts& facts, uint64_t gradients) const;
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::Facts& facts) const;
   /// Which kernels the call needs; borrows all three.
@@ -112,8 +115,9 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                  const runtime::Resolved& resolved, const runtime::Facts& facts) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
-  /// The stage Backward of `emit`.
-  std::string emit_backward(const runtime::Program& program, const runtime::Facts& facts) const;
+  /// The stages Backward and BackwardSource of `emit`.
+  std::string emit_backward(const runtime::Program& plain, const runtime::Facts& facts, Stage stage,
+                            EmitTarget target) const;
 
   /// The op for arguments that are made up of several, of which it takes the leaves; null where none is.
   std::shared_ptr<const OpState> structured(std::span<const Argument> arguments, std::vector<Argument>& leaves) const;
@@ -127,12 +131,14 @@ class OpState : public std::enable_shared_from_this<OpState> {
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.
   mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
+  mutable std::atomic<bool> watched_gradients_ = false;
   /// A list that only grows, at its front: it is read without a lock, from `gradients_` on.
   struct Gradient {
     std::vector<bool> wanted;
     size_t results = 0;
     std::optional<ir::DType> autocast;
     bool returns_arguments = false;
+    frontend::Kept kept;
     std::shared_ptr<const OpState> op;
     std::unique_ptr<Gradient> next;
   };

@@ -1,5 +1,6 @@
 #include "runtime/autograd/record.h"
 
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
@@ -11,6 +12,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "runtime/call/host_run.h"
 #include "runtime/call/refusals.h"
 
 namespace ingot::runtime {
@@ -22,11 +24,11 @@ using torch::autograd::variable_list;
 
 /// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile; as it is
 /// where its values do not matter.
-using Kept = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
+using Given = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
 
 /// What is not plain may come with the incoming gradients: a vmap over several of them, for one. The text would draw
 /// other random numbers than the forward call has.
-void call_or_run_text(const OpState& op, std::span<const Argument> arguments, const at::Tensor& seed,
+void call_or_run_text(const OpState& op, std::span<const Argument> arguments, size_t kept, const at::Tensor& seed,
                       Results& results) {
   try {
     op.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
@@ -37,6 +39,7 @@ void call_or_run_text(const OpState& op, std::span<const Argument> arguments, co
                                op.definition().name(), refusal.what()),
                    "take its gradients one by one");
     if (op.eager_text() == nullptr) throw;
+    arguments = arguments.first(arguments.size() - kept);  // the text makes all anew
     for (at::Tensor& result : op.eager_text()->call(arguments)) results.push_back(std::move(result));
   }
 }
@@ -47,7 +50,7 @@ void call_or_run_text(const OpState& op, std::span<const Argument> arguments, co
 class OpBackward : public torch::autograd::Node {
  public:
   OpBackward(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts, uint64_t reached)
-      : op_(std::move(op)), autocast_(facts.autocast) {
+      : op_(std::move(op)), autocast_(facts.autocast), kept_(kept_by(program, facts.gradients)) {
     const uint64_t unread = written_params(program) & ~params_read(program);
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < facts.actuals.size(); ++i) {
@@ -80,15 +83,20 @@ class OpBackward : public torch::autograd::Node {
   }
   void set_result_count(size_t count) { gradient_of_.resize(count, kNone); }
 
+  void keep(const at::Tensor& computed) { computed_.emplace_back(computed, false); }
+
   void release_variables() override {
     const std::lock_guard lock(mutex_);
-    for (Kept& kept : arguments_)
-      if (auto* saved = std::get_if<SavedVariable>(&kept)) saved->reset_data();
+    for (Given& argument : arguments_)
+      if (auto* saved = std::get_if<SavedVariable>(&argument)) saved->reset_data();
+    for (SavedVariable& saved : computed_) saved.reset_data();
     if (seed_) seed_->reset_data();
   }
 
   variable_list apply(variable_list&& gradients) override {
-    std::vector<at::Tensor> tensors;
+    // A gradient that is to be differentiated itself computes all anew: what was kept has no history.
+    const bool uses_kept = !kept_.names.empty() && !c10::GradMode::is_enabled();
+    std::vector<at::Tensor> tensors, computed;
     tensors.reserve(arguments_.size());
     std::vector<Argument> given;
     std::vector<bool> wanted;
@@ -96,12 +104,14 @@ class OpBackward : public torch::autograd::Node {
     {
       const std::lock_guard lock(mutex_);
       if (seed_) seed = seed_->unpack();
-      for (const Kept& kept : arguments_) {
-        if (const auto* saved = std::get_if<SavedVariable>(&kept))
+      if (uses_kept)
+        for (const SavedVariable& saved : computed_) computed.push_back(saved.unpack());
+      for (const Given& argument : arguments_) {
+        if (const auto* saved = std::get_if<SavedVariable>(&argument))
           given.emplace_back(tensors.emplace_back(saved->unpack()));
-        else if (const auto* tensor = std::get_if<at::Tensor>(&kept))
+        else if (const auto* tensor = std::get_if<at::Tensor>(&argument))
           given.emplace_back(tensors.emplace_back(*tensor));
-        else if (const auto* number = std::get_if<ir::HostValue>(&kept))
+        else if (const auto* number = std::get_if<ir::HostValue>(&argument))
           given.emplace_back(*number);
         else
           given.emplace_back();
@@ -112,11 +122,13 @@ class OpBackward : public torch::autograd::Node {
       const bool has = gradient != kNone && gradients[size_t(gradient)].defined();
       given.emplace_back(has ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
     }
+    for (const at::Tensor& tensor : computed) given.emplace_back(tensor);
     Results results;
     if (std::ranges::find(wanted, true) != wanted.end()) {
       op_->check_gradient_once(std::span(given).first(arguments_.size()));
-      call_or_run_text(*op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true), given, seed,
-                       results);
+      const auto gradient = op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true,
+                                          uses_kept ? kept_ : frontend::Kept{});
+      call_or_run_text(*gradient, given, computed.size(), seed, results);
     }
     variable_list found(num_outputs());
     size_t next = 0;
@@ -137,42 +149,58 @@ class OpBackward : public torch::autograd::Node {
   }
 
   std::shared_ptr<const OpState> op_;
-  std::optional<ir::DType> autocast_;  ///< the call's
-  std::vector<Kept> arguments_;        ///< one a parameter
-  std::optional<SavedVariable> seed_;  ///< where the call drew random numbers, which its gradient draws again
-  std::vector<int> edge_of_;           ///< of each parameter, the number of its edge
-  std::vector<int> gradient_of_;       ///< of each result, the number of the gradient with respect to it
+  std::optional<ir::DType> autocast_;    ///< the call's
+  std::vector<Given> arguments_;         ///< one a parameter
+  frontend::Kept kept_;                  ///< what there is beside them,
+  std::vector<SavedVariable> computed_;  ///< one a name of it
+  std::optional<SavedVariable> seed_;    ///< where the call drew random numbers, which its gradient draws again
+  std::vector<int> edge_of_;             ///< of each parameter, the number of its edge
+  std::vector<int> gradient_of_;         ///< of each result, the number of the gradient with respect to it
 };
 
 namespace {
 
-/// The parameters of which gradients are asked, as Program::Result::gradients has them.
-uint64_t asked_gradients(const Facts& facts) {
-  uint64_t asked = 0;
-  for (size_t i = 0; i < facts.actuals.size(); ++i)
-    if (const at::Tensor* tensor = facts.actuals[i].tensor; tensor != nullptr && tensor->requires_grad())
-      asked |= uint64_t{1} << std::min<size_t>(i, 63);
-  return asked;
-}
+/// What a gradient reads in place of what it would compute of rows is to be this much smaller than what it reads of
+/// them.
+constexpr int64_t kSmallBeside = 16;
 
 }  // namespace
+
+bool is_worth_keeping(const Program& program, const Facts& facts) {
+  if (std::ranges::none_of(program.results, &Program::Result::is_kept)) return true;
+  std::vector<ir::HostValue> slots(program.host.count());
+  std::string failure;
+  run_host(program.host, facts, slots, failure);
+  if (!failure.empty()) return true;  // which whoever runs it says
+  int64_t kept = 0, given = 0;
+  for (const Program::Result& result : program.results) {
+    if (!result.is_kept) continue;
+    int64_t bytes = ir::size_of(result.dtype);
+    for (const ir::HostId size : result.shape) bytes *= slots[size.index].as_int();
+    kept += bytes;
+  }
+  for (const Actual& actual : facts.actuals)
+    if (actual.kind == frontend::ArgumentFact::Kind::Tensor) given += static_cast<int64_t>(actual.tensor->nbytes());
+  return kept * kSmallBeside <= given;
+}
 
 std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts,
                                          bool by_schema) {
   uint64_t reached = 0;
   for (const Program::Result& result : program.results)
     if (!result.mutates && !result.forwards) reached |= result.gradients;
-  if ((reached & asked_gradients(facts)) == 0) return nullptr;
+  if ((reached & facts.gradients) == 0) return nullptr;
   return std::make_shared<OpBackward>(std::move(op), program, facts, by_schema ? ~uint64_t{0} : reached);
 }
 
+void keep(OpBackward& node, const at::Tensor& computed) { node.keep(computed); }
+
 void end_record(OpBackward& node, const Program& program, const Facts& facts, std::span<const at::Tensor> results) {
-  const uint64_t asked = asked_gradients(facts);
   size_t number = 0;
   for (const Program::Result& result : program.results) {
-    if (result.mutates) continue;
+    if (result.mutates || result.is_kept) continue;
     // What was given has its own history.
-    if (!result.forwards && (result.gradients & asked) != 0) node.add_result(results[number], number);
+    if (!result.forwards && (result.gradients & facts.gradients) != 0) node.add_result(results[number], number);
     ++number;
   }
   node.set_result_count(number);
@@ -186,7 +214,7 @@ void check_recorded_writes(const Program& program, const Facts& facts) {
     if (written != nullptr && written->requires_grad())
       throw_not_plain(fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
                       "return the new value instead, or call under torch.no_grad()");
-    if ((result.gradients & asked_gradients(facts)) != 0)
+    if ((result.gradients & facts.gradients) != 0)
       throw_not_plain(fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear", program.name,
                                   name, name),
                       "return the new value instead, write what is detached, or call under torch.no_grad()");

@@ -140,6 +140,15 @@ void check_recorded(const Facts& facts) {
                       "move it to their device: .to(\"cuda\")");
 }
 
+/// The tensors that require grad.
+uint64_t asked_gradients(const Facts& facts) {
+  uint64_t asked = 0;
+  for (size_t i = 0; i < facts.actuals.size(); ++i)
+    if (const at::Tensor* tensor = facts.actuals[i].tensor; tensor != nullptr && tensor->requires_grad())
+      asked |= uint64_t{1} << std::min<size_t>(i, 63);
+  return asked;
+}
+
 /// What autograd says of a tensor that is about to be written. Where a gradient is asked of it, the narrow test did.
 void check_writable(const Facts& facts, const std::string& name, const at::Tensor& tensor) {
   if (tensor.is_inference() && !c10::InferenceMode::is_enabled())
@@ -263,7 +272,10 @@ void read_facts(const frontend::Definition& definition, std::span<const Argument
   facts.outs = outs;
   bind(definition, arguments, purpose, facts);
   settle_devices(definition, facts);
-  if (facts.recorded) check_recorded(facts);
+  if (facts.recorded) {
+    check_recorded(facts);
+    facts.gradients = asked_gradients(facts);
+  }
   facts.autocast = autocast_of(definition, facts.device);
 
   facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |
@@ -272,6 +284,7 @@ void read_facts(const frontend::Definition& definition, std::span<const Argument
                         uint64_t(factories_of(facts)) << 56);
   facts.words.push_back(watched.values);
   facts.words.push_back(watched.written);
+  facts.words.push_back(watched.gradients ? facts.gradients : 0);
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
     const Actual& actual = facts.actuals[i];
     if (actual.kind == Kind::Tensor)

@@ -93,6 +93,13 @@ void check_mutated(const ir::Graph& graph) {
 
 }  // namespace
 
+frontend::Kept kept_by(const Program& program, uint64_t gradients) {
+  frontend::Kept kept{.gradients = gradients, .names = {}};
+  for (const Program::Result& result : program.results)
+    if (result.is_kept) kept.names.push_back(result.name);
+  return kept;
+}
+
 uint64_t written_params(const Program& program) {
   uint64_t params = 0;
   for (const Program::Result& result : program.results)
@@ -131,7 +138,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     for (const ir::Part& part : result.parts) of_result |= reads[part.node.index];
     if (result.forwards) of_result |= uint64_t{1} << std::min(*result.forwards, 63u);
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
-                               result.gradients, of_result});
+                               result.gradients, of_result, result.is_kept});
   }
   program.returns = graph->returns;
   program.steps = graph->eager_layouts;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/shape/cut.h"
+#include "frontend/frontend.h"
 #include "ir/graph.h"
 
 // A program is what a lowered op leaves behind for its calls: host arithmetic, conditions, results, and the accesses of
@@ -36,7 +37,8 @@ struct Program {
     std::optional<uint32_t> forwards = {};
     /// The parameters with respect to which it has a gradient, as ir::Result has them.
     uint64_t gradients = 0;
-    uint64_t reads = 0;  ///< the parameters that its elements are made of, in any way; bits as of `gradients`
+    uint64_t reads = 0;    ///< the parameters that its elements are made of, in any way; bits as of `gradients`
+    bool is_kept = false;  ///< for the gradient, and not returned
   };
 
   std::string name;
@@ -59,6 +61,9 @@ struct Program {
   /// The graph that `outlines` were made of, in its own pool; absent where the program comes from disk.
   std::shared_ptr<const ir::Graph> graph;
 };
+
+/// What the program keeps for gradients with respect to these parameters.
+frontend::Kept kept_by(const Program& program, uint64_t gradients);
 
 /// The parameters (bits) that the program mutates.
 uint64_t written_params(const Program& program);

@@ -13,24 +13,27 @@ namespace ingot::runtime {
 namespace {
 
 std::string text_of(const Symbol& symbol) {
-  return symbol.is_size ? fmt::format("size {} {}", symbol.param, symbol.dim) : fmt::format("number {}", symbol.param);
+  if (symbol.kind == Symbol::Kind::Gradients) return "gradients";
+  return symbol.kind == Symbol::Kind::Size ? fmt::format("size {} {}", symbol.param, symbol.dim)
+                                           : fmt::format("number {}", symbol.param);
 }
 
-bool same_symbol(const Symbol& a, const Symbol& b) {
-  return a.is_size == b.is_size && a.param == b.param && a.dim == b.dim;
-}
+bool same_symbol(const Symbol& a, const Symbol& b) { return a.kind == b.kind && a.param == b.param && a.dim == b.dim; }
 
 Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool touched) {
   const ir::HostNode& node = pool[id];
-  return {node.op == ir::HostOp::Size, touched, node.a, node.op == ir::HostOp::Size ? node.b : 0};
+  if (node.op == ir::HostOp::Size) return {Symbol::Kind::Size, touched, node.a, node.b};
+  return {Symbol::Kind::Number, touched, node.a, 0};
 }
 
 constexpr const char* kLarge = "large";
 
 /// The value of a symbol as a key has it. A touched size that is not small is just that.
-std::string value_text(const Symbol& symbol, const Facts& facts) {
+std::string value_text(const Symbol& symbol, const Facts& facts, uint64_t gradients) {
+  if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", gradients);
   const Actual& actual = facts.actuals[symbol.param];
-  if (!symbol.is_size) return fmt::format("{}:{}", static_cast<int>(actual.number.kind), actual.number.integer);
+  if (symbol.kind == Symbol::Kind::Number)
+    return fmt::format("{}:{}", static_cast<int>(actual.number.kind), actual.number.integer);
   const int64_t size = actual.tensor->size(symbol.dim);
   return symbol.touched && size > ir::kTouchedSize ? kLarge : std::to_string(size);
 }
@@ -73,16 +76,20 @@ ProgramCache::ProgramCache(std::shared_ptr<const frontend::Definition> definitio
     identity_ = fmt::format("ingot {}\n{} {}\n{}\n", build_identity(), source_name, definition_->name(), identity);
 }
 
-ProgramCache::Lowered ProgramCache::lower(const Facts& facts) {
+ProgramCache::Lowered ProgramCache::lower(const Facts& facts, uint64_t gradients) {
   Tally::add(runtime_.tally.lowerings);
   const frontend::Actuals actuals = actuals_of(facts);
-  const ir::Graph lowered = frontend::lower(*definition_, signature_of(facts, numerics_), actuals);
+  frontend::Signature signature = signature_of(facts, numerics_);
+  signature.gradients = gradients;
+  const ir::Graph lowered = frontend::lower(*definition_, signature, actuals);
   ir::verify(lowered);
 
   Lowered result;
   for (const ir::Static& known : lowered.statics)
     result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.touched));
   for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
+  // Without reductions there is nothing to keep, whichever gradients are asked.
+  if (lowered.reduction_count() > 0) result.symbols.push_back({.kind = Symbol::Kind::Gradients});
   // Calls go first: what they bound is simplified together with what is around them.
   ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lowered)));
   if (definition_->may_return_arguments()) graph = ir::forward_params(std::move(graph));
@@ -91,9 +98,11 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts) {
   return result;
 }
 
-std::shared_ptr<const ir::Graph> ProgramCache::graph(const Facts& facts) { return lower(facts).graph; }
+std::shared_ptr<const ir::Graph> ProgramCache::graph(const Facts& facts, uint64_t gradients) {
+  return lower(facts, gradients).graph;
+}
 
-ProgramCache::Found ProgramCache::find(const Facts& facts) {
+ProgramCache::Found ProgramCache::find(const Facts& facts, uint64_t gradients) {
   const std::string signature = signature_of(facts, numerics_).text() + "\n";
   Statics statics;
   std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
@@ -101,7 +110,7 @@ ProgramCache::Found ProgramCache::find(const Facts& facts) {
   for (;;) {
     const std::string key = signature + statics.text();
     const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
-      if (!lowered) lowered = lower(facts);
+      if (!lowered) lowered = lower(facts, gradients);
       ProgramRecord made;
       for (const Symbol& symbol : lowered->symbols)
         if (!statics.has(symbol)) made.asks.push_back(symbol);
@@ -118,8 +127,9 @@ ProgramCache::Found ProgramCache::find(const Facts& facts) {
     const std::string before = statics.text();
     for (const Symbol& symbol : record->asks) {
       if (statics.has(symbol)) continue;
-      statics.add(symbol, value_text(symbol, facts));
-      if (!symbol.is_size && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
+      statics.add(symbol, value_text(symbol, facts, gradients));
+      if (symbol.kind == Symbol::Kind::Gradients) found.watched.gradients = true;
+      if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
     }
     if (statics.text() == before) throw_internal("a program record asks for what is known", key);
   }

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/interpret/evaluation.h"
+
+namespace ingot::frontend {
+
+/// What an op computes on its way of each row, once, and its gradient reads: a maximum, a mean, the logarithm of a sum.
+struct RowStatistic {
+  ir::NodeId node;
+  Shape shape;  ///< of the last dims of the node's index: where the value is the same along one, its size is 1
+  std::string name;
+};
+
+/// The row statistics that are worth keeping for the gradients with respect to the `asked` parameters (bits, the last
+/// one for the 64th and all behind it), in an order that is the same wherever the op is evaluated on arguments of the
+/// same facts. The evaluation kept a tape and has evaluated the op; it is as it was then. None where there is no
+/// gradient.
+std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definition& op,
+                                         std::span<const std::optional<Value>> arguments, const Value& returned,
+                                         uint64_t asked);
+
+}  // namespace ingot::frontend
