@@ -102,7 +102,7 @@ class Pruner {
     if (read_[advance.variable.index]) need(advance.by);
   }
   void mark_one(const StoreVector& store) {
-    for (const ValueId id : {store.pointer, store.index, store.vector, store.end}) need(id);
+    for (const ValueId id : {store.pointer, store.index, store.vector, store.end, store.begin}) need(id);
   }
   void mark_one(const If& branch) {
     mark(branch.then);

@@ -148,9 +148,10 @@ struct Advance {
   SymbolId variable;
   ValueId by;
 };
-/// A vector to memory, from element `index` on; where `end` is given, what lies past it is left alone.
+/// A vector to memory, from element `index` on; where `end` is given, what lies past it is left alone, and where
+/// `begin` is, what lies before that.
 struct StoreVector {
-  ValueId pointer, index, vector, end = {};
+  ValueId pointer, index, vector, end = {}, begin = {};
 };
 struct If {
   ValueId condition;

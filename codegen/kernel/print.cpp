@@ -136,8 +136,8 @@ class Printer {
     return fmt::format("{} += {}", kernel_[advance.variable].name, of(advance.by));
   }
   std::string head(const StoreVector& store) {
-    return fmt::format("store {} at {}[{}]{}", of(store.vector), of(store.pointer), of(store.index),
-                       store.end ? " up to " + of(store.end) : "");
+    return fmt::format("store {} at {}[{}]{}{}", of(store.vector), of(store.pointer), of(store.index),
+                       store.begin ? " from " + of(store.begin) : "", store.end ? " up to " + of(store.end) : "");
   }
   std::string head(const If& branch) { return "if " + of(branch.condition); }
   std::string head(const Loop& loop) {

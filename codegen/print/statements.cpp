@@ -158,6 +158,9 @@ void Statements::print_one(const StoreVector& store) {
   const auto call = [&] {
     const auto text = [&](ValueId id) { return expressions_.text(id).text; };
     if (!store.end) return fmt::format("store({}, {}, {})", text(store.pointer), text(store.index), text(store.vector));
+    if (store.begin)
+      return fmt::format("store_within({}, {}, {}, {}, {})", text(store.pointer), text(store.index), text(store.begin),
+                         text(store.end), text(store.vector));
     return fmt::format("store_until({}, {}, {}, {})", text(store.pointer), text(store.index), text(store.end),
                        text(store.vector));
   };

@@ -59,7 +59,7 @@ class Counter {
   }
   void visit_one(const Advance& advance) { use(advance.by); }
   void visit_one(const StoreVector& store) {
-    for (const ValueId id : {store.pointer, store.index, store.vector, store.end}) use(id);
+    for (const ValueId id : {store.pointer, store.index, store.vector, store.end, store.begin}) use(id);
   }
   void visit_one(const If& branch) { use(branch.condition); }
   void visit_one(const Loop& loop) { use(loop.begin), use(loop.end); }

@@ -175,6 +175,13 @@ bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
       return true;
     case Preset::Flat:
       return lanes > 1 && (facts.rank == 1 || facts.inner_multiple >= lanes);
+    case Preset::RowByRow:
+      return lanes > 1 && facts.has_long_rows && !facts.has_regions &&
+             std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+               return access.kind == Kind::Index ||
+                      (is_element_wise(access) && !access.grouped &&
+                       (access.inner == StrideClass::Zero || (access.linear && is_aligned(access, lanes))));
+             });
     case Preset::Carried:
       return lanes > 1 && facts.rank > 1;
     case Preset::Tile:
@@ -200,7 +207,7 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
              return how != How::Single || is_small || !is_element_wise(access);
            });
   };
-  for (const Preset preset : {Preset::Flat, Preset::Carried})
+  for (const Preset preset : {Preset::Flat, Preset::RowByRow, Preset::Carried})
     if (suits(preset)) return preset;
   return axis_across(facts) != kNoAxis ? Preset::Tile : Preset::Interleaved;
 }
@@ -243,7 +250,7 @@ TileSize tile_size_for(const KernelFacts& facts) {
 // scalars reach 1.02, 0.91 and 0.78. A row that is gathered is a row like any other, once its place is known.
 How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, uint32_t lanes) {
   if (access.grouped) return How::Grouped;
-  const bool shares_row = preset == Preset::Single || preset == Preset::Flat;
+  const bool shares_row = preset == Preset::Single || preset == Preset::Flat || preset == Preset::RowByRow;
   if (access.still || (shares_row && access.inner == StrideClass::Zero)) return How::Fixed;
   if (preset == Preset::Tile) {
     if (is_turned(access, axis_across(facts))) return How::Staged;
@@ -296,6 +303,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .long_axes = layout.long_axes,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,
+                    .has_long_rows = layout.has_long_rows,
                     .row_multiple = layout.row_multiple,
                     .row_cost = cost_of_row(graph, outline, layout)};
   if (outline.passed.empty()) facts.early_phase = early_phase(graph, outline, layout);

@@ -52,7 +52,7 @@ struct KernelFacts {
   bool has_functions = false;        ///< transcendental ones
   bool has_bits_of_vectors = false;  ///< CPU: some of them have
   uint64_t long_axes = 0;            ///< as the layout has them
-  bool results_alias = false, has_short_rows = false;
+  bool results_alias = false, has_short_rows = false, has_long_rows = false;
   uint32_t row_multiple = 1;    ///< as the layout has it
   uint32_t row_cost = 0;        ///< of what a row's elements share
   bool has_regions = false;     ///< some `where`s are lazy
@@ -87,6 +87,7 @@ bool is_masked(const AccessFacts& access, const KernelFacts& facts, Lazy lazy, b
 enum class Preset : uint8_t {
   Single,       ///< an element a thread
   Flat,         ///< neighbours along the domain, within one row where there are rows
+  RowByRow,     ///< the same where a block has one row, in whose ends a thread's neighbours lie with those of others
   Carried,      ///< neighbours along the domain, whatever row they lie in
   Tile,         ///< neighbours in some rows of a square of the domain
   Interleaved,  ///< elements a block apart

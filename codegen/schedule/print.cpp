@@ -29,6 +29,8 @@ std::string_view text_of(Coordinates coordinates) {
       return "divided, once a thread";
     case Coordinates::Lane:
       return "divided, for each lane";
+    case Coordinates::Row:
+      return "divided once a block, which has one row";
     case Coordinates::Carry:
       return "divided once a thread, carried from lane to lane";
   }

@@ -115,7 +115,8 @@ Walk walk_of(Preset preset, uint32_t rank, uint32_t threads, uint32_t lanes) {
 
 Coordinates coordinates_of(Preset preset, uint32_t rank) {
   if (rank <= 1) return Coordinates::None;
-  return preset == Preset::Carried       ? Coordinates::Carry
+  return preset == Preset::RowByRow      ? Coordinates::Row
+         : preset == Preset::Carried     ? Coordinates::Carry
          : preset == Preset::Interleaved ? Coordinates::Lane
                                          : Coordinates::Thread;
 }
@@ -152,7 +153,13 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   schedule.threads = block_threads();
   if (preset == Preset::Tile)
     return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
-  schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes));
+  if (preset == Preset::RowByRow) {
+    schedule.walks = {
+        {0, layout.rank - 1, {{Scope::Grid}}},
+        {layout.rank - 1, 1, {{Scope::Grid}, {Scope::Block, schedule.threads}, {Scope::Vector, schedule.lanes}}}};
+  } else {
+    schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes));
+  }
   schedule.coordinates = coordinates_of(preset, layout.rank);
   schedule.ragged = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
   return schedule;
@@ -309,7 +316,7 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
   std::vector<Schedule> all = {on_cuda(outline, layout, facts, Preset::Single, 1)};
   if (lanes_for(facts) == 1) return all;
   const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::grouped) > 0;
-  for (const Preset preset : {Preset::Flat, Preset::Carried, Preset::Interleaved})
+  for (const Preset preset : {Preset::Flat, Preset::RowByRow, Preset::Carried, Preset::Interleaved})
     for (const uint32_t lanes : {2u, 4u, 8u, 16u})
       if (allows(preset, facts, lanes) && (!is_interleaved || preset == Preset::Interleaved))
         all.push_back(on_cuda(outline, layout, facts, preset, lanes));

@@ -46,6 +46,7 @@ enum class Coordinates : uint8_t {
   None,    ///< nothing asks for them
   Thread,  ///< by division, of its first element; its other lanes follow along the innermost axis, whose end they share
   Lane,    ///< by division, for each lane
+  Row,     ///< by division, of its block; those of its lanes that are not of the block's row are nobody's
   Carry,   ///< by division, of its first element; from lane to lane they are counted on
 };
 

@@ -120,6 +120,7 @@ std::string KernelLayout::text() const {
   std::string text = fmt::format("{} axes, {}-bit, rows of {}k", rank, index_bits, inner_multiple);
   if (long_axes != 0) text += fmt::format(", long {:b}", long_axes);
   if (has_short_rows) text += ", short";
+  if (has_long_rows) text += ", long rows";
   if (results_alias) text += ", aliased";
   if (reduces) text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
   if (length_eighths > 0) text += fmt::format(", {}{}/8 of it", fills_eighths ? "" : "up to ", length_eighths);
@@ -200,6 +201,8 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   if (layout.rank > 1 || (layout.reduces && layout.rank > 0))
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
+  layout.has_long_rows =
+      layout.rank > 1 && !layout.reduces && geometry.extents.back() >= kLongRow && layout.inner_multiple < 8;
   if (layout.reduced_axes > 0)
     layout.row_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostClasses);
   return layout;
@@ -226,6 +229,7 @@ KernelLayout read_by(const Target& target, KernelLayout layout) {
     layout.row_multiple = 1;
   layout.rows_multiple = 1;
   layout.long_axes = 0;
+  layout.has_long_rows = false;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;
   return layout;
 }

@@ -232,6 +232,40 @@ class Outliner {
     return std::nullopt;
   }
 
+  /// Whether some part of a result is over all elements that a reduction along columns takes, reads some of what it
+  /// reads, and can be computed before any later reduction is.
+  bool is_beside_a_part(ir::NodeId id, const Reader& reader) const {
+    const ir::Reduction& reduction = graph_.reduction(id);
+    if (cut_ != Cut::Passing || !can_be_passed(reduction) || is_along(reduction.domain, reduction.reduced))
+      return false;
+    const auto is_known = [&](ir::NodeId load) { return kernel_of_.contains(*graph_.reduction_read(load)); };
+    if (!std::ranges::all_of(reader.reads, is_known)) return false;
+    const std::vector<ir::NodeId> reads = nodes_of(graph_, {graph_[id].args[0]});
+    const auto is_shared = [&](ir::NodeId node) {
+      return ir::has_access(graph_[node].op) && std::ranges::binary_search(reads, node);
+    };
+    for (const ir::Result& result : graph_.results)
+      for (const ir::Part& part : result.parts)
+        if (same_domain_of(part, reduction) && std::ranges::all_of(reads_of(part.node), is_known) &&
+            std::ranges::any_of(nodes_of(graph_, {part.node}), is_shared))
+          return true;
+    return false;
+  }
+
+  bool same_domain_of(const ir::Part& part, const ir::Reduction& reduction) const {
+    return part.domain.size() == reduction.domain.size() && same_domain(host_, part.domain, reduction.domain);
+  }
+
+  /// A kernel that goes through the rows whose columns these are, for them and for what has all their elements.
+  uint32_t host_of_columns(const ir::Reduction& reduction) {
+    const auto k = static_cast<uint32_t>(outline_.kernels.size());
+    KernelOutline& kernel = outline_.kernels.emplace_back();
+    kernel.domain = reduction.domain;
+    for (size_t d = 0; d < reduction.domain.size(); ++d)
+      kernel.reduced.push_back(!reduction.reduced[d] && !host_.is_int(reduction.domain[d], 1));
+    return k;
+  }
+
   void place_reduction(ir::NodeId id) {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader{reduction.domain, &reduction.reduced, reads_of(graph_[id].args[0])};
@@ -239,11 +273,13 @@ class Outliner {
     while (k-- > 0)
       if (!apart(k, reader)) break;
     if (k == SIZE_MAX) {
+      std::optional<uint32_t> by = passed_by(id, reader);
+      if (!by && is_beside_a_part(id, reader)) by = host_of_columns(reduction);
       k = outline_.kernels.size();
       KernelOutline& kernel = outline_.kernels.emplace_back();
       kernel.domain = reduction.domain;
       kernel.reduced = reduction.reduced;
-      kernel.pieces_of = passed_by(id, reader);
+      kernel.pieces_of = by;
     }
     kernel_of_[id] = k;
     phase_of_[id] = phase_behind(k, reader.reads);

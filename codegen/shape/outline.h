@@ -42,7 +42,8 @@ enum class Apart : uint8_t {
   LaterReads,      ///< what reads it also reads a value of a later kernel, or stands with what does
 };
 
-/// One kernel: the parts of results that share a domain; or reductions of the same rows, and what is made of those.
+/// One kernel: the parts of results that share a domain; or reductions of the same rows, or of their columns in
+/// passing, and what is made of those.
 ///
 /// Of a kernel that reduces, a row is what its reductions make one: all elements of the domain that differ in the dims
 /// which are `reduced` alone. It goes through its rows in phases: in each it has the values of the reductions of those
@@ -81,7 +82,8 @@ struct KernelOutline {
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
 
-  bool reduces() const { return !reductions.empty(); }
+  /// Whether it goes through rows, be it for their columns alone.
+  bool reduces() const { return !reductions.empty() || !passed.empty(); }
   /// How often it goes through its elements.
   uint32_t phases() const;
   /// Of the accesses.

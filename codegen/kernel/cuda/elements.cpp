@@ -49,6 +49,8 @@ class Cuda : public Space, public Access {
     switch (schedule_.coordinates) {
       case Coordinates::Carry:
         return carried(axis, level);
+      case Coordinates::Row:
+        return in_row(axis, level);
       case Coordinates::Lane:
         if (has_lanes() && level > Level::Thread) return divided(axis, element(level), level);
         break;
@@ -64,8 +66,8 @@ class Cuda : public Space, public Access {
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
   uint32_t first_axis(uint32_t) const override { return 0; }
   uint32_t first_inner_axis() const override {
-    const bool shares_row = schedule_.coordinates == Coordinates::Thread && context_.rank() > 0;
-    return shares_row ? context_.rank() - 1 : 0;
+    const bool shares_row = schedule_.coordinates == Coordinates::Thread || schedule_.coordinates == Coordinates::Row;
+    return shares_row && context_.rank() > 0 ? context_.rank() - 1 : 0;
   }
   Level level_of_names() const override {
     const bool each_lane = schedule_.coordinates == Coordinates::Lane || schedule_.coordinates == Coordinates::Carry;
@@ -142,6 +144,7 @@ class Cuda : public Space, public Access {
       first_ = assembly_.whole(0);
       return;
     }
+    if (schedule_.coordinates == Coordinates::Row) return find_row();
     const Walk& walk = schedule_.walks[0];
     Body& indices = assembly_.kernel.indices;
     first_ = assembly_.let(indices, first_of(walk), name_of("i"));
@@ -151,20 +154,68 @@ class Cuda : public Space, public Access {
     if (schedule_.coordinates == Coordinates::Carry) start_carrying();
   }
 
+  /// Blocks have one row each, and threads vectors as they lie in memory: the first one of a row may begin before it.
+  void find_row() {
+    const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes, taken = schedule_.threads * lanes;
+    const uint32_t sure = taken - (lanes - 1);  // that a block takes of a row, wherever that begins
+    assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, sure}};
+    const auto whole = [&](int64_t number) { return assembly_.whole(number); };
+    const auto of = [&](IndexOp op, ValueId a, ValueId b) { return assembly_.index(op, a, b); };
+    const auto named = [&](ValueId value, const std::string& name) {
+      const ValueId found = assembly_.let(assembly_.kernel.indices, value, name);
+      assembly_[found].type = {context_.index_dtype()};
+      return found;
+    };
+    const ValueId length = assembly_.read(memory_.extent(inner));
+    const ValueId blocks = assembly_.let(assembly_.kernel.indices,
+                                         of(IndexOp::Div, of(IndexOp::Add, length, whole(sure - 1)), whole(sure)),
+                                         assembly_.claim("blocks"));
+    row_ = named(of(IndexOp::Div, block_number(), blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
+    begin_ = named(of(IndexOp::Mul, row_, length), assembly_.claim("begin"));
+    numel_ = named(of(IndexOp::Add, begin_, length), assembly_.claim("end"));
+    const ValueId number = of(IndexOp::Mul, of(IndexOp::Rem, block_number(), blocks), whole(schedule_.threads));
+    const ValueId aligned = of(IndexOp::Mul, of(IndexOp::Div, begin_, whole(lanes)), whole(lanes));
+    const ValueId vector = of(IndexOp::Mul, whole(lanes), of(IndexOp::Add, number, thread_number()));
+    first_ = named(of(IndexOp::Add, aligned, vector), name_of("i"));
+    assembly_.kernel.indices.push_back({Return{first_, numel_}});
+  }
+
+  /// A coordinate where a block has a row; of an element outside of it, as if the row went on.
+  ValueId in_row(uint32_t axis, Level level) {
+    const uint32_t inner = context_.rank() - 1;
+    if (inner == 1 && axis == 0) return row_;
+    ValueId& known = coordinates_[{axis, Level::Thread}];
+    if (!known) {
+      const ValueId value =
+          axis < inner ? memory_.quotient(row_, 0, inner, axis) : assembly_.index(IndexOp::Sub, first_, begin_);
+      known = assembly_.let(coordinate_lets_[axis], value, name_of(fmt::format("i{}", axis)));
+      assembly_[known].type = {context_.index_dtype()};
+    }
+    if (axis < inner || level <= Level::Thread) return known;
+    return assembly_.index(IndexOp::Add, known, lane_offset(level));
+  }
+
+  ValueId block_number() {
+    const ValueId block =
+        assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
+    if (schedule_.index_bits != 64) return block;
+    return assembly_.add({.kind = Value::Kind::Cast,
+                          .type = {ir::DType::I64},
+                          .work = ir::DType::U32,
+                          .operands = {block},
+                          .naming = Value::Naming::Inline});
+  }
+
+  ValueId thread_number() {
+    return assembly_.add({.kind = Value::Kind::Thread,
+                          .type = {ir::DType::U32},
+                          .level = Level::Thread,
+                          .naming = Value::Naming::Inline});
+  }
+
   /// The index of a thread's first element: the number of its block and its own, each times the steps within it.
   ValueId first_of(const Walk& walk) {
-    ValueId block =
-        assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
-    if (schedule_.index_bits == 64)
-      block = assembly_.add({.kind = Value::Kind::Cast,
-                             .type = {ir::DType::I64},
-                             .work = ir::DType::U32,
-                             .operands = {block},
-                             .naming = Value::Naming::Inline});
-    const ValueId thread = assembly_.add({.kind = Value::Kind::Thread,
-                                          .type = {ir::DType::U32},
-                                          .level = Level::Thread,
-                                          .naming = Value::Naming::Inline});
+    const ValueId block = block_number(), thread = thread_number();
     uint32_t inner = 1, of_block = 1, of_thread = 1;
     for (auto step = walk.steps.rbegin(); step != walk.steps.rend(); ++step) {
       if (step->scope == Scope::Grid) of_block = inner;
@@ -303,8 +354,9 @@ class Cuda : public Space, public Access {
   ValueId is_whole() {
     if (whole_) return whole_;
     const ValueId behind = assembly_.index(IndexOp::Add, first_, assembly_.whole(schedule_.lanes));
-    whole_ = assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::LessEqual, behind, numel_),
-                           assembly_.claim("whole"));
+    ValueId is_whole = assembly_.index(IndexOp::LessEqual, behind, numel_);
+    if (begin_) is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin_, first_), is_whole);
+    whole_ = assembly_.let(assembly_.kernel.indices, is_whole, assembly_.claim("whole"));
     return whole_;
   }
 
@@ -380,7 +432,7 @@ class Cuda : public Space, public Access {
               {Assign{assembly_.lane(assembly_.read(vector), lane_number(Level::Element)), results[a - first_store]}});
           const StoreVector all{base(a), memory_.index(a, Level::Thread, 0), assembly_.read(vector)};
           (schedule_.ragged ? whole : stores_).push_back({all});
-          if (schedule_.ragged) rest.push_back({StoreVector{all.pointer, all.index, all.vector, numel_}});
+          if (schedule_.ragged) rest.push_back({StoreVector{all.pointer, all.index, all.vector, numel_, begin_}});
           break;
         }
         default:
@@ -459,6 +511,7 @@ class Cuda : public Space, public Access {
   Memory memory_;
   SymbolId lane_;
   ValueId first_, numel_, whole_, store_guard_;
+  ValueId row_, begin_;  ///< of a block that has one row; numel_ is its end
   uint32_t lane_step_ = 1;
   std::map<Level, ValueId> elements_;
   std::map<std::pair<uint32_t, Level>, ValueId> coordinates_;

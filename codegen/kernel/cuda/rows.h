@@ -40,6 +40,9 @@ class Rows : public CudaReduce {
 
   ValueId load(uint32_t access) override;
 
+  /// Of lanes that are neighbours the numbers differ in their last bits alone, and it is said so (Cuda::position).
+  std::optional<ValueId> position(uint32_t access) override;
+
   /// A vector that is kept, by a number that its row shares, is divided at once.
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 

@@ -28,6 +28,14 @@ ValueId Rows::load(uint32_t access) {
   return assembly_.lane(assembly_.read(vector), assembly_.read(lane_));
 }
 
+std::optional<ValueId> Rows::position(uint32_t access) {
+  const bool are_neighbours = lanes_ > 1 && !context_.schedule.ragged && context_.layout.inner_multiple >= lanes_;
+  if (!are_neighbours || part_ == RowPart::Rest || !context_.layout.accesses[access].linear)
+    return CudaReduce::position(access);
+  const ValueId first = plus(assembly_.index(IndexOp::Mul, row_number_, places_.length()), element_index_);
+  return assembly_.index(IndexOp::Join, first, assembly_.read(lane_));
+}
+
 std::optional<ValueId> Rows::quotient(ValueId value, ValueId divisor) {
   const Value& lane = assembly_[value];
   if (assembly_[divisor].level > Level::Row) return CudaReduce::quotient(value, divisor);

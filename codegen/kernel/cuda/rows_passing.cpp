@@ -31,7 +31,8 @@ Body Rows::of_all_rows(Body of_row) {
   Body all = std::move(columns_declared_);
   append(all, std::move(of_first_.declared));
   if (rows_.prefetches) all.push_back(load_row(piece_, std::move(first_row_), of_first_));
-  if (threads_ > 32) of_row.push_back({Barrier{Barrier::Kind::Block}});  // what threads told one another is read
+  if (threads_ > 32 && !reductions_.all().empty())  // what threads told one another is read
+    of_row.push_back({Barrier{Barrier::Kind::Block}});
   Loop loop{Loop::Kind::Strided, row_of_piece_, piece_, places_.elements(0, kept_), std::move(of_row)};
   loop.step = rows_.passing, loop.unroll = 1;
   all.push_back({std::move(loop)});

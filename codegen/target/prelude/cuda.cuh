@@ -156,6 +156,15 @@ __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
         if (i + k < n) data[i + k] = values[k];
 }
 
+// ingot: store_within
+// Those of the N elements from i on that are from begin on and before end.
+template <typename T, int N, typename I>
+__device__ inline void store_within(T* data, I i, I begin, I end, const Vec<T, N>& values) {
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (begin <= i + k && i + k < end) data[i + k] = values[k];
+}
+
 // ingot: wrap_index
 // An index into n elements: negative ones count from the end, and none leaves the tensor.
 template <typename I>

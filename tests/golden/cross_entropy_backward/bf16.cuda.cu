@@ -257,22 +257,26 @@ extern "C" __global__ void __launch_bounds__(128) loss_backward(
 }
 
 extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
-        const int64* __restrict__ workspace,  // one element
-        const bfloat16* __restrict__ logits,  // contiguous
-        const int64* __restrict__ target,     // at row
-        const bfloat16* __restrict__ grad,    // one element
-        const int64 s1,                       // logits.size(1)
-        bfloat16* __restrict__ out,           // contiguous
-        const uint32 n1) {                    // of i1
+        const int64* __restrict__ workspace,    // one element
+        const bfloat16* __restrict__ logits_0,  // contiguous
+        const bfloat16* __restrict__ logits_1,  // at row * logits_stride0
+        const int64* __restrict__ target,       // at row
+        const bfloat16* __restrict__ grad,      // one element
+        const int64 s1,                         // logits.size(1)
+        bfloat16* __restrict__ out,             // contiguous
+        const uint32 n1,                        // of i1
+        const int logits_stride0) {
     const int row = blockIdx.x;
 
-    const auto logits_row = logits + row * n1;
-    Vec<bfloat16, 8> logits8[3];
+    const auto logits_0_row = logits_0 + row * n1;
+    const float v1 = float(logits_1[row * logits_stride0]);
+    const float v2 = v1 * -1.442695f;
+    Vec<bfloat16, 8> logits_0_8[3];
 #pragma unroll
     for (int v = 0; v < 3; ++v) {
         const int i = threadIdx.x * 8 + v * 2048;
         if (v < 2 || i < n1) {
-            logits8[v] = load<8>(logits_row, i);
+            logits_0_8[v] = load<8>(logits_0_row, i);
         }
     }
     float largest_of[8];
@@ -280,50 +284,61 @@ extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
     for (int c = 0; c < 8; ++c) {
         largest_of[c] = -inf;
     }
-#pragma unroll
-    for (int v = 0; v < 3; ++v) {
-        const int i = threadIdx.x * 8 + v * 2048;
-        if (v < 2 || i < n1) {
-#pragma unroll
-            for (int k = 0; k < 8; ++k) {
-                largest_of[k] = maximum(largest_of[k], float(logits8[v][k]));
-            }
-        }
-    }
-    const float largest = combined<Largest, 8, 256, 0>(largest_of);
     float sum_of[8];
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
         sum_of[c] = 0.0f;
     }
-    Vec<float, 8> value_of[3];
 #pragma unroll
     for (int v = 0; v < 3; ++v) {
         const int i = threadIdx.x * 8 + v * 2048;
         if (v < 2 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const float v1 = expf(float(logits8[v][k]) - largest);
-                sum_of[k] = sum_of[k] + v1;
-                value_of[v][k] = v1;
+                const float v3 = float(logits_0_8[v][k]);
+                largest_of[k] = maximum(largest_of[k], v3);
+                sum_of[k] = sum_of[k] + exp2f(fmaf(v3, 1.442695f, v2));
             }
         }
     }
-    const float sum = combined<Sum, 8, 256, 1>(sum_of);
+    const float largest = combined<Largest, 8, 256, 0>(largest_of);
+    float sum = combined<Sum, 8, 256, 1>(sum_of);
+    const bool v4 = fabsf(largest - v1) <= 64.0f && fabsf(v1) <= 1048576.0f;
+    if (!v4) {
+        float sum_again_of[8];
+#pragma unroll
+        for (int c = 0; c < 8; ++c) {
+            sum_again_of[c] = 0.0f;
+        }
+#pragma unroll
+        for (int v = 0; v < 3; ++v) {
+            const int i = threadIdx.x * 8 + v * 2048;
+            if (v < 2 || i < n1) {
+#pragma unroll
+                for (int k = 0; k < 8; ++k) {
+                    sum_again_of[k] = sum_again_of[k] + expf(float(logits_0_8[v][k]) - largest);
+                }
+            }
+        }
+        const float sum_again = combined<Sum, 8, 256, 2>(sum_again_of);
+        sum = sum_again;
+    }
     const int64 target_value = target[row];
-    const bool v2 = target_value < 0LL;
-    const int64 v3 = v2 ? 9223372036854775807LL : target_value;
-    const int64 v4 = add(v3, s1);
-    const int64 v5 = v3 < 0LL ? (v4 < 0LL ? 9223372036854775807LL : v4) : v3;
-    const bool v6 = target_value != -100LL;
-    const bool v7 = v2 || target_value >= s1;
-    const bool v8 = v6 && !v7;
-    const bool v9 = v6 && v7;
-    const bool v10 = v8 || v9;
-    const float v11 = float(grad[0]) / float(workspace[0]);
-    const float v12 = (v8 ? v11 : 0.0f) + (v9 ? v11 * nan : 0.0f);
-    const float v13 = v10 ? -v12 : 0.0f;
-    const float v14 = v10 ? v12 / sum : 0.0f;
+    const bool v5 = target_value < 0LL;
+    const int64 v6 = v5 ? 9223372036854775807LL : target_value;
+    const int64 v7 = add(v6, s1);
+    const int64 v8 = v6 < 0LL ? (v7 < 0LL ? 9223372036854775807LL : v7) : v6;
+    const bool v9 = target_value != -100LL;
+    const bool v10 = v5 || target_value >= s1;
+    const bool v11 = v9 && !v10;
+    const bool v12 = v9 && v10;
+    const bool v13 = v11 || v12;
+    const float v14 = float(grad[0]) / float(workspace[0]);
+    const float v15 = (v11 ? v14 : 0.0f) + (v12 ? v14 * nan : 0.0f);
+    const float v16 = v13 ? -v15 : 0.0f;
+    const float v17 = v13 ? v15 : 0.0f;
+    const float v18 = sum * exp2f(fmaf(largest, -1.442695f, -v2));
+    const float v19 = logf(v4 ? (v18 < 1.0000005f ? 1.0f : v18) : sum);
     const auto out_row = out + row * n1;
 #pragma unroll
     for (int v = 0; v < 3; ++v) {
@@ -332,7 +347,8 @@ extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
             Vec<bfloat16, 8> out8;
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                out8[k] = bfloat16((int64(i + k) == v5 ? v13 : 0.0f) + v14 * value_of[v][k]);
+                const float v20 = v17 * expf(float(logits_0_8[v][k]) - largest - v19);
+                out8[k] = bfloat16((int64(i + k) == v8 ? v16 : 0.0f) + v20);
             }
             store(out_row, i, out8);
         }
