@@ -71,7 +71,8 @@ class Attempt {
     const bool mutates = definition_.writes_arguments() && make_mutations(evaluation_, arguments);
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
-    for (RowStatistic& one : kept) make_kept_result(evaluation_, one.node, one.shape, std::move(one.name));
+    for (RowStatistic& one : kept)
+      make_kept_result(evaluation_, node_of(evaluation_, one), one.shape, std::move(one.name));
     ir::find_gradients(evaluation_.graph);
     if (definition_.derivative())  // which has them of whatever it says
       for (ir::Result& result : evaluation_.graph.results)
@@ -178,12 +179,20 @@ class Attempt {
   }
 
   ir::Graph with_stand_ins() {
-    const std::map<ir::NodeId, ir::NodeId>& stand_ins = evaluation_.stand_ins;
-    if (stand_ins.empty()) return std::move(lowered_.graph);
+    const StandIns& stand_ins = evaluation_.stand_ins;
+    if (stand_ins.nodes.empty() && stand_ins.reduced.empty()) return std::move(lowered_.graph);
     const ir::Graph& graph = lowered_.graph;
     return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId was, ir::Node node) {
-      const auto stand_in = stand_ins.find(was);
-      return out.add(stand_in == stand_ins.end() ? std::move(node) : out.transfer(graph, stand_in->second, {}));
+      if (const auto load = stand_ins.nodes.find(was); load != stand_ins.nodes.end())
+        return out.add(out.transfer(graph, load->second, {}));
+      const std::optional<ir::NodeId> reduction = graph.reduction_read(was);
+      if (!reduction) return out.add(std::move(node));
+      const auto param = stand_ins.reduced.find({*reduction, graph.access(was).source.index});
+      if (param == stand_ins.reduced.end()) return out.add(std::move(node));
+      ir::Access access = graph.access(was);
+      access.source = {ir::SourceRef::Kind::Param, param->second};
+      node.args.erase(node.args.begin());
+      return out.read(node.dtype, std::move(access), std::move(node.args));
     });
   }
 

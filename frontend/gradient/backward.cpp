@@ -77,12 +77,16 @@ class BackwardDefinition : public Definition {
     for (size_t k = 0; k < kept.size(); ++k) {
       const Tensor& tensor = *kept[k]->tensor();
       const Shape shape = shape_of(evaluation, tensor);
-      const ir::DType dtype = evaluation.graph[statistics[k].node].dtype;
-      if (shape.size() != statistics[k].shape.size() || tensor.dtype != dtype)
+      const RowStatistic& one = statistics[k];
+      if (shape.size() != one.shape.size() || tensor.dtype != evaluation.graph[node_of(evaluation, one)].dtype)
         throw_internal(fmt::format("{}: the row statistic {} is another one", name_, kept_.names[k]));
       for (size_t dim = 0; dim < shape.size(); ++dim)
-        evaluation.require(ir::Condition::Kind::Equal, shape[dim], statistics[k].shape[dim]);
-      evaluation.stand_ins.emplace(statistics[k].node, tensor.tiles.front().node);
+        evaluation.require(ir::Condition::Kind::Equal, shape[dim], one.shape[dim]);
+      if (one.value)
+        evaluation.stand_ins.reduced[{one.node, *one.value}] =
+            static_cast<uint32_t>(forward_->parameters().size() + results_ + k);
+      else
+        evaluation.stand_ins.nodes.emplace(one.node, tensor.tiles.front().node);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "frontend/gradient/op_gradients.h"
@@ -45,6 +46,9 @@ std::span<const ir::NodeId> operands(const ir::Graph& graph, ir::NodeId id) {
   return graph[id].op == ir::Op::Call ? args.first(1) : args;
 }
 
+/// A value of a reduction.
+using Reduced = std::pair<ir::NodeId, uint32_t>;
+
 class RowValues {
  public:
   /// Nodes behind `end` are the gradient's own, `incoming` the parameters behind the op's own.
@@ -55,24 +59,31 @@ class RowValues {
   }
 
   void follow(ir::NodeId root) {
-    std::vector<ir::NodeId> pending{root};
+    std::vector<ir::NodeId> pending{root}, next;
     while (!pending.empty()) {
       const ir::NodeId id = pending.back();
       pending.pop_back();
       if (!seen_.insert(id).second) continue;
-      if (graph_[id].op != ir::Op::Call && is_kept(id))
+      const bool is_found = graph_[id].op != ir::Op::Call && !graph_.reduction_read(id) && is_kept(id);
+      if (is_found)
         found_.insert(id);
-      else
+      else if (const std::optional<Reduced> reduced = known_value(id)) {
+        values_.insert(*reduced);
+        std::ranges::copy(graph_.indices(id), std::back_inserter(pending));
+      } else
         std::ranges::copy(operands(graph_, id), std::back_inserter(pending));
     }
   }
 
   /// What was found; where that is more than the reductions' values of which it is made, these.
   std::vector<RowStatistic> statistics() const {
-    const std::set<ir::NodeId> values = reduced_values();
-    const std::set<ir::NodeId>& fewer = values.size() < found_.size() ? values : found_;
+    const std::set<Reduced> all = reduced_values();
     std::vector<RowStatistic> statistics;
-    for (const ir::NodeId id : fewer) statistics.push_back({id, shape_of(id), name_of(id)});
+    const bool by_reductions = all.size() < found_.size() + values_.size();
+    for (const auto& [reduction, value] : by_reductions ? all : values_)
+      statistics.push_back({reduction, value, rows_of(reduction), name_of(reduction)});
+    if (!by_reductions)
+      for (const ir::NodeId id : found_) statistics.push_back({id, {}, shape_of(id), name_of(id)});
     return statistics;
   }
 
@@ -118,19 +129,36 @@ class RowValues {
     return id < end_ && facts.is_row && facts.known && facts.moves.size() <= kMaxRank;
   }
 
-  std::set<ir::NodeId> reduced_values() const {
-    std::set<ir::NodeId> values, seen;
+  /// The value that a node reads of a reduction which the op computes as well.
+  std::optional<Reduced> known_value(ir::NodeId id) const {
+    const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
+    if (!reduction || !(*reduction < end_) || !facts_[reduction->index].known) return std::nullopt;
+    if (graph_.reduction(*reduction).domain.size() > kMaxRank) return std::nullopt;
+    return Reduced{*reduction, graph_.access(id).source.index};
+  }
+
+  std::set<Reduced> reduced_values() const {
+    std::set<Reduced> values = values_;
+    std::set<ir::NodeId> seen;
     std::vector<ir::NodeId> pending(found_.begin(), found_.end());
     while (!pending.empty()) {
       const ir::NodeId id = pending.back();
       pending.pop_back();
       if (!seen.insert(id).second) continue;
-      if (graph_.reduction_read(id))
-        values.insert(id);
+      if (const std::optional<ir::NodeId> reduction = graph_.reduction_read(id))
+        values.insert({*reduction, graph_.access(id).source.index});
       else
         std::ranges::copy(operands(graph_, id), std::back_inserter(pending));
     }
     return values;
+  }
+
+  Shape rows_of(ir::NodeId reduction) const {
+    const ir::Reduction& of = graph_.reduction(reduction);
+    Shape shape = of.domain;
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (of.reduced[d]) shape[d] = one_;
+    return shape;
   }
 
   Shape shape_of(ir::NodeId id) const {
@@ -142,8 +170,8 @@ class RowValues {
 
   std::string name_of(ir::NodeId id) const {
     if (const std::vector<std::string>& names = graph_.names(id); !names.empty()) return names.back();
-    const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
-    return fmt::format("row_{}", reduction ? ir::info(graph_.reduction(*reduction).kind).name : "value");
+    const bool is_reduction = graph_[id].op == ir::Op::Reduce;
+    return fmt::format("row_{}", is_reduction ? ir::info(graph_.reduction(id).kind).name : "value");
   }
 
   const Builder& builder_;
@@ -153,6 +181,7 @@ class RowValues {
   std::vector<bool> forward_;  ///< of each node, whether the op's results are made of it
   std::vector<NodeFacts> facts_;
   std::set<ir::NodeId> seen_, found_;
+  std::set<Reduced> values_;
 };
 
 /// Of each node, whether what was returned is made of it.
@@ -199,6 +228,20 @@ void name_apart(std::vector<RowStatistic>& statistics) {
 }
 
 }  // namespace
+
+ir::NodeId node_of(Builder& builder, const RowStatistic& statistic) {
+  if (!statistic.value) return statistic.node;
+  ir::Graph& graph = builder.graph;
+  const Shape& shape = statistic.shape;
+  ir::Access access{{ir::SourceRef::Kind::Reduce, *statistic.value}, Shape(shape.size(), builder.integer(0)), {}, {}};
+  for (uint32_t dim = 0; dim < shape.size(); ++dim) {
+    const bool moves = !is_one(builder, shape[dim]);
+    if (moves || !access.dims.empty()) access.dims.push_back({shape[dim], {}});
+    if (moves) access.dims.back().terms = {{dim, builder.integer(1)}};
+  }
+  const ir::DType dtype = *statistic.value == 0 ? graph[statistic.node].dtype : ir::DType::I64;
+  return graph.read(dtype, std::move(access), {statistic.node});
+}
 
 std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definition& op,
                                          std::span<const std::optional<Value>> arguments, const Value& returned,

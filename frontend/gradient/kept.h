@@ -12,9 +12,15 @@ namespace ingot::frontend {
 /// What an op computes on its way of each row, once, and its gradient reads: a maximum, a mean, the logarithm of a sum.
 struct RowStatistic {
   ir::NodeId node;
-  Shape shape;  ///< of the last dims of the node's index: where the value is the same along one, its size is 1
+  std::optional<uint32_t> value;  ///< of a reduction, which the node is then
+  /// Of the last dims of the node's index, or of the reduction's domain: where all along one are the same, its size
+  /// is 1.
+  Shape shape;
   std::string name;
 };
+
+/// It, as a node over its shape.
+ir::NodeId node_of(Builder& builder, const RowStatistic& statistic);
 
 /// The row statistics that are worth keeping for the gradients with respect to the `asked` parameters (bits, the last
 /// one for the 64th and all behind it), in an order that is the same wherever the op is evaluated on arguments of the

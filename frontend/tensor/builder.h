@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "frontend/frontend.h"
@@ -27,6 +28,12 @@ struct NeedStatic {
   bool touched = false;             ///< asked by `touch`: only because the sizes are small (ir::Static::touched)
 };
 
+/// What stands in a graph that is done for what was computed before: parameters that hold the same.
+struct StandIns {
+  std::map<ir::NodeId, ir::NodeId> nodes;                       ///< for each, the load of a parameter
+  std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;  ///< for a value of a reduction, the parameter
+};
+
 /// What one lowering makes, and what it has spent so far.
 struct Lowered {
   ir::Graph graph;
@@ -36,8 +43,7 @@ struct Lowered {
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
   std::optional<Tape> tape;  ///< where the results are to be differentiated
   int64_t draws = 0;         ///< how many tensors of random numbers there are so far
-  /// What stands for nodes of the graph once it is done: loads of parameters that hold the same.
-  std::map<ir::NodeId, ir::NodeId> stand_ins;
+  StandIns stand_ins;
 };
 
 /// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
@@ -52,7 +58,7 @@ class Builder {
   Diagnostics& diagnostics;
   Budget& budget;
   std::optional<Tape>& tape;
-  std::map<ir::NodeId, ir::NodeId>& stand_ins;  ///< as Lowered has them
+  StandIns& stand_ins;
   /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
   /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
   bool native = false;

@@ -63,6 +63,13 @@ TEST(Outline, ColumnsAreReducedInPassing) {
       {"x.softmax(1).sum(0)", {2}, {{2}, {}}},
       {"(x.sum(2), x.sum((0, 1)))", {3}, {{0}, {}}},
       {"x.sum(1) * (x - x.amax(1, keepdim=True)).sum(0).sum()", {2}, {{1}, {}, {}, {}}},
+      // What has all elements goes through rows for the columns' sake.
+      {"(x * 2, x.sum(0))", {2}, {{0}, {}}},
+      {"(x * y, (x + y).sum(0), x.amax(0))", {2, 2}, {{0, 0}, {}}},
+      {"(x * 2, x.sum((0, 1)))", {3}, {{0}, {}}},
+      {"(y * 2, x.sum(0))", {2, 2}, {}},
+      {"(x.t() * 2, x.sum(0))", {2}, {}},
+      {"x - x.sum(0)", {2}, {}},
       // Nothing goes along rows; the columns are of other rows; they are read as no row is, or shared with nothing.
       {"x.sum(0)", {2}, {}},
       {"(x.sum(2), x.sum(0))", {3}, {}},

@@ -142,6 +142,40 @@ TEST(Passing, AColumnsBitsDoNotDependOnHowRowsLie) {
     for (const size_t r : {2, 3, 4}) EXPECT_EQ(run(cases[c], kCuda, library, random)[r], first[r]) << c << " " << r;
 }
 
+TEST(Passing, WhatHasAllElementsIsGoneThroughForTheirColumns) {
+  std::mt19937 random(17);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
+  const auto definition = frontend::define("(x * x - 1, (x * x).sum(0), x.amax(0))");
+  std::vector<ReduceCase> cases;
+  for (const ir::Sizes& sizes : std::vector<ir::Sizes>{
+           {3, 129}, {40, 260}, {1030, 130}, {70, 1024}, {259, 4096}, {140, 5000}, {130, 8192}, {66, 8190}}) {
+    ReduceCase& one = cases.emplace_back();
+    one.name = "case" + std::to_string(cases.size());
+    one.graph = graph_of(*definition, {2});
+    one.graph.name = one.name;
+    one.x = tensor(sizes, {0, 1}, 0, whole);
+    one.cut = Cut::Passing;
+  }
+  const Library library = library_of(cases, kCuda);
+  ASSERT_TRUE(library.loaded());
+  for (ReduceCase& one : cases) {
+    const Prepared prepared = one.prepared();
+    ASSERT_EQ(prepared.outline.kernels.size(), 2u);
+    EXPECT_TRUE(prepared.outline.kernels[0].reductions.empty());
+    const std::vector<Bytes> results = run(one, kCuda, library, random);
+    const int64_t rows = one.x.extents.sizes[0], columns = one.x.extents.sizes[1];
+    std::vector<float> elements, sums(columns), largest(columns, -std::numeric_limits<float>::infinity());
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) {
+        const float x = one.x.at({r, c});
+        elements.push_back(x * x - 1), sums[c] += x * x, largest[c] = std::max(largest[c], x);
+      }
+    expect_equal(results[0], elements, one.name + " elements");
+    expect_equal(results[1], sums, one.name + " sums");
+    expect_equal(results[2], largest, one.name + " largest");
+  }
+}
+
 TEST(Passing, RowsLieAlongMemory) {
   const auto passes = [](const std::string& text, const ir::Extents& x) {
     const auto definition = frontend::define(text);

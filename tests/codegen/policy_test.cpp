@@ -85,6 +85,21 @@ TEST(Presets, CarriedWhereRowsEndWithinALaneButWhatIsLargeKnowsNone) {
   EXPECT_EQ(preset({in_rows(4), stored(4)}, 2, 1), Preset::Interleaved) << "as large as the result, and not along it";
 }
 
+TEST(Presets, RowByRowWhereLongRowsBeginAnywhereAndAllElseIsOneForARow) {
+  const auto of_long_rows = [](std::vector<AccessFacts> accesses, uint32_t inner_multiple = 1) {
+    KernelFacts facts{std::move(accesses), 2, inner_multiple, 0};
+    facts.has_long_rows = inner_multiple < 8;
+    return preset_for(facts, lanes_for(facts));
+  };
+  const AccessFacts position{.bytes = 8, .linear = false, .kind = Kind::Index};
+  EXPECT_EQ(of_long_rows({along(2), column_bias(4), stored(2)}), Preset::RowByRow);
+  EXPECT_EQ(of_long_rows({along(2), column_bias(4), position, stored(2)}), Preset::RowByRow);
+  EXPECT_EQ(of_long_rows({along(2), column_bias(4), stored(2)}, 8), Preset::Flat);
+  EXPECT_EQ(of_long_rows({along(2), row_bias(2), stored(2)}), Preset::Carried) << "rows begin elsewhere in it";
+  EXPECT_EQ(of_long_rows({along(2, 4), column_bias(4), stored(2)}), Preset::Carried) << "it is shifted";
+  EXPECT_NE(of_long_rows({along(2), gathered(4), stored(2)}), Preset::RowByRow) << "what is no index of a row's";
+}
+
 TEST(Presets, InterleavedWhereLanesLoadForThemselves) {
   EXPECT_EQ(preset({strided(4), stored(4)}), Preset::Interleaved);
   EXPECT_EQ(preset({strided(4), along(4), stored(4)}, 2, 4), Preset::Interleaved);

@@ -27,8 +27,10 @@ TEST(Gradient, EveryFloatingPrimitiveHasARule) {
   }
 }
 
-ir::Graph lowered(const Definition& definition, const std::vector<std::vector<int64_t>>& shapes) {
+ir::Graph lowered(const Definition& definition, const std::vector<std::vector<int64_t>>& shapes,
+                  uint64_t gradients = 0) {
   Signature signature;
+  signature.gradients = gradients;
   for (const std::vector<int64_t>& shape : shapes) {
     ArgumentFact fact;
     fact.rank = static_cast<uint8_t>(shape.size());
@@ -73,6 +75,41 @@ TEST(Gradient, IsKnownOfEachResultBeforehand) {
   std::vector<uint64_t> found;
   for (const ir::Result& result : graph.results) found.push_back(result.gradients);
   EXPECT_EQ(found, (std::vector<uint64_t>{0b01, 0, 0b10, 0}));
+}
+
+/// Of gradients with respect to all arguments.
+ir::Graph keeping(const std::string& text, const std::vector<std::vector<int64_t>>& shapes) {
+  static std::vector<std::shared_ptr<const Definition>> definitions;  // graphs point into their texts
+  definitions.push_back(define(text));
+  return lowered(*definitions.back(), shapes, ~uint64_t{0});
+}
+
+std::vector<std::string> kept_names(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::Result& result : graph.results)
+    if (result.is_kept) names.push_back(result.name);
+  return names;
+}
+
+TEST(Gradient, KeepsWhatItReadsOfRows) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(kept_names(keeping("x.softmax(1)", {{4, 50}})), (Names{"row_max", "row_sum"}));
+  EXPECT_EQ(kept_names(keeping("def f(x):\n    m = x.mean(1, keepdim=True)\n    return (x - m) * m\n", {{4, 50}})),
+            Names{"row_value"});
+  EXPECT_EQ(kept_names(keeping("(x * w).sum() / w.sum()", {{4, 50}, {4, 50}})), (Names{"row_sum", "row_value"}));
+  for (const char* text : {"x * 2", "x.sum(1)", "x - x.mean(1, keepdim=True)"})
+    EXPECT_EQ(kept_names(keeping(text, {{4, 50}})), Names{}) << text;
+}
+
+TEST(Gradient, ReadsWhatWasKeptInPlaceOfRows) {
+  const auto forward = define("x.softmax(1)");
+  const std::vector<std::string> names = kept_names(lowered(*forward, {{4, 50}}, 1));
+  const auto gradient = backward(forward, {true}, 1, {}, false, {.gradients = 1, .names = names});
+  const ir::Graph graph = lowered(*gradient, {{4, 50}, {4, 50}, {4, 1}, {4, 1}});
+  EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);  // of the incoming gradient
+  EXPECT_EQ(graph.params[2].name, "row_max");
+  const auto anew = backward(forward, {true}, 1);
+  EXPECT_EQ(count(lowered(*anew, {{4, 50}, {4, 50}}), ir::Op::Reduce), 3u);
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+"""What a call keeps of its rows for the gradient, where rows are long: it changes no bits of the call, the gradient is
+the one that computes all anew, and what is kept is autograd's like any argument."""
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.autograd.graph import saved_tensors_hooks
+
+import ingot
+
+DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+
+# Of each: its text, the arguments' shapes (an int: classes of rows that long), how many tensors are kept.
+OPS = {
+    "softmax": ("F.softmax(x, -1)", [(9, 301)], 2),
+    "log_softmax": ("F.log_softmax(x, -1)", [(9, 301)], 2),
+    "log_softmax of columns": ("F.log_softmax(x, 0)", [(301, 9)], 2),
+    "logsumexp": ("x.logsumexp(1)", [(9, 301)], 2),
+    "layer_norm": ("F.layer_norm(x, (301,), w, b)", [(9, 301), (301,), (301,)], 3),
+    "rms_norm": ("F.rms_norm(x, (301,), w)", [(9, 301), (301,)], 1),
+    "group_norm": ("F.group_norm(x, 2, w, b)", [(3, 8, 100), (8,), (8,)], 3),
+    "cross_entropy": ("F.cross_entropy(x, t, ignore_index=5)", [(9, 301), 301], 3),
+    "masked mean": ("(x * w).sum() / w.sum()", [(9, 301), (9, 301)], 2),
+    "normalize": ("F.normalize(x, dim=1)", [(9, 301)], 1),
+    "two reductions": ("(x - x.mean(1, keepdim=True)) / x.amax(0)", [(90, 301)], 2),
+    "std": ("x.std(1)", [(9, 301)], 3),
+    "a product": ("x.mul(w)", [(9, 301), (301,)], 0),
+    "a sum": ("x.sum(1)", [(9, 301)], 0),
+}
+
+
+def arguments_of(shapes, device, dtype):
+    torch.manual_seed(3)
+    made = []
+    for shape in shapes:
+        if isinstance(shape, int):
+            made.append(torch.randint(shape, (made[0].size(0),), device=device))
+        else:
+            made.append((torch.rand(shape, dtype=torch.float64) + 0.5).to(device, dtype))
+    return made
+
+
+def with_gradients(call, arguments, **options):
+    leaves = [a.clone().requires_grad_() if a.is_floating_point() else a for a in arguments]
+    saved = []
+    with saved_tensors_hooks(lambda x: saved.append(x) or x, lambda x: x):
+        result = call(*leaves)
+    weight = torch.linspace(0.5, 1.5, result.numel(), device=result.device).to(result.dtype).view_as(result)
+    gradients = torch.autograd.grad(result, [leaf for leaf in leaves if leaf.requires_grad], weight, **options)
+    return result.detach(), gradients, saved
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", OPS)
+def test_the_gradient_is_the_one_that_computes_all_anew(name, dtype, device):
+    text, shapes, kept = OPS[name]
+    op, arguments = ingot.op(text), arguments_of(shapes, device, dtype)
+    result, gradients, saved = with_gradients(op, arguments)
+    assert torch.equal(result, op(*arguments))
+    assert len(saved) == len(arguments) + kept
+    anew = with_gradients(op, arguments, create_graph=True)[1]  # as one that is to be differentiated itself
+    for found, wanted, argument in zip(gradients, anew, arguments):
+        wanted = wanted.detach()
+        tolerance = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 2e-2}[dtype]
+        torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance * float(wanted.abs().max()) + 1e-12)
+        assert found.stride() == argument.stride()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_nothing_is_kept_where_rows_are_short(device):
+    op = ingot.op("F.softmax(x, -1)")
+    for columns, kept in ((16, 0), (31, 0), (32, 2), (33, 2), (16, 0)):
+        *_, saved = with_gradients(op, arguments_of([(50, columns)], device, torch.float32))
+        assert len(saved) == 1 + kept, columns
+
+
+def test_a_gradient_of_a_gradient_computes_all_anew():
+    op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(3, 65)], "cpu", torch.float64)
+    assert torch.autograd.gradcheck(op, x.requires_grad_())
+    assert torch.autograd.gradgradcheck(op, x)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_of_several_gradients_at_once_the_text_is_run(device):
+    op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(3, 65)], device, torch.float64)
+    x.requires_grad_()
+    result, each = op(x), torch.eye(3 * 65, dtype=x.dtype, device=device).view(-1, 3, 65)
+    (all_at_once,) = torch.autograd.grad(result, x, each, is_grads_batched=True, retain_graph=True)
+    one_by_one = torch.stack([torch.autograd.grad(result, x, one, retain_graph=True)[0] for one in each])
+    torch.testing.assert_close(all_at_once, one_by_one)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_which_gradients_are_asked_says_what_is_kept(device):
+    op, (x, w, b) = ingot.op("F.layer_norm(x, (301,), w, b)"), arguments_of([(9, 301), (301,), (301,)], device, torch.float32)
+    kept = []
+    for asked in ((x,), (w,), (b,), (x, w, b)):
+        leaves = [a.detach().requires_grad_(any(a is one for one in asked)) for a in (x, w, b)]
+        saved = []
+        with saved_tensors_hooks(lambda one: saved.append(one) or one, lambda one: one):
+            result = op(*leaves)
+        wanted = torch.autograd.grad(F.layer_norm(leaves[0], (301,), *leaves[1:]).sum(), [a for a in leaves if a.requires_grad])
+        for found, expected in zip(torch.autograd.grad(result.sum(), [a for a in leaves if a.requires_grad]), wanted):
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+        kept.append(len(saved) - 3)
+    assert kept[2] == 0 and kept[0] > 0 and kept[1] > 0, kept
+
+
+def test_what_is_kept_is_freed_after_use():
+    op, (x,) = ingot.op("F.softmax(x, -1)"), arguments_of([(9, 301)], "cpu", torch.float32)
+    kept = []
+    with saved_tensors_hooks(lambda one: kept.append(weakref.ref(one)) or one, lambda one: one):
+        result = op(x.requires_grad_())
+    assert len(kept) == 3
+    result.sum().backward()
+    gc.collect()
+    assert [one() is None for one in kept[1:]] == [True, True]
+    with pytest.raises(RuntimeError, match="second time"):
+        result.sum().backward()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_program_from_disk_keeps_the_same(device, tmp_path):
+    """A process that finds programs and kernels in the store lowers nothing, and its gradients are these."""
+    code = f"""
+import torch, ingot
+torch.manual_seed(0)
+x = torch.randn(9, 301, device={device!r}, requires_grad=True)
+(ingot.op("F.softmax(x, -1)")(x) * x.detach()).sum().backward()
+print(ingot.counters().lowerings, ingot.counters().compiles, x.grad.double().sum().item(), x.grad.view(-1)[7].item())
+"""
+    environment = {**os.environ, "INGOT_CACHE_DIR": str(tmp_path)}
+    run = lambda: subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    first, second = (run().stdout.split() for _ in range(2))
+    assert int(first[0]) > 0 and second[:2] == ["0", "0"] and first[2:] == second[2:]
