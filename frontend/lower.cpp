@@ -183,8 +183,12 @@ class Attempt {
     if (stand_ins.nodes.empty() && stand_ins.reduced.empty()) return std::move(lowered_.graph);
     const ir::Graph& graph = lowered_.graph;
     return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId was, ir::Node node) {
+      const ir::DType dtype = node.dtype;
+      const auto as_it_was = [&](ir::NodeId load) {  // what hooks of saved tensors give back may have another dtype
+        return out[load].dtype == dtype ? load : out.add(ir::Op::Cast, dtype, {load});
+      };
       if (const auto load = stand_ins.nodes.find(was); load != stand_ins.nodes.end())
-        return out.add(out.transfer(graph, load->second, {}));
+        return as_it_was(out.add(out.transfer(graph, load->second, {})));
       const std::optional<ir::NodeId> reduction = graph.reduction_read(was);
       if (!reduction) return out.add(std::move(node));
       const auto param = stand_ins.reduced.find({*reduction, graph.access(was).source.index});
@@ -192,7 +196,7 @@ class Attempt {
       ir::Access access = graph.access(was);
       access.source = {ir::SourceRef::Kind::Param, param->second};
       node.args.erase(node.args.begin());
-      return out.read(node.dtype, std::move(access), std::move(node.args));
+      return as_it_was(out.read(graph.params[param->second].dtype, std::move(access), std::move(node.args)));
     });
   }
 

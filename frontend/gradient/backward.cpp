@@ -78,7 +78,7 @@ class BackwardDefinition : public Definition {
       const Tensor& tensor = *kept[k]->tensor();
       const Shape shape = shape_of(evaluation, tensor);
       const RowStatistic& one = statistics[k];
-      if (shape.size() != one.shape.size() || tensor.dtype != evaluation.graph[node_of(evaluation, one)].dtype)
+      if (shape.size() != one.shape.size())
         throw_internal(fmt::format("{}: the row statistic {} is another one", name_, kept_.names[k]));
       for (size_t dim = 0; dim < shape.size(); ++dim)
         evaluation.require(ir::Condition::Kind::Equal, shape[dim], one.shape[dim]);

@@ -53,32 +53,25 @@ def _sum_of_exponentials(input, largest, less, dim, function):
     terms = where(is_near, exp2(_fma(input, _log2_e(), about)), exp(input - less))
     total = _reduce("sum", terms, dim, True, function)
     near = total * exp2(_fma(less, -_log2_e(), -about))
-    return where(is_near, where(near < 1 + 2**-21, 1, near), total)  # of a row that one element dominates, 1
-
-
-def _in_one_pass_of(input, dim, function):
-    """input less its largest element, and the sum of its exponentials, of no gradient: what is made of it says which"""
-    largest = _reduce("max", input, dim, True, None).detach()
-    return input - largest, _sum_of_exponentials(input, largest, largest, dim, function).detach()
+    total = where(is_near, where(near < 1 + 2**-21, 1, near), total)  # of a row that one element dominates, 1
+    if not _is_differentiated():
+        return total
+    return _with_slope_of(total.detach(), _reduce("sum", exp(input - less.detach()), dim, True, None))
 
 
 @reduction
 def _softmax_in_one_pass(input, dim):
-    less, total = _in_one_pass_of(input, dim, "softmax")
-    shift = -log2(total)
-    if _is_differentiated():
-        weights = exp2(_fma(less, _log2_e(), shift))
-        shift = _with_slope_of(shift, _reduce("sum", weights, dim, True, None) * -_log2_e())
-    return exp2(_fma(less, _log2_e(), shift))
+    largest = _reduce("max", input, dim, True, None).detach()
+    less = input - largest
+    total = _sum_of_exponentials(input, largest, largest, dim, "softmax")
+    result = exp2(_fma(less, _log2_e(), -log2(total)))
+    return _with_slope_of(result.detach(), exp(less) * (1 / total)) if _is_differentiated() else result
 
 
 @reduction
 def _log_softmax_in_one_pass(input, dim):
-    less, total = _in_one_pass_of(input, dim, "log_softmax")
-    scale = log(total)
-    if _is_differentiated():
-        scale = _with_slope_of(scale, _reduce("sum", exp(less - scale), dim, True, None))
-    return less - scale
+    largest = _reduce("max", input, dim, True, None).detach()
+    return input - largest - log(_sum_of_exponentials(input, largest, largest, dim, "log_softmax"))
 
 
 @method

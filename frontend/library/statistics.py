@@ -98,12 +98,7 @@ def _finite_or_zero(input):
 def _logsumexp_in_one_pass(input, dim):
     largest = _largest_or_none(input, dim, True)
     less = _finite_or_zero(largest)
-    total = _sum_of_exponentials(input, largest, less, dim, None)
-    result = log(total) + less
-    if _is_differentiated():
-        terms = exp(input - less.detach())
-        result = _with_slope_of(result.detach(), _reduce("sum", terms, dim, True, None) / total.detach())
-    return result
+    return log(_sum_of_exponentials(input, largest, less, dim, None)) + less.detach()
 
 
 @method

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "ir/passes/rewrite.h"
 
 // What two ops on 16-bit floats leave between them is float32, so a product may as well go into a sum unrounded. It
@@ -9,8 +11,10 @@
 namespace ingot::ir {
 namespace {
 
-/// How many operands and parts of results each node is.
-std::vector<uint32_t> uses_of(const Graph& graph) {
+/// How many operands and parts of results each node is. What is kept for a gradient counts for nothing: it changes no
+/// bits of what is returned.
+std::vector<uint32_t> uses_of(Graph graph) {
+  std::erase_if(graph.results, [](const Result& result) { return result.is_kept; });
   std::vector<uint32_t> uses(graph.count());
   for (const Result& result : graph.results) {
     for (const Part& part : result.parts) ++uses[part.node.index];

@@ -55,6 +55,15 @@ TEST_F(Contract, WhatSomethingElseNeedsIsOneNumber) {
   EXPECT_EQ(contracted({add(product, z), product}), contracted({writer.op(Op::Add, {rounded, z}), rounded}));
 }
 
+TEST_F(Contract, WhatIsKeptForAGradientChangesNoBits) {
+  const NodeId product = mul(x, y);
+  contracted({add(product, z), product});
+  writer.graph.results[1].is_kept = true;
+  const std::string kept = print(contract(writer.graph));
+  const NodeId rounded = writer.op(Op::Mul, {x, y});
+  EXPECT_EQ(kept, contracted({fma(x, y, z), rounded}));
+}
+
 TEST_F(Contract, Float32KeepsEveryBit) {
   const NodeId product = writer.op(Op::Mul, {x, y}), sum = writer.op(Op::Add, {product, z});
   becomes(sum, sum);

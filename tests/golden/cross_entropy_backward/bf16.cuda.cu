@@ -336,9 +336,8 @@ extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
     const float v14 = float(grad[0]) / float(workspace[0]);
     const float v15 = (v11 ? v14 : 0.0f) + (v12 ? v14 * nan : 0.0f);
     const float v16 = v13 ? -v15 : 0.0f;
-    const float v17 = v13 ? v15 : 0.0f;
-    const float v18 = sum * exp2f(fmaf(largest, -1.442695f, -v2));
-    const float v19 = logf(v4 ? (v18 < 1.0000005f ? 1.0f : v18) : sum);
+    const float v17 = sum * exp2f(fmaf(largest, -1.442695f, -v2));
+    const float v18 = v13 ? v15 / (v4 ? (v17 < 1.0000005f ? 1.0f : v17) : sum) : 0.0f;
     const auto out_row = out + row * n1;
 #pragma unroll
     for (int v = 0; v < 3; ++v) {
@@ -347,8 +346,8 @@ extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
             Vec<bfloat16, 8> out8;
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
-                const float v20 = v17 * expf(float(logits_0_8[v][k]) - largest - v19);
-                out8[k] = bfloat16((int64(i + k) == v8 ? v16 : 0.0f) + v20);
+                const float v19 = v18 * expf(float(logits_0_8[v][k]) - largest);
+                out8[k] = bfloat16((int64(i + k) == v8 ? v16 : 0.0f) + v19);
             }
             store(out_row, i, out8);
         }
