@@ -120,7 +120,10 @@ std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<co
   const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
   std::shared_ptr<const runtime::Launch> launch;
   if (launches_anything(resolved)) launch = runtime_.kernels.get(request(program, resolved, facts));
-  return std::make_shared<const runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
+  auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
+  if (const uint64_t gradients = kept_gradients(*program, facts))
+    call->kept = std::make_shared<const frontend::Kept>(runtime::kept_by(*program, gradients));
+  return call;
 }
 
 runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Program>& program,
@@ -233,7 +236,8 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   find_seed(program, purpose, seed, facts);
   const runtime::ProfiledCall profiled(facts);
   std::shared_ptr<runtime::OpBackward> node;
-  if (facts.recorded) node = runtime::begin_record(shared_from_this(), program, facts, /*by_schema=*/~writable != 0);
+  if (facts.recorded)
+    node = runtime::begin_record(shared_from_this(), *found.call, facts, /*by_schema=*/~writable != 0);
   runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
   keep_returned(*found.call, results, node.get());
   if (node) runtime::end_record(*node, program, facts, results);

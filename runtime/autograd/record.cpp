@@ -49,9 +49,10 @@ void call_or_run_text(const OpState& op, std::span<const Argument> arguments, si
 /// What autograd calls for the gradient of a call.
 class OpBackward : public torch::autograd::Node {
  public:
-  OpBackward(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts, uint64_t reached)
-      : op_(std::move(op)), autocast_(facts.autocast), kept_(kept_by(program, facts.gradients)) {
-    const uint64_t unread = written_params(program) & ~params_read(program);
+  OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts, uint64_t reached)
+      : op_(std::move(op)), autocast_(facts.autocast), kept_(call.kept) {
+    const uint64_t unread = written_params(*call.program) & ~params_read(*call.program);
+    if (kept_) computed_.reserve(kept_->names.size());
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < facts.actuals.size(); ++i) {
       const Actual& actual = facts.actuals[i];
@@ -95,9 +96,10 @@ class OpBackward : public torch::autograd::Node {
 
   variable_list apply(variable_list&& gradients) override {
     // A gradient that is to be differentiated itself computes all anew: what was kept has no history.
-    const bool uses_kept = !kept_.names.empty() && !c10::GradMode::is_enabled();
+    const bool uses_kept = kept_ && !c10::GradMode::is_enabled();
     std::vector<at::Tensor> tensors, computed;
     tensors.reserve(arguments_.size());
+    computed.reserve(computed_.size());
     std::vector<Argument> given;
     std::vector<bool> wanted;
     at::Tensor seed;
@@ -127,7 +129,7 @@ class OpBackward : public torch::autograd::Node {
     if (std::ranges::find(wanted, true) != wanted.end()) {
       op_->check_gradient_once(std::span(given).first(arguments_.size()));
       const auto gradient = op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true,
-                                          uses_kept ? kept_ : frontend::Kept{});
+                                          uses_kept ? *kept_ : kNothingKept);
       call_or_run_text(*gradient, given, computed.size(), seed, results);
     }
     variable_list found(num_outputs());
@@ -139,6 +141,7 @@ class OpBackward : public torch::autograd::Node {
 
  private:
   static constexpr int kNone = -1;
+  inline static const frontend::Kept kNothingKept;
 
   /// What the returned results are made of.
   static uint64_t params_read(const Program& program) {
@@ -149,13 +152,13 @@ class OpBackward : public torch::autograd::Node {
   }
 
   std::shared_ptr<const OpState> op_;
-  std::optional<ir::DType> autocast_;    ///< the call's
-  std::vector<Given> arguments_;         ///< one a parameter
-  frontend::Kept kept_;                  ///< what there is beside them,
-  std::vector<SavedVariable> computed_;  ///< one a name of it
-  std::optional<SavedVariable> seed_;    ///< where the call drew random numbers, which its gradient draws again
-  std::vector<int> edge_of_;             ///< of each parameter, the number of its edge
-  std::vector<int> gradient_of_;         ///< of each result, the number of the gradient with respect to it
+  std::optional<ir::DType> autocast_;           ///< the call's
+  std::vector<Given> arguments_;                ///< one a parameter
+  std::shared_ptr<const frontend::Kept> kept_;  ///< what there is beside them,
+  std::vector<SavedVariable> computed_;         ///< one a name of it
+  std::optional<SavedVariable> seed_;           ///< where the call drew random numbers, which its gradient draws again
+  std::vector<int> edge_of_;                    ///< of each parameter, the number of its edge
+  std::vector<int> gradient_of_;                ///< of each result, the number of the gradient with respect to it
 };
 
 namespace {
@@ -184,13 +187,13 @@ bool is_worth_keeping(const Program& program, const Facts& facts) {
   return kept * kSmallBeside <= given;
 }
 
-std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts,
+std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts,
                                          bool by_schema) {
   uint64_t reached = 0;
-  for (const Program::Result& result : program.results)
+  for (const Program::Result& result : call.program->results)
     if (!result.mutates && !result.forwards) reached |= result.gradients;
   if ((reached & facts.gradients) == 0) return nullptr;
-  return std::make_shared<OpBackward>(std::move(op), program, facts, by_schema ? ~uint64_t{0} : reached);
+  return std::make_shared<OpBackward>(std::move(op), call, facts, by_schema ? ~uint64_t{0} : reached);
 }
 
 void keep(OpBackward& node, const at::Tensor& computed) { node.keep(computed); }

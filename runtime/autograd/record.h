@@ -18,7 +18,7 @@ bool is_worth_keeping(const Program& program, const Facts& facts);
 /// The node, made before the call writes anything; null where no result has a gradient that is asked for. An argument
 /// of which none has one is no input of it, and gets no gradient, as in eager, which an optimizer tells from zeros; but
 /// of an operator, which is called `by_schema`, all are inputs: those that trace it know no better.
-std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const Program& program, const Facts& facts,
+std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts,
                                          bool by_schema);
 /// Lets it keep what the call has computed for it, in the order of the program's results.
 void keep(OpBackward& node, const at::Tensor& computed);

@@ -65,7 +65,8 @@ struct BoundCall {
   std::vector<Program::Check> checks;
 
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const Launch> launch;  ///< null where there is nothing to launch
+  std::shared_ptr<const frontend::Kept> kept;  ///< what it keeps for its gradient; null where that is nothing
+  std::shared_ptr<const Launch> launch;        ///< null where there is nothing to launch
 };
 
 /// What the facts of a call come to, before any kernel is asked for.
