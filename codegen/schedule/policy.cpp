@@ -197,6 +197,9 @@ bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
 // reaches 1.03 of a copy, `tanh(x - b)` over planes of 513 x 513 0.97 (by hand 0.99, interleaved 0.94). What each lane
 // loads for itself may only be small then, since 4 neighbours of a thread are 4 requests for the same sectors. Else
 // lanes lie a block apart, so that neighbouring threads load neighbours: 1.02 where one scalar a thread gives 0.80.
+//
+// Where all that knows its row is one for it, long rows have blocks of their own: cross_entropy's backward of 2^12 rows
+// of 50257 in bfloat16 takes 0.36 ms on an H100, 0.70 where each lane reads its row's numbers for itself.
 Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
   if (lanes == 1) return Preset::Single;
   if (reads_late(facts)) return Preset::Interleaved;

@@ -246,14 +246,10 @@ class Outliner {
     };
     for (const ir::Result& result : graph_.results)
       for (const ir::Part& part : result.parts)
-        if (same_domain_of(part, reduction) && std::ranges::all_of(reads_of(part.node), is_known) &&
+        if (same_domain(host_, part.domain, reduction.domain) && std::ranges::all_of(reads_of(part.node), is_known) &&
             std::ranges::any_of(nodes_of(graph_, {part.node}), is_shared))
           return true;
     return false;
-  }
-
-  bool same_domain_of(const ir::Part& part, const ir::Reduction& reduction) const {
-    return part.domain.size() == reduction.domain.size() && same_domain(host_, part.domain, reduction.domain);
   }
 
   /// A kernel that goes through the rows whose columns these are, for them and for what has all their elements.

@@ -59,7 +59,7 @@ class RowValues {
   }
 
   void follow(ir::NodeId root) {
-    std::vector<ir::NodeId> pending{root}, next;
+    std::vector<ir::NodeId> pending{root};
     while (!pending.empty()) {
       const ir::NodeId id = pending.back();
       pending.pop_back();
