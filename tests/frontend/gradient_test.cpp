@@ -101,6 +101,19 @@ TEST(Gradient, KeepsWhatItReadsOfRows) {
     EXPECT_EQ(kept_names(keeping(text, {{4, 50}})), Names{}) << text;
 }
 
+TEST(Gradient, SizesThatAnAssertSaysAreEqualAreOne) {
+  const std::string text = "    return (x * x).sum(0), y.sum(0) + x.size(0) - y.size(0)\n";
+  const auto sizes_read = [&](const std::string& before) {
+    return print(keeping("def f(x, y):\n" + before + text, {{40, 50}, {40, 50}}));
+  };
+  const std::string known = sizes_read("    assert x.size(0) == y.size(0)\n");
+  EXPECT_EQ(known.find("x.size(0) - y.size(0)"), std::string::npos) << known;
+  EXPECT_NE(sizes_read("").find("x.size(0)"), std::string::npos);
+  const ir::Graph graph = keeping("def f(x, y):\n    assert x.size(0) == y.size(0)\n    return x + 1\n", {{40}, {40}});
+  ASSERT_EQ(graph.conditions.size(), 1u);
+  EXPECT_EQ(graph.conditions[0].kind, ir::Condition::Kind::Equal);
+}
+
 TEST(Gradient, ReadsWhatWasKeptInPlaceOfRows) {
   const auto forward = define("x.softmax(1)");
   const std::vector<std::string> names = kept_names(lowered(*forward, {{4, 50}}, 1));
