@@ -55,6 +55,8 @@ struct ArgumentFact {
 
 /// All that the lowered graph may depend on, beside the values that it asks to be static.
 struct Signature {
+  static constexpr size_t kMostDims = 16;  ///< of a tensor
+
   Device device = Device::Cpu;
   uint8_t device_index = 0;  ///< which of the CUDA devices
   Numerics numerics = Numerics::Default;
@@ -65,6 +67,9 @@ struct Signature {
   /// The parameters (bits, the last one for the 64th and all behind it) of which gradients will be asked. What these
   /// read of the op's reductions are results then, behind those that it returns (ir::Result::is_kept).
   uint64_t gradients = 0;
+  /// Whether gradients of gathers may be sums that the caller takes (ir::Result::scatters), where a kernel would
+  /// compare too many indices with too many places.
+  bool scatters = false;
   bool operator==(const Signature&) const = default;
 
   /// One line that two signatures share only when they are equal, "cuda f32 | x: f32[?, 1] | bias: float".

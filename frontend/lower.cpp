@@ -20,8 +20,6 @@
 namespace ingot::frontend {
 namespace {
 
-constexpr size_t kMaxRank = 16;
-
 /// A size or a scalar whose value is known.
 struct Known {
   bool is_size;
@@ -32,6 +30,12 @@ struct Known {
     return is_size == other.is_size && param == other.param && dim == other.dim;
   }
 };
+
+void make_kept_result(Builder& builder, const RowStatistic& statistic) {
+  const ir::NodeId node = node_of(builder, statistic);
+  make_inner_result(builder, whole(builder, node, builder.graph[node].dtype, statistic.shape), ir::Use::Kept,
+                    statistic.name);
+}
 
 const Known* find(const std::vector<Known>& known, bool is_size, uint32_t param, uint32_t dim) {
   const Known wanted{is_size, param, dim, {}, false};
@@ -65,18 +69,18 @@ class Attempt {
     activity_.leaves = arguments;
     const uint64_t gradients = evaluation_.signature.gradients;
     if (gradients != 0) evaluation_.tape.emplace().has_results = true;
+    evaluation_.may_scatter = evaluation_.signature.scatters;
     const Value returned = definition_.evaluate(evaluation_, arguments);
     std::vector<RowStatistic> kept;
     if (gradients != 0) kept = row_statistics(evaluation_, definition_, arguments, returned, gradients);
     const bool mutates = definition_.writes_arguments() && make_mutations(evaluation_, arguments);
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
-    for (RowStatistic& one : kept)
-      make_kept_result(evaluation_, node_of(evaluation_, one), one.shape, std::move(one.name));
+    for (const RowStatistic& one : kept) make_kept_result(evaluation_, one);
     ir::find_gradients(evaluation_.graph);
     if (definition_.derivative())  // which has them of whatever it says
       for (ir::Result& result : evaluation_.graph.results)
-        if (!result.mutates && !result.is_kept && ir::category(result.dtype) == ir::Category::Floating)
+        if (!result.mutates && result.use == ir::Use::Returned && ir::category(result.dtype) == ir::Category::Floating)
           result.gradients = ~uint64_t{0};
     std::vector<Known> known = known_;
     std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
@@ -147,9 +151,10 @@ class Attempt {
       case ArgumentFact::Kind::Tensor:
         break;
     }
-    if (fact.rank > kMaxRank) {
-      evaluation_.fail(fmt::format("`{}` has {} dims", parameter.name, fact.rank),
-                       fmt::format("an op takes tensors of at most {}: flatten some before the call", kMaxRank));
+    if (fact.rank > Signature::kMostDims) {
+      evaluation_.fail(
+          fmt::format("`{}` has {} dims", parameter.name, fact.rank),
+          fmt::format("an op takes tensors of at most {}: flatten some before the call", Signature::kMostDims));
     }
     for (uint32_t dim = 0; dim < fact.rank; ++dim) param.shape.push_back(size_of_dim(index, dim, fact));
     evaluation_.graph.params.push_back(param);
@@ -238,7 +243,8 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
   if (graph.reduction_count() == 0) return graph;
   try {
     ir::Graph keeping = lowered(definition, signature, actuals);
-    return std::ranges::any_of(keeping.results, &ir::Result::is_kept) ? std::move(keeping) : std::move(graph);
+    return std::ranges::count(keeping.results, ir::Use::Kept, &ir::Result::use) > 0 ? std::move(keeping)
+                                                                                    : std::move(graph);
   } catch (const Error& error) {  // of what has no gradient: this is said once it is asked for
     if (error.fault() != Fault::Author) throw;
     return graph;

@@ -105,6 +105,21 @@ struct Part {
   Access store;
 };
 
+/// What is done with a result.
+enum class Use : uint8_t {
+  Returned,  ///< or written into a parameter
+  Kept,      ///< a gradient will read it, of the op's reductions: it is not returned, and has no gradient itself
+  Summed,    ///< it is a part of another result's sum (Result::scatters), and not returned
+};
+
+/// Values that are added up where their positions lead. `values` and `positions`, int64, are other results: the first
+/// dims of the values are those of the positions. A position counts, in row-major order, through the dims `through` of
+/// the sum; what is outside of these leads nowhere. Along its dims `along` go the last dims of the values.
+struct Scatter {
+  uint32_t values, positions;
+  std::vector<uint32_t> through, along;
+};
+
 struct Result {
   std::string name;  ///< "out", or the author's name for it
   DType dtype;
@@ -119,8 +134,11 @@ struct Result {
   std::optional<uint32_t> forwards = {};
   /// The parameters (bits, the last one for the 64th and all behind it) with respect to which it has a gradient.
   uint64_t gradients = 0;
-  /// What a gradient will read of the op's reductions: kept for it, and not returned. It has no gradient itself.
-  bool is_kept = false;
+  Use use = Use::Returned;
+  /// It has no parts: it is the sum of these and, if it is there, of the result `beside`, which has its shape, in their
+  /// dtype; rounded to its own.
+  std::vector<Scatter> scatters = {};
+  std::optional<uint32_t> beside = {};
 };
 
 /// Sizes up to this that a constant index or slice touches are asked to be static.

@@ -184,12 +184,21 @@ class GraphPrinter {
     if (result.mutates) text += fmt::format(" into {}", names_[*result.mutates]);
     text += " =";
     if (result.forwards) return text + " " + graph_.params[*result.forwards].name;
+    if (!result.scatters.empty()) return text + print_sum(result);
     if (is_whole(result)) return text + " " + value(result.parts[0].node);
     for (const Part& part : result.parts) {
       text += fmt::format("\n    {} over {} at {}", value(part.node), shape(part.domain),
                           coordinates(part.store, {}, true));
     }
     return text;
+  }
+
+  std::string print_sum(const Result& result) const {
+    std::string text;
+    for (const Scatter& scatter : result.scatters)
+      text += fmt::format("{} {} at {} through dim {}", text.empty() ? "" : " +", graph_.results[scatter.values].name,
+                          graph_.results[scatter.positions].name, fmt::join(scatter.through, ", "));
+    return result.beside ? fmt::format("{} + {}", text, graph_.results[*result.beside].name) : text;
   }
 
   std::string print(const Condition& condition) const {

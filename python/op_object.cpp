@@ -300,21 +300,21 @@ bool become(PyObject* object, Op op) {
   return true;
 }
 
-/// _define(text, source_name, origins, name, numerics, debug, lazy, tensors): reads the text, which `tensors` runs in
-/// eager (None: nobody).
+/// _define(text, source_name, origins, name, numerics, debug, lazy, atomics, tensors): reads the text, which `tensors`
+/// runs in eager (None: nobody).
 PyObject* op_define(PyObject* object, PyObject* args) {
   const char *text, *source_name, *name, *numerics, *lazy;
   Py_ssize_t size;
   PyObject *list, *tensors;
-  int debug;
-  if (!PyArg_ParseTuple(args, "s#sO!sspsO", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug,
-                        &lazy, &tensors))
+  int debug, atomics;
+  if (!PyArg_ParseTuple(args, "s#sO!sspspO", &text, &size, &source_name, &PyList_Type, &list, &name, &numerics, &debug,
+                        &lazy, &atomics, &tensors))
     return nullptr;
   return guarded([&]() -> PyObject* {
     const runtime::HoldForks held;
     std::vector<Source::Origin> origins;
     if (!read_origins(list, origins)) return nullptr;
-    OpOptions options{name, source_name, numerics_named(numerics), debug != 0, lazy_named(lazy)};
+    OpOptions options{name, source_name, numerics_named(numerics), debug != 0, lazy_named(lazy), atomics != 0};
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     auto definition = frontend::define(std::move(source), name);

@@ -36,6 +36,11 @@ def predicted_boxes(make: Tensors) -> tuple:
     return pred.requires_grad_(), target, eps
 
 
+def table_rows(make: Tensors) -> tuple:
+    count = make.either(50257, 5025)
+    return trained(count, 768, make=make), make.integers(make.either(1 << 14, 1 << 10), below=count)
+
+
 def dropout(name: str, dtype: torch.dtype) -> Case:
     return Case(f"dropout(gelu(x + b), 0.1) + r {name}", "F.dropout(F.gelu(x + b), 0.1) + r", rows(2, 1, dtype), draws=True)
 
@@ -49,6 +54,7 @@ CASES = [
     Case("cross_entropy bf16", "F.cross_entropy(logits, target)", classes),
     Case("mse", "F.mse_loss(x, y)", rows(2)),
     Case("giou loss", example("giou_loss"), predicted_boxes),
+    Case("gelu(table[i])", "F.gelu(table[i])", table_rows),
     dropout("f32", torch.float32),
     dropout("bf16", torch.bfloat16),
 ]

@@ -54,7 +54,7 @@ class BackwardDefinition : public Definition {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = !kept_.names.empty();
     const size_t count = forward_->parameters().size();
     const auto own = arguments.first(count), incoming = arguments.subspan(count, results_);
-    Evaluation forward = evaluation.under_autocast(autocast_);
+    Evaluation forward = evaluation.under_autocast(autocast_).inside_op();
     const Value returned = forward_->evaluate(forward, own);
     if (const size_t returns = results_of(returned).size(); returns != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
@@ -63,7 +63,9 @@ class BackwardDefinition : public Definition {
     std::vector<Argument> of;
     for (uint32_t i = 0; i < count; ++i)
       if (wanted_[i]) of.push_back({i, *own[i]->tensor()});
-    return Value::tuple(op_gradients(evaluation, *forward_, own, returned, incoming, of));
+    std::vector<Value> found;
+    add_gradients(evaluation, op_gradients(evaluation, *forward_, own, returned, incoming, of), found);
+    return Value::tuple(std::move(found));
   }
 
  private:

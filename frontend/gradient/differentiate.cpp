@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "frontend/gradient/field.h"
 #include "frontend/gradient/reduction_gradient.h"
@@ -66,11 +67,24 @@ class Reverse {
     }
   }
 
-  Tensor gradient(const Argument& argument) {
+  Gradient gradient(const Argument& argument) {
     const Shape shape = shape_of(evaluation_, argument.tensor);
-    Tensor sum = sum_of(wanted_.at(argument.param), shape, ir::compute_type(argument.tensor.dtype));
-    sum.dtype = argument.tensor.dtype;
-    return sum;
+    const ir::DType dtype = ir::compute_type(argument.tensor.dtype);
+    const std::vector<Read>& reads = wanted_.at(argument.param);
+    ScatteredSum scattered;
+    std::vector<Read> others;
+    for (const Read& read : reads)
+      if (std::optional<Scattered> part = scattered_of(read, shape))
+        scattered.parts.push_back(*std::move(part));
+      else
+        others.push_back(read);
+    Gradient gradient{scattered.parts.empty() || !others.empty() ? sum_of(others, shape, dtype) : zeros(shape, dtype)};
+    if (!scattered.parts.empty()) {
+      if (!others.empty()) scattered.beside = std::exchange(gradient.tensor, zeros(shape, dtype));
+      gradient.sum = std::move(scattered);
+    }
+    gradient.tensor.dtype = argument.tensor.dtype;
+    return gradient;
   }
 
  private:
@@ -247,6 +261,17 @@ class Reverse {
     add(space_of(reduction.domain), graph_[id].args[0], {found.value, found.guard});
   }
 
+  std::optional<Scattered> scattered_of(const Read& read, const Shape& source) {
+    if (!evaluation_.may_scatter) return std::nullopt;
+    const ir::Access access = graph_.access(read.load);
+    const auto found = graph_.indices(read.load);
+    const std::vector<ir::NodeId> indices(found.begin(), found.end());
+    const Field values = summed_where_idle(evaluation_, read.adjoint, access, indices);
+    return scattered(evaluation_, values, access, indices, source);
+  }
+
+  Tensor zeros(const Shape& shape, ir::DType dtype) { return filled(evaluation_, shape, graph_.host.real(0.0), dtype); }
+
   Tensor sum_of(const std::vector<Read>& reads, const Shape& source, ir::DType dtype) {
     std::optional<Tensor> sum;
     for (const Read& read : reads) {
@@ -254,10 +279,11 @@ class Reverse {
       const auto found = graph_.indices(read.load);
       const std::vector<ir::NodeId> indices(found.begin(), found.end());
       const At at(evaluation_.diagnostics, graph_.span(read.load));
-      Tensor one = transposed(evaluation_, read.adjoint, access, indices, source);
+      const Field values = summed_where_idle(evaluation_, read.adjoint, access, indices);
+      Tensor one = transposed(evaluation_, values, access, indices, source);
       sum = sum ? added(evaluation_, *sum, one) : std::move(one);
     }
-    return sum ? *sum : filled(evaluation_, source, graph_.host.real(0.0), dtype);
+    return sum ? *sum : zeros(source, dtype);
   }
 
   Evaluation& evaluation_;
@@ -270,9 +296,9 @@ class Reverse {
 
 }  // namespace
 
-std::vector<Tensor> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
-                              std::span<const Argument> arguments) {
-  std::vector<Tensor> found;
+std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
+                                std::span<const Argument> arguments) {
+  std::vector<Gradient> found;
   {
     Evaluation inside = evaluation.inside_native();
     Reverse reverse(inside, arguments);
@@ -281,7 +307,8 @@ std::vector<Tensor> gradients(Evaluation& evaluation, std::span<const Cotangent>
     for (const Argument& argument : arguments) found.push_back(reverse.gradient(argument));
   }
   for (size_t i = 0; i < found.size(); ++i)
-    found[i].layout = record_preserve(evaluation, arguments[i].tensor.layout, shape_of(evaluation, found[i]));
+    found[i].tensor.layout =
+        record_preserve(evaluation, arguments[i].tensor.layout, shape_of(evaluation, found[i].tensor));
   return found;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "frontend/gradient/scatter.h"
 #include "frontend/interpret/evaluation.h"
 
 namespace ingot::frontend {
@@ -18,12 +20,19 @@ struct Argument {
   Tensor tensor;
 };
 
+/// A gradient. Where it is a sum that the caller takes, the tensor holds zeros.
+struct Gradient {
+  Tensor tensor;
+  std::optional<ScatteredSum> sum = {};
+};
+
 /// The gradients of the same thing with respect to these arguments, each of its argument's shape and dtype: reverse
 /// mode over the graph of an evaluation that kept a tape. Gradients of 16-bit floats are summed up in float32.
 ///
 /// A gradient does not flow into the arm of a `where` that was not taken, whatever the derivative is there.
+/// Those of gathers are sums of the caller's where the evaluation may have such.
 /// Errors: Error(Author) where there is no derivative.
-std::vector<Tensor> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
-                              std::span<const Argument> arguments);
+std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const Cotangent> cotangents,
+                                std::span<const Argument> arguments);
 
 }  // namespace ingot::frontend

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "frontend/gradient/moves.h"
 #include "frontend/gradient/op_gradients.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/shapes.h"
@@ -20,31 +21,6 @@
 
 namespace ingot::frontend {
 namespace {
-
-/// The most dims that a parameter may have, and so that what is kept may have.
-constexpr size_t kMaxRank = 16;
-
-/// Along which dims of its index a node's value moves, the last dim first, and how long they are.
-using Moves = std::vector<std::optional<ir::HostId>>;
-
-void add_moves(Moves& moves, const Moves& more) {
-  if (moves.size() < more.size()) moves.resize(more.size());
-  for (size_t j = 0; j < more.size(); ++j)
-    if (!moves[j]) moves[j] = more[j];
-}
-
-bool same_dims(const Moves& a, const Moves& b) {
-  const auto moves = [](const Moves& of, size_t j) { return j < of.size() && of[j].has_value(); };
-  for (size_t j = 0; j < std::max(a.size(), b.size()); ++j)
-    if (moves(a, j) != moves(b, j)) return false;
-  return true;
-}
-
-/// What a node's value is made of: a call is its body.
-std::span<const ir::NodeId> operands(const ir::Graph& graph, ir::NodeId id) {
-  const std::span<const ir::NodeId> args(graph[id].args);
-  return graph[id].op == ir::Op::Call ? args.first(1) : args;
-}
 
 /// A value of a reduction.
 using Reduced = std::pair<ir::NodeId, uint32_t>;
@@ -97,7 +73,7 @@ class RowValues {
   NodeFacts facts_of(ir::NodeId id, uint32_t incoming) const {
     NodeFacts facts;
     const ir::Node& node = graph_[id];
-    if (ir::has_access(node.op)) add_moves(facts.moves, moves_of(graph_.access(id)));
+    if (ir::has_access(node.op)) add_moves(facts.moves, moves_of(builder_, graph_.access(id)));
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
     if (node.op == ir::Op::Load || node.op == ir::Op::Gather)
       facts.known =
@@ -115,25 +91,16 @@ class RowValues {
     return facts;
   }
 
-  Moves moves_of(const ir::Access& access) const {
-    Moves moves;
-    for (size_t j = 0; j < access.dims.size(); ++j) {
-      const ir::AccessDim& dim = access.dims[access.dims.size() - 1 - j];
-      moves.push_back(dim.terms.empty() || is_one(builder_, dim.size) ? std::nullopt : std::optional(dim.size));
-    }
-    return moves;
-  }
-
   bool is_kept(ir::NodeId id) const {
     const NodeFacts& facts = facts_[id.index];
-    return id < end_ && facts.is_row && facts.known && facts.moves.size() <= kMaxRank;
+    return id < end_ && facts.is_row && facts.known && facts.moves.size() <= Signature::kMostDims;
   }
 
   /// The value that a node reads of a reduction which the op computes as well.
   std::optional<Reduced> known_value(ir::NodeId id) const {
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
     if (!reduction || !(*reduction < end_) || !facts_[reduction->index].known) return std::nullopt;
-    if (graph_.reduction(*reduction).domain.size() > kMaxRank) return std::nullopt;
+    if (graph_.reduction(*reduction).domain.size() > Signature::kMostDims) return std::nullopt;
     return Reduced{*reduction, graph_.access(id).source.index};
   }
 
@@ -251,7 +218,7 @@ std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definitio
   const ir::HostId one = evaluation.integer(1);
   const Builder::Trial trial(evaluation);
   const auto own_params = static_cast<uint32_t>(evaluation.graph.params.size());
-  Evaluation plain = evaluation.without_autocast();
+  Evaluation plain = evaluation.without_autocast().inside_op();
   try {
     std::vector<std::optional<Value>> incoming;
     for (const Value& result : results_of(returned)) {
@@ -259,11 +226,11 @@ std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definitio
       const bool has_gradient = tensor && ir::category(tensor->dtype) == ir::Category::Floating;
       incoming.push_back(has_gradient ? std::optional(Value(stand_in(plain, *tensor))) : std::nullopt);
     }
-    const std::vector<Value> gradients =
+    const std::vector<Gradient> gradients =
         op_gradients(plain, op, arguments, returned, incoming, asked_arguments(arguments, asked));
     RowValues values(plain, one, end, own_params, forward);
-    for (const Value& gradient : gradients)
-      for (const Tile& tile : gradient.tensor()->tiles) values.follow(tile.node);
+    for (const Gradient& gradient : gradients)
+      for (const Tile& tile : gradient.tensor.tiles) values.follow(tile.node);
     std::vector<RowStatistic> statistics = values.statistics();
     name_apart(statistics);
     return statistics;

@@ -22,23 +22,21 @@ bool spans_less(Evaluation& evaluation, const Tensor& a, const Tensor& b) {
   return false;
 }
 
-std::vector<Value> gradients_by_rules(Evaluation& evaluation, std::span<const Value> results,
-                                      std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
+std::vector<Gradient> gradients_by_rules(Evaluation& evaluation, std::span<const Value> results,
+                                         std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
   std::vector<Cotangent> cotangents;
   for (size_t k = 0; k < incoming.size(); ++k)
     if (is_given(incoming[k])) cotangents.push_back({*results[k].tensor(), *incoming[k]->tensor()});
-  std::vector<Value> found;
-  for (Tensor& tensor : gradients(evaluation, cotangents, of)) found.emplace_back(std::move(tensor));
-  return found;
+  return gradients(evaluation, cotangents, of);
 }
 
 class ByHand {
  public:
   ByHand(const Definition& op, const Definition& derivative) : op_(op), derivative_(derivative) {}
 
-  std::vector<Value> gradients(Evaluation& evaluation, std::span<const std::optional<Value>> arguments,
-                               std::span<const Value> results, std::span<const std::optional<Value>> incoming,
-                               std::span<const Argument> of) const {
+  std::vector<Gradient> gradients(Evaluation& evaluation, std::span<const std::optional<Value>> arguments,
+                                  std::span<const Value> results, std::span<const std::optional<Value>> incoming,
+                                  std::span<const Argument> of) const {
     const size_t taken = incoming.size() + arguments.size();
     if (derivative_.parameters().size() != taken)
       evaluation.fail(
@@ -56,8 +54,9 @@ class ByHand {
       evaluation.fail(fmt::format("`{}` returns {} gradients, and `{}` has {} parameters", derivative_.name(),
                                   values.size(), op_.name(), arguments.size()),
                       "return one a parameter, None where there is none");
-    std::vector<Value> found;
-    for (const Argument& argument : of) found.push_back(checked(evaluation, values[argument.param], argument));
+    std::vector<Gradient> found;
+    for (const Argument& argument : of)
+      found.push_back({*checked(evaluation, values[argument.param], argument).tensor()});
     return found;
   }
 
@@ -81,13 +80,20 @@ class ByHand {
 
 }  // namespace
 
-std::vector<Value> op_gradients(Evaluation& evaluation, const Definition& op,
-                                std::span<const std::optional<Value>> arguments, const Value& returned,
-                                std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
+std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
+                                   std::span<const std::optional<Value>> arguments, const Value& returned,
+                                   std::span<const std::optional<Value>> incoming, std::span<const Argument> of) {
   const std::span<const Value> results = results_of(returned);
   if (const std::shared_ptr<const Definition> derivative = op.derivative())
     return ByHand(op, *derivative).gradients(evaluation, arguments, results, incoming, of);
   return gradients_by_rules(evaluation, results, incoming, of);
+}
+
+void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned) {
+  for (Gradient& gradient : gradients) {
+    if (gradient.sum) evaluation.sums.emplace(returned.size(), *std::move(gradient.sum));
+    returned.emplace_back(std::move(gradient.tensor));
+  }
 }
 
 std::span<const Value> results_of(const Value& returned) {

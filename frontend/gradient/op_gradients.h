@@ -13,9 +13,12 @@ namespace ingot::frontend {
 /// kept a tape: by the derivative that its author wrote, or by the rules. `incoming` are the gradients with respect to
 /// what it returned, one a result; of a result that has none, nothing or None.
 /// Errors: Error(Author) where there is no derivative, or the author's gives what does not fit.
-std::vector<Value> op_gradients(Evaluation& evaluation, const Definition& op,
-                                std::span<const std::optional<Value>> arguments, const Value& returned,
-                                std::span<const std::optional<Value>> incoming, std::span<const Argument> of);
+std::vector<Gradient> op_gradients(Evaluation& evaluation, const Definition& op,
+                                   std::span<const std::optional<Value>> arguments, const Value& returned,
+                                   std::span<const std::optional<Value>> incoming, std::span<const Argument> of);
+
+/// Adds the gradients to what the evaluation returns.
+void add_gradients(Evaluation& evaluation, std::vector<Gradient> gradients, std::vector<Value>& returned);
 
 /// What an op returned, from left to right.
 std::span<const Value> results_of(const Value& returned);

@@ -17,17 +17,22 @@
 namespace ingot::frontend {
 namespace {
 
+/// Whether an access of this size goes along a dim, or is broadcast.
+bool goes_along(Builder& builder, ir::HostId size, ir::HostId dim) {
+  if (is_one(builder, size)) return false;
+  return builder.graph.host.same(size, dim) || builder.static_number(size).as_int() != 1;
+}
+
 class Transposition {
  public:
   Transposition(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
                 const Shape& source)
-      : builder_(builder), source_(source), offsets_(access.offsets), values_(tensor_of(builder, values)) {
-    const size_t skipped = values.shape.size() - access.dims.size();
-    for (size_t dim = 0; dim < values.shape.size(); ++dim) {
-      const bool moves = dim >= skipped && goes_along(access.dims[dim - skipped].size, values.shape[dim]);
-      terms_.push_back(moves ? access.dims[dim - skipped].terms : std::vector<ir::Term>());
-    }
-    own_ = rank();
+      : builder_(builder),
+        source_(source),
+        offsets_(access.offsets),
+        values_(tensor_of(builder, values)),
+        terms_(terms_of(builder, values.shape, access)),
+        own_(rank()) {
     for (size_t k = 0; k < access.leads.size(); ++k) place(access.leads[k], {indices[k], values.shape});
     split_diagonals();
     turn_round();
@@ -47,12 +52,6 @@ class Transposition {
  private:
   size_t rank() const { return terms_.size(); }
   Shape shape() { return shape_of(builder_, values_); }
-
-  /// Whether an access of this size goes along a dim, or is broadcast.
-  bool goes_along(ir::HostId size, ir::HostId dim) {
-    if (is_one(builder_, size)) return false;
-    return builder_.graph.host.same(size, dim) || builder_.static_number(size).as_int() != 1;
-  }
 
   /// The values along a new last dim of this size: 0 but where the position there is `at`, a function of the index so
   /// far.
@@ -86,9 +85,11 @@ class Transposition {
     bool repeats = false;
     for (size_t dim = 0; dim < rank(); ++dim) repeats |= terms_[dim].empty() && !is_one(builder_, shape[dim]);
     if (!repeats) return;
-    constexpr int64_t kMostSteps = int64_t{1} << 36;
+    // Up to so many steps no sort and no other launch is as fast; past the last there is no end to them.
+    const int64_t few = int64_t{1} << (builder_.on_cuda() ? 26 : 22), most = int64_t{1} << 36;
+    const ir::HostId limit = builder_.integer(builder_.signature.scatters ? most : few);
     const ir::HostId steps = product(builder_, shape);
-    builder_.require(ir::Condition::Kind::Affordable, builder_.sub(builder_.integer(kMostSteps), steps), steps,
+    builder_.require(ir::Condition::Kind::Affordable, builder_.sub(limit, steps), steps,
                      "the gradient of this gather compares every index with every place, {1} times, which is too slow: "
                      "gather outside of the op");
   }
@@ -269,12 +270,20 @@ class Transposition {
   Shape offsets_;  ///< where in the source an index of zeros leads
   Tensor values_;
   std::vector<std::vector<ir::Term>> terms_;  ///< where each dim of the values leads
-  size_t own_ = 0;                            ///< so many dims are not gathered coordinates
+  size_t own_;                                ///< so many dims are not gathered coordinates
   std::vector<std::vector<size_t>> along_;  ///< of each dim of the source, the dims that go along it, outer ones first
   Shape steps_;                             ///< of what goes along each dim of the source
 };
 
 }  // namespace
+
+std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape, const ir::Access& access) {
+  std::vector<std::vector<ir::Term>> terms(shape.size());
+  const size_t skipped = shape.size() - access.dims.size();
+  for (size_t j = 0; j < access.dims.size(); ++j)
+    if (goes_along(builder, access.dims[j].size, shape[skipped + j])) terms[skipped + j] = access.dims[j].terms;
+  return terms;
+}
 
 Tensor transposed(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
                   const Shape& source) {

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "frontend/gradient/field.h"
 
 namespace ingot::frontend {
+
+/// Where each dim of values of this shape leads in the source; nowhere along what the access broadcasts.
+std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape, const ir::Access& access);
 
 /// What reading through an access is backwards: at each element of a source of this shape the sum of the values at all
 /// indices that the access leads to it, 0 where it leads there from none. `indices` are the values of its leads, over

@@ -31,7 +31,8 @@ class ValueAndGrad : public Definition {
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = true;
     const std::vector<Argument> of = wanted(evaluation, arguments);
-    const Value returned = op_->evaluate(evaluation, arguments);
+    Evaluation inside = evaluation.inside_op();
+    const Value returned = op_->evaluate(inside, arguments);
     for (const Argument& argument : of) check_unwritten(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);
@@ -39,8 +40,7 @@ class ValueAndGrad : public Definition {
     Evaluation plain = evaluation.without_autocast();
     incoming[0] = call_library(plain, "ones_like", {results[0]});
     std::vector<Value> all(results.begin(), results.end());
-    for (Value& gradient : op_gradients(plain, *op_, arguments, returned, incoming, of))
-      all.push_back(std::move(gradient));
+    add_gradients(evaluation, op_gradients(plain, *op_, arguments, returned, incoming, of), all);
     return Value::tuple(std::move(all));
   }
 

@@ -43,6 +43,9 @@ class Evaluation : public Builder {
   /// torch.autocast's own dtype, where it is on: in the author's text, and in a function of the library that PyTorch
   /// makes of others (interpret/autocast.h).
   std::optional<ir::DType> autocast;
+  /// Whether gradients that are what the whole evaluation returns may be sums of values scattered, for the caller to
+  /// take (Builder::sums).
+  bool may_scatter = false;
 
   void step() const { budget.step(); }
   /// The same evaluation, inside a native library function.
@@ -55,6 +58,12 @@ class Evaluation : public Builder {
   Evaluation under_autocast(std::optional<ir::DType> type) const {
     Evaluation inner = *this;
     inner.autocast = type;
+    return inner;
+  }
+  /// Of an op whose results are not those of the whole.
+  Evaluation inside_op() const {
+    Evaluation inner = *this;
+    inner.may_scatter = false;
     return inner;
   }
   Evaluation without_autocast() const { return under_autocast({}); }

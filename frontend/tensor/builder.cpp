@@ -21,6 +21,7 @@ Builder::Builder(Lowered& lowered, const Signature& s, const Actuals& a)
       budget(lowered.budget),
       tape(lowered.tape),
       stand_ins(lowered.stand_ins),
+      sums(lowered.sums),
       lowered_(lowered) {}
 
 ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {

@@ -34,6 +34,18 @@ struct StandIns {
   std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;  ///< for a value of a reduction, the parameter
 };
 
+/// As ir::Scatter has it, of tensors.
+struct Scattered {
+  Tensor values, positions;
+  std::vector<uint32_t> through, along;
+};
+
+/// What a result is a sum of.
+struct ScatteredSum {
+  std::vector<Scattered> parts;
+  std::optional<Tensor> beside;  ///< what is added to it, of the dtype of the values
+};
+
 /// What one lowering makes, and what it has spent so far.
 struct Lowered {
   ir::Graph graph;
@@ -44,6 +56,7 @@ struct Lowered {
   std::optional<Tape> tape;  ///< where the results are to be differentiated
   int64_t draws = 0;         ///< how many tensors of random numbers there are so far
   StandIns stand_ins;
+  std::map<size_t, ScatteredSum> sums;  ///< of what the op returns, where it has been made of zeros
 };
 
 /// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
@@ -59,6 +72,7 @@ class Builder {
   Budget& budget;
   std::optional<Tape>& tape;
   StandIns& stand_ins;
+  std::map<size_t, ScatteredSum>& sums;
   /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
   /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
   bool native = false;

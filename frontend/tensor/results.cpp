@@ -184,7 +184,23 @@ bool make_mutations(Builder& builder, std::span<const std::optional<Value>> argu
   return any;
 }
 
-void make_results(Builder& builder, const Value& returned) {
+namespace {
+
+/// What a result, so far of zeros, is a sum of, as results behind those that there are.
+void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
+  std::vector<ir::Result>& results = builder.graph.results;
+  const auto inner = [&](const Tensor& tensor, std::string_view what) {
+    return make_inner_result(builder, tensor, ir::Use::Summed, fmt::format("{}_{}", results[result].name, what));
+  };
+  std::vector<ir::Scatter> scatters;
+  for (const Scattered& part : sum.parts)
+    scatters.push_back({inner(part.values, "values"), inner(part.positions, "positions"), part.through, part.along});
+  if (sum.beside) results[result].beside = inner(*sum.beside, "beside");
+  results[result].scatters = std::move(scatters);
+  results[result].parts.clear();
+}
+
+void make_returned(Builder& builder, const Value& returned) {
   const std::vector<Value>* items = returned.items();
   if (!items) return make_result(builder, returned, "out");
   if (items->empty()) builder.fail("the op returns nothing", "return a tensor, or a tuple of tensors");
@@ -194,17 +210,26 @@ void make_results(Builder& builder, const Value& returned) {
   }
 }
 
-void make_kept_result(Builder& builder, ir::NodeId node, const Shape& shape, std::string name) {
-  ir::Result result = result_of(builder, whole(builder, node, builder.graph[node].dtype, shape));
+}  // namespace
+
+void make_results(Builder& builder, const Value& returned) {
+  const size_t first = builder.graph.results.size();
+  make_returned(builder, returned);
+  for (const auto& [place, sum] : builder.sums) make_sum(builder, first + place, sum);
+}
+
+uint32_t make_inner_result(Builder& builder, const Tensor& tensor, ir::Use use, std::string name) {
+  ir::Result result = result_of(builder, tensor);
   const auto is_taken = [&](const std::string& wanted) {
     return std::ranges::count(builder.graph.results, wanted, &ir::Result::name) > 0 ||
            std::ranges::count(builder.graph.params, wanted, &ir::Param::name) > 0;
   };
   while (is_taken(name)) name += "_";
   result.name = std::move(name);
-  result.layout = record_contiguous(builder, shape);
-  result.is_kept = true;
+  result.layout = record_contiguous(builder, result.shape);
+  result.use = use;
   builder.graph.results.push_back(std::move(result));
+  return static_cast<uint32_t>(builder.graph.results.size() - 1);
 }
 
 }  // namespace ingot::frontend

@@ -14,7 +14,7 @@ namespace {
 /// How many operands and parts of results each node is. What is kept for a gradient counts for nothing: it changes no
 /// bits of what is returned.
 std::vector<uint32_t> uses_of(Graph graph) {
-  std::erase_if(graph.results, [](const Result& result) { return result.is_kept; });
+  std::erase_if(graph.results, [](const Result& result) { return result.use == Use::Kept; });
   std::vector<uint32_t> uses(graph.count());
   for (const Result& result : graph.results) {
     for (const Part& part : result.parts) ++uses[part.node.index];

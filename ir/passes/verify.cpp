@@ -330,11 +330,40 @@ class Verifier {
            "it forwards what has another shape");
   }
 
+  void check_sum(const Result& result) const {
+    expect(!result.beside || !result.scatters.empty(), "it is a sum of one result");
+    const auto check_summed = [&](uint32_t index) {
+      expect(index < graph_.results.size(), "it is a sum of what does not exist");
+      expect(graph_.results[index].use == Use::Summed, "it is a sum of what is returned");
+    };
+    if (result.beside) {
+      check_summed(*result.beside);
+      expect(std::ranges::equal(graph_.results[*result.beside].shape, result.shape,
+                                EqualSizes(graph_.host, graph_.conditions)),
+             "it is a sum of what has another shape");
+    }
+    for (const Scatter& scatter : result.scatters) {
+      check_summed(scatter.values);
+      check_summed(scatter.positions);
+      const Result &values = graph_.results[scatter.values], &positions = graph_.results[scatter.positions];
+      expect(positions.dtype == DType::I64 && category(values.dtype) == Category::Floating, "sums of other types");
+      expect(positions.shape.size() + scatter.along.size() == values.shape.size(), "values of another rank");
+      std::vector<uint32_t> dims = scatter.through;
+      dims.insert(dims.end(), scatter.along.begin(), scatter.along.end());
+      std::ranges::sort(dims);
+      bool are_all = dims.size() == result.shape.size();
+      for (uint32_t dim = 0; are_all && dim < dims.size(); ++dim) are_all = dims[dim] == dim;
+      expect(are_all, "its dims are not those that positions and values have");
+    }
+  }
+
   void check_result(const Result& result) const {
     check_mutation(result);
     check_forwarding(result);
     for (const HostId size : result.shape) check_integer(size, "size");
-    expect(result.parts.empty() == result.forwards.has_value(), "it has no parts, or some beside what it forwards");
+    const bool is_made_otherwise = result.forwards.has_value() || !result.scatters.empty();
+    expect(result.parts.empty() == is_made_otherwise, "it has no parts, or some beside what it forwards or sums up");
+    check_sum(result);
     expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),
            "a layout step that does not exist");
     for (const Part& part : result.parts) {

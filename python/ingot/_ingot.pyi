@@ -36,6 +36,7 @@ class Op:
         numerics: str,
         debug: bool,
         lazy: str,
+        atomics: bool,
         eager: typing.Callable[..., list[torch.Tensor]] | None,
         /,
     ) -> None: ...

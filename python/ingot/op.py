@@ -36,10 +36,10 @@ class Op(_ingot.Op):
     """
 
     def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False,
-                 lazy: str = "auto", traced: str = "kernel"):
+                 lazy: str = "auto", traced: str = "kernel", atomics: bool = False):
         if traced not in ("kernel", "text"):
             raise fail(f"traced is `{traced}`", "it is one of kernel and text")
-        self._begin(numerics, debug, lazy, traced)
+        self._begin(numerics, debug, lazy, traced, atomics)
         if isinstance(source, str):
             self._read(Text(source, name or "", "<text>"))
             return
@@ -47,13 +47,13 @@ class Op(_ingot.Op):
         part = snippet(source, name)
         alone = "\n".join(part.lines) + "\n"
         origins = [(1, part.file, part.line, part.indent)]
-        _ingot.Op()._define(alone, part.file, origins, part.name, numerics, debug, lazy, None)
+        _ingot.Op()._define(alone, part.file, origins, part.name, numerics, debug, lazy, atomics, None)
         self._function, self._name = unwrapped(source), part.name
         functools.update_wrapper(self, self._function)
         self.__name__ = part.name
 
-    def _begin(self, numerics: str, debug: bool, lazy: str, traced: str):
-        self.numerics, self.debug, self.lazy, self.traced = numerics, debug, lazy, traced
+    def _begin(self, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool):
+        self.numerics, self.debug, self.lazy, self.traced, self.atomics = numerics, debug, lazy, traced, atomics
         self._function = self._text = self._gradient = None
         self._key = str(next(_numbers))  # no two ops of a process share it
         self._forms, self._overloads = {}, []  # of traced calls; under which it was registered
@@ -73,7 +73,8 @@ class Op(_ingot.Op):
 
     def _read(self, text: Text):
         eager = Eager()
-        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug, self.lazy, eager)
+        self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug, self.lazy,
+                     self.atomics, eager)
         self.__name__ = super().name
         self._text = dataclasses.replace(text, name=self.__name__)
         eager.define(self._text, self._parameters)
@@ -81,7 +82,7 @@ class Op(_ingot.Op):
 
     def __reduce__(self):
         # A function travels as its text here, too.
-        return _restored, (self._whole, self.numerics, self.debug, self.lazy, self.traced)
+        return _restored, (self._whole, self.numerics, self.debug, self.lazy, self.traced, self.atomics)
 
     def __deepcopy__(self, memo):
         return self
@@ -224,21 +225,21 @@ def prepare_all(calls: typing.Iterable[tuple]) -> None:
 _ingot._let_dynamo_read(Op, Op._traced_call)
 
 
-def _restored(text: Text, numerics: str, debug: bool, lazy: str, traced: str) -> Op:
+def _restored(text: Text, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool) -> Op:
     """An op from its pickled parts."""
     made = Op.__new__(Op)
-    made._begin(numerics, debug, lazy, traced)
+    made._begin(numerics, debug, lazy, traced, atomics)
     made._read(text)
     return made
 
 
 @typing.overload
 def op(source: str | types.FunctionType, /, *, name: str | None = None, numerics: str = "default",
-       debug: bool = False, lazy: str = "auto", traced: str = "kernel") -> Op: ...
+       debug: bool = False, lazy: str = "auto", traced: str = "kernel", atomics: bool = False) -> Op: ...
 @typing.overload
 def op(*, name: str | None = None, numerics: str = "default",
-       debug: bool = False, lazy: str = "auto", traced: str = "kernel") -> typing.Callable[[types.FunctionType], Op]: ...
-def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto", traced="kernel"):
+       debug: bool = False, lazy: str = "auto", traced: str = "kernel", atomics: bool = False) -> typing.Callable[[types.FunctionType], Op]: ...
+def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto", traced="kernel", atomics=False):
     """Makes an op of a function (`@ingot.op`, `@ingot.op(numerics="eager")`) or of a text (`ingot.op("relu(x) + y")`).
 
     name: which def of a text is the op (else the last), or what the op of a function or an expression is called.
@@ -248,7 +249,10 @@ def op(source=None, /, *, name=None, numerics="default", debug=False, lazy="auto
     that pays, and whatever is gathered; 'always'; 'never'. Results are the same.
     traced: what `torch.compile` and its kin see of a call: 'kernel', one opaque op with its fused gradient; 'text', the
     op's own functions, for their compiler to fuse with what is around them.
+    atomics: whether the gradient of a gather from a large tensor may be added up in any order on a GPU, which spares a
+    sort; torch.use_deterministic_algorithms refuses it.
     """
     if source is None:
-        return lambda function: op(function, name=name, numerics=numerics, debug=debug, lazy=lazy, traced=traced)
-    return Op(source, name, numerics, debug, lazy, traced)
+        return lambda function: op(function, name=name, numerics=numerics, debug=debug, lazy=lazy, traced=traced,
+                                   atomics=atomics)
+    return Op(source, name, numerics, debug, lazy, traced, atomics)

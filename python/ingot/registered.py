@@ -114,7 +114,7 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     types = {"float": "Tensor", "int": "SymInt"}
     parameters = ", ".join(f"{types.get(kind, kind)} {n}" for (n, _, _), kind in zip(op._parameters, kinds))
     schema = f"({parameters}) -> {op.returns}"
-    facts = (op._whole.text, op._whole.name, op.numerics, op.lazy, op.debug, schema, numbers, _ingot.__version__)
+    facts = (op._whole.text, op._whole.name, op.numerics, op.lazy, op.debug, op.atomics, schema, numbers, _ingot.__version__)
     name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
     with _lock:
         if name not in _known:

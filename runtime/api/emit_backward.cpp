@@ -148,17 +148,17 @@ std::string OpState::emit_backward(const runtime::Program& plain, const Facts& f
     throw_author(Span{},
                  fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
                  "gradients are of tensors of floats");
-  const std::shared_ptr<const runtime::Program> program = keeping_program(facts, asked).program;
+  const std::shared_ptr<const runtime::Program> program = program_for(facts, asked).program;
   const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
   std::vector<at::Tensor> made;  // the gradients with respect to what is returned, then what is kept
   made.reserve(program->results.size());
   size_t returned = 0;
   for (size_t r = 0; r < program->results.size(); ++r) {
     const runtime::Program::Result& result = program->results[r];
-    if (result.mutates) continue;
+    if (result.mutates || result.use == ir::Use::Summed) continue;
     made.push_back(stand_in(result, resolved.results[r], device));
-    arguments.push_back(result.gradients != 0 || result.is_kept ? Argument(std::as_const(made.back())) : Argument());
-    if (!result.is_kept) ++returned;
+    arguments.push_back(result.gradients != 0 || result.is_kept() ? Argument(std::as_const(made.back())) : Argument());
+    if (!result.is_kept()) ++returned;
   }
 
   const auto op =
@@ -167,7 +167,8 @@ std::string OpState::emit_backward(const runtime::Program& plain, const Facts& f
   Facts own;
   runtime::read_facts(*op->definition_, arguments, {}, {}, runtime::Purpose::Show, own);
   own.device = facts.device, own.autocast.reset();
-  const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own);
+  const bool sums = runtime::has_sums(*op->program_for(own, 0).program);
+  const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own, {.scatters = sums});
   const Recomputed recomputed(*graph, own, parameters.size(), returned);
 
   std::string text = fmt::format("the gradient of {} with respect to {}\n\nkept for it\n", definition_->name(),
@@ -182,9 +183,15 @@ std::string OpState::emit_backward(const runtime::Program& plain, const Facts& f
   if (graph->seed) text += line("seed", ir::DType::I64, {}, "of what is drawn");
   if (const std::string again = recomputed.text(); !again.empty())
     text += fmt::format("\ncomputed again, instead of kept\n{}", again);
-  for (size_t r = 0; r < graph->results.size(); ++r)
-    if (const auto param = graph->results[r].forwards)
-      text += fmt::format("\nthat of {} is {} itself\n", names[r], op->definition_->parameters()[*param].name);
+  for (size_t r = 0; r < names.size(); ++r) {
+    const ir::Result& result = graph->results[r];
+    if (result.forwards)
+      text +=
+          fmt::format("\nthat of {} is {} itself\n", names[r], op->definition_->parameters()[*result.forwards].name);
+    for (const ir::Scatter& scatter : result.scatters)
+      text += fmt::format("\nthat of {} is what its kernels write, {}, added up at {}\n", names[r],
+                          graph->results[scatter.values].name, graph->results[scatter.positions].name);
+  }
   return text;
 }
 

@@ -67,10 +67,11 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
   const bool cuda = wants_cuda(facts, emit_target.device);
   move_to(facts, cuda);
-  const std::shared_ptr<const runtime::Program> program = programs_.find(facts).program;
+  const std::shared_ptr<const runtime::Program> program = program_for(facts, 0).program;
   if (stage == Stage::Backward || stage == Stage::BackwardSource)
     return emit_backward(*program, facts, stage, emit_target);
-  const std::shared_ptr<const ir::Graph> graph = program->graph ? program->graph : programs_.graph(facts);
+  const std::shared_ptr<const ir::Graph> graph =
+      program->graph ? program->graph : programs_.graph(facts, {.scatters = runtime::has_sums(*program)});
   if (stage == Stage::Ir) return ir::print(*graph);
 
   const codegen::Options options = codegen_options(cuda);

@@ -27,6 +27,9 @@ struct OpOptions {
   /// when it is first used.
   bool debug = false;
   Lazy lazy = Lazy::Auto;
+  /// On a GPU the gradient of a gather from a large tensor adds up as threads come, in no order, which spares a sort.
+  /// Refused under torch.use_deterministic_algorithms.
+  bool atomics = false;
 };
 
 /// The stages of `ingot emit`, in the order of the data; what is kept of a call for its gradient, and the source of the

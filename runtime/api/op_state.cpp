@@ -22,13 +22,15 @@ using runtime::Purpose;
 /// How many sets of facts an op remembers; past them a new shape is worked out at each of its calls.
 constexpr size_t kMaxBoundCalls = 4096;
 
-/// What was written into a parameter is not returned, nor what is kept for the gradient, which goes to `node`.
+/// What was written into a parameter is not returned, nor what another result is a sum of, nor what is kept for the
+/// gradient, which goes to `node`.
 void keep_returned(const runtime::BoundCall& call, Results& results, runtime::OpBackward* node) {
   size_t returned = 0;
   for (size_t r = 0; r < results.size(); ++r) {
-    if (call.program->results[r].is_kept) {
+    const ir::Use use = call.program->results[r].use;
+    if (use == ir::Use::Kept) {
       if (node) runtime::keep(*node, results[r]);
-    } else if (call.results[r].destination.kind != runtime::Destination::Kind::Parameter) {
+    } else if (use == ir::Use::Returned && call.results[r].destination.kind != runtime::Destination::Kind::Parameter) {
       if (returned != r) results[returned] = std::move(results[r]);
       ++returned;
     }
@@ -42,9 +44,10 @@ bool allocates_exactly() {
   return exactly;
 }
 
-/// Those for which the program keeps anything.
-uint64_t kept_gradients(const runtime::Program& program, const Facts& facts) {
-  return std::ranges::any_of(program.results, &runtime::Program::Result::is_kept) ? facts.gradients : 0;
+/// Which one of the op's programs it is.
+runtime::Variant variant_of(const runtime::Program& program, const Facts& facts) {
+  const bool keeps = std::ranges::any_of(program.results, &runtime::Program::Result::is_kept);
+  return {keeps ? facts.gradients : 0, runtime::has_sums(program)};
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {
@@ -96,7 +99,7 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
                                                          std::span<const at::Tensor> outs,
                                                          const runtime::Watched& known, Purpose purpose,
                                                          Facts& facts) const {
-  const runtime::ProgramCache::Found found = keeping_program(facts, facts.gradients);
+  const runtime::ProgramCache::Found found = program_for(facts, facts.gradients);
   if (!known.covers(found.watched)) {
     // The facts as they were written lack something on which this call depends.
     watch(found.watched);
@@ -109,9 +112,10 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
   return found.program;
 }
 
-runtime::ProgramCache::Found OpState::keeping_program(const Facts& facts, uint64_t gradients) const {
-  runtime::ProgramCache::Found found = programs_.find(facts, gradients);
+runtime::ProgramCache::Found OpState::program_for(const Facts& facts, uint64_t gradients) const {
+  runtime::ProgramCache::Found found = programs_.find(facts, {.gradients = gradients});
   if (!runtime::is_worth_keeping(*found.program, facts)) found.program = programs_.find(facts).program;
+  if (!runtime::is_affordable(*found.program, facts)) found.program = programs_.find(facts, {.scatters = true}).program;
   return found;
 }
 
@@ -121,7 +125,8 @@ std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<co
   std::shared_ptr<const runtime::Launch> launch;
   if (launches_anything(resolved)) launch = runtime_.kernels.get(request(program, resolved, facts));
   auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
-  if (const uint64_t gradients = kept_gradients(*program, facts))
+  call->atomics = options_.atomics;
+  if (const uint64_t gradients = variant_of(*program, facts).gradients)
     call->kept = std::make_shared<const frontend::Kept>(runtime::kept_by(*program, gradients));
   return call;
 }
@@ -133,15 +138,15 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
   if (on_cuda)
     target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index()),
               allocates_exactly()};
-  return {.program = *program,
-          .cut = resolved.cut,
-          .layouts = resolved.layouts,
-          .target = target,
-          .options = codegen_options(on_cuda),
-          .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
-          .graph =
-              [&] { return program->graph ? program->graph : programs_.graph(facts, kept_gradients(*program, facts)); },
-          .author_text = definition_->text()};
+  return {
+      .program = *program,
+      .cut = resolved.cut,
+      .layouts = resolved.layouts,
+      .target = target,
+      .options = codegen_options(on_cuda),
+      .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
+      .graph = [&] { return program->graph ? program->graph : programs_.graph(facts, variant_of(*program, facts)); },
+      .author_text = definition_->text()};
 }
 
 std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arguments,

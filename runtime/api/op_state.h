@@ -107,7 +107,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                                   const runtime::Watched& known, runtime::Purpose purpose,
                                                   runtime::Facts& facts) const;
   /// The program that keeps what these gradients read of its reductions, where that is worth its memory.
-  runtime::ProgramCache::Found keeping_program(const runtime::Facts& facts, uint64_t gradients) const;
+  runtime::ProgramCache::Found program_for(const runtime::Facts& facts, uint64_t gradients) const;
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
                                                  const runtime::Facts& facts) const;
   /// Which kernels the call needs; borrows all three.

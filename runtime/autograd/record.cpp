@@ -177,7 +177,7 @@ bool is_worth_keeping(const Program& program, const Facts& facts) {
   if (!failure.empty()) return true;  // which whoever runs it says
   int64_t kept = 0, given = 0;
   for (const Program::Result& result : program.results) {
-    if (!result.is_kept) continue;
+    if (!result.is_kept()) continue;
     int64_t bytes = ir::size_of(result.dtype);
     for (const ir::HostId size : result.shape) bytes *= slots[size.index].as_int();
     kept += bytes;
@@ -201,7 +201,7 @@ void keep(OpBackward& node, const at::Tensor& computed) { node.keep(computed); }
 void end_record(OpBackward& node, const Program& program, const Facts& facts, std::span<const at::Tensor> results) {
   size_t number = 0;
   for (const Program::Result& result : program.results) {
-    if (result.mutates || result.is_kept) continue;
+    if (result.mutates || result.use != ir::Use::Returned) continue;
     // What was given has its own history.
     if (!result.forwards && (result.gradients & facts.gradients) != 0) node.add_result(results[number], number);
     ++number;

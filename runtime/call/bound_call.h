@@ -55,6 +55,7 @@ struct BoundCall {
     std::vector<int64_t> sizes, strides;    ///< of its memory, where that is new
     bool is_partial = false;                ///< elements of no part stay as they were
     std::optional<uint32_t> forwards = {};  ///< the parameter that it is: nothing writes it
+    bool is_sum = false;                    ///< of other results: what kernels write is added up behind them
   };
   std::vector<Result> results;
   std::vector<BoundKernel> kernels;  ///< without those that have nothing to do
@@ -63,6 +64,9 @@ struct BoundCall {
   ir::HostPool numbers;
   /// Conditions on numbers, whose ids are of `numbers`.
   std::vector<Program::Check> checks;
+
+  bool has_sums = false;
+  bool atomics = false;  ///< whether these may be added up in any order
 
   std::shared_ptr<const Program> program;
   std::shared_ptr<const frontend::Kept> kept;  ///< what it keeps for its gradient; null where that is nothing
@@ -95,6 +99,9 @@ using Written = c10::SmallVector<at::Tensor, 4>;
 /// too. The versions of the caller's tensors have grown wherever their memory may be other than it was, also after an
 /// error.
 void run(const BoundCall& call, const Facts& facts, Written& written, bool debug, Tally& tally);
+
+/// Whether this is a way to compute the op for arguments of these sizes: no condition of that kind fails.
+bool is_affordable(const Program& program, const Facts& facts);
 
 /// Throws the error of a condition, or of Python's arithmetic, that fails.
 [[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "frontend/frontend.h"
 #include "runtime/call/bound_call.h"
+#include "runtime/call/host_run.h"
 #include "runtime/call/refusals.h"
 
 namespace ingot::runtime {
@@ -18,6 +21,20 @@ std::string rendered(const Program& program, const std::string& place, const std
 }
 
 }  // namespace
+
+bool is_affordable(const Program& program, const Facts& facts) {
+  const auto hangs_on_sizes = [](const Program::Check& check) {
+    return check.condition.kind == ir::Condition::Kind::Affordable;
+  };
+  if (std::ranges::none_of(program.checks, hangs_on_sizes)) return true;
+  std::vector<ir::HostValue> slots(program.host.count());
+  std::string failure;
+  const size_t done = run_host(program.host, facts, slots, failure);
+  return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
+    const uint32_t steps = check.condition.a.index;
+    return !hangs_on_sizes(check) || steps >= done || ir::holds(check.condition.kind, slots[steps], {});
+  });
+}
 
 void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b) {
   const std::string message = ir::message_of(check.condition, a, b);

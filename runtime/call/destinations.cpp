@@ -148,6 +148,8 @@ std::vector<Destination> destinations_of(const Program& program, const Facts& fa
   for (const Program::Result& result : program.results) {
     if (result.mutates)
       destinations.push_back({Destination::Kind::Parameter, *result.mutates});
+    else if (result.use != ir::Use::Returned)
+      destinations.push_back({});
     else
       destinations.push_back({facts.outs.empty() ? Destination::Kind::New : Destination::Kind::Out, returned++});
   }
@@ -179,7 +181,7 @@ bool settle_in_place(const Program& program, const codegen::Outline& outline, co
     Destination& destination = destinations[r];
     const at::Tensor* tensor = destination.tensor(facts);
     if (tensor == nullptr) continue;
-    if (program.results[r].forwards) {
+    if (program.results[r].forwards || !program.results[r].scatters.empty()) {
       destination.by_copy = true;
       continue;
     }

@@ -208,7 +208,8 @@ BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Lau
   for (uint32_t r = 0; r < resolved.results.size(); ++r)
     call.results.push_back({resolved.destinations[r], scalar_type(program->results[r].dtype), resolved.results[r].sizes,
                             resolved.results[r].strides, is_partial(*program, resolved, r),
-                            program->results[r].forwards});
+                            program->results[r].forwards, !program->results[r].scatters.empty()});
+  call.has_sums = has_sums(*program);
 
   Numbers numbers(*program, resolved);
   for (const Program::Check& check : program->checks) {

@@ -11,6 +11,7 @@
 #include "runtime/call/host_run.h"
 #include "runtime/call/inline_buffer.h"
 #include "runtime/call/scalar_bytes.h"
+#include "runtime/call/sums.h"
 
 // The part of a call that is run every time. It allocates the results, and one workspace where kernels need it, takes
 // no lock and asks nobody what is known already.
@@ -45,6 +46,7 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
 }
 
 at::Tensor memory_of(const BoundCall::Result& result, const Facts& facts, Tally& tally) {
+  if (result.is_sum) return {};
   if (result.forwards) {
     // Where the caller has memory for it, another result may be written over what it is.
     const at::Tensor& given = *facts.actuals[*result.forwards].tensor;
@@ -181,6 +183,7 @@ void run(const BoundCall& call, const Facts& facts, Written& written, bool debug
       run_cpu(call, kernel, facts, memory, slots);
     Tally::add(tally.launches);
   }
+  if (call.has_sums) add_up(call, written);
   versions.begin_copies();
   for (size_t r = 0; r < call.results.size(); ++r) {
     const Destination& destination = call.results[r].destination;

@@ -96,8 +96,12 @@ void check_mutated(const ir::Graph& graph) {
 frontend::Kept kept_by(const Program& program, uint64_t gradients) {
   frontend::Kept kept{.gradients = gradients, .names = {}};
   for (const Program::Result& result : program.results)
-    if (result.is_kept) kept.names.push_back(result.name);
+    if (result.is_kept()) kept.names.push_back(result.name);
   return kept;
+}
+
+bool has_sums(const Program& program) {
+  return std::ranges::any_of(program.results, [](const Program::Result& result) { return !result.scatters.empty(); });
 }
 
 uint64_t written_params(const Program& program) {
@@ -138,7 +142,12 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
     for (const ir::Part& part : result.parts) of_result |= reads[part.node.index];
     if (result.forwards) of_result |= uint64_t{1} << std::min(*result.forwards, 63u);
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
-                               result.gradients, of_result, result.is_kept});
+                               result.gradients, of_result, result.use, result.scatters, result.beside});
+  }
+  for (Program::Result& result : program.results) {
+    for (const ir::Scatter& scatter : result.scatters)
+      result.reads |= program.results[scatter.values].reads | program.results[scatter.positions].reads;
+    if (result.beside) result.reads |= program.results[*result.beside].reads;
   }
   program.returns = graph->returns;
   program.steps = graph->eager_layouts;

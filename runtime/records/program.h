@@ -37,8 +37,13 @@ struct Program {
     std::optional<uint32_t> forwards = {};
     /// The parameters with respect to which it has a gradient, as ir::Result has them.
     uint64_t gradients = 0;
-    uint64_t reads = 0;    ///< the parameters that its elements are made of, in any way; bits as of `gradients`
-    bool is_kept = false;  ///< for the gradient, and not returned
+    uint64_t reads = 0;  ///< the parameters that its elements are made of, in any way; bits as of `gradients`
+    ir::Use use = ir::Use::Returned;
+    /// What it is a sum of, as ir::Result has it.
+    std::vector<ir::Scatter> scatters = {};
+    std::optional<uint32_t> beside = {};
+
+    bool is_kept() const { return use == ir::Use::Kept; }
   };
 
   std::string name;
@@ -64,6 +69,9 @@ struct Program {
 
 /// What the program keeps for gradients with respect to these parameters.
 frontend::Kept kept_by(const Program& program, uint64_t gradients);
+
+/// Whether some of its results are sums of values scattered.
+bool has_sums(const Program& program);
 
 /// The parameters (bits) that the program mutates.
 uint64_t written_params(const Program& program);

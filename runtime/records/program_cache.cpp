@@ -14,6 +14,7 @@ namespace {
 
 std::string text_of(const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::Gradients) return "gradients";
+  if (symbol.kind == Symbol::Kind::Scatters) return "scatters";
   return symbol.kind == Symbol::Kind::Size ? fmt::format("size {} {}", symbol.param, symbol.dim)
                                            : fmt::format("number {}", symbol.param);
 }
@@ -29,8 +30,9 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool touched) {
 constexpr const char* kLarge = "large";
 
 /// The value of a symbol as a key has it. A touched size that is not small is just that.
-std::string value_text(const Symbol& symbol, const Facts& facts, uint64_t gradients) {
-  if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", gradients);
+std::string value_text(const Symbol& symbol, const Facts& facts, Variant variant) {
+  if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
+  if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
   const Actual& actual = facts.actuals[symbol.param];
   if (symbol.kind == Symbol::Kind::Number)
     return fmt::format("{}:{}", static_cast<int>(actual.number.kind), actual.number.integer);
@@ -76,11 +78,11 @@ ProgramCache::ProgramCache(std::shared_ptr<const frontend::Definition> definitio
     identity_ = fmt::format("ingot {}\n{} {}\n{}\n", build_identity(), source_name, definition_->name(), identity);
 }
 
-ProgramCache::Lowered ProgramCache::lower(const Facts& facts, uint64_t gradients) {
+ProgramCache::Lowered ProgramCache::lower(const Facts& facts, Variant variant) {
   Tally::add(runtime_.tally.lowerings);
   const frontend::Actuals actuals = actuals_of(facts);
   frontend::Signature signature = signature_of(facts, numerics_);
-  signature.gradients = gradients;
+  signature.gradients = variant.gradients, signature.scatters = variant.scatters;
   const ir::Graph lowered = frontend::lower(*definition_, signature, actuals);
   ir::verify(lowered);
 
@@ -90,6 +92,10 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts, uint64_t gradients
   for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
   // Without reductions there is nothing to keep, whichever gradients are asked.
   if (lowered.reduction_count() > 0) result.symbols.push_back({.kind = Symbol::Kind::Gradients});
+  const auto hangs_on_sizes = [](const ir::Condition& one) { return one.kind == ir::Condition::Kind::Affordable; };
+  const auto is_sum = [](const ir::Result& one) { return !one.scatters.empty(); };
+  if (std::ranges::any_of(lowered.conditions, hangs_on_sizes) || std::ranges::any_of(lowered.results, is_sum))
+    result.symbols.push_back({.kind = Symbol::Kind::Scatters});
   // Calls go first: what they bound is simplified together with what is around them.
   ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lowered)));
   if (definition_->may_return_arguments()) graph = ir::forward_params(std::move(graph));
@@ -98,11 +104,11 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts, uint64_t gradients
   return result;
 }
 
-std::shared_ptr<const ir::Graph> ProgramCache::graph(const Facts& facts, uint64_t gradients) {
-  return lower(facts, gradients).graph;
+std::shared_ptr<const ir::Graph> ProgramCache::graph(const Facts& facts, Variant variant) {
+  return lower(facts, variant).graph;
 }
 
-ProgramCache::Found ProgramCache::find(const Facts& facts, uint64_t gradients) {
+ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
   const std::string signature = signature_of(facts, numerics_).text() + "\n";
   Statics statics;
   std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
@@ -110,7 +116,7 @@ ProgramCache::Found ProgramCache::find(const Facts& facts, uint64_t gradients) {
   for (;;) {
     const std::string key = signature + statics.text();
     const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
-      if (!lowered) lowered = lower(facts, gradients);
+      if (!lowered) lowered = lower(facts, variant);
       ProgramRecord made;
       for (const Symbol& symbol : lowered->symbols)
         if (!statics.has(symbol)) made.asks.push_back(symbol);
@@ -127,7 +133,7 @@ ProgramCache::Found ProgramCache::find(const Facts& facts, uint64_t gradients) {
     const std::string before = statics.text();
     for (const Symbol& symbol : record->asks) {
       if (statics.has(symbol)) continue;
-      statics.add(symbol, value_text(symbol, facts, gradients));
+      statics.add(symbol, value_text(symbol, facts, variant));
       if (symbol.kind == Symbol::Kind::Gradients) found.watched.gradients = true;
       if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
     }

@@ -17,9 +17,15 @@ namespace ingot::runtime {
 
 struct Runtime;
 
-/// What a lowering needed to know beyond the signature: a size, a number, or which gradients are asked.
+/// Which of an op's programs for some facts (frontend::Signature).
+struct Variant {
+  uint64_t gradients = 0;  ///< those for which it keeps what they read of reductions
+  bool scatters = false;   ///< whether gradients of gathers may be sums that the caller takes
+};
+
+/// What a lowering needed to know beyond the signature: a size, a number, or what of the variant.
 struct Symbol {
-  enum class Kind : uint8_t { Size, Number, Gradients } kind = Kind::Size;
+  enum class Kind : uint8_t { Size, Number, Gradients, Scatters } kind = Kind::Size;
   bool touched = false;  ///< a size that matters only where it is at most ir::kTouchedSize
   uint32_t param = 0, dim = 0;
 };
@@ -41,16 +47,15 @@ class ProgramCache {
     std::shared_ptr<const Program> program;
     Watched watched;  ///< what this program makes a call's key depend on
   };
-  /// `gradients`: those for which the program keeps what they read of reductions (frontend::Signature).
   /// Errors: Error(Author) of lowering.
-  Found find(const Facts& facts, uint64_t gradients = 0);
+  Found find(const Facts& facts, Variant variant = {});
 
   /// The op for these facts, ready for codegen: simplified, calls dissolved.
-  std::shared_ptr<const ir::Graph> graph(const Facts& facts, uint64_t gradients = 0);
+  std::shared_ptr<const ir::Graph> graph(const Facts& facts, Variant variant = {});
 
  private:
   struct Lowered;
-  Lowered lower(const Facts& facts, uint64_t gradients);
+  Lowered lower(const Facts& facts, Variant variant);
   /// From memory, else from the store, else what `make` gives.
   std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
   std::optional<ProgramRecord> stored(const std::string& key) const;

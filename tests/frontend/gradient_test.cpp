@@ -87,7 +87,7 @@ ir::Graph keeping(const std::string& text, const std::vector<std::vector<int64_t
 std::vector<std::string> kept_names(const ir::Graph& graph) {
   std::vector<std::string> names;
   for (const ir::Result& result : graph.results)
-    if (result.is_kept) names.push_back(result.name);
+    if (result.use == ir::Use::Kept) names.push_back(result.name);
   return names;
 }
 
@@ -123,6 +123,73 @@ TEST(Gradient, ReadsWhatWasKeptInPlaceOfRows) {
   EXPECT_EQ(graph.params[2].name, "row_max");
   const auto anew = backward(forward, {true}, 1);
   EXPECT_EQ(count(lowered(*anew, {{4, 50}, {4, 50}}), ir::Op::Reduce), 3u);
+}
+
+/// The gradient of an op of a table [9, 4, 3] and of int64 numbers [5], with respect to the table.
+ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shape, bool scatters) {
+  const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};
+  Signature signature;
+  signature.scatters = scatters;
+  for (const auto& shape : shapes) {
+    ArgumentFact& fact = signature.arguments.emplace_back();
+    fact.rank = static_cast<uint8_t>(shape.size());
+    for (size_t d = 0; d < shape.size(); ++d) fact.ones |= uint64_t{shape[d] == 1} << d;
+  }
+  signature.arguments[1].dtype = ir::DType::I64;
+  const Actuals actuals{[&](uint32_t param, uint32_t dim) { return shapes[param][dim]; },
+                        [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
+  ir::Graph graph = lower(*backward(define(text), {true, false}, 1), signature, actuals);
+  ir::verify(graph);
+  return graph;
+}
+
+TEST(Gradient, WhereAGatherRepeatsItMayBeASumOfTheCallers) {
+  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, true);
+  ASSERT_EQ(graph.results.size(), 3u);
+  const ir::Result& sum = graph.results[0];
+  ASSERT_EQ(sum.scatters.size(), 1u);
+  EXPECT_FALSE(sum.beside);
+  EXPECT_EQ(sum.gradients, graph.results[1].gradients);
+  EXPECT_EQ(sum.scatters[0].through, std::vector<uint32_t>{0});
+  EXPECT_EQ(sum.scatters[0].along, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(graph.results[sum.scatters[0].values].shape.size(), 3u);
+  EXPECT_EQ(graph.results[sum.scatters[0].positions].shape.size(), 1u);
+  EXPECT_EQ(count(graph, ir::Op::Reduce), 0u);
+}
+
+TEST(Gradient, DimsThatAGatherPartsAreAlongTheSum) {
+  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[:, k, 1:]\n", {9, 5, 2}, true);
+  ASSERT_EQ(graph.results[0].scatters.size(), 1u);
+  EXPECT_EQ(graph.results[0].scatters[0].through, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(graph.results[0].scatters[0].along, std::vector<uint32_t>{0});
+}
+
+TEST(Gradient, WhatIsReadWithoutAGatherStandsBesideTheSum) {
+  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * t[:5] + t[k - 1]\n", {5, 4, 3}, true);
+  EXPECT_EQ(graph.results[0].scatters.size(), 2u);
+  ASSERT_TRUE(graph.results[0].beside);
+  EXPECT_EQ(graph.results[*graph.results[0].beside].use, ir::Use::Summed);
+}
+
+TEST(Gradient, WhereNoElementIsReadTwiceThereIsNoSum) {
+  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[:5].gather(1, k[:, None, None])\n", {5, 1, 1}, true);
+  EXPECT_EQ(graph.results.size(), 1u);
+  EXPECT_EQ(count(graph, ir::Op::Reduce), 0u);
+}
+
+TEST(Gradient, WithoutACallerThatAddsUpAGatherComparesWhereThatIsLittle) {
+  const ir::Graph graph = of_gathered("def f(t, k):\n    return t[k] * 2\n", {5, 4, 3}, false);
+  EXPECT_EQ(graph.results.size(), 1u);
+  EXPECT_EQ(count(graph, ir::Op::Reduce), 1u);
+  EXPECT_EQ(std::ranges::count(graph.conditions, ir::Condition::Kind::Affordable, &ir::Condition::kind), 1);
+}
+
+TEST(Gradient, WhatNoIndexKnowsIsSummedBeforeItIsPlaced) {
+  const std::string text = "def f(t, k):\n    return t[0, 0, k % 3, None] * t[:, 0].sum().expand(7)\n";
+  for (const bool scatters : {false, true}) {
+    const ir::Graph graph = of_gathered(text, {5, 7}, scatters);
+    EXPECT_GT(count(graph, ir::Op::Reduce), 1u) << scatters;
+  }
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_F(Contract, WhatSomethingElseNeedsIsOneNumber) {
 TEST_F(Contract, WhatIsKeptForAGradientChangesNoBits) {
   const NodeId product = mul(x, y);
   contracted({add(product, z), product});
-  writer.graph.results[1].is_kept = true;
+  writer.graph.results[1].use = Use::Kept;
   const std::string kept = print(contract(writer.graph));
   const NodeId rounded = writer.op(Op::Mul, {x, y});
   EXPECT_EQ(kept, contracted({fma(x, y, z), rounded}));

@@ -1,0 +1,144 @@
+#include "frontend/gradient/scatter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frontend/gradient/moves.h"
+#include "frontend/gradient/transpose.h"
+#include "frontend/tensor/reduce.h"
+#include "frontend/tensor/reindex.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/tensors.h"
+
+namespace ingot::frontend {
+namespace {
+
+/// Of each dim of the values, whether an index changes along it.
+std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<const ir::NodeId> indices) {
+  Moves moves;
+  for (const ir::NodeId index : indices) add_moves(moves, moves_of(builder, index));
+  std::vector<bool> indexed(rank);
+  for (size_t j = 0; j < std::min(rank, moves.size()); ++j) indexed[rank - 1 - j] = moves[j].has_value();
+  return indexed;
+}
+
+class Scattering {
+ public:
+  Scattering(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
+             const Shape& source)
+      : builder_(builder),
+        values_(values),
+        access_(access),
+        indices_(indices),
+        source_(source),
+        terms_(terms_of(builder, values.shape, access)),
+        indexed_(indexed_dims(builder, values.shape.size(), indices)) {}
+
+  bool repeats() const {
+    for (size_t dim = 0; dim < terms_.size(); ++dim)
+      if (terms_[dim].empty() && !is_one(builder_, values_.shape[dim])) return true;
+    return false;
+  }
+
+  Scattered run() {
+    std::vector<size_t> order, last;
+    for (size_t dim = 0; dim < terms_.size(); ++dim) (goes_alone(dim) ? last : order).push_back(dim);
+    Scattered result;
+    for (const size_t dim : last) result.along.push_back(terms_[dim][0].dim);
+    for (uint32_t dim = 0; dim < source_.size(); ++dim)
+      if (std::ranges::count(result.along, dim) == 0) result.through.push_back(dim);
+
+    result.positions = tensor_of(builder_, {position(order, result.through), values_.shape});
+    for (size_t k = last.size(); k-- > 0;)
+      result.positions = selected(builder_, result.positions, last[k], builder_.integer(0));
+    order.insert(order.end(), last.begin(), last.end());
+    result.values = permuted(builder_, tensor_of(builder_, values_), order);
+    return result;
+  }
+
+ private:
+  /// Whether a dim is all of one of the source, and where the indices lead is the same for all of it.
+  bool goes_alone(size_t dim) const {
+    if (terms_[dim].size() != 1 || indexed_[dim]) return false;
+    const ir::HostPool& host = builder_.graph.host;
+    const ir::Term& term = terms_[dim][0];
+    const auto leads_there = [&](const std::vector<ir::Term>& terms) {
+      return std::ranges::count(terms, term.dim, &ir::Term::dim) > 0;
+    };
+    return host.is_int(term.coef, 1) && host.is_int(access_.offsets[term.dim], 0) &&
+           host.same(values_.shape[dim], source_[term.dim]) && std::ranges::count_if(terms_, leads_there) == 1 &&
+           std::ranges::none_of(access_.leads, [&](const ir::Lead& lead) { return leads_there(lead.terms); });
+  }
+
+  /// Through these dims of the source, from these dims of the values and from the indices.
+  ir::NodeId position(std::span<const size_t> dims, std::span<const uint32_t> through) {
+    Shape sizes;
+    for (const uint32_t dim : through) sizes.push_back(source_[dim]);
+    Shape steps(source_.size(), builder_.integer(0));
+    ir::HostId first = builder_.integer(0);
+    for (size_t k = 0; k < through.size(); ++k) {
+      steps[through[k]] = product(builder_, std::span(sizes).subspan(k + 1));
+      first = builder_.add(first, builder_.mul(access_.offsets[through[k]], steps[through[k]]));
+    }
+    ir::NodeId at = index_scalar(builder_, first);
+    for (const size_t dim : dims)
+      add(at, terms_[dim], steps, [&] { return index_position(builder_, values_.shape, dim); });
+    std::optional<ir::NodeId> outside;
+    for (size_t k = 0; k < indices_.size(); ++k) {
+      const ir::NodeId index = wrapped_index(builder_, indices_[k], access_.leads[k].extent);
+      add(at, access_.leads[k].terms, steps, [&] { return index; });
+      const ir::NodeId is_outside = outside_of(index, access_.leads[k].extent);
+      outside = outside ? builder_.graph.add(ir::Op::LogicalOr, ir::DType::Bool, {*outside, is_outside}) : is_outside;
+    }
+    const ir::NodeId nowhere = index_scalar(builder_, product(builder_, sizes));
+    return builder_.graph.add(ir::Op::Where, ir::DType::I64, {*outside, nowhere, at});
+  }
+
+  template <typename Coordinate>
+  void add(ir::NodeId& at, const std::vector<ir::Term>& terms, const Shape& steps, const Coordinate& coordinate) {
+    ir::HostId step = builder_.integer(0);
+    for (const ir::Term& term : terms) step = builder_.add(step, builder_.mul(term.coef, steps[term.dim]));
+    if (builder_.graph.host.is_int(step, 0)) return;
+    at = builder_.graph.add(ir::Op::Add, ir::DType::I64, {index_binary(builder_, ir::Op::Mul, coordinate(), step), at});
+  }
+
+  ir::NodeId outside_of(ir::NodeId index, ir::HostId extent) {
+    const auto compare = [&](ir::Op op, ir::HostId with) {
+      return builder_.graph.add(op, ir::DType::Bool, {index, index_scalar(builder_, with)});
+    };
+    return builder_.graph.add(ir::Op::LogicalOr, ir::DType::Bool,
+                              {compare(ir::Op::Lt, builder_.integer(0)), compare(ir::Op::Ge, extent)});
+  }
+
+  Builder& builder_;
+  const Field& values_;
+  const ir::Access& access_;
+  std::span<const ir::NodeId> indices_;
+  const Shape& source_;
+  std::vector<std::vector<ir::Term>> terms_;
+  std::vector<bool> indexed_;
+};
+
+}  // namespace
+
+Field summed_where_idle(Builder& builder, const Field& values, const ir::Access& access,
+                        std::span<const ir::NodeId> indices) {
+  if (indices.empty()) return values;
+  const auto terms = terms_of(builder, values.shape, access);
+  const std::vector<bool> indexed = indexed_dims(builder, values.shape.size(), indices);
+  std::vector<size_t> idle;
+  for (size_t dim = 0; dim < terms.size(); ++dim)
+    if (terms[dim].empty() && !indexed[dim] && !is_one(builder, values.shape[dim])) idle.push_back(dim);
+  if (idle.empty()) return values;
+  return field_of(builder, reduce(builder, ir::ReduceKind::Sum, tensor_of(builder, values), idle, true, {}).front());
+}
+
+std::optional<Scattered> scattered(Builder& builder, const Field& values, const ir::Access& access,
+                                   std::span<const ir::NodeId> indices, const Shape& source) {
+  if (indices.empty()) return std::nullopt;
+  Scattering scattering(builder, values, access, indices, source);
+  if (!scattering.repeats()) return std::nullopt;
+  return scattering.run();
+}
+
+}  // namespace ingot::frontend

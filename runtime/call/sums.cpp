@@ -1,0 +1,82 @@
+#include "runtime/call/sums.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/_index_put_impl.h>
+#include <ATen/ops/embedding_dense_backward.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/zeros.h>
+
+#include <numeric>
+
+namespace ingot::runtime {
+
+namespace {
+
+std::vector<int64_t> sizes_of(const std::vector<int64_t>& sizes, std::span<const uint32_t> dims) {
+  std::vector<int64_t> chosen;
+  for (const uint32_t dim : dims) chosen.push_back(sizes[dim]);
+  return chosen;
+}
+
+int64_t count_of(const std::vector<int64_t>& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>{});
+}
+
+/// Row by row: `values` [n, m] added at `positions` [n] of a tensor [places, m]. The last place, which all positions
+/// that lead nowhere have, is none of the sum.
+at::Tensor rows_added(const at::Tensor& values, const at::Tensor& positions, int64_t places, bool atomics) {
+  const int64_t rows = places + 1;
+  if (values.numel() == 0) return at::zeros({places, values.size(1)}, values.options());
+  at::Tensor sum;
+  if (values.is_cuda()) {
+    sum = at::zeros({rows, values.size(1)}, values.options());
+    if (atomics)
+      sum.index_add_(0, positions, values);
+    else
+      at::_index_put_impl_(sum, {positions}, values, /*accumulate=*/true, /*unsafe=*/true);
+  } else {
+    sum = at::embedding_dense_backward(values, positions, rows, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false);
+  }
+  return sum.narrow(0, 0, places);
+}
+
+at::Tensor scattered(const ir::Scatter& scatter, const Written& written, const std::vector<int64_t>& sizes,
+                     bool atomics) {
+  const at::Tensor &values = written[scatter.values], &positions = written[scatter.positions];
+  const std::vector<int64_t> through = sizes_of(sizes, scatter.through), along = sizes_of(sizes, scatter.along);
+  at::Tensor sum = rows_added(values.reshape({positions.numel(), count_of(along)}), positions.reshape({-1}),
+                              count_of(through), atomics);
+  std::vector<int64_t> shape = through;
+  shape.insert(shape.end(), along.begin(), along.end());
+  std::vector<int64_t> order(sizes.size());
+  for (size_t k = 0; k < through.size(); ++k) order[scatter.through[k]] = static_cast<int64_t>(k);
+  for (size_t k = 0; k < along.size(); ++k) order[scatter.along[k]] = static_cast<int64_t>(through.size() + k);
+  return sum.view(shape).permute(order);
+}
+
+}  // namespace
+
+void add_up(const BoundCall& call, Written& written) {
+  const at::AutoDispatchBelowADInplaceOrView raw;
+  for (size_t r = 0; r < call.results.size(); ++r) {
+    const BoundCall::Result& result = call.results[r];
+    if (!result.is_sum) continue;
+    const Program::Result& of = call.program->results[r];
+    if (call.atomics && written[of.scatters.front().values].is_cuda())
+      at::globalContext().alertNotDeterministic(call.program->name + " with atomics=True");
+    at::Tensor sum;
+    for (const ir::Scatter& scatter : of.scatters) {
+      const at::Tensor part = scattered(scatter, written, result.sizes, call.atomics);
+      sum = sum.defined() ? sum.add_(part) : part;
+    }
+    if (of.beside) sum.add_(written[*of.beside]);
+    if (sum.scalar_type() != result.dtype || sum.strides() != at::IntArrayRef(result.strides)) {
+      const at::Tensor made = at::empty_strided(result.sizes, result.strides, sum.options().dtype(result.dtype));
+      sum = made.copy_(sum);
+    }
+    written[r] = std::move(sum);
+  }
+}
+
+}  // namespace ingot::runtime

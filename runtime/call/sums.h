@@ -1,0 +1,14 @@
+#pragma once
+
+#include "runtime/call/bound_call.h"
+
+namespace ingot::runtime {
+
+/// Makes the results that are sums of values scattered, of what the kernels have written of these.
+///
+/// What meets at an element is added in the order of its positions, which PyTorch's own kernels sort: the same bits on
+/// every run. An op made with `atomics` adds on a GPU as threads come.
+/// Errors: c10::Error of such an op under torch.use_deterministic_algorithms.
+void add_up(const BoundCall& call, Written& written);
+
+}  // namespace ingot::runtime
