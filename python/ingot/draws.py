@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-__all__ = ["Draws", "may_draw"]
+__all__ = ["Draws", "draw_seed", "is_random", "may_draw"]
 
 _LOW = 0xFFFFFFFF
 
@@ -37,14 +37,22 @@ def _philox(counter: list[torch.Tensor], key: torch.Tensor) -> list[torch.Tensor
     return [a, b, c, d]
 
 
+def draw_seed(values) -> torch.Tensor:
+    """What a call on these arguments draws its random numbers from: an int64 that PyTorch's generator gives, where it runs."""
+    device = torch.device("cpu")
+    for value in values:
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            device = value.device
+    return torch.randint(2**63 - 1, (), dtype=torch.int64, device=device)
+
+
 class Draws(TorchFunctionMode):
     """PyTorch's random functions as the kernel of a call on these arguments has them. The seed is drawn when it is first
     needed: by the same function of PyTorch's, on the same device."""
 
     def __init__(self, arguments):
         super().__init__()
-        tensors = [value for value in tree_leaves(arguments) if isinstance(value, torch.Tensor)]
-        self._device = next((tensor.device for tensor in tensors if tensor.device.type != "cpu"), torch.device("cpu"))
+        self._leaves = tree_leaves(arguments)
         self._seed = None
         self._count = 0
 
@@ -57,7 +65,7 @@ class Draws(TorchFunctionMode):
     def words(self, like: torch.Tensor, count: int) -> list[torch.Tensor]:
         """So many words for each element of a tensor: the next draw."""
         if self._seed is None:
-            self._seed = torch.randint(2**63 - 1, (), dtype=torch.int64, device=self._device)
+            self._seed = draw_seed(self._leaves)
         number, self._count = self._count, self._count + 1
         blocks = (like.numel() * count + 3) // 4
         place = torch.arange(blocks, dtype=torch.int64, device=like.device)
@@ -245,6 +253,11 @@ def _rrelu(draws, input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=F
 def _refuse(generator):
     if generator is not None:
         raise ValueError("an op draws from PyTorch's default generator: leave `generator` out, and seed that one")
+
+
+def is_random(function) -> bool:
+    """Whether it is one of PyTorch's that an op may draw by."""
+    return function in _FUNCTIONS
 
 
 _FUNCTIONS = {

@@ -132,8 +132,8 @@ class Op(_ingot.Op):
 
     @property
     def is_functional(self) -> bool:
-        """Whether the text says that the op writes nothing, draws nothing, and what it returns."""
-        return self.returns is not None and self.writes == frozenset() and not self.may_draw
+        """Whether the text says that the op writes nothing, and what it returns."""
+        return self.returns is not None and self.writes == frozenset()
 
     @functools.cached_property
     def may_draw(self) -> bool:

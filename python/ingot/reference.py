@@ -18,11 +18,12 @@ import types
 
 import torch
 import torch.nn.functional as F
-from torch.utils._pytree import tree_leaves
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map
 
 from . import _ingot
 from .capture import Text, fail
-from .draws import Draws, may_draw
+from .draws import Draws, is_random, may_draw
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")
@@ -71,7 +72,8 @@ class Reference:
     def faked(self, given: dict):
         """A call of which some numbers are `Unknown`."""
         bound = {n: coerce(n, self._annotations[n], v) if n in self._annotations else v for n, v in given.items()}
-        return self.for_fakes(**bound)
+        with AnyProbability():
+            return self.for_fakes(**bound)
 
     @functools.cached_property
     def for_fakes(self):
@@ -116,6 +118,15 @@ class Unknown(float):
 
     __neg__ = __pos__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _same
     __rtruediv__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _same
+
+
+class AnyProbability(TorchFunctionMode):
+    """What random functions give has the same dtype and shape whatever their unknown numbers are, into which they look."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if is_random(function):
+            args, kwargs = tree_map(lambda value: 0.5 if isinstance(value, Unknown) else value, (args, kwargs))
+        return function(*args, **(kwargs or {}))
 
 
 _TO_OTHERS = {"floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "isclose", "frexp", "modf"}

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import _ingot
 from .capture import fail
+from .draws import draw_seed
 from .reference import Unknown
 
 __all__ = ["anonymous", "register", "registered_for", "schema_of"]
@@ -28,18 +29,17 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
     schema: PyTorch's, "(Tensor x, Tensor y, float bias=0.5) -> Tensor"; without one it is read from the op's text:
     what an annotation calls a number is one, all else a tensor; what the text writes in place is marked. Arguments
     behind the op's own, `*, Tensor(a!) out`, make the overload that writes its results there.
+    An op that draws random numbers gets a second overload, `ns::name.seeded`, a function of its arguments, which takes the
+    seed from which it draws: `ns::name` draws that and calls it, and that is what traces see.
     Errors: `ingot.Error` for a name that is taken and a schema that does not fit or can't be read from the text.
     """
     if not hasattr(op, "_overloads"):
         raise fail(f"{name}: what is registered is an op, not a {type(op).__name__}", "make one of the function: ingot.op(f)")
     if not name.isascii():
         raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
-    if op.may_draw:
-        raise fail(f"{name}: `{op.name}` draws random numbers, and a registered op does not: its gradient has no way to "
-                   "draw them again", "call the op itself; what torch.compile sees of it is its text")
     schema = schema or schema_of(op)
     _check_fits(name, op, schema)
-    found = _register(name, op, schema, [])
+    found = _register_drawing(name, op, schema) if op.may_draw else _register(name, op, schema, [])
     op._overloads.append(found)
     op._forms.clear()
     return found
@@ -114,6 +114,8 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     types = {"float": "Tensor", "int": "SymInt"}
     parameters = ", ".join(f"{types.get(kind, kind)} {n}" for (n, _, _), kind in zip(op._parameters, kinds))
     schema = f"({parameters}) -> {op.returns}"
+    if op.may_draw:
+        schema = _with_seed(op, schema)
     facts = (op._whole.text, op._whole.name, op.numerics, op.lazy, op.debug, op.atomics, schema, numbers, _ingot.__version__)
     name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
     with _lock:
@@ -138,6 +140,35 @@ def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOv
     return found
 
 
+def _register_drawing(name: str, op, schema: str) -> torch._ops.OpOverload:
+    if "seed" in (parameter for parameter, _, _ in op._parameters):
+        raise fail(f"{name}: `{op.name}` draws random numbers, and has a parameter `seed`",
+                   "call that another name: a registered op takes `seed`, from which it draws")
+    packet, _, specific = name.partition(".")
+    seeded = _register(f"{packet}.{specific}_seeded" if specific else f"{packet}.seeded", op, _with_seed(op, schema), [])
+    try:
+        torch.library.define(name, schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
+    except RuntimeError as error:
+        raise fail(f"{name}: {error}", "choose another name: a registration is for ever") from None
+
+    def draw_and_call(*args, **kwargs):
+        return seeded(*args, **kwargs, seed=draw_seed(tree_leaves((args, kwargs))))
+
+    torch.library.impl(name, "CompositeImplicitAutograd", draw_and_call)
+    return overload(name)
+
+
+def _with_seed(op, schema: str) -> str:
+    """The schema with `Tensor seed` behind the op's own parameters, given by name."""
+    inside, _, returns = schema.strip().removeprefix("(").rpartition(") ->")
+    arguments = [argument.strip() for argument in inside.split(",") if argument.strip()]
+    own = [i for i, argument in enumerate(arguments) if argument != "*"][:len(op._parameters)]
+    end = own[-1] + 1 if own else 0
+    head, tail = arguments[:end], [argument for argument in arguments[end:] if argument != "*"]
+    head += ["Tensor seed"] if "*" in head else ["*", "Tensor seed"]
+    return f"({', '.join(head + tail)}) ->{returns}"
+
+
 def overload(name: str) -> torch._ops.OpOverload:
     """That of "ns::name" or "ns::name.overload", which is new."""
     namespace, _, rest = name.partition("::")
@@ -150,6 +181,8 @@ def overload(name: str) -> torch._ops.OpOverload:
 def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, **kwargs):
     """What a call returns, without its values."""
     given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
+    if "seed" not in parameters:
+        given.pop("seed", None)
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
     given = {name: Unknown("nan") if name in numbers else value for name, value in given.items() if value is not None}
     results = reference.faked(given)

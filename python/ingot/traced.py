@@ -11,6 +11,7 @@ import typing
 import torch
 
 from .capture import fail
+from .draws import draw_seed
 from .elsewhere import copied_to
 from .registered import anonymous, registered_for
 
@@ -26,6 +27,7 @@ class Form(typing.NamedTuple):
     kinds: tuple[str, ...]  # what its annotation makes of it, where that is another type than it has
     names: tuple[str, ...]
     fills: bool  # what is left out is given as None
+    draws: bool = False  # a seed goes along
 
 
 def call(self, *args, out=None, **kwargs):
@@ -45,6 +47,8 @@ def call(self, *args, out=None, **kwargs):
             value = torch.zeros((), dtype=torch.float64, device="cpu") + value
         if place >= 0 or form.fills:
             named[form.names[i]] = value
+    if form.draws:
+        named["seed"] = draw_seed(values)
     if form.overload:
         namespace, name, overload = form.overload
         results = getattr(getattr(getattr(torch.ops, namespace), name), overload)(**named)
@@ -69,8 +73,9 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
     if op.traced == "kernel" and not has_out and "" not in given and _has_schema(names):
         if name := registered_for(op, given):
             return Form(name, places, plain, changed, names, False)
-        if op.is_functional:
-            return Form(anonymous(op, tuple(given)), places, tuple(kind == "float" for kind in given), changed, names, True)
+        if op.is_functional and not (op.may_draw and "seed" in names):
+            as_tensors = tuple(kind == "float" for kind in given)
+            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, True, op.may_draw)
     op.reference.for_tracing  # noqa: B018  made here, where Dynamo does not look
     return Form((), places, plain, changed, names, False)
 

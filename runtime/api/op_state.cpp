@@ -223,7 +223,8 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
 
 void OpState::find_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, Facts& facts) const {
   if (!program.draws) return;
-  if (purpose == Purpose::Kernel) runtime::refuse_draws(*definition_);
+  if (purpose == Purpose::Kernel && !given.defined()) runtime::refuse_draws(*definition_);
+  if (given.defined() && given.device() != facts.device) runtime::refuse_seed(*definition_, given, facts.device);
   facts.seed = given.defined() ? given : runtime::draw_seed(facts.device);
 }
 
@@ -249,13 +250,14 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   return program.returns;
 }
 
-void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose) const {
+void OpState::call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose,
+                       const at::Tensor& seed) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs, purpose);
+  if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs, purpose, seed);
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
   Facts facts;
   const Found found = find(arguments, outs, purpose, facts);
-  find_seed(*found.call->program, purpose, {}, facts);
+  find_seed(*found.call->program, purpose, seed, facts);
   const runtime::ProfiledCall profiled(facts);
   Results written;
   runtime::run(*found.call, facts, written, options_.debug, runtime_.tally);

@@ -45,7 +45,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
                    runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0},
                    const at::Tensor& seed = {}) const;
   void call_out(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
-                runtime::Purpose purpose = runtime::Purpose::Call) const;
+                runtime::Purpose purpose = runtime::Purpose::Call, const at::Tensor& seed = {}) const;
   void prepare(std::span<const Argument> arguments) const;
   /// A call whose kernels are to be compiled with others'. It is read before forks are held, for to ask a mode of the
   /// thread takes the GIL, which who forks has.

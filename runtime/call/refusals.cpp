@@ -204,8 +204,13 @@ void refuse_undeclared_write(const frontend::Definition& definition) {
 
 void refuse_draws(const frontend::Definition& definition) {
   refuse(definition,
-         "it draws random numbers, and a registered op does not: its gradient has no way to draw them again",
-         "call the op itself; what torch.compile sees of it is its text");
+         "it draws random numbers, and its schema does not say from what: its gradient has no way to draw them again",
+         "give the schema one more argument behind the op's own: Tensor seed");
+}
+
+void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed, c10::Device device) {
+  refuse(definition, fmt::format("the seed is on {}, and the op runs on {}", seed.device().str(), device.str()),
+         "draw it there: torch.randint(2**63 - 1, (), device=x.device)");
 }
 
 void refuse_count(const frontend::Definition& definition, size_t given) {

@@ -63,8 +63,9 @@ bool is_plain(const at::Tensor& tensor, bool grad_mode);
                                  const at::Tensor& first, const std::string& second_name, const at::Tensor& second);
 /// What the schema of a registered op does not say.
 [[noreturn]] void refuse_undeclared_write(const frontend::Definition& definition);
-/// Random numbers in a registered op, whose gradient would have to draw them again.
+/// Random numbers in a registered op without a seed, whose gradient would have to draw them again.
 [[noreturn]] void refuse_draws(const frontend::Definition& definition);
+[[noreturn]] void refuse_seed(const frontend::Definition& definition, const at::Tensor& seed, c10::Device device);
 [[noreturn]] void refuse_count(const frontend::Definition& definition, size_t given);
 /// A name that is none of the op's parameters: a keyword of Python's, `name=` of the command line.
 [[noreturn]] void refuse_keyword(const frontend::Definition& definition, std::string_view keyword);

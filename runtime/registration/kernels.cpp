@@ -56,9 +56,9 @@ class Kernel : public c10::OperatorKernel {
     try {
       const Unboxed call(overload_, values(stack));
       if (call.outs().empty())
-        call.op().call(call.arguments(), results, purpose, writable_);
+        call.op().call(call.arguments(), results, purpose, writable_, call.seed());
       else
-        call.op().call_out(call.arguments(), call.outs(), purpose);
+        call.op().call_out(call.arguments(), call.outs(), purpose, call.seed());
     } catch (const NotPlain&) {
       if (purpose == Purpose::Kernel || overload_.op.state().eager_text() == nullptr) throw;
       return false;

@@ -19,6 +19,13 @@ bool is_written(const c10::Argument& argument) {
 
 }  // namespace
 
+bool Overload::takes_seed() const {
+  const size_t parameters = op.parameters().size();
+  if (parameters >= schema.arguments().size()) return false;
+  const c10::Argument& next = schema.arguments()[parameters];
+  return next.name() == "seed" && !is_written(next);
+}
+
 bool Overload::writes() const { return std::ranges::any_of(schema.arguments(), is_written); }
 
 bool Overload::returns_list() const {
@@ -39,15 +46,22 @@ Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
     : op_(overload.op.state().shared_from_this()) {
   const size_t parameters = overload.op.parameters().size();
   for (size_t i = 0; i < parameters; ++i) arguments_.push_back(argument(values[i], overload.numbers[i]));
+  if (overload.takes_seed()) {
+    seed_ = values[parameters].toTensor();
+    if (seed_.scalar_type() != at::kLong || seed_.dim() != 0)
+      throw_author(Span{}, overload.op.name() + ": the seed is no int64 tensor without dims",
+                   "draw one: torch.randint(2**63 - 1, (), device=x.device)");
+  }
+  const size_t own = parameters + overload.takes_seed();
   if (!overload.is_backward) {
-    for (size_t i = parameters; i < values.size(); ++i) outs_.push_back(values[i].toTensor());
+    for (size_t i = own; i < values.size(); ++i) outs_.push_back(values[i].toTensor());
     return;
   }
-  const c10::List<bool> asked = values.back().toBoolList();
+  const c10::List<bool> asked = values.back().toBoolList();  // of the seed as well, which has no gradient
   std::vector<Argument> gradients;
-  for (const c10::IValue& value : values.slice(parameters, values.size() - parameters - 1))
+  for (const c10::IValue& value : values.slice(own, values.size() - own - 1))
     gradients.push_back(argument(value, false));
-  op_ = op_->backward(arguments_, {asked.begin(), asked.end()}, gradients);
+  op_ = op_->backward(arguments_, {asked.begin(), asked.end() - overload.takes_seed()}, gradients);
 }
 
 Argument Unboxed::argument(const c10::IValue& value, bool is_number) {

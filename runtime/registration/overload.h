@@ -24,13 +24,17 @@ struct Overload {
   /// It is a gradient: behind the parameters come the incoming gradients and which leaves are asked for.
   bool is_backward = false;
 
+  /// Of an op that draws random numbers: whether the argument behind the parameters is what it draws them from, an
+  /// int64 without dims on the op's device. So a call is a function of its arguments, and its gradient draws the same.
+  bool takes_seed() const;
   bool writes() const;
   bool returns_list() const;
   /// The parameters (bits) that it may write; all where lists make bits of no use.
   uint64_t writable() const;
 };
 
-/// A boxed call, borrowed, as the op takes it. Behind the parameters stand what `out=` takes, or what a gradient takes.
+/// A boxed call, borrowed, as the op takes it. Behind the parameters, and the seed, stand what `out=` takes, or what a
+/// gradient takes. Errors: Error(Author) for a seed that is none.
 class Unboxed {
  public:
   Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values);
@@ -39,6 +43,8 @@ class Unboxed {
   const OpState& op() const { return *op_; }
   std::span<const Argument> arguments() const { return arguments_; }
   std::span<const at::Tensor> outs() const { return outs_; }
+  /// Undefined where the call brings none.
+  const at::Tensor& seed() const { return seed_; }
 
  private:
   Argument argument(const c10::IValue& value, bool is_number);
@@ -46,6 +52,7 @@ class Unboxed {
   std::shared_ptr<const OpState> op_;
   std::vector<Argument> arguments_;
   std::vector<at::Tensor> outs_;
+  at::Tensor seed_;
   std::list<ArgumentGroup> groups_;
 };
 

@@ -27,7 +27,7 @@ OverloadBackward::OverloadBackward(const Overload& overload, c10::ArrayRef<c10::
   };
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].isTensor()) {
-      kept_.emplace_back(keep(values[i].toTensor(), overload.numbers[i]));
+      kept_.emplace_back(keep(values[i].toTensor(), i < overload.numbers.size() && overload.numbers[i]));
     } else if (values[i].isTensorList()) {
       std::vector<Saved> list;
       for (const c10::IValue& item : values[i].toListRef()) list.push_back(keep(item.toTensor(), false));

@@ -70,7 +70,14 @@ void check_fits(const std::string& name, const Op& op, const c10::FunctionSchema
       refuse(name, fmt::format("`{}` has the type {} in the schema", parameter, arguments[i].real_type()->str()),
              "an op takes Tensor, Tensor?, Tensor[], float, int, SymInt, bool and Scalar");
   }
-  for (size_t i = op.parameters().size(); i < arguments.size(); ++i)
+  size_t own = op.parameters().size();
+  if (own < arguments.size() && arguments[own].name() == "seed" && arguments[own].alias_info() == nullptr) {
+    if (arguments[own].type()->kind() != c10::TypeKind::TensorType)
+      refuse(name, fmt::format("`seed` has the type {} in the schema", arguments[own].type()->str()),
+             "what random numbers are drawn from is a Tensor");
+    ++own;
+  }
+  for (size_t i = own; i < arguments.size(); ++i)
     if (!arguments[i].kwarg_only() || arguments[i].alias_info() == nullptr || !arguments[i].alias_info()->isWrite())
       refuse(name, fmt::format("the op has no parameter `{}`", arguments[i].name()),
              "behind the parameters only outs may stand: *, Tensor(a!) out");

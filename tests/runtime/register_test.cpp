@@ -76,7 +76,27 @@ TEST(Register, WhatDrawsRandomNumbersIsCalledPlainlyOrSaysSo) {
     const at::AutoDispatchBelowADInplaceOrView below;
     noisy.call(x);
   });
-  EXPECT_NE(error.find("it draws random numbers, and a registered op does not"), std::string::npos) << error;
+  EXPECT_NE(error.find("it draws random numbers, and its schema does not say from what"), std::string::npos) << error;
+}
+
+TEST(Register, FromASeedAmongItsArgumentsAnOpAndItsGradientDrawTheSame) {
+  register_op("ingot_cpp::seeded", Op("def noisy(x, p: float): return F.dropout(x, p)"),
+              "(Tensor x, float p, Tensor seed) -> Tensor");
+  const auto noisy = handle_of("ingot_cpp::seeded").typed<at::Tensor(const at::Tensor&, double, const at::Tensor&)>();
+  const at::Tensor x = at::ones({500}).requires_grad_(), seed = at::scalar_tensor(7, at::kLong);
+  const at::Tensor first = noisy.call(x, 0.5, seed);
+  EXPECT_TRUE(at::equal(torch::autograd::grad({first.sum()}, {x})[0], first.detach()));
+  {
+    const at::AutoDispatchBelowAutograd below;
+    EXPECT_TRUE(at::equal(noisy.call(x, 0.5, seed), first));
+    EXPECT_FALSE(at::equal(noisy.call(x, 0.5, at::scalar_tensor(8, at::kLong)), first));
+  }
+  EXPECT_NE(error_of([&] { noisy.call(x, 0.5, at::zeros({})); }).find("no int64 tensor without dims"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              register_op("ingot_cpp::b", Op("torch.rand_like(x)"), "(Tensor x, int seed) -> Tensor");
+            }).find("`seed` has the type int"),
+            std::string::npos);
 }
 
 TEST(Register, WithoutATextATransformIsAnErrorThatSaysSo) {
