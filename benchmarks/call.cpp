@@ -1,4 +1,4 @@
-// What a warm call costs from C++, beside eager: one JSON object on standard output.
+// What a warm call costs from C++, plain and where x requires grad, beside eager: one JSON object on standard output.
 //
 //   ingot_call_benchmark cpu|cuda
 
@@ -48,8 +48,11 @@ int main(int argc, char** argv) {
   const double into = microseconds([&] { relu_add.call_out(arguments, {&out, 1}); });
   const double eager_add = microseconds([&] { at::add(x, y); });
   const double eager = microseconds([&] { at::relu(x) + y + 0.5; });
+  const at::Tensor leaf = x.clone().requires_grad_();
+  const double recorded = microseconds([&] { relu_add(leaf, y, 0.5); });
+  const double recorded_add = microseconds([&] { at::add(leaf, y); });
   std::printf(
       "{\"device\": \"%s\", \"microseconds\": {\"ingot\": %.3f, \"ingot_out\": %.3f, \"eager_add\": %.3f, "
-      "\"eager\": %.3f}}\n",
-      device.c_str(), ingot, into, eager_add, eager);
+      "\"eager\": %.3f, \"recorded\": %.3f, \"recorded_add\": %.3f}}\n",
+      device.c_str(), ingot, into, eager_add, eager, recorded, recorded_add);
 }

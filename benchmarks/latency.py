@@ -39,7 +39,8 @@ def first_call(device: str, runs: int = 5) -> dict:
 
 
 def warm_call(device: str, n: int = 1024) -> dict:
-    """Microseconds of a warm call from Python on tensors too small to matter."""
+    """Microseconds of a warm call from Python on tensors too small to matter; where x requires grad, and with the
+    gradient."""
     x, y = torch.randn(n, device=device), torch.randn(n, device=device)
     f = ingot.op("def relu_add(x, y, bias: float): return relu(x) + y + bias")
     out = torch.empty_like(x)
@@ -51,6 +52,10 @@ def warm_call(device: str, n: int = 1024) -> dict:
         calls["jiterator"] = lambda: jiterated(x, y)
     compiled = torch.compile(lambda x, y, b: torch.relu(x) + y + b)
     calls["torch_compile"] = lambda: compiled(x, y, 0.5)
+    leaf, grad = x.clone().requires_grad_(), torch.ones_like(x)
+    calls |= {"recorded": lambda: f(leaf, y, 0.5), "recorded_mul": lambda: leaf * y,
+              "with_gradient": lambda: torch.autograd.grad(f(leaf, y, 0.5), leaf, grad),
+              "with_gradient_mul": lambda: torch.autograd.grad(leaf * y, leaf, grad)}
     seconds = on_the_host(calls)
     return {"device": device, "microseconds": {who: median(s) * 1e6 for who, s in seconds.items()}}
 
@@ -64,10 +69,17 @@ def cpp_call(build: pathlib.Path, device: str) -> dict | None:
 
 
 def costs(warm: list[dict], cpp: list[dict], first: list[dict]) -> dict[str, float]:
-    """What is limited of them: the costs on the GPU, by the thresholds' names."""
+    """What is limited of them, by the thresholds' names: of what eager's own function costs in the same run, and what
+    first calls on the GPU cost."""
     found = {}
-    for kind, rows in (("Python, microseconds", warm), ("C++, microseconds", cpp)):
-        found |= {kind: r["microseconds"]["ingot"] for r in rows if r["device"] == "cuda"}
+    for door, rows, mul in (("Python", warm, "mul"), ("C++", cpp, "add")):
+        for r in rows:
+            us = r["microseconds"]
+            if r["device"] == "cuda":
+                found[f"a call on the GPU, {door}, of eager's"] = us["ingot"] / us[f"eager_{mul}"]
+            else:
+                recorded = us["recorded"] - us["ingot"], us[f"recorded_{mul}"] - us[f"eager_{mul}"]
+                found[f"a recorded call on the CPU, {door}, what it costs more, of eager's"] = recorded[0] / recorded[1]
     for r in first:
         if r["device"] == "cuda":
             found["first call from disk, milliseconds"] = r["warm_disk_ms"]["relu_add"]

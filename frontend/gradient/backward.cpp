@@ -54,7 +54,7 @@ class BackwardDefinition : public Definition {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = !kept_.names.empty();
     const size_t count = forward_->parameters().size();
     const auto own = arguments.first(count), incoming = arguments.subspan(count, results_);
-    Evaluation forward = evaluation.under_autocast(autocast_).inside_op();
+    Evaluation forward = evaluation.under_autocast(autocast_).without_scatters();
     const Value returned = forward_->evaluate(forward, own);
     if (const size_t returns = results_of(returned).size(); returns != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",

@@ -15,7 +15,9 @@
 #include "frontend/library/library.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/promotion.h"
+#include "frontend/tensor/reindex.h"
 #include "frontend/tensor/tensors.h"
+#include "ir/rows.h"
 
 // Nodes are functions of an index, and so are their adjoints. The part of a result, and the operand of a reduction, is
 // a function over a shape of its own: over it adjoints go down from node to node, each by the rule of its op, and
@@ -38,6 +40,7 @@ struct Adjoint {
 struct Read {
   ir::NodeId load;
   Field adjoint;
+  std::optional<ir::NodeId> guard = {};  ///< as of its adjoint, which is 0 where that does not hold
 };
 
 class Reverse {
@@ -158,7 +161,7 @@ class Reverse {
       case ir::Op::Gather: {
         const auto reduction = graph_.reduction_read(id);
         std::vector<Read>& reads = reduction ? pending_[*reduction].reads : wanted_.at(graph_.access(id).source.index);
-        reads.push_back({id, {closed(adjoint), spaces_[space]}});
+        reads.push_back({id, {closed(adjoint), spaces_[space]}, adjoint.guard});
         return;
       }
       case ir::Op::Cast:
@@ -261,11 +264,24 @@ class Reverse {
     add(space_of(reduction.domain), graph_[id].args[0], {found.value, found.guard});
   }
 
+  /// The indices of a gather. One that is gathered itself is looked at only where the read was.
+  std::vector<ir::NodeId> indices_of(const Read& read) {
+    const auto found = graph_.indices(read.load);
+    std::vector<ir::NodeId> indices(found.begin(), found.end());
+    if (!read.guard) return indices;
+    for (ir::NodeId& index : indices) {
+      const std::vector<ir::NodeId> made_of = ir::nodes_of(graph_, {index});
+      if (std::ranges::none_of(made_of, [&](ir::NodeId id) { return graph_[id].op == ir::Op::Gather; })) continue;
+      index = graph_.add(ir::Op::Where, ir::DType::I64,
+                         {*read.guard, as(index, ir::DType::I64), index_outside(evaluation_)});
+    }
+    return indices;
+  }
+
   std::optional<Scattered> scattered_of(const Read& read, const Shape& source) {
     if (!evaluation_.may_scatter) return std::nullopt;
     const ir::Access access = graph_.access(read.load);
-    const auto found = graph_.indices(read.load);
-    const std::vector<ir::NodeId> indices(found.begin(), found.end());
+    const std::vector<ir::NodeId> indices = indices_of(read);
     const Field values = summed_where_idle(evaluation_, read.adjoint, access, indices);
     return scattered(evaluation_, values, access, indices, source);
   }
@@ -276,8 +292,7 @@ class Reverse {
     std::optional<Tensor> sum;
     for (const Read& read : reads) {
       const ir::Access access = graph_.access(read.load);
-      const auto found = graph_.indices(read.load);
-      const std::vector<ir::NodeId> indices(found.begin(), found.end());
+      const std::vector<ir::NodeId> indices = indices_of(read);
       const At at(evaluation_.diagnostics, graph_.span(read.load));
       const Field values = summed_where_idle(evaluation_, read.adjoint, access, indices);
       Tensor one = transposed(evaluation_, values, access, indices, source);

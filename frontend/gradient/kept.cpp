@@ -218,7 +218,7 @@ std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definitio
   const ir::HostId one = evaluation.integer(1);
   const Builder::Trial trial(evaluation);
   const auto own_params = static_cast<uint32_t>(evaluation.graph.params.size());
-  Evaluation plain = evaluation.without_autocast().inside_op();
+  Evaluation plain = evaluation.without_autocast().without_scatters();
   try {
     std::vector<std::optional<Value>> incoming;
     for (const Value& result : results_of(returned)) {

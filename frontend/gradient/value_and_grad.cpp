@@ -31,7 +31,7 @@ class ValueAndGrad : public Definition {
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = true;
     const std::vector<Argument> of = wanted(evaluation, arguments);
-    Evaluation inside = evaluation.inside_op();
+    Evaluation inside = evaluation.without_scatters();
     const Value returned = op_->evaluate(inside, arguments);
     for (const Argument& argument : of) check_unwritten(evaluation, argument);
     const std::span<const Value> results = results_of(returned);

@@ -60,8 +60,8 @@ class Evaluation : public Builder {
     inner.autocast = type;
     return inner;
   }
-  /// Of an op whose results are not those of the whole.
-  Evaluation inside_op() const {
+  /// Of an op whose results are not those of the whole: what reads them wants their values.
+  Evaluation without_scatters() const {
     Evaluation inner = *this;
     inner.may_scatter = false;
     return inner;

@@ -115,6 +115,8 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
 runtime::ProgramCache::Found OpState::program_for(const Facts& facts, uint64_t gradients) const {
   runtime::ProgramCache::Found found = programs_.find(facts, {.gradients = gradients});
   if (!runtime::is_worth_keeping(*found.program, facts)) found.program = programs_.find(facts).program;
+  // Whose gathers are too large to compare has no use for what is kept of rows: sums of a caller's are differentiated
+  // as the comparisons are that they stand for.
   if (!runtime::is_affordable(*found.program, facts)) found.program = programs_.find(facts, {.scatters = true}).program;
   return found;
 }

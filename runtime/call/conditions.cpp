@@ -32,7 +32,8 @@ bool is_affordable(const Program& program, const Facts& facts) {
   const size_t done = run_host(program.host, facts, slots, failure);
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
     const uint32_t steps = check.condition.a.index;
-    return !hangs_on_sizes(check) || steps >= done || ir::holds(check.condition.kind, slots[steps], {});
+    const bool is_unknown = steps >= done;  // another condition fails before it, which whoever resolves the call says
+    return !hangs_on_sizes(check) || is_unknown || ir::holds(check.condition.kind, slots[steps], {});
   });
 }
 

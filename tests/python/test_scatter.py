@@ -281,3 +281,15 @@ def test_compiled_and_registered(device):
         before = ingot.counters()
         torch.testing.assert_close(gradients(call, [table, index]), true, rtol=1e-4, atol=1e-5)
         assert ingot.counters().since(before).texts == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("n", [60, 9000])
+def test_an_index_that_is_gathered_in_an_arm(n, device):
+    """It is looked at where the arm is taken, also for the gradient."""
+    table, k, j = random(n, device=device), randint(n, n, device=device), randint(3 * n, n, device=device) - n
+    inside = (j >= 0) & (j < n)
+    op = ingot.op("def f(t, k, j): return torch.where((j >= 0) & (j < t.shape[0]), t[k[j]], 0.0)", debug=True)
+    found = gradients(op, [table, k, j])
+    true = gradients(lambda t, k, j: torch.where(inside, t[k[j.clamp(0, n - 1)]], 0.0), [table, k, j])
+    torch.testing.assert_close(found, true, rtol=1e-5, atol=1e-5)

@@ -2,61 +2,158 @@
 // prelude is. Declared here, since no header is included, and since <math.h> keeps the vector forms
 // to itself unless -ffast-math is given.
 
-// ingot: INGOT_VECTOR
-// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
+// ingot: INGOT_ALIKE
+// A function of the C library is its vector form (glibc's libmvec, within 4 ulp) wherever it
+// stands: alone, and in vectors of any length, the widest form that the machine has computes it,
+// some of whose lanes are of no use then. So a value is the same bits whatever is computed beside
+// it.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
+#if defined(__AVX512F__)
+#define INGOT_WIDEST(b, d, e) e
+#elif defined(__AVX2__)
+#define INGOT_WIDEST(b, d, e) d
 #else
-#define INGOT_VECTOR
+#define INGOT_WIDEST(b, d, e) b
+#endif
+
+template <typename T, int bytes>
+struct LanesOf {
+    typedef T type __attribute__((vector_size(bytes)));
+};
+template <typename T, int bytes>
+using Lanes = typename LanesOf<T, bytes>::type;
+template <typename T>
+using Widest = Lanes<T, INGOT_WIDEST(16, 32, 64)>;
+
+// The first lanes, or all of them again and again.
+template <typename To, typename From>
+inline To resized(const From& lanes) {
+    To to;
+    if constexpr (sizeof(To) <= sizeof(From)) {
+        __builtin_memcpy(&to, &lanes, sizeof(To));
+    } else {
+        for (unsigned at = 0; at < sizeof(To); at += sizeof(From))
+            __builtin_memcpy(reinterpret_cast<char*>(&to) + at, &lanes, sizeof(From));
+    }
+    return to;
+}
+
+#define INGOT_VECTOR extern "C" __attribute__((simd("notinbranch"), const))
+#define INGOT_HIDDEN __attribute__((visibility("hidden")))
+
+// The name in the library of the form with vectors of so many bytes begins with a label.
+#define INGOT_FORM_1(T, bytes, label, name)                                                    \
+    INGOT_HIDDEN Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes>) __asm__(label              \
+                                                                            "v_alike_" #name); \
+    Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes> x) {                                     \
+        return resized<Lanes<T, bytes>>(widest_##name(resized<Widest<T>>(x)));                 \
+    }
+#define INGOT_FORM_2(T, bytes, label, name)                                   \
+    INGOT_HIDDEN Lanes<T, bytes> name##_of_##bytes(                           \
+        Lanes<T, bytes>, Lanes<T, bytes>) __asm__(label "vv_alike_" #name);   \
+    Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes> x, Lanes<T, bytes> y) { \
+        return resized<Lanes<T, bytes>>(                                      \
+            widest_##name(resized<Widest<T>>(x), resized<Widest<T>>(y)));     \
+    }
+#if defined(__AVX512F__)
+#define INGOT_FORMS(form, T, b, d, e, name) \
+    form(T, 16, b, name) form(T, 32, d, name) form(T, 64, e, name)
+#elif defined(__AVX2__)
+#define INGOT_FORMS(form, T, b, d, e, name) form(T, 16, b, name) form(T, 32, d, name)
+#else
+#define INGOT_FORMS(form, T, b, d, e, name) form(T, 16, b, name)
+#endif
+
+#define INGOT_ALIKE_1(T, b, d, e, name)                                           \
+    INGOT_VECTOR T alike_##name(T) noexcept;                                      \
+    Widest<T> widest_##name(Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "v_" #name); \
+    INGOT_HIDDEN T alone_##name(T) __asm__("alike_" #name);                       \
+    T alone_##name(T x) { return widest_##name(x - Widest<T>{})[0]; }             \
+    INGOT_FORMS(INGOT_FORM_1, T, b, d, e, name)
+#define INGOT_ALIKE_2(T, b, d, e, name)                                                       \
+    INGOT_VECTOR T alike_##name(T, T) noexcept;                                               \
+    Widest<T> widest_##name(Widest<T>, Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "vv_" #name); \
+    INGOT_HIDDEN T alone_##name(T, T) __asm__("alike_" #name);                                \
+    T alone_##name(T x, T y) { return widest_##name(x - Widest<T>{}, y - Widest<T>{})[0]; }   \
+    INGOT_FORMS(INGOT_FORM_2, T, b, d, e, name)
+#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##T(count, name)
+#define INGOT_ALIKE_float(count, name) \
+    INGOT_ALIKE_##count(float, "_ZGVbN4", "_ZGVdN8", "_ZGVeN16", name)
+#define INGOT_ALIKE_double(count, name) \
+    INGOT_ALIKE_##count(double, "_ZGVbN2", "_ZGVdN4", "_ZGVeN8", name)
+#else
+#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##count(T, name)
+#define INGOT_ALIKE_1(T, name)     \
+    extern "C" T name(T) noexcept; \
+    inline T alike_##name(T x) { return name(x); }
+#define INGOT_ALIKE_2(T, name)        \
+    extern "C" T name(T, T) noexcept; \
+    inline T alike_##name(T x, T y) { return name(x, y); }
 #endif
 
 // ingot: acosf
-extern "C" INGOT_VECTOR float acosf(float) noexcept;
+INGOT_ALIKE(float, 1, acosf)
+#define acosf alike_acosf
 
 // ingot: acos
-extern "C" INGOT_VECTOR double acos(double) noexcept;
+INGOT_ALIKE(double, 1, acos)
+#define acos alike_acos
 
 // ingot: acoshf
-extern "C" INGOT_VECTOR float acoshf(float) noexcept;
+INGOT_ALIKE(float, 1, acoshf)
+#define acoshf alike_acoshf
 
 // ingot: acosh
-extern "C" INGOT_VECTOR double acosh(double) noexcept;
+INGOT_ALIKE(double, 1, acosh)
+#define acosh alike_acosh
 
 // ingot: asinf
-extern "C" INGOT_VECTOR float asinf(float) noexcept;
+INGOT_ALIKE(float, 1, asinf)
+#define asinf alike_asinf
 
 // ingot: asin
-extern "C" INGOT_VECTOR double asin(double) noexcept;
+INGOT_ALIKE(double, 1, asin)
+#define asin alike_asin
 
 // ingot: asinhf
-extern "C" INGOT_VECTOR float asinhf(float) noexcept;
+INGOT_ALIKE(float, 1, asinhf)
+#define asinhf alike_asinhf
 
 // ingot: asinh
-extern "C" INGOT_VECTOR double asinh(double) noexcept;
+INGOT_ALIKE(double, 1, asinh)
+#define asinh alike_asinh
 
 // ingot: atanf
-extern "C" INGOT_VECTOR float atanf(float) noexcept;
+INGOT_ALIKE(float, 1, atanf)
+#define atanf alike_atanf
 
 // ingot: atan
-extern "C" INGOT_VECTOR double atan(double) noexcept;
+INGOT_ALIKE(double, 1, atan)
+#define atan alike_atan
 
 // ingot: atanhf
-extern "C" INGOT_VECTOR float atanhf(float) noexcept;
+INGOT_ALIKE(float, 1, atanhf)
+#define atanhf alike_atanhf
 
 // ingot: atanh
-extern "C" INGOT_VECTOR double atanh(double) noexcept;
+INGOT_ALIKE(double, 1, atanh)
+#define atanh alike_atanh
 
 // ingot: cosf
-extern "C" INGOT_VECTOR float cosf(float) noexcept;
+INGOT_ALIKE(float, 1, cosf)
+#define cosf alike_cosf
 
 // ingot: cos
-extern "C" INGOT_VECTOR double cos(double) noexcept;
+INGOT_ALIKE(double, 1, cos)
+#define cos alike_cos
 
 // ingot: coshf
-extern "C" INGOT_VECTOR float coshf(float) noexcept;
+INGOT_ALIKE(float, 1, coshf)
+#define coshf alike_coshf
 
 // ingot: cosh
-extern "C" INGOT_VECTOR double cosh(double) noexcept;
+INGOT_ALIKE(double, 1, cosh)
+#define cosh alike_cosh
 
 // ingot: erff
 // Within 1.7 ulp, where the library's vector form is within 4 and takes half as long again. Fitted
@@ -89,101 +186,133 @@ inline float erff(float a) {
     return size > 1.0f ? far : near;
 }
 #else
-extern "C" INGOT_VECTOR float erff(float) noexcept;
+INGOT_ALIKE(float, 1, erff)
+#define erff alike_erff
 #endif
 
 // ingot: erf
-extern "C" INGOT_VECTOR double erf(double) noexcept;
+INGOT_ALIKE(double, 1, erf)
+#define erf alike_erf
 
 // ingot: erfcf
-extern "C" INGOT_VECTOR float erfcf(float) noexcept;
+INGOT_ALIKE(float, 1, erfcf)
+#define erfcf alike_erfcf
 
 // ingot: erfc
-extern "C" INGOT_VECTOR double erfc(double) noexcept;
+INGOT_ALIKE(double, 1, erfc)
+#define erfc alike_erfc
 
 // ingot: expf
-extern "C" INGOT_VECTOR float expf(float) noexcept;
+INGOT_ALIKE(float, 1, expf)
+#define expf alike_expf
 
 // ingot: exp
-extern "C" INGOT_VECTOR double exp(double) noexcept;
+INGOT_ALIKE(double, 1, exp)
+#define exp alike_exp
 
 // ingot: exp2f
-extern "C" INGOT_VECTOR float exp2f(float) noexcept;
+INGOT_ALIKE(float, 1, exp2f)
+#define exp2f alike_exp2f
 
 // ingot: exp2
-extern "C" INGOT_VECTOR double exp2(double) noexcept;
+INGOT_ALIKE(double, 1, exp2)
+#define exp2 alike_exp2
 
 // ingot: expm1f
-extern "C" INGOT_VECTOR float expm1f(float) noexcept;
+INGOT_ALIKE(float, 1, expm1f)
+#define expm1f alike_expm1f
 
 // ingot: expm1
-extern "C" INGOT_VECTOR double expm1(double) noexcept;
+INGOT_ALIKE(double, 1, expm1)
+#define expm1 alike_expm1
 
 // ingot: logf
-extern "C" INGOT_VECTOR float logf(float) noexcept;
+INGOT_ALIKE(float, 1, logf)
+#define logf alike_logf
 
 // ingot: log
-extern "C" INGOT_VECTOR double log(double) noexcept;
+INGOT_ALIKE(double, 1, log)
+#define log alike_log
 
 // ingot: log10f
-extern "C" INGOT_VECTOR float log10f(float) noexcept;
+INGOT_ALIKE(float, 1, log10f)
+#define log10f alike_log10f
 
 // ingot: log10
-extern "C" INGOT_VECTOR double log10(double) noexcept;
+INGOT_ALIKE(double, 1, log10)
+#define log10 alike_log10
 
 // ingot: log1pf
-extern "C" INGOT_VECTOR float log1pf(float) noexcept;
+INGOT_ALIKE(float, 1, log1pf)
+#define log1pf alike_log1pf
 
 // ingot: log1p
-extern "C" INGOT_VECTOR double log1p(double) noexcept;
+INGOT_ALIKE(double, 1, log1p)
+#define log1p alike_log1p
 
 // ingot: log2f
-extern "C" INGOT_VECTOR float log2f(float) noexcept;
+INGOT_ALIKE(float, 1, log2f)
+#define log2f alike_log2f
 
 // ingot: log2
-extern "C" INGOT_VECTOR double log2(double) noexcept;
+INGOT_ALIKE(double, 1, log2)
+#define log2 alike_log2
 
 // ingot: sinf
-extern "C" INGOT_VECTOR float sinf(float) noexcept;
+INGOT_ALIKE(float, 1, sinf)
+#define sinf alike_sinf
 
 // ingot: sin
-extern "C" INGOT_VECTOR double sin(double) noexcept;
+INGOT_ALIKE(double, 1, sin)
+#define sin alike_sin
 
 // ingot: sinhf
-extern "C" INGOT_VECTOR float sinhf(float) noexcept;
+INGOT_ALIKE(float, 1, sinhf)
+#define sinhf alike_sinhf
 
 // ingot: sinh
-extern "C" INGOT_VECTOR double sinh(double) noexcept;
+INGOT_ALIKE(double, 1, sinh)
+#define sinh alike_sinh
 
 // ingot: tanf
-extern "C" INGOT_VECTOR float tanf(float) noexcept;
+INGOT_ALIKE(float, 1, tanf)
+#define tanf alike_tanf
 
 // ingot: tan
-extern "C" INGOT_VECTOR double tan(double) noexcept;
+INGOT_ALIKE(double, 1, tan)
+#define tan alike_tan
 
 // ingot: tanhf
-extern "C" INGOT_VECTOR float tanhf(float) noexcept;
+INGOT_ALIKE(float, 1, tanhf)
+#define tanhf alike_tanhf
 
 // ingot: tanh
-extern "C" INGOT_VECTOR double tanh(double) noexcept;
+INGOT_ALIKE(double, 1, tanh)
+#define tanh alike_tanh
 
 // ingot: atan2f
-extern "C" INGOT_VECTOR float atan2f(float, float) noexcept;
+INGOT_ALIKE(float, 2, atan2f)
+#define atan2f alike_atan2f
 
 // ingot: atan2
-extern "C" INGOT_VECTOR double atan2(double, double) noexcept;
+INGOT_ALIKE(double, 2, atan2)
+#define atan2 alike_atan2
 
 // ingot: hypotf
-extern "C" INGOT_VECTOR float hypotf(float, float) noexcept;
+INGOT_ALIKE(float, 2, hypotf)
+#define hypotf alike_hypotf
 
 // ingot: hypot
-extern "C" INGOT_VECTOR double hypot(double, double) noexcept;
+INGOT_ALIKE(double, 2, hypot)
+#define hypot alike_hypot
 
 // ingot: powf
-extern "C" INGOT_VECTOR float powf(float, float) noexcept;
+INGOT_ALIKE(float, 2, powf)
+#define powf alike_powf
 
 // ingot: pow
-extern "C" INGOT_VECTOR double pow(double, double) noexcept;
+INGOT_ALIKE(double, 2, pow)
+#define pow alike_pow
 
 // ingot: ceilf
 extern "C" float ceilf(float) noexcept;
