@@ -74,23 +74,22 @@ inline To resized(const From& lanes) {
     INGOT_HIDDEN T alone_##name(T, T) __asm__("alike_" #name);                                \
     T alone_##name(T x, T y) { return widest_##name(x - Widest<T>{}, y - Widest<T>{})[0]; }   \
     INGOT_FORMS(INGOT_FORM_2, T, b, d, e, name)
-#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##T(count, name)
+#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##T(count, name) INGOT_CALL_##count(T, name)
+#define INGOT_CALL_1(T, name) \
+    inline T name(T x) { return alike_##name(x); }
+#define INGOT_CALL_2(T, name) \
+    inline T name(T x, T y) { return alike_##name(x, y); }
 #define INGOT_ALIKE_float(count, name) \
     INGOT_ALIKE_##count(float, "_ZGVbN4", "_ZGVdN8", "_ZGVeN16", name)
 #define INGOT_ALIKE_double(count, name) \
     INGOT_ALIKE_##count(double, "_ZGVbN2", "_ZGVdN4", "_ZGVeN8", name)
 #else
 #define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##count(T, name)
-#define INGOT_ALIKE_1(T, name)     \
-    extern "C" T name(T) noexcept; \
-    inline T alike_##name(T x) { return name(x); }
-#define INGOT_ALIKE_2(T, name)        \
-    extern "C" T name(T, T) noexcept; \
-    inline T alike_##name(T x, T y) { return name(x, y); }
+#define INGOT_ALIKE_1(T, name) extern "C" T name(T) noexcept;
+#define INGOT_ALIKE_2(T, name) extern "C" T name(T, T) noexcept;
 #endif
 
 INGOT_ALIKE(float, 1, expf)
-#define expf alike_expf
 
 using int64 = long long;
 
