@@ -63,22 +63,18 @@ inline To resized(const From& lanes) {
 #endif
 
 #define INGOT_ALIKE_1(T, b, d, e, name)                                           \
-    INGOT_VECTOR T alike_##name(T) noexcept;                                      \
+    INGOT_VECTOR T name(T) noexcept __asm__("alike_" #name);                      \
     Widest<T> widest_##name(Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "v_" #name); \
     INGOT_HIDDEN T alone_##name(T) __asm__("alike_" #name);                       \
     T alone_##name(T x) { return widest_##name(x - Widest<T>{})[0]; }             \
     INGOT_FORMS(INGOT_FORM_1, T, b, d, e, name)
 #define INGOT_ALIKE_2(T, b, d, e, name)                                                       \
-    INGOT_VECTOR T alike_##name(T, T) noexcept;                                               \
+    INGOT_VECTOR T name(T, T) noexcept __asm__("alike_" #name);                               \
     Widest<T> widest_##name(Widest<T>, Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "vv_" #name); \
     INGOT_HIDDEN T alone_##name(T, T) __asm__("alike_" #name);                                \
     T alone_##name(T x, T y) { return widest_##name(x - Widest<T>{}, y - Widest<T>{})[0]; }   \
     INGOT_FORMS(INGOT_FORM_2, T, b, d, e, name)
-#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##T(count, name) INGOT_CALL_##count(T, name)
-#define INGOT_CALL_1(T, name) \
-    inline T name(T x) { return alike_##name(x); }
-#define INGOT_CALL_2(T, name) \
-    inline T name(T x, T y) { return alike_##name(x, y); }
+#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##T(count, name)
 #define INGOT_ALIKE_float(count, name) \
     INGOT_ALIKE_##count(float, "_ZGVbN4", "_ZGVdN8", "_ZGVeN16", name)
 #define INGOT_ALIKE_double(count, name) \
