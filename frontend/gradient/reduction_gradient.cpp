@@ -1,5 +1,10 @@
 #include "frontend/gradient/reduction_gradient.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <vector>
+
 #include "frontend/tensor/reduce.h"
 #include "frontend/tensor/reindex.h"
 #include "frontend/tensor/shapes.h"
@@ -29,6 +34,7 @@ class Backwards {
         return {node(ir::Op::Mul, gradient, product_of_others())};
       case ir::ReduceKind::Max:
       case ir::ReduceKind::Min: {
+        if (is_approximate()) return {gradient, compared(ir::Op::Eq, position(), place_of_extreme())};
         // NaN is the largest and the smallest.
         const ir::NodeId is_nan = graph_.add(ir::Op::Isnan, ir::DType::Bool, {operand_});
         const ir::NodeId is_it = compared(ir::Op::LogicalOr, compared(ir::Op::Eq, operand_, value(0)), is_nan);
@@ -80,6 +86,31 @@ class Backwards {
   ir::NodeId reduced(ir::ReduceKind kind, ir::NodeId operand) {
     const Tensor all = tensor_of(builder_, {operand, reduction_.domain});
     return spread(field_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
+  }
+
+  /// Whether an element's value may have another last bit where it is computed again: on the CPU, where functions of
+  /// the C library have in vectors. It is found by its place then, which of several that are equal is that of the
+  /// first.
+  bool is_approximate() const {
+    if (builder_.on_cuda()) return false;
+    std::set<ir::NodeId> seen;
+    std::vector<ir::NodeId> pending{operand_};
+    while (!pending.empty()) {
+      const ir::NodeId id = pending.back();
+      pending.pop_back();
+      if (!seen.insert(id).second) continue;
+      const ir::Op op = graph_[id].op;
+      if (ir::is_primitive(op) && ir::info(op).accuracy != ir::Accuracy::Exact) return true;
+      std::ranges::copy(graph_[id].args, std::back_inserter(pending));
+    }
+    return false;
+  }
+
+  ir::NodeId place_of_extreme() {
+    const bool is_max = reduction_.kind == ir::ReduceKind::Max;
+    const Tensor all = tensor_of(builder_, {operand_, reduction_.domain});
+    const auto kind = is_max ? ir::ReduceKind::ArgMax : ir::ReduceKind::ArgMin;
+    return spread(field_of(builder_, reduce(builder_, kind, all, dims_, true, {}).at(1)));
   }
 
   /// How many elements of its row stand before an element.

@@ -189,12 +189,12 @@ std::string library_text(const std::vector<Case>& cases, const Target& target) {
     for (size_t v = 0; v < variants.size(); ++v) {
       Kernel& kernel = variants[v].kernel;
       kernel.launch.entry = name_of(kernel, v);
-      text += "namespace in_" + kernel.launch.entry + " {\n" + without_ptx(text_beside_others(kernel));
+      text += "namespace in_" + kernel.launch.entry + " {\n" + without_ptx(text_of(kernel));
       if (target.cuda()) text += cuda_runner(kernel);
       text += "}\n";
     }
   }
-  return with_prelude(target, text);
+  return text;
 }
 
 /// Runs a kernel over the case's memory; gives the status that it left.

@@ -109,11 +109,12 @@ std::string library_text(const std::vector<const ir::Graph*>& graphs, const Targ
     Tensors tensors;
     for (size_t p = 0; p < graph->params.size(); ++p) tensors.params.push_back(contiguous({16}));
     const Prepared prepared = prepare(*graph, tensors);
-    text += "namespace in_" + graph->name + " {\n" + without_ptx(text_beside_others(*graph, prepared, target));
+    text += "namespace in_" + graph->name + " {\n" +
+            without_ptx(generate(*graph, prepared.outline, prepared.layouts, target, {}, "").text);
     if (cuda) text += cuda_runner(kernels(*graph, prepared.outline, prepared.layouts, target, {})[0]);
     text += "}\n";
   }
-  return with_prelude(target, text);
+  return text;
 }
 
 /// Calls `body` with a value of the C++ type of a dtype.

@@ -135,7 +135,7 @@ struct ReduceCase {
 
 inline std::string text_of(const ReduceCase& one, const Target& target) {
   const Prepared prepared = one.prepared();
-  std::string text = without_ptx(text_beside_others(one.graph, prepared, target));
+  std::string text = without_ptx(generate(one.graph, prepared.outline, prepared.layouts, target, {}, {}).text);
   if (target.cuda())
     for (const Kernel& kernel : kernels(one.graph, prepared.outline, prepared.layouts, target, {}))
       text += cuda_runner(kernel);
@@ -194,7 +194,7 @@ inline std::vector<Bytes> run(const ReduceCase& one, const Target& target, const
 inline Library library_of(const std::vector<ReduceCase>& cases, const Target& target) {
   std::string text;
   for (const ReduceCase& one : cases) text += text_of(one, target);
-  return Library((target.cuda() ? cuda_on_host(target, text) : "") + with_prelude(target, text),
+  return Library((target.cuda() ? cuda_on_host(target, text) : "") + text,
                  "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
 }
 

@@ -134,19 +134,6 @@ inline std::string text_of(const Kernel& kernel) {
   return prelude_for(kernel.target.kind, function) + function;
 }
 
-/// As `generate` makes it. What is of the CPU has no prelude: of many sources in one library that stands once, before
-/// them all (with_prelude).
-inline std::string text_beside_others(const ir::Graph& graph, const Prepared& prepared, const Target& target) {
-  if (target.cuda()) return generate(graph, prepared.outline, prepared.layouts, target, {}, "").text;
-  return generate_functions(graph, prepared.outline, prepared.layouts, target, {}, "").text;
-}
-inline std::string text_beside_others(const Kernel& kernel) {
-  return kernel.target.cuda() ? text_of(kernel) : print_source(kernel).text;
-}
-inline std::string with_prelude(const Target& target, const std::string& text) {
-  return (target.cuda() ? "" : prelude_for(target.kind, text)) + text;
-}
-
 constexpr Target kCuda{Target::Kind::Cuda, 90};
 constexpr Target kCpu{Target::Kind::Cpu, 0};
 

@@ -564,3 +564,18 @@ def test_views_of_the_table():
         if "x" in used:
             lines[text] = complaint(op_of(text, used), lambda leaves, text=text: evaluated(text, leaves), used)
     check(lines)
+
+
+EXTREMES = ["x.sin().amax(1)", "x.exp().amax()", "x.sum(0).sin().amax()", "x.cos().amin((0, 1))", "x.sin().norm(float('inf'), 1)",
+            "F.gelu(x).amax(0)", "(x.sin() - x.sin().amax(1, keepdim=True)).exp().sum(1).log()", "x.exp().sum(1).amax(0)"]
+
+
+@pytest.mark.parametrize("text", EXTREMES)
+@pytest.mark.parametrize("shape", [(500, 40), (37, 1023)], ids=str)
+def test_an_extreme_of_functions_is_found_again(text, shape, device):
+    """Another kernel than the call's computes the elements again, on the CPU with other last bits."""
+    x = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).to(device).requires_grad_()
+    op = ingot.op(text)
+    for options in ({}, {"create_graph": True}):
+        (found,) = torch.autograd.grad(op(x).sum(), x, **options)
+        torch.testing.assert_close(found, *torch.autograd.grad(op.reference(x).sum(), x), rtol=1e-9, atol=1e-9)

@@ -123,13 +123,13 @@ def test_registered_ops_have_gradients_as_their_traces_do():
     torch.library.opcheck(op, leaves((4, 6), (4, 6)))
 
 
-def test_a_gather_too_large_to_compare_is_eagers():
+def test_a_gather_too_large_to_compare_is_added_up():
     f = ingot.op("x.gather(0, i) * 2")
     x, i = torch.randn(1 << 20, requires_grad=True), torch.randint(1 << 20, (1 << 18,))
     out = f(x, i)
     before = counters()
     (mine,) = torch.autograd.grad(out.sum(), x)
-    assert counters().since(before).texts == 1
+    assert counters().since(before).texts == 0
     (eager,) = torch.autograd.grad(f.reference(x, i).sum(), x)
     assert torch.equal(mine, eager)
     g = ingot.op("def f(x, i):\n    return F.embedding(i, x).sum()")
@@ -137,7 +137,7 @@ def test_a_gather_too_large_to_compare_is_eagers():
     torch.testing.assert_close(torch.autograd.grad(g(table, rows), table)[0], torch.autograd.grad(g.reference(table, rows), table)[0])
     before = counters()
     value, grad = ingot.value_and_grad(g)(table.detach(), rows)
-    assert counters().since(before).texts == 1 and grad.shape == table.shape
+    assert counters().since(before).texts == 0 and grad.shape == table.shape
 
 
 def test_emit_says_what_is_kept():

@@ -121,12 +121,6 @@ inline float log_of(float a) {
     return bit_cast<float>((ordinary & bit_cast<unsigned>(result)) | (~ordinary & edge));
 }
 
-// ingot: cosine
-// GCC makes one call of the sine and the cosine of a number, which has no vector form and other
-// bits than either. It does not know that adding 0 changes nothing here.
-inline float cosine(float x) { return cosf(x + 0.0f); }
-inline double cosine(double x) { return cos(x + 0.0); }
-
 // ingot: half_to_float
 // In integers, which every compiler vectorises. The product moves the exponent and takes denormals
 // along.

@@ -2,138 +2,61 @@
 // prelude is. Declared here, since no header is included, and since <math.h> keeps the vector forms
 // to itself unless -ffast-math is given.
 
-// ingot: INGOT_ALIKE
-// A function of the C library is its vector form (glibc's libmvec, within 4 ulp) wherever it
-// stands: alone, and in vectors of any length, the widest form that the machine has computes it,
-// some of whose lanes are of no use then. So a value is the same bits whatever is computed beside
-// it.
+// ingot: INGOT_VECTOR
+// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#if defined(__AVX512F__)
-#define INGOT_WIDEST(b, d, e) e
-#elif defined(__AVX2__)
-#define INGOT_WIDEST(b, d, e) d
+#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
 #else
-#define INGOT_WIDEST(b, d, e) b
-#endif
-
-template <typename T, int bytes>
-struct LanesOf {
-    typedef T type __attribute__((vector_size(bytes)));
-};
-template <typename T, int bytes>
-using Lanes = typename LanesOf<T, bytes>::type;
-template <typename T>
-using Widest = Lanes<T, INGOT_WIDEST(16, 32, 64)>;
-
-// The first lanes, or all of them again and again.
-template <typename To, typename From>
-inline To resized(const From& lanes) {
-    To to;
-    if constexpr (sizeof(To) <= sizeof(From)) {
-        __builtin_memcpy(&to, &lanes, sizeof(To));
-    } else {
-        for (unsigned at = 0; at < sizeof(To); at += sizeof(From))
-            __builtin_memcpy(reinterpret_cast<char*>(&to) + at, &lanes, sizeof(From));
-    }
-    return to;
-}
-
-#define INGOT_VECTOR extern "C" __attribute__((simd("notinbranch"), const))
-#define INGOT_HIDDEN __attribute__((visibility("hidden")))
-
-// The name in the library of the form with vectors of so many bytes begins with a label.
-#define INGOT_FORM_1(T, bytes, label, name)                                                    \
-    INGOT_HIDDEN Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes>) __asm__(label              \
-                                                                            "v_alike_" #name); \
-    Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes> x) {                                     \
-        return resized<Lanes<T, bytes>>(widest_##name(resized<Widest<T>>(x)));                 \
-    }
-#define INGOT_FORM_2(T, bytes, label, name)                                   \
-    INGOT_HIDDEN Lanes<T, bytes> name##_of_##bytes(                           \
-        Lanes<T, bytes>, Lanes<T, bytes>) __asm__(label "vv_alike_" #name);   \
-    Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes> x, Lanes<T, bytes> y) { \
-        return resized<Lanes<T, bytes>>(                                      \
-            widest_##name(resized<Widest<T>>(x), resized<Widest<T>>(y)));     \
-    }
-#if defined(__AVX512F__)
-#define INGOT_FORMS(form, T, b, d, e, name) \
-    form(T, 16, b, name) form(T, 32, d, name) form(T, 64, e, name)
-#elif defined(__AVX2__)
-#define INGOT_FORMS(form, T, b, d, e, name) form(T, 16, b, name) form(T, 32, d, name)
-#else
-#define INGOT_FORMS(form, T, b, d, e, name) form(T, 16, b, name)
-#endif
-
-#define INGOT_ALIKE_1(T, b, d, e, name)                                           \
-    INGOT_VECTOR T name(T) noexcept __asm__("alike_" #name);                      \
-    Widest<T> widest_##name(Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "v_" #name); \
-    INGOT_HIDDEN T alone_##name(T) __asm__("alike_" #name);                       \
-    T alone_##name(T x) { return widest_##name(x - Widest<T>{})[0]; }             \
-    INGOT_FORMS(INGOT_FORM_1, T, b, d, e, name)
-#define INGOT_ALIKE_2(T, b, d, e, name)                                                       \
-    INGOT_VECTOR T name(T, T) noexcept __asm__("alike_" #name);                               \
-    Widest<T> widest_##name(Widest<T>, Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "vv_" #name); \
-    INGOT_HIDDEN T alone_##name(T, T) __asm__("alike_" #name);                                \
-    T alone_##name(T x, T y) { return widest_##name(x - Widest<T>{}, y - Widest<T>{})[0]; }   \
-    INGOT_FORMS(INGOT_FORM_2, T, b, d, e, name)
-#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##T(count, name)
-#define INGOT_ALIKE_float(count, name) \
-    INGOT_ALIKE_##count(float, "_ZGVbN4", "_ZGVdN8", "_ZGVeN16", name)
-#define INGOT_ALIKE_double(count, name) \
-    INGOT_ALIKE_##count(double, "_ZGVbN2", "_ZGVdN4", "_ZGVeN8", name)
-#else
-#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##count(T, name)
-#define INGOT_ALIKE_1(T, name) extern "C" T name(T) noexcept;
-#define INGOT_ALIKE_2(T, name) extern "C" T name(T, T) noexcept;
+#define INGOT_VECTOR
 #endif
 
 // ingot: acosf
-INGOT_ALIKE(float, 1, acosf)
+extern "C" INGOT_VECTOR float acosf(float) noexcept;
 
 // ingot: acos
-INGOT_ALIKE(double, 1, acos)
+extern "C" INGOT_VECTOR double acos(double) noexcept;
 
 // ingot: acoshf
-INGOT_ALIKE(float, 1, acoshf)
+extern "C" INGOT_VECTOR float acoshf(float) noexcept;
 
 // ingot: acosh
-INGOT_ALIKE(double, 1, acosh)
+extern "C" INGOT_VECTOR double acosh(double) noexcept;
 
 // ingot: asinf
-INGOT_ALIKE(float, 1, asinf)
+extern "C" INGOT_VECTOR float asinf(float) noexcept;
 
 // ingot: asin
-INGOT_ALIKE(double, 1, asin)
+extern "C" INGOT_VECTOR double asin(double) noexcept;
 
 // ingot: asinhf
-INGOT_ALIKE(float, 1, asinhf)
+extern "C" INGOT_VECTOR float asinhf(float) noexcept;
 
 // ingot: asinh
-INGOT_ALIKE(double, 1, asinh)
+extern "C" INGOT_VECTOR double asinh(double) noexcept;
 
 // ingot: atanf
-INGOT_ALIKE(float, 1, atanf)
+extern "C" INGOT_VECTOR float atanf(float) noexcept;
 
 // ingot: atan
-INGOT_ALIKE(double, 1, atan)
+extern "C" INGOT_VECTOR double atan(double) noexcept;
 
 // ingot: atanhf
-INGOT_ALIKE(float, 1, atanhf)
+extern "C" INGOT_VECTOR float atanhf(float) noexcept;
 
 // ingot: atanh
-INGOT_ALIKE(double, 1, atanh)
+extern "C" INGOT_VECTOR double atanh(double) noexcept;
 
 // ingot: cosf
-INGOT_ALIKE(float, 1, cosf)
+extern "C" INGOT_VECTOR float cosf(float) noexcept;
 
 // ingot: cos
-INGOT_ALIKE(double, 1, cos)
+extern "C" INGOT_VECTOR double cos(double) noexcept;
 
 // ingot: coshf
-INGOT_ALIKE(float, 1, coshf)
+extern "C" INGOT_VECTOR float coshf(float) noexcept;
 
 // ingot: cosh
-INGOT_ALIKE(double, 1, cosh)
+extern "C" INGOT_VECTOR double cosh(double) noexcept;
 
 // ingot: erff
 // Within 1.7 ulp, where the library's vector form is within 4 and takes half as long again. Fitted
@@ -166,101 +89,101 @@ inline float erff(float a) {
     return size > 1.0f ? far : near;
 }
 #else
-INGOT_ALIKE(float, 1, erff)
+extern "C" INGOT_VECTOR float erff(float) noexcept;
 #endif
 
 // ingot: erf
-INGOT_ALIKE(double, 1, erf)
+extern "C" INGOT_VECTOR double erf(double) noexcept;
 
 // ingot: erfcf
-INGOT_ALIKE(float, 1, erfcf)
+extern "C" INGOT_VECTOR float erfcf(float) noexcept;
 
 // ingot: erfc
-INGOT_ALIKE(double, 1, erfc)
+extern "C" INGOT_VECTOR double erfc(double) noexcept;
 
 // ingot: expf
-INGOT_ALIKE(float, 1, expf)
+extern "C" INGOT_VECTOR float expf(float) noexcept;
 
 // ingot: exp
-INGOT_ALIKE(double, 1, exp)
+extern "C" INGOT_VECTOR double exp(double) noexcept;
 
 // ingot: exp2f
-INGOT_ALIKE(float, 1, exp2f)
+extern "C" INGOT_VECTOR float exp2f(float) noexcept;
 
 // ingot: exp2
-INGOT_ALIKE(double, 1, exp2)
+extern "C" INGOT_VECTOR double exp2(double) noexcept;
 
 // ingot: expm1f
-INGOT_ALIKE(float, 1, expm1f)
+extern "C" INGOT_VECTOR float expm1f(float) noexcept;
 
 // ingot: expm1
-INGOT_ALIKE(double, 1, expm1)
+extern "C" INGOT_VECTOR double expm1(double) noexcept;
 
 // ingot: logf
-INGOT_ALIKE(float, 1, logf)
+extern "C" INGOT_VECTOR float logf(float) noexcept;
 
 // ingot: log
-INGOT_ALIKE(double, 1, log)
+extern "C" INGOT_VECTOR double log(double) noexcept;
 
 // ingot: log10f
-INGOT_ALIKE(float, 1, log10f)
+extern "C" INGOT_VECTOR float log10f(float) noexcept;
 
 // ingot: log10
-INGOT_ALIKE(double, 1, log10)
+extern "C" INGOT_VECTOR double log10(double) noexcept;
 
 // ingot: log1pf
-INGOT_ALIKE(float, 1, log1pf)
+extern "C" INGOT_VECTOR float log1pf(float) noexcept;
 
 // ingot: log1p
-INGOT_ALIKE(double, 1, log1p)
+extern "C" INGOT_VECTOR double log1p(double) noexcept;
 
 // ingot: log2f
-INGOT_ALIKE(float, 1, log2f)
+extern "C" INGOT_VECTOR float log2f(float) noexcept;
 
 // ingot: log2
-INGOT_ALIKE(double, 1, log2)
+extern "C" INGOT_VECTOR double log2(double) noexcept;
 
 // ingot: sinf
-INGOT_ALIKE(float, 1, sinf)
+extern "C" INGOT_VECTOR float sinf(float) noexcept;
 
 // ingot: sin
-INGOT_ALIKE(double, 1, sin)
+extern "C" INGOT_VECTOR double sin(double) noexcept;
 
 // ingot: sinhf
-INGOT_ALIKE(float, 1, sinhf)
+extern "C" INGOT_VECTOR float sinhf(float) noexcept;
 
 // ingot: sinh
-INGOT_ALIKE(double, 1, sinh)
+extern "C" INGOT_VECTOR double sinh(double) noexcept;
 
 // ingot: tanf
-INGOT_ALIKE(float, 1, tanf)
+extern "C" INGOT_VECTOR float tanf(float) noexcept;
 
 // ingot: tan
-INGOT_ALIKE(double, 1, tan)
+extern "C" INGOT_VECTOR double tan(double) noexcept;
 
 // ingot: tanhf
-INGOT_ALIKE(float, 1, tanhf)
+extern "C" INGOT_VECTOR float tanhf(float) noexcept;
 
 // ingot: tanh
-INGOT_ALIKE(double, 1, tanh)
+extern "C" INGOT_VECTOR double tanh(double) noexcept;
 
 // ingot: atan2f
-INGOT_ALIKE(float, 2, atan2f)
+extern "C" INGOT_VECTOR float atan2f(float, float) noexcept;
 
 // ingot: atan2
-INGOT_ALIKE(double, 2, atan2)
+extern "C" INGOT_VECTOR double atan2(double, double) noexcept;
 
 // ingot: hypotf
-INGOT_ALIKE(float, 2, hypotf)
+extern "C" INGOT_VECTOR float hypotf(float, float) noexcept;
 
 // ingot: hypot
-INGOT_ALIKE(double, 2, hypot)
+extern "C" INGOT_VECTOR double hypot(double, double) noexcept;
 
 // ingot: powf
-INGOT_ALIKE(float, 2, powf)
+extern "C" INGOT_VECTOR float powf(float, float) noexcept;
 
 // ingot: pow
-INGOT_ALIKE(double, 2, pow)
+extern "C" INGOT_VECTOR double pow(double, double) noexcept;
 
 // ingot: ceilf
 extern "C" float ceilf(float) noexcept;

@@ -2,91 +2,14 @@
 //     gate, value = x.chunk(2, -1)
 //     return F.silu(gate) * value
 
-// A function of the C library is its vector form (glibc's libmvec, within 4 ulp) wherever it
-// stands: alone, and in vectors of any length, the widest form that the machine has computes it,
-// some of whose lanes are of no use then. So a value is the same bits whatever is computed beside
-// it.
+// Functions of the C library that have vector forms beside them (glibc's libmvec), within 4 ulp.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#if defined(__AVX512F__)
-#define INGOT_WIDEST(b, d, e) e
-#elif defined(__AVX2__)
-#define INGOT_WIDEST(b, d, e) d
+#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
 #else
-#define INGOT_WIDEST(b, d, e) b
+#define INGOT_VECTOR
 #endif
 
-template <typename T, int bytes>
-struct LanesOf {
-    typedef T type __attribute__((vector_size(bytes)));
-};
-template <typename T, int bytes>
-using Lanes = typename LanesOf<T, bytes>::type;
-template <typename T>
-using Widest = Lanes<T, INGOT_WIDEST(16, 32, 64)>;
-
-// The first lanes, or all of them again and again.
-template <typename To, typename From>
-inline To resized(const From& lanes) {
-    To to;
-    if constexpr (sizeof(To) <= sizeof(From)) {
-        __builtin_memcpy(&to, &lanes, sizeof(To));
-    } else {
-        for (unsigned at = 0; at < sizeof(To); at += sizeof(From))
-            __builtin_memcpy(reinterpret_cast<char*>(&to) + at, &lanes, sizeof(From));
-    }
-    return to;
-}
-
-#define INGOT_VECTOR extern "C" __attribute__((simd("notinbranch"), const))
-#define INGOT_HIDDEN __attribute__((visibility("hidden")))
-
-// The name in the library of the form with vectors of so many bytes begins with a label.
-#define INGOT_FORM_1(T, bytes, label, name)                                                    \
-    INGOT_HIDDEN Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes>) __asm__(label              \
-                                                                            "v_alike_" #name); \
-    Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes> x) {                                     \
-        return resized<Lanes<T, bytes>>(widest_##name(resized<Widest<T>>(x)));                 \
-    }
-#define INGOT_FORM_2(T, bytes, label, name)                                   \
-    INGOT_HIDDEN Lanes<T, bytes> name##_of_##bytes(                           \
-        Lanes<T, bytes>, Lanes<T, bytes>) __asm__(label "vv_alike_" #name);   \
-    Lanes<T, bytes> name##_of_##bytes(Lanes<T, bytes> x, Lanes<T, bytes> y) { \
-        return resized<Lanes<T, bytes>>(                                      \
-            widest_##name(resized<Widest<T>>(x), resized<Widest<T>>(y)));     \
-    }
-#if defined(__AVX512F__)
-#define INGOT_FORMS(form, T, b, d, e, name) \
-    form(T, 16, b, name) form(T, 32, d, name) form(T, 64, e, name)
-#elif defined(__AVX2__)
-#define INGOT_FORMS(form, T, b, d, e, name) form(T, 16, b, name) form(T, 32, d, name)
-#else
-#define INGOT_FORMS(form, T, b, d, e, name) form(T, 16, b, name)
-#endif
-
-#define INGOT_ALIKE_1(T, b, d, e, name)                                           \
-    INGOT_VECTOR T name(T) noexcept __asm__("alike_" #name);                      \
-    Widest<T> widest_##name(Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "v_" #name); \
-    INGOT_HIDDEN T alone_##name(T) __asm__("alike_" #name);                       \
-    T alone_##name(T x) { return widest_##name(x - Widest<T>{})[0]; }             \
-    INGOT_FORMS(INGOT_FORM_1, T, b, d, e, name)
-#define INGOT_ALIKE_2(T, b, d, e, name)                                                       \
-    INGOT_VECTOR T name(T, T) noexcept __asm__("alike_" #name);                               \
-    Widest<T> widest_##name(Widest<T>, Widest<T>) __asm__(INGOT_WIDEST(b, d, e) "vv_" #name); \
-    INGOT_HIDDEN T alone_##name(T, T) __asm__("alike_" #name);                                \
-    T alone_##name(T x, T y) { return widest_##name(x - Widest<T>{}, y - Widest<T>{})[0]; }   \
-    INGOT_FORMS(INGOT_FORM_2, T, b, d, e, name)
-#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##T(count, name)
-#define INGOT_ALIKE_float(count, name) \
-    INGOT_ALIKE_##count(float, "_ZGVbN4", "_ZGVdN8", "_ZGVeN16", name)
-#define INGOT_ALIKE_double(count, name) \
-    INGOT_ALIKE_##count(double, "_ZGVbN2", "_ZGVdN4", "_ZGVeN8", name)
-#else
-#define INGOT_ALIKE(T, count, name) INGOT_ALIKE_##count(T, name)
-#define INGOT_ALIKE_1(T, name) extern "C" T name(T) noexcept;
-#define INGOT_ALIKE_2(T, name) extern "C" T name(T, T) noexcept;
-#endif
-
-INGOT_ALIKE(float, 1, expf)
+extern "C" INGOT_VECTOR float expf(float) noexcept;
 
 using int64 = long long;
 
