@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-import torch.utils.checkpoint
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
@@ -480,120 +479,6 @@ def test_vmap_draws_as_torch_func_says():
     assert not torch.equal(rows[0], rows[1])
     rows = torch.vmap(op, randomness="same")(x)
     assert torch.equal(rows[0], rows[1])
-
-
-@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_compiled(device, backend):
-    """As one opaque operator, whose seed is one more value of the graph."""
-    op = ingot.op("def noisy(x, p: float): return F.dropout(x, p) * 2")
-    compiled = torch.compile(lambda x, p: op(x, p), fullgraph=True, backend=backend)
-    x = torch.ones(4000, device=device, requires_grad=True)
-    before = ingot.counters()
-    y = compiled(x, 0.25)
-    assert 800 < (y == 0).sum() < 1200
-    (grad,) = torch.autograd.grad(y.sum(), x)
-    assert torch.equal(grad, y.detach())
-    spent = ingot.counters().since(before)
-    assert (spent.launches, spent.texts) == (2, 0)
-    assert not torch.equal(y, compiled(x, 0.25))
-    for p in (0.0, 0.5, 0.75):  # another number compiles nothing
-        assert abs((compiled(x, p) == 0).float().mean() - p) < 0.06
-    torch.manual_seed(4)
-    first = compiled(x, 0.5)
-    torch.manual_seed(4)
-    assert torch.equal(first, compiled(x, 0.5))
-    if backend == "aot_eager":  # Inductor has random numbers of its own
-        torch.manual_seed(4)
-        assert torch.equal(first, op(x, 0.5))
-
-
-def test_compiled_under_checkpoint():
-    op = ingot.op("F.dropout(x.exp(), 0.5)")
-
-    def layer(x):
-        return torch.utils.checkpoint.checkpoint(lambda x: op(x), x, use_reentrant=False)
-
-    x = torch.rand(500, requires_grad=True)
-    y = torch.compile(layer, fullgraph=True, backend="aot_eager")(x)
-    assert torch.equal(*torch.autograd.grad(y.sum(), x), y.detach())
-
-
-def test_compiled_with_a_parameter_of_that_name():
-    op = ingot.op("def noisy(x, seed): return F.dropout(x, 0.5) + seed")
-    y = torch.compile(lambda x: op(x, x), fullgraph=True, backend="aot_eager")(torch.ones(400))
-    assert sorted(y.unique().tolist()) == [1.0, 3.0]
-
-
-def test_registered(device):
-    op = ingot.op("def noisy(x, p: float = 0.5): return F.dropout(x, p), torch.rand_like(x)")
-    name = f"ingot_test_draws::noisy_{device}"
-    noisy = ingot.register(name, op)
-    seeded = getattr(torch.ops.ingot_test_draws, f"noisy_{device}").seeded
-    assert str(seeded._schema).endswith("(Tensor x, float p=0.5, *, Tensor seed) -> (Tensor, Tensor)")
-    x = torch.ones(400, device=device, requires_grad=True)
-    seed = torch.randint(2**63 - 1, (), device=device)
-    torch.library.opcheck(noisy, (x, 0.25), test_utils=("test_schema", "test_faketensor"))
-    torch.library.opcheck(seeded, (x, 0.25), {"seed": seed})
-    for first, second in zip(seeded(x, seed=seed), seeded(x, seed=seed)):
-        assert torch.equal(first, second)
-    torch.manual_seed(6)
-    found = noisy(x)
-    torch.manual_seed(6)
-    assert all(torch.equal(a, b) for a, b in zip(found, op(x)))
-    assert torch.equal(*torch.autograd.grad(found[0].sum(), x), found[0].detach())
-    compiled = torch.compile(lambda x: op(x)[0] * 2, fullgraph=True, backend="aot_eager")
-    y = compiled(x)
-    assert torch.equal(*torch.autograd.grad(y.sum(), x), y.detach())
-
-
-def test_registered_and_exported():
-    op = ingot.op("def noise(x): return x + torch.randn_like(x)")
-    ingot.register("ingot_test_draws::noise", op)
-
-    class Noise(torch.nn.Module):
-        def forward(self, x):
-            return op(x)
-
-    program = torch.export.export(Noise(), (torch.zeros(300),)).run_decompositions()
-    names = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
-    assert names == ["aten.randint.default", "ingot_test_draws.noise.seeded"]
-    x = torch.zeros(300)
-    torch.manual_seed(1)
-    found = program.module()(x)
-    torch.manual_seed(1)
-    assert torch.equal(found, op(x))
-
-
-def test_registered_with_out():
-    op = ingot.op("def drawn(x): return torch.rand_like(x)")
-    into = ingot.register("ingot_test_draws::drawn.out", op, "(Tensor x, *, Tensor(a!) out) -> ()")
-    x, out = torch.zeros(50), torch.full((50,), -1.0)
-    torch.manual_seed(2)
-    into(x, out=out)
-    torch.manual_seed(2)
-    assert torch.equal(out, op(x))
-
-
-def test_registered_seeds_that_are_none():
-    op = ingot.op("def drawn(x): return torch.rand_like(x)")
-    ingot.register("ingot_test_draws::drawn", op)
-    seeded, x = torch.ops.ingot_test_draws.drawn.seeded, torch.zeros(5)
-    for seed in (torch.zeros(()), torch.zeros(1, dtype=torch.int64)):
-        with pytest.raises((ingot.Error, RuntimeError), match="int64 tensor without dims"):
-            seeded(x, seed=seed)
-    if torch.cuda.is_available():
-        with pytest.raises((ingot.Error, RuntimeError), match="the op runs on cuda"):
-            seeded(x.cuda(), seed=torch.zeros((), dtype=torch.int64))
-    with pytest.raises(ingot.Error, match="call that another name"):
-        ingot.register("ingot_test_draws::named", ingot.op("def named(x, seed): return torch.rand_like(x) * seed"))
-    with pytest.raises(ingot.Error, match="registered already|a registration is for ever"):
-        ingot.register("ingot_test_draws::drawn", op)
-
-
-def test_registered_draws_nothing_where_its_text_says_so():
-    quiet = ingot.register("ingot_test_draws::quiet", ingot.op("def quiet(x): return F.dropout(x, 0.5, training=False) * 2"))
-    assert torch.equal(quiet(torch.ones(3)), torch.full((3,), 2.0))
-    assert quiet._schema.name == "ingot_test_draws::quiet" and len(quiet._schema.arguments) == 1
 
 
 @pytest.mark.parametrize("text, may", [
