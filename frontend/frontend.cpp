@@ -76,6 +76,7 @@ std::string Signature::text() const {
                                  short_name(default_dtype), text_of(factories));
   if (autocast) text += fmt::format(" autocast: {}", short_name(*autocast));
   if (gradients != 0) text += fmt::format(" gradients: {:#x}", gradients);
+  if (scatters) text += " scatters";
   for (const ArgumentFact& fact : arguments) text += " | " + text_of(fact);
   return text;
 }

@@ -145,6 +145,8 @@ def _register_drawing(name: str, op, schema: str) -> torch._ops.OpOverload:
         raise fail(f"{name}: `{op.name}` draws random numbers, and has a parameter `seed`",
                    "call that another name: a registered op takes `seed`, from which it draws")
     packet, _, specific = name.partition(".")
+    if _is_taken(packet, specific):  # before `seeded` is registered, for that can't be taken back
+        raise fail(f"{name}: the name is registered already", "choose another: a registration is for ever")
     seeded = _register(f"{packet}.{specific}_seeded" if specific else f"{packet}.seeded", op, _with_seed(op, schema), [])
     try:
         torch.library.define(name, schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
@@ -156,6 +158,14 @@ def _register_drawing(name: str, op, schema: str) -> torch._ops.OpOverload:
 
     torch.library.impl(name, "CompositeImplicitAutograd", draw_and_call)
     return overload(name)
+
+
+def _is_taken(packet: str, specific: str) -> bool:
+    try:
+        torch._C._dispatch_find_schema_or_throw(packet, specific)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _with_seed(op, schema: str) -> str:

@@ -116,6 +116,13 @@ def test_registered_seeds_that_are_none():
         ingot.register("ingot_test_draws::drawn", op)
 
 
+def test_a_taken_name_leaves_nothing():
+    ingot.register("ingot_test_draws::taken", ingot.op("x + 1"))
+    with pytest.raises(ingot.Error, match="registered already"):
+        ingot.register("ingot_test_draws::taken", ingot.op("torch.rand_like(x)"))
+    assert torch.ops.ingot_test_draws.taken.overloads() == ["default"]
+
+
 def test_registered_draws_nothing_where_its_text_says_so():
     quiet = ingot.register("ingot_test_draws::quiet", ingot.op("def quiet(x): return F.dropout(x, 0.5, training=False) * 2"))
     assert torch.equal(quiet(torch.ones(3)), torch.full((3,), 2.0))
