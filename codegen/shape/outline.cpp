@@ -84,9 +84,10 @@ bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
   return map && ir::is_aligned(*map, rank);
 }
 
-bool has_lone_row(const ir::HostPool& host, const KernelOutline& kernel) {
-  for (size_t d = 0; d < kernel.domain.size(); ++d)
-    if (!kernel.reduced[d] && !host.is_int(kernel.domain[d], 1)) return false;
+/// Of a kernel that reduces, or of a reduction.
+bool has_lone_row(const ir::HostPool& host, const auto& rows) {
+  for (size_t d = 0; d < rows.domain.size(); ++d)
+    if (!rows.reduced[d] && !host.is_int(rows.domain[d], 1)) return false;
   return true;
 }
 
@@ -102,7 +103,9 @@ class Outliner {
 
   Outline run() {
     reductions_ = reductions();
-    for (const ir::NodeId id : reductions_) place_reduction(id);
+    for (const ir::NodeId id : reductions_) place_reduction(id, 0);
+    const size_t late_from = outline_.kernels.size();
+    for (const ir::NodeId id : late_) place_reduction(id, late_from);
     plain_from_ = outline_.kernels.size();
     for (uint32_t r = 0; r < graph_.results.size(); ++r)
       for (uint32_t p = 0; p < graph_.results[r].parts.size(); ++p) place_part(r, p);
@@ -116,14 +119,16 @@ class Outliner {
 
  private:
   /// In the graph's order; but where columns may be reduced in passing, what goes along rows, and needs nothing else,
-  /// is there before them.
-  std::vector<ir::NodeId> reductions() const {
+  /// is there before them. Those that are late are not among them.
+  std::vector<ir::NodeId> reductions() {
     const std::vector<bool> live = graph_.live();
-    std::vector<ir::NodeId> along, others;
+    std::vector<ir::NodeId> all, along, others;
+    for (uint32_t i = 0; i < graph_.count(); ++i)
+      if (live[i] && graph_[{i}].op == Op::Reduce) all.push_back({i});
+    std::ranges::copy_if(all, std::back_inserter(late_), [&](ir::NodeId id) { return is_late(id, all); });
     std::set<ir::NodeId> ahead;
-    for (uint32_t i = 0; i < graph_.count(); ++i) {
-      const ir::NodeId id{i};
-      if (!live[i] || graph_[id].op != Op::Reduce) continue;
+    for (const ir::NodeId id : all) {
+      if (std::ranges::binary_search(late_, id)) continue;
       const ir::Reduction& reduction = graph_.reduction(id);
       const bool goes_ahead = cut_ == Cut::Passing && is_along(reduction.domain, reduction.reduced) &&
                               std::ranges::all_of(reads_of(graph_[id].args[0]), [&](ir::NodeId load) {
@@ -134,6 +139,41 @@ class Outliner {
     }
     along.insert(along.end(), others.begin(), others.end());
     return along;
+  }
+
+  /// Whether a number had better be found where parts are computed that wait for other numbers of the same elements:
+  /// they read what it is made of, and what they wait for does not. So the mean of some boxes is found with their
+  /// gradients, once these are counted, which asks for less than a box.
+  bool is_late(ir::NodeId id, const std::vector<ir::NodeId>& reductions) const {
+    const ir::Reduction& reduction = graph_.reduction(id);
+    if (cut_ == Cut::Whole || !has_lone_row(host_, reduction)) return false;
+    const auto reads_it = [&](ir::NodeId load) { return graph_.reduction_read(load) == id; };
+    const auto is_asked_for = [&](ir::NodeId other) {
+      return std::ranges::any_of(reads_of(graph_[other].args[0]), reads_it);
+    };
+    if (std::ranges::any_of(reductions, is_asked_for)) return false;
+    std::set<ir::NodeId> awaited, waiting;  // what is read for these numbers, and by such parts
+    for (const ir::Result& result : graph_.results)
+      for (const ir::Part& part : result.parts) {
+        if (!same_domain(host_, part.domain, reduction.domain)) continue;
+        for (const ir::NodeId load : reads_of(part.node)) {
+          const ir::NodeId other = *graph_.reduction_read(load);
+          if (other == id) return false;
+          if (!same_domain(host_, graph_.reduction(other).domain, reduction.domain)) continue;
+          awaited.merge(tensors_read(graph_[other].args[0]));
+          waiting.merge(tensors_read(part.node));
+        }
+      }
+    const std::set<ir::NodeId> own = tensors_read(graph_[id].args[0]);
+    return std::ranges::includes(waiting, own) && !std::ranges::includes(awaited, own);
+  }
+
+  /// The loads and gathers of tensors among what a node is made of.
+  std::set<ir::NodeId> tensors_read(ir::NodeId root) const {
+    std::set<ir::NodeId> reads;
+    for (const ir::NodeId id : nodes_of(graph_, {root}))
+      if ((graph_[id].op == Op::Load || graph_[id].op == Op::Gather) && !graph_.reduction_read(id)) reads.insert(id);
+    return reads;
   }
 
   /// Whether the innermost dim is one that is reduced.
@@ -262,21 +302,26 @@ class Outliner {
     return k;
   }
 
-  void place_reduction(ir::NodeId id) {
+  /// A new one.
+  size_t kernel_for(ir::NodeId id, const Reader& reader) {
+    const ir::Reduction& reduction = graph_.reduction(id);
+    std::optional<uint32_t> by = passed_by(id, reader);
+    if (!by && is_beside_a_part(id, reader)) by = host_of_columns(reduction);
+    KernelOutline& kernel = outline_.kernels.emplace_back();
+    kernel.domain = reduction.domain;
+    kernel.reduced = reduction.reduced;
+    kernel.pieces_of = by;
+    return outline_.kernels.size() - 1;
+  }
+
+  /// With the last of the kernels from `first` on that can have it.
+  void place_reduction(ir::NodeId id, size_t first) {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader{reduction.domain, &reduction.reduced, reads_of(graph_[id].args[0])};
-    size_t k = outline_.kernels.size();
-    while (k-- > 0)
-      if (!apart(k, reader)) break;
-    if (k == SIZE_MAX) {
-      std::optional<uint32_t> by = passed_by(id, reader);
-      if (!by && is_beside_a_part(id, reader)) by = host_of_columns(reduction);
-      k = outline_.kernels.size();
-      KernelOutline& kernel = outline_.kernels.emplace_back();
-      kernel.domain = reduction.domain;
-      kernel.reduced = reduction.reduced;
-      kernel.pieces_of = by;
-    }
+    std::optional<size_t> found;
+    for (size_t k = outline_.kernels.size(); k-- > first && !found;)
+      if (!apart(k, reader)) found = k;
+    const size_t k = found ? *found : kernel_for(id, reader);
     kernel_of_[id] = k;
     phase_of_[id] = phase_behind(k, reader.reads);
     outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
@@ -363,8 +408,9 @@ class Outliner {
   const ir::Graph& graph_;
   const ir::HostPool& host_;
   const Cut cut_;
-  std::vector<ir::NodeId> reductions_;  ///< in the order in which they are placed
-  std::vector<bool> reads_any_;         ///< for each node, whether it is made of a value of a reduction
+  std::vector<ir::NodeId> reductions_;  ///< in the order in which they are placed, before those that are late
+  std::vector<ir::NodeId> late_;
+  std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
   Outline outline_;
   size_t plain_from_ = 0;  ///< kernels from here on reduce nothing
   std::map<ir::NodeId, size_t> kernel_of_;

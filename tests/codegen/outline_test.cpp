@@ -48,6 +48,34 @@ TEST(Outline, WhatSharesRowsIsOneKernel) {
   }
 }
 
+TEST(Outline, ANumberIsFoundWithThePartsThatReadWhatItIsMadeOf) {
+  struct LateRow {
+    std::string text;
+    std::vector<std::pair<size_t, size_t>> kernels;  ///< of each, its reductions, and the parts that it stores
+  };
+  const std::vector<LateRow> rows = {
+      {"((x * y).sum(), x * y / y.sum())", {{1, 0}, {1, 2}}},
+      {"((x * y).sum() / y.sum(), x * y / y.sum())", {{1, 0}, {1, 2}}},
+      {"((x * y).sum(), x.sum(), x * y / y.sum())", {{1, 0}, {2, 3}}},
+      {"((x * y).sum(), x.amax(), x / y.sum())", {{2, 1}, {1, 2}}},
+      {"((x * y).sum(), x / y.sum())", {{2, 1}, {0, 1}}},
+      {"(x.sum(), x / x.amax() + y)", {{2, 1}, {0, 1}}},
+      {"((x * y).sum(), x * y)", {{1, 2}}},
+      {"x * y / (x * y).sum() + y.sum()", {{2, 0}, {0, 1}}},
+      {"((x * y).sum(), x * y / (x * y).sum() + y.sum())", {{2, 1}, {0, 1}}},
+      {"(x * y / y.sum(), (y - (x * y).sum()).sum())", {{2, 0}, {1, 2}}},
+      {"((x * y).sum(0), x * y / y.sum(0))", {{2, 2}}},
+  };
+  for (const LateRow& row : rows) {
+    const ir::Graph graph = graph_of(*frontend::define(row.text), {2, 2});
+    std::vector<std::pair<size_t, size_t>> kernels;
+    for (const KernelOutline& kernel : outline(graph).kernels)
+      kernels.emplace_back(kernel.reductions.size(), kernel.parts.size());
+    EXPECT_EQ(kernels, row.kernels) << row.text;
+    EXPECT_EQ(outline(graph, Cut::Whole).kernels.size(), 1u) << row.text;
+  }
+}
+
 struct PassingRow {
   std::string text;
   std::vector<uint8_t> ranks;
