@@ -49,10 +49,11 @@ struct KernelFacts {
   uint32_t rank = 1;
   uint32_t inner_multiple = 16;
   uint32_t cost = 0;                 ///< of an element, as cost.h counts
+  uint32_t loads = 0;                ///< of tensors, whatever their layout
   bool has_functions = false;        ///< transcendental ones
   bool has_bits_of_vectors = false;  ///< CPU: some of them have
   uint64_t long_axes = 0;            ///< as the layout has them
-  bool results_alias = false, has_short_rows = false, has_long_rows = false;
+  bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
   uint32_t row_multiple = 1;    ///< as the layout has it
   uint32_t row_cost = 0;        ///< of what a row's elements share
   bool has_regions = false;     ///< some `where`s are lazy
@@ -95,6 +96,11 @@ enum class Preset : uint8_t {
 
 /// Threads of a CUDA block.
 uint32_t block_threads();
+/// Where a block has one row: its threads, and how many steps they take through it, each of a thread's lanes.
+struct RowSteps {
+  uint32_t threads, steps;
+};
+RowSteps row_steps(const KernelFacts& facts);
 
 /// Elements a thread takes where it can, a power of two.
 uint32_t lanes_for(const KernelFacts& facts);

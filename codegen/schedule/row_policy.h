@@ -29,8 +29,8 @@ bool cpu_keeps(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 uint32_t cuda_shared_bytes(uint32_t architecture);
 /// CUDA: the blocks that a cluster may have, on any such GPU.
 uint32_t cuda_cluster_blocks(uint32_t architecture);
-/// CUDA: the classes of rows of at most two to that power elements.
-uint32_t cuda_classes(uint32_t length_bits);
+/// CUDA: the classes of rows of at most two to that power elements, for each of which so many are read of tensors.
+uint32_t cuda_classes(uint32_t length_bits, uint32_t loads);
 /// CUDA: how a kernel goes through its rows, once or `again`.
 RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool again);
 /// CUDA: the neighbours that a thread takes at a time: elements of a row, or, across, rows.

@@ -137,6 +137,15 @@ Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t s
   return schedule;
 }
 
+/// A block takes some steps through its part of a row.
+Schedule with_rows(Schedule schedule, uint32_t rank, RowSteps of_row) {
+  schedule.threads = of_row.threads;
+  Walk row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, of_row.threads}, {Scope::Vector, schedule.lanes}}};
+  if (of_row.steps > 1) row.steps.insert(row.steps.begin() + 1, {Scope::Serial, of_row.steps});
+  schedule.walks = {{0, rank - 1, {{Scope::Grid}}}, std::move(row)};
+  return schedule;
+}
+
 Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts, Preset preset,
                  uint32_t lanes) {
   Schedule schedule;
@@ -153,13 +162,10 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   schedule.threads = block_threads();
   if (preset == Preset::Tile)
     return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
-  if (preset == Preset::RowByRow) {
-    schedule.walks = {
-        {0, layout.rank - 1, {{Scope::Grid}}},
-        {layout.rank - 1, 1, {{Scope::Grid}, {Scope::Block, schedule.threads}, {Scope::Vector, schedule.lanes}}}};
-  } else {
+  if (preset == Preset::RowByRow)
+    schedule = with_rows(std::move(schedule), layout.rank, row_steps(facts));
+  else
     schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes));
-  }
   schedule.coordinates = coordinates_of(preset, layout.rank);
   schedule.ragged = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
   return schedule;
@@ -320,6 +326,11 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
     for (const uint32_t lanes : {2u, 4u, 8u, 16u})
       if (allows(preset, facts, lanes) && (!is_interleaved || preset == Preset::Interleaved))
         all.push_back(on_cuda(outline, layout, facts, preset, lanes));
+  if (allows(Preset::RowByRow, facts, lanes_for(facts))) {
+    KernelFacts of_many = facts;
+    of_many.has_many_steps = true;
+    all.push_back(on_cuda(outline, layout, of_many, Preset::RowByRow, lanes_for(facts)));
+  }
   if (allows(Preset::Tile, facts, 1))
     for (const uint32_t lanes : {1u, tile_size_for(facts).lanes})
       all.push_back(on_cuda(outline, layout, facts, Preset::Tile, lanes));

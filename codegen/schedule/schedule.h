@@ -77,9 +77,10 @@ struct AccessSchedule {
 };
 
 /// How a kernel goes through its rows. What a row comes to depends on `classes` and `piece` alone, which follow from
-/// its length: element i belongs to class i mod classes, of a row or of the piece of it that i lies in; a class takes
-/// its elements in order, and classes are combined along the bits of their numbers (on CUDA lowest first, on the CPU
-/// highest first), as pieces are after that.
+/// its length, and of very long ones from how many elements of tensors one of its elements is made of: element i
+/// belongs to class i mod classes, of a row or of the piece of it that i lies in; a class takes its elements in order,
+/// and classes are combined along the bits of their numbers (on CUDA lowest first, on the CPU highest first), as pieces
+/// are after that.
 struct RowSchedule {
   uint32_t classes = 0;  ///< a power of two; 0 where nothing is reduced
   uint32_t piece = 0;    ///< CPU: elements of a piece; 0: a row is one

@@ -34,7 +34,7 @@ uint8_t power_of_two_in(uint64_t value, uint64_t most = kVectorBytes) {
 /// have classes of their own.
 bool fits_32_bits(const KernelGeometry& geometry) {
   constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
-  if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 21 : 1 << 16)) return false;
+  if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 23 : 1 << 16)) return false;
   for (size_t a = 0; a < geometry.accesses.size(); ++a) {
     const AccessGeometry& access = geometry.accesses[a];
     __int128 below = 0, above = 1;
@@ -121,6 +121,7 @@ std::string KernelLayout::text() const {
   if (long_axes != 0) text += fmt::format(", long {:b}", long_axes);
   if (has_short_rows) text += ", short";
   if (has_long_rows) text += ", long rows";
+  if (has_many_steps) text += ", many steps";
   if (results_alias) text += ", aliased";
   if (reduces) text += fmt::format(", 2^{} rows of 2^{} along {} axes", rows_bits, length_bits, reduced_axes);
   if (length_eighths > 0) text += fmt::format(", {}{}/8 of it", fills_eighths ? "" : "up to ", length_eighths);
@@ -201,8 +202,9 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
   if (layout.rank > 1 || (layout.reduces && layout.rank > 0))
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
                                      static_cast<uint8_t>(std::max(8, kVectorBytes / smallest_element)));
-  layout.has_long_rows =
-      layout.rank > 1 && !layout.reduces && geometry.extents.back() >= kLongRow && layout.inner_multiple < 8;
+  const bool are_long = layout.rank > 1 && !layout.reduces && geometry.extents.back() >= kLongRow;
+  layout.has_long_rows = are_long && layout.inner_multiple < 8;
+  layout.has_many_steps = are_long && geometry.numel >= kManyElements;
   if (layout.reduced_axes > 0)
     layout.row_multiple = power_of_two_in(static_cast<uint64_t>(geometry.extents.back()), kMostClasses);
   return layout;
@@ -229,7 +231,7 @@ KernelLayout read_by(const Target& target, KernelLayout layout) {
     layout.row_multiple = 1;
   layout.rows_multiple = 1;
   layout.long_axes = 0;
-  layout.has_long_rows = false;
+  layout.has_long_rows = layout.has_many_steps = false;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;
   return layout;
 }

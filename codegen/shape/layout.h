@@ -51,6 +51,9 @@ inline constexpr int64_t kLongAxis = 32;
 inline constexpr int64_t kShortRow = 64;
 inline constexpr int64_t kLongRow = 1 << 10;
 
+/// So many that all threads of a GPU have several vectors of them.
+inline constexpr int64_t kManyElements = 1 << 24;
+
 /// Of rows of two to this power, and up to the next one, a kernel knows the length more finely: as far as it may keep a
 /// row that it reads once, to fold it, or again.
 inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits = 18;
@@ -95,8 +98,9 @@ struct KernelLayout {
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow steps
   /// CUDA: there are several axes, and the innermost one has at least kLongRow steps, of no multiple that vectors have.
   bool has_long_rows = false;
-  bool results_alias = false;  ///< a result overlaps an input or another result: no __restrict__
-  bool reduces = false;        ///< the last axes, or none, are reduced
+  bool has_many_steps = false;  ///< the same, of any multiple, and there are at least kManyElements
+  bool results_alias = false;   ///< a result overlaps an input or another result: no __restrict__
+  bool reduces = false;         ///< the last axes, or none, are reduced
   uint32_t reduced_axes = 0;
   uint8_t length_bits = 0;  ///< of a row: the least power of two that is not less than its length
   /// CUDA, of rows of 2^kFineBits elements or more that may be kept: how many eighths of that power of two they fill, a

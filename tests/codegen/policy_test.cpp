@@ -100,6 +100,17 @@ TEST(Presets, RowByRowWhereLongRowsBeginAnywhereAndAllElseIsOneForARow) {
   EXPECT_NE(of_long_rows({along(2), gathered(4), stored(2)}), Preset::RowByRow) << "what is no index of a row's";
 }
 
+TEST(Presets, RowByRowWhereEachThreadWouldComputeMuchForItsRow) {
+  KernelFacts facts{{along(2), column_bias(4), stored(2)}, 2, 8, 0};
+  facts.row_cost = 20;
+  EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat) << "a block has few vectors of a row";
+  facts.has_many_steps = true;
+  EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::RowByRow);
+  EXPECT_GT(row_steps(facts).steps, 1u);
+  facts.row_cost = 1;
+  EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat);
+}
+
 TEST(Presets, InterleavedWhereLanesLoadForThemselves) {
   EXPECT_EQ(preset({strided(4), stored(4)}), Preset::Interleaved);
   EXPECT_EQ(preset({strided(4), along(4), stored(4)}, 2, 4), Preset::Interleaved);
@@ -474,6 +485,12 @@ TEST(Rows, OfGroupsAreTakenTwoAtATime) {
   const RowSchedule groups = RowsOf({corner}, 24, 0).once(), elements = RowsOf({of_elements(4)}, 24, 0).once();
   EXPECT_EQ(groups.classes / groups.pieces / groups.threads, 2u);
   EXPECT_EQ(elements.classes / elements.pieces / elements.threads, 4u);
+  RowsOf boxes({corner}, 22, 0);
+  boxes.facts.loads = 8;
+  EXPECT_EQ(boxes.once().pieces, 8192u) << "blocks take more turns";
+  EXPECT_EQ(boxes.once().threads, 128u);
+  boxes.layout.length_bits = 21;
+  EXPECT_EQ(boxes.once().threads, 512u);
 }
 
 TEST(Rows, FewLongOnesAreSharedOut) {

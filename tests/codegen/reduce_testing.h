@@ -128,7 +128,10 @@ struct ReduceCase {
   Prepared prepared() const {
     Prepared prepared = prepare(graph, tensors(), false, cut);
     if (as_if_many)
-      for (KernelLayout& layout : prepared.layouts) layout.rows_bits = kManyRows;
+      for (KernelLayout& layout : prepared.layouts) {
+        layout.rows_bits = kManyRows;
+        layout.has_many_steps = layout.has_long_rows;
+      }
     return prepared;
   }
 };

@@ -17,11 +17,15 @@ TEST(RowByRow, EachRowIsWhatItIs) {
 def op(x):
     return x * x[..., :1] + torch.arange(x.size(-1)), where(torch.arange(x.size(-1)) == x[..., :1], 1.0, x)
 )");
-  std::vector<ReduceCase> cases;
+  std::vector<std::pair<ir::Sizes, bool>> shapes;  // and whether threads take several steps through a row
   for (const ir::Sizes& sizes : std::vector<ir::Sizes>{
-           {5, 1025}, {3, 1026}, {9, 1027}, {2, 2041}, {7, 2043}, {4, 2047}, {2, 4093}, {6, 5001}, {2, 3, 1025}}) {
+           {5, 1025}, {3, 1026}, {9, 1027}, {2, 2041}, {7, 2043}, {4, 2047}, {2, 4093}, {6, 5001}, {2, 3, 1025}})
+    for (const bool many : {false, true}) shapes.push_back({sizes, many});
+  std::vector<ReduceCase> cases;
+  for (const auto& [sizes, many] : shapes) {
     ReduceCase& one = cases.emplace_back();
     one.name = "case" + std::to_string(cases.size());
+    one.as_if_many = many;
     one.graph = graph_of(*definition, {static_cast<uint8_t>(sizes.size())});
     one.graph.name = one.name;
     std::vector<size_t> order(sizes.size());
@@ -34,6 +38,8 @@ def op(x):
     const Prepared prepared = one.prepared();
     for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
       EXPECT_EQ(schedule.coordinates, Coordinates::Row) << prepared.layouts[0].text();
+    EXPECT_EQ(kernels(one.graph, prepared.outline, prepared.layouts, kCuda, {})[0].launch.block_threads,
+              one.as_if_many ? 128u : 256u);
     const std::vector<Bytes> results = run(one, kCuda, library, random);
     const int64_t columns = one.x.extents.sizes.back();
     std::vector<float> row;

@@ -9,7 +9,7 @@
 #include "codegen/kernel/targets.h"
 
 // A thread takes some elements, its lanes. It finds where they are, loads what it can at once, then what each lane
-// loads for itself, computes, and stores in the same way.
+// loads for itself, computes, and stores in the same way; where it takes several steps through a row, in each of them.
 
 namespace ingot::codegen {
 namespace {
@@ -23,7 +23,9 @@ class Cuda : public Space, public Access {
       : context_(context), schedule_(context.schedule), assembly_(context), memory_(context, assembly_) {
     memory_.set_space(*this);
     lane_ = assembly_.variable("k", {}, Level::Element);
-    assembly_.place({Level::Kernel, Level::Row, Level::Thread}, thread_);
+    steps_ = schedule_.walks.empty() ? 1 : count_of(schedule_.walks.back(), Scope::Serial);
+    assembly_.place({Level::Kernel, Level::Row}, steps_ > 1 ? row_values_ : thread_);
+    assembly_.place({Level::Thread}, thread_);
     assembly_.place({Level::Fetch}, fetch_);
     assembly_.place({Level::Element}, has_lanes() ? element_ : thread_);
   }
@@ -137,6 +139,11 @@ class Cuda : public Space, public Access {
 
   bool has_lanes() const { return schedule_.lanes > 1; }
 
+  static uint32_t count_of(const Walk& walk, Scope scope) {
+    const auto step = std::ranges::find(walk.steps, scope, &Step::scope);
+    return step == walk.steps.end() ? 1 : step->count;
+  }
+
   // Where a thread is
 
   void find_thread() {
@@ -156,7 +163,7 @@ class Cuda : public Space, public Access {
 
   /// Blocks have one row each, and threads vectors as they lie in memory: the first one of a row may begin before it.
   void find_row() {
-    const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes, taken = schedule_.threads * lanes;
+    const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes, taken = steps_ * schedule_.threads * lanes;
     const uint32_t sure = taken - (lanes - 1);  // that a block takes of a row, wherever that begins
     assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, sure}};
     const auto whole = [&](int64_t number) { return assembly_.whole(number); };
@@ -173,12 +180,34 @@ class Cuda : public Space, public Access {
     row_ = named(of(IndexOp::Div, block_number(), blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
     begin_ = named(of(IndexOp::Mul, row_, length), assembly_.claim("begin"));
     numel_ = named(of(IndexOp::Add, begin_, length), assembly_.claim("end"));
-    const ValueId number = of(IndexOp::Mul, of(IndexOp::Rem, block_number(), blocks), whole(schedule_.threads));
+    const ValueId number = of(IndexOp::Rem, block_number(), blocks);
     const ValueId aligned = of(IndexOp::Mul, of(IndexOp::Div, begin_, whole(lanes)), whole(lanes));
-    const ValueId vector = of(IndexOp::Mul, whole(lanes), of(IndexOp::Add, number, thread_number()));
+    if (steps_ > 1) {
+      first_of_block_ =
+          named(of(IndexOp::Add, aligned, of(IndexOp::Mul, number, whole(taken))), assembly_.claim("first"));
+      step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
+      first_ = assembly_.read(step_);
+      return;
+    }
+    const ValueId before = of(IndexOp::Mul, number, whole(schedule_.threads));
+    const ValueId vector = of(IndexOp::Mul, whole(lanes), of(IndexOp::Add, before, thread_number()));
     first_ = named(of(IndexOp::Add, aligned, vector), name_of("i"));
     assembly_.kernel.indices.push_back({Return{first_, numel_}});
   }
+
+  /// The steps that a thread takes through its block's part of a row.
+  Statement steps(Body body) {
+    const uint32_t step = schedule_.threads * schedule_.lanes;
+    const ValueId own = assembly_.index(IndexOp::Mul, assembly_.whole(schedule_.lanes), thread_number());
+    const ValueId behind = assembly_.index(IndexOp::Add, first_of_block_, assembly_.whole(steps_ * step));
+    Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, own),
+              assembly_.index(IndexOp::Min, behind, numel_), std::move(body)};
+    loop.step = step, loop.unroll = 1;
+    return {std::move(loop)};
+  }
+
+  /// Where a thread is, and in which step.
+  Body& of_step() { return steps_ > 1 ? loads_ : assembly_.kernel.indices; }
 
   /// A coordinate where a block has a row; of an element outside of it, as if the row went on.
   ValueId in_row(uint32_t axis, Level level) {
@@ -356,7 +385,7 @@ class Cuda : public Space, public Access {
     const ValueId behind = assembly_.index(IndexOp::Add, first_, assembly_.whole(schedule_.lanes));
     ValueId is_whole = assembly_.index(IndexOp::LessEqual, behind, numel_);
     if (begin_) is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin_, first_), is_whole);
-    whole_ = assembly_.let(assembly_.kernel.indices, is_whole, assembly_.claim("whole"));
+    whole_ = assembly_.let(of_step(), is_whole, assembly_.claim("whole"));
     return whole_;
   }
 
@@ -489,16 +518,23 @@ class Cuda : public Space, public Access {
   void assemble() {
     Kernel& kernel = assembly_.kernel;
     const auto append = [](Body& block, Body& more) { std::ranges::move(more, std::back_inserter(block)); };
-    for (uint32_t d = context_.rank(); d-- > 0;) append(kernel.indices, coordinate_lets_[d]);
-    append(kernel.body, loads_);
-    append(kernel.body, fetched_vectors_);
+    Body body;
+    for (uint32_t d = context_.rank(); d-- > 0;)
+      append(steps_ > 1 && d + 1 == context_.rank() ? body : kernel.indices, coordinate_lets_[d]);
+    append(body, loads_);
+    append(body, fetched_vectors_);
     if (!fetch_.empty() && schedule_.coordinates == Coordinates::Carry)
       std::ranges::move(carry(context_.rank() - 1), std::back_inserter(fetch_));
-    if (!fetch_.empty()) kernel.body.push_back({lanes(std::move(fetch_))});
-    append(kernel.body, thread_);
+    if (!fetch_.empty()) body.push_back({lanes(std::move(fetch_))});
+    append(body, thread_);
     if (!guarded_stores_.empty()) element_.push_back({If{store_guard_, std::move(guarded_stores_)}});
-    if (!element_.empty()) kernel.body.push_back({lanes(std::move(element_))});
-    append(kernel.body, stores_);
+    if (!element_.empty()) body.push_back({lanes(std::move(element_))});
+    append(body, stores_);
+    append(kernel.body, row_values_);
+    if (steps_ > 1)
+      kernel.body.push_back(steps(std::move(body)));
+    else
+      append(kernel.body, body);
   }
 
   Loop lanes(Body body) {
@@ -512,6 +548,9 @@ class Cuda : public Space, public Access {
   SymbolId lane_;
   ValueId first_, numel_, whole_, store_guard_;
   ValueId row_, begin_;  ///< of a block that has one row; numel_ is its end
+  uint32_t steps_ = 1;   ///< of a thread through it, from the block's first element on
+  ValueId first_of_block_;
+  SymbolId step_;
   uint32_t lane_step_ = 1;
   std::map<Level, ValueId> elements_;
   std::map<std::pair<uint32_t, Level>, ValueId> coordinates_;
@@ -521,7 +560,7 @@ class Cuda : public Space, public Access {
   std::map<std::pair<uint32_t, uint32_t>, SymbolId> chunks_;
   std::vector<SymbolId> carried_;
   std::map<uint32_t, Body> coordinate_lets_;
-  Body loads_, fetched_vectors_, fetch_, thread_, element_, guarded_stores_, stores_;
+  Body row_values_, loads_, fetched_vectors_, fetch_, thread_, element_, guarded_stores_, stores_;
 };
 
 }  // namespace
