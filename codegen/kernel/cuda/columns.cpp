@@ -81,8 +81,8 @@ class Columns : public CudaReduce {
     Body& indices = assembly_.kernel.indices;
     const uint32_t rows = kWarp * lanes_;
     launch(kWarp * threads_, rows);
-    const ValueId all = places_.elements(0, kept_), self = thread_number();
-    ValueId block = block_number();
+    const ValueId all = places_.elements(0, kept_), self = thread_number(assembly_, Level::Row);
+    ValueId block = block_number(context_, assembly_);
     if (part_ == RowPart::Pieces) {
       // Blocks that run at once had better read neighbours.
       const ValueId above = assembly_.index(IndexOp::Add, all, whole(rows - 1));

@@ -114,22 +114,6 @@ void CudaReduce::launch(uint32_t threads, uint32_t rows) {
   launch.state_count = {{0, kept_, 1, rows_.pieces}};
 }
 
-ValueId CudaReduce::block_number() {
-  const ValueId block =
-      assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
-  if (context_.index_dtype() == ir::DType::I32) return block;
-  return assembly_.add({.kind = Value::Kind::Cast,
-                        .type = {ir::DType::I64},
-                        .work = ir::DType::U32,
-                        .operands = {block},
-                        .naming = Value::Naming::Inline});
-}
-
-ValueId CudaReduce::thread_number() {
-  return assembly_.add(
-      {.kind = Value::Kind::Thread, .type = {ir::DType::U32}, .level = Level::Row, .naming = Value::Naming::Inline});
-}
-
 SymbolId CudaReduce::vector_of(uint32_t access) {
   const SymbolId pointer = memory_.pointer(access);
   const std::string name = lanes_ > 1 ? memory_.vector_name(access, lanes_) : assembly_[pointer].name + "_of";

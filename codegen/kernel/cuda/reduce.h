@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/kernel/computation.h"
+#include "codegen/kernel/cuda/thread.h"
 #include "codegen/kernel/reduction.h"
 
 namespace ingot::codegen {
@@ -68,10 +69,6 @@ class CudaReduce : public Space, public Access {
 
   /// What is launched: blocks of so many threads for so many rows each.
   void launch(uint32_t threads, uint32_t rows);
-  /// The number of this block, of the type of indices.
-  ValueId block_number();
-  ValueId thread_number();
-
   /// A variable for the `lanes_` neighbours of an access that one thread has at once, and these in memory.
   SymbolId vector_of(uint32_t access);
   ValueId vector_at(uint32_t access);

@@ -32,12 +32,12 @@ void Rows::find_row() {
   const uint32_t threads = part_ == RowPart::Rest ? std::max(threads_, 128u) : context_.schedule.threads;
   const uint32_t rows = std::max(1u, threads / threads_);
   launch(threads, rows);
-  ValueId block = block_number();
+  ValueId block = block_number(context_, assembly_);
   if (part_ == RowPart::Pieces) {
     piece_ = let(indices, assembly_.index(IndexOp::Rem, block, whole(rows_.pieces)), "piece");
     block = assembly_.index(IndexOp::Div, block, whole(rows_.pieces));
   }
-  const ValueId self = thread_number();
+  const ValueId self = thread_number(assembly_, Level::Row);
   thread_ = self;
   if (rows_.cluster > 1) {
     const auto part = [&](IndexOp op) { return assembly_.index(op, block, whole(rows_.cluster)); };
@@ -60,11 +60,13 @@ void Rows::find_row_of_batch() {
   Body& indices = assembly_.kernel.indices;
   const uint32_t threads = context_.schedule.threads, rows = threads / threads_;
   launch(threads, rows);
-  const ValueId self = thread_number(), all = places_.elements(0, kept_), length = places_.length();
+  const ValueId self = thread_number(assembly_, Level::Row), all = places_.elements(0, kept_),
+                length = places_.length();
   const auto of_self = [&](IndexOp op, uint32_t number) { return assembly_.index(op, self, whole(number)); };
   const auto least = [&](ValueId a, ValueId b) { return assembly_.index(IndexOp::Min, a, b); };
   const ValueId warp = of_self(IndexOp::Div, kWarp);
-  const ValueId first = let(indices, plus(times(block_number(), rows), times(warp, rows_.batch)), "first");
+  const ValueId first =
+      let(indices, plus(times(block_number(context_, assembly_), rows), times(warp, rows_.batch)), "first");
   indices.push_back({Return{first, all}});
   thread_ = threads_ == 1 ? whole(0) : let(indices, of_self(IndexOp::Rem, threads_), "thread");
   const ValueId in_warp = of_self(IndexOp::Rem, kWarp);

@@ -13,10 +13,10 @@ void Rows::find_piece_of_rows() {
   launch.grid = {{.axes = 0, .times = rows_.passing / rows}};
   launch.states = reductions_.states();
   launch.state_count = {{kept_, context_.layout.reduced_axes, 1, rows_.passing}};
-  const ValueId self = thread_number();
+  const ValueId self = thread_number(assembly_, Level::Row);
   const auto part = [&](IndexOp op) { return assembly_.index(op, self, whole(threads_)); };
   thread_ = rows == 1 ? self : let(indices, part(IndexOp::Rem), "thread");
-  const ValueId block = block_number();
+  const ValueId block = block_number(context_, assembly_);
   piece_ = let(indices, rows == 1 ? block : plus(times(block, rows), part(IndexOp::Div)), "piece");
   row_of_piece_ = assembly_.variable("row", {context_.index_dtype()}, Level::Row);
   row_number_ = assembly_.read(row_of_piece_);

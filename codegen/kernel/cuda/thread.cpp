@@ -1,0 +1,286 @@
+#include "codegen/kernel/cuda/thread.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace ingot::codegen {
+namespace {
+
+uint32_t count_of(const Walk& walk, Scope scope) {
+  const auto step = std::ranges::find(walk.steps, scope, &Step::scope);
+  return step == walk.steps.end() ? 1 : step->count;
+}
+
+}  // namespace
+
+ValueId block_number(const KernelContext& context, Assembly& assembly) {
+  const ValueId block =
+      assembly.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
+  if (context.index_dtype() == ir::DType::I32) return block;
+  return assembly.add({.kind = Value::Kind::Cast,
+                       .type = {ir::DType::I64},
+                       .work = ir::DType::U32,
+                       .operands = {block},
+                       .naming = Value::Naming::Inline});
+}
+
+ValueId thread_number(Assembly& assembly, Level level) {
+  return assembly.add(
+      {.kind = Value::Kind::Thread, .type = {ir::DType::U32}, .level = level, .naming = Value::Naming::Inline});
+}
+
+ThreadElements::ThreadElements(const KernelContext& context, Assembly& assembly, Memory& memory, ThreadBody& body)
+    : context_(context), schedule_(context.schedule), assembly_(assembly), memory_(memory), body_(body) {
+  lane_ = assembly_.variable("k", {}, Level::Element);
+  if (!schedule_.walks.empty()) steps_ = count_of(schedule_.walks.back(), Scope::Serial);
+  assembly_.place({Level::Kernel, Level::Row}, steps_ > 1 ? body_.of_row : body_.thread);
+  assembly_.place({Level::Thread}, body_.thread);
+  assembly_.place({Level::Fetch}, body_.fetch);
+  assembly_.place({Level::Element}, has_lanes() ? body_.element : body_.thread);
+}
+
+// Where a thread is
+
+void ThreadElements::find() {
+  if (schedule_.walks.empty()) {
+    first_ = assembly_.whole(0);
+    return;
+  }
+  if (schedule_.coordinates == Coordinates::Row) return find_row();
+  const Walk& walk = schedule_.walks[0];
+  Body& indices = assembly_.kernel.indices;
+  first_ = assembly_.let(indices, first_of(walk), name_of("i"));
+  end_ = assembly_.read(memory_.numel());
+  indices.push_back({Return{first_, end_}});
+  assembly_.kernel.launch.grid = {{walk.first, walk.axes, schedule_.threads * schedule_.lanes}};
+  if (schedule_.coordinates == Coordinates::Carry) start_carrying();
+}
+
+/// The index of a thread's first element: the number of its block and its own, each times the steps within it.
+ValueId ThreadElements::first_of(const Walk& walk) {
+  const ValueId block = block_number(context_, assembly_), thread = thread_number(assembly_, Level::Thread);
+  uint32_t inner = 1, of_block = 1, of_thread = 1;
+  for (auto step = walk.steps.rbegin(); step != walk.steps.rend(); ++step) {
+    if (step->scope == Scope::Grid) of_block = inner;
+    if (step->scope == Scope::Block) of_thread = inner;
+    if (step->scope == Scope::Vector) lane_step_ = inner;
+    inner *= std::max(1u, step->count);
+  }
+  const ValueId blocks = assembly_.index(IndexOp::Mul, block, assembly_.whole(of_block / of_thread));
+  const ValueId sum = assembly_.index(IndexOp::Add, blocks, thread);
+  assembly_[sum].type = {context_.index_dtype()};
+  return of_thread == 1 ? sum : assembly_.index(IndexOp::Mul, assembly_.whole(of_thread), sum);
+}
+
+/// Blocks have one row each, and threads vectors as they lie in memory: the first one of a row may begin before it.
+void ThreadElements::find_row() {
+  const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes, taken = steps_ * schedule_.threads * lanes;
+  const uint32_t sure = taken - (lanes - 1);  // that a block takes of a row, wherever that begins
+  assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, sure}};
+  const auto whole = [&](int64_t number) { return assembly_.whole(number); };
+  const auto of = [&](IndexOp op, ValueId a, ValueId b) { return assembly_.index(op, a, b); };
+  const ValueId block = block_number(context_, assembly_), length = assembly_.read(memory_.extent(inner));
+  const ValueId blocks =
+      assembly_.let(assembly_.kernel.indices, of(IndexOp::Div, of(IndexOp::Add, length, whole(sure - 1)), whole(sure)),
+                    assembly_.claim("blocks"));
+  row_ = named(of(IndexOp::Div, block, blocks), inner == 1 ? name_of("i0") : assembly_.claim("row"));
+  begin_ = named(of(IndexOp::Mul, row_, length), assembly_.claim("begin"));
+  end_ = named(of(IndexOp::Add, begin_, length), assembly_.claim("end"));
+  const ValueId number = of(IndexOp::Rem, block, blocks);
+  const ValueId aligned = of(IndexOp::Mul, of(IndexOp::Div, begin_, whole(lanes)), whole(lanes));
+  if (steps_ > 1) {
+    const ValueId before = of(IndexOp::Mul, number, whole(taken));
+    first_of_block_ = named(of(IndexOp::Add, aligned, before), assembly_.claim("first"));
+    step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
+    first_ = assembly_.read(step_);
+    return;
+  }
+  const ValueId before = of(IndexOp::Mul, number, whole(schedule_.threads));
+  const ValueId own = of(IndexOp::Mul, whole(lanes), of(IndexOp::Add, before, thread_number(assembly_, Level::Thread)));
+  first_ = named(of(IndexOp::Add, aligned, own), name_of("i"));
+  assembly_.kernel.indices.push_back({Return{first_, end_}});
+}
+
+/// A loop through the block's part of its row.
+Statement ThreadElements::steps(Body step) {
+  const uint32_t taken = schedule_.threads * schedule_.lanes;
+  const ValueId thread = thread_number(assembly_, Level::Thread);
+  const ValueId own = assembly_.index(IndexOp::Mul, assembly_.whole(schedule_.lanes), thread);
+  const ValueId behind = assembly_.index(IndexOp::Add, first_of_block_, assembly_.whole(steps_ * taken));
+  Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, own),
+            assembly_.index(IndexOp::Min, behind, end_), std::move(step)};
+  loop.step = taken, loop.unroll = 1;
+  return {std::move(loop)};
+}
+
+// What its elements are called
+
+uint32_t ThreadElements::first_inner_axis() const {
+  const bool shares_row = schedule_.coordinates == Coordinates::Thread || schedule_.coordinates == Coordinates::Row;
+  return shares_row && context_.rank() > 0 ? context_.rank() - 1 : 0;
+}
+
+Level ThreadElements::level_of_names() const {
+  const bool each_lane = schedule_.coordinates == Coordinates::Lane || schedule_.coordinates == Coordinates::Carry;
+  return each_lane && has_lanes() ? Level::Fetch : Level::Thread;
+}
+
+std::string ThreadElements::suffix() {
+  if (has_lanes()) return "_" + assembly_[lane_].name;
+  const uint32_t rank = context_.rank();
+  return "_" + name_of(rank > 1 ? fmt::format("i{}", rank - 1) : "i");
+}
+
+ValueId ThreadElements::named(ValueId value, const std::string& name) {
+  const ValueId found = assembly_.let(assembly_.kernel.indices, value, name);
+  assembly_[found].type = {context_.index_dtype()};
+  return found;
+}
+
+/// One name for what both loops over lanes call alike.
+const std::string& ThreadElements::name_of(const std::string& wanted) {
+  std::string& name = names_[wanted];
+  if (name.empty()) name = assembly_.claim(wanted);
+  return name;
+}
+
+// Lanes
+
+Loop ThreadElements::over_lanes(Body body) const {
+  return {Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(schedule_.lanes), std::move(body)};
+}
+
+ValueId ThreadElements::lane_offset(Level level) {
+  const ValueId number = lane_number(level);
+  return lane_step_ == 1 ? number : assembly_.index(IndexOp::Mul, number, assembly_.whole(lane_step_));
+}
+
+/// The index of a lane's element; of one past the end, the last one's.
+ValueId ThreadElements::element(Level level) {
+  ValueId& known = elements_[level];
+  if (known) return known;
+  const ValueId at = assembly_.index(IndexOp::Add, first_, lane_offset(level));
+  if (!schedule_.ragged) return at;
+  const ValueId last = assembly_.index(IndexOp::Sub, end_, assembly_.whole(1));
+  known = assembly_.let(block_of(level), assembly_.index(IndexOp::Min, at, last), name_of("e"));
+  return known;
+}
+
+ValueId ThreadElements::stored() {
+  ValueId& known = elements_[Level::Element];
+  const ValueId own = assembly_.index(IndexOp::Add, first_, lane_offset(Level::Element));
+  if (!known) known = assembly_.let(body_.element, own, name_of("e"));
+  return own;
+}
+
+Body& ThreadElements::block_of(Level level) {
+  return level == Level::Fetch ? body_.fetch : has_lanes() ? body_.element : body_.thread;
+}
+
+// Coordinates
+
+ValueId ThreadElements::coordinate(uint32_t axis, Level level) {
+  if (context_.rank() <= 1) return linear(level);
+  switch (schedule_.coordinates) {
+    case Coordinates::Carry:
+      return carried(axis, level);
+    case Coordinates::Row:
+      return in_row(axis, level);
+    case Coordinates::Lane:
+      if (has_lanes() && level > Level::Thread) return divided(axis, element(level), level);
+      break;
+    default:
+      break;
+  }
+  const ValueId first = divided(axis, first_, Level::Thread);
+  const bool is_inner = axis + 1 == context_.rank();
+  if (!is_inner || level <= Level::Thread || !has_lanes()) return first;
+  return assembly_.index(IndexOp::Add, first, lane_offset(level));
+}
+
+/// A coordinate where a block has a row; of an element outside of it, as if the row went on.
+ValueId ThreadElements::in_row(uint32_t axis, Level level) {
+  const uint32_t inner = context_.rank() - 1;
+  if (inner == 1 && axis == 0) return row_;
+  ValueId& known = coordinates_[{axis, Level::Thread}];
+  if (!known) {
+    const ValueId value =
+        axis < inner ? memory_.quotient(row_, 0, inner, axis) : assembly_.index(IndexOp::Sub, first_, begin_);
+    known = assembly_.let(coordinate_lets_[axis], value, name_of(fmt::format("i{}", axis)));
+    assembly_[known].type = {context_.index_dtype()};
+  }
+  if (axis < inner || level <= Level::Thread) return known;
+  return assembly_.index(IndexOp::Add, known, lane_offset(level));
+}
+
+/// A coordinate of the element of this index.
+ValueId ThreadElements::divided(uint32_t axis, ValueId linear, Level level) {
+  ValueId& known = coordinates_[{axis, level}];
+  if (known) return known;
+  const ValueId value = quotient(axis, linear);
+  Body& block = level == Level::Thread ? coordinate_lets_[axis] : block_of(level);
+  known = assembly_.let(block, value, name_of(fmt::format("i{}", axis)));
+  assembly_[known].type = {context_.index_dtype()};
+  return known;
+}
+
+// Coordinates that are counted on from lane to lane
+
+void ThreadElements::start_carrying() {
+  for (uint32_t d = 0; d < context_.rank(); ++d) {
+    const std::string wanted = fmt::format("i{}", d);
+    carried_.push_back(assembly_.variable(wanted, {context_.index_dtype()}, Level::Fetch));
+    names_[wanted] = assembly_[carried_[d]].name;
+  }
+  for (uint32_t d = context_.rank(); d-- > 0;)
+    coordinate_lets_[d].push_back({Declare{carried_[d], quotient(d, first_)}});
+}
+
+ValueId ThreadElements::carried(uint32_t axis, Level level) {
+  const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
+  return level <= Level::Fetch ? now : kept(now, assembly_[carried_[axis]].name);
+}
+
+/// What the loop of loads knows of each lane, for the one behind it.
+ValueId ThreadElements::kept(ValueId value, const std::string& name) {
+  SymbolId& vector = kept_[value];
+  if (!vector) {
+    const Type type{assembly_[value].type.dtype, schedule_.lanes};
+    vector = assembly_.variable(fmt::format("{}_{}", name, schedule_.lanes), type, Level::Thread);
+    body_.fetched_vectors.push_back({Declare{vector}});
+    body_.fetch.push_back({Assign{assembly_.lane(assembly_.read(vector), lane_number(Level::Fetch)), value}});
+  }
+  return assembly_.lane(assembly_.read(vector), lane_number(Level::Element));
+}
+
+Body ThreadElements::to_next_lane() {
+  return schedule_.coordinates == Coordinates::Carry ? carry(context_.rank() - 1) : Body{};
+}
+
+/// On to the next element; behind the last, where nothing is stored, comes the first again.
+Body ThreadElements::carry(uint32_t axis) {
+  const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
+  Body wrapped = {{Assign{now, assembly_.whole(0)}}};
+  if (axis > 0) std::ranges::move(carry(axis - 1), std::back_inserter(wrapped));
+  const ValueId is_end = assembly_.index(IndexOp::Equal, now, assembly_.read(memory_.extent(axis)));
+  return {{Advance{carried_[axis], assembly_.whole(1)}}, {If{is_end, std::move(wrapped)}}};
+}
+
+// The whole
+
+void ThreadElements::assemble(Body step) {
+  const auto append = [](Body& block, Body& more) { std::ranges::move(more, std::back_inserter(block)); };
+  Kernel& kernel = assembly_.kernel;
+  const uint32_t rank = context_.rank();
+  for (uint32_t d = rank; d-- > 0;)
+    if (steps_ == 1 || d + 1 < rank) append(kernel.indices, coordinate_lets_[d]);
+  append(kernel.body, body_.of_row);
+  if (steps_ == 1) return append(kernel.body, step);
+  Body of_step = std::move(coordinate_lets_[rank - 1]);
+  append(of_step, step);
+  kernel.body.push_back(steps(std::move(of_step)));
+}
+
+}  // namespace ingot::codegen
