@@ -67,7 +67,8 @@ TEST(Outline, ANumberIsFoundWithThePartsThatReadWhatItIsMadeOf) {
       {"((x * y).sum(0), x * y / y.sum(0))", {{2, 2}}},
   };
   for (const LateRow& row : rows) {
-    const ir::Graph graph = graph_of(*frontend::define(row.text), {2, 2});
+    const auto definition = frontend::define(row.text);
+    const ir::Graph graph = graph_of(*definition, {2, 2});
     std::vector<std::pair<size_t, size_t>> kernels;
     for (const KernelOutline& kernel : outline(graph).kernels)
       kernels.emplace_back(kernel.reductions.size(), kernel.parts.size());
