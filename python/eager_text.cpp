@@ -86,16 +86,17 @@ class PythonText : public EagerText {
   PythonText(std::shared_ptr<const frontend::Definition> definition, PyObject* tensors)
       : definition_(std::move(definition)), tensors_(Py_NewRef(tensors), getPyInterpreter()) {}
 
-  std::vector<at::Tensor> call(std::span<const Argument> arguments) const override {
+  std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const override {
     const pybind11::gil_scoped_acquire held;
-    const Owned none(PyTuple_New(0)), by_name(PyDict_New());
+    const Owned drawn_from(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
+    const Owned by_name(PyDict_New());
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].kind() == Argument::Kind::Absent) continue;  // the default
       const Owned value(to_python(arguments[i]));
       if (PyDict_SetItemString(by_name.get(), definition_->parameters()[i].name.c_str(), value.get()) != 0)
         throw_python_error();
     }
-    const Owned list(PyObject_Call(tensors_.ptr(getPyInterpreter()), none.get(), by_name.get()));
+    const Owned list(PyObject_Call(tensors_.ptr(getPyInterpreter()), drawn_from.get(), by_name.get()));
     std::vector<at::Tensor> results;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
       results.push_back(THPVariable_Unpack(PyList_GET_ITEM(list.get(), i)));

@@ -88,11 +88,12 @@ class Backwards {
     return spread(field_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
   }
 
-  /// Whether an element's value may have another last bit where it is computed again: on the CPU, where functions of
-  /// the C library have in vectors. It is found by its place then, which of several that are equal is that of the
-  /// first.
+  /// Whether an element's value may have another last bit where it is computed again: on the CPU functions of the C
+  /// library have in vectors, and with numerics = fast any sum of products. It is found by its place then, which of
+  /// several that are equal is that of the first.
   bool is_approximate() const {
-    if (builder_.on_cuda()) return false;
+    const bool is_fast = builder_.signature.numerics == Numerics::Fast;
+    if (builder_.on_cuda() && !is_fast) return false;
     std::set<ir::NodeId> seen;
     std::vector<ir::NodeId> pending{operand_};
     while (!pending.empty()) {
@@ -100,7 +101,8 @@ class Backwards {
       pending.pop_back();
       if (!seen.insert(id).second) continue;
       const ir::Op op = graph_[id].op;
-      if (ir::is_primitive(op) && ir::info(op).accuracy != ir::Accuracy::Exact) return true;
+      const bool is_rounded = ir::is_primitive(op) && ir::is_floating(graph_[id].dtype);
+      if (is_rounded && (is_fast || ir::info(op).accuracy != ir::Accuracy::Exact)) return true;
       std::ranges::copy(graph_[id].args, std::back_inserter(pending));
     }
     return false;

@@ -47,13 +47,13 @@ def draw_seed(values) -> torch.Tensor:
 
 
 class Draws(TorchFunctionMode):
-    """PyTorch's random functions as the kernel of a call on these arguments has them. The seed is drawn when it is first
-    needed: by the same function of PyTorch's, on the same device."""
+    """PyTorch's random functions as the kernel of a call on these arguments has them. Where no seed is given it is drawn when
+    it is first needed: by the same function of PyTorch's, on the same device."""
 
-    def __init__(self, arguments):
+    def __init__(self, arguments, seed: torch.Tensor | None = None):
         super().__init__()
         self._leaves = tree_leaves(arguments)
-        self._seed = None
+        self._seed = seed
         self._count = 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -98,7 +98,9 @@ def _compute_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def _filled(like: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-    """Numbers in the dtype and the layout of a tensor."""
+    """Numbers in the dtype and the layout of a tensor; where a transform has several for each, in its dtype."""
+    if torch._C._functorch.is_functorch_wrapped_tensor(numbers):
+        return numbers.to(like.dtype)
     return torch.empty_like(like).copy_(numbers)
 
 
@@ -292,10 +294,14 @@ _TRAINED = {"dropout": (2, True), "dropout1d": (2, True), "dropout2d": (2, True)
 
 
 def may_draw(tree: ast.Module) -> bool:
-    """Whether a text calls, or names, a function that draws random numbers, but for those that are told not to."""
-    idle = set()
+    """Whether a text calls, or names, a function that draws random numbers, but for those that are told not to. Where a
+    name of the text's own is called like one it may be taken for one."""
+    imported = {alias.asname: alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+                for alias in node.names if alias.asname}
+    idle, called = set(), set()
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        name = _name(call.func)
+        called.add(call.func)
+        name = _name(call.func, imported)
         if name not in _TRAINED:
             continue
         place, otherwise = _TRAINED[name]
@@ -310,15 +316,18 @@ def may_draw(tree: ast.Module) -> bool:
             idle.add(call.func)
     own = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | {
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return any(
-        _name(node) in _ALWAYS or _name(node) in _TRAINED
-        for node in ast.walk(tree)
-        if node not in idle and (isinstance(node, ast.Attribute) or isinstance(node, ast.Name) and node.id not in own)
-    )
+
+    def is_function(node) -> bool:
+        return isinstance(node, ast.Attribute) or isinstance(node, ast.Name) and (node in called or node.id not in own)
+
+    names = {_name(node, imported) for node in ast.walk(tree) if node not in idle and is_function(node)}
+    return not names.isdisjoint(_ALWAYS | _TRAINED.keys())
 
 
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+def _name(node: ast.expr, imported: dict[str, str] | None = None) -> str:
+    if isinstance(node, ast.Name):
+        return (imported or {}).get(node.id, node.id)
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_module(node: ast.expr) -> bool:

@@ -54,6 +54,12 @@ class Reference:
         bound = self._bind(args, kwargs)
         return self.__wrapped__(*bound.args, **bound.kwargs)
 
+    def drawing_from(self, seed: torch.Tensor, **given):
+        """The same with the random numbers that the op's kernel draws from a seed."""
+        bound = self._bind((), given)
+        with Draws(bound.arguments, seed):
+            return self.__wrapped__(*bound.args, **bound.kwargs)
+
     def as_written(self, *args, **kwargs):
         """A call of no arguments that runs the text as its author would, for timing: PyTorch's own modules in place of
         those that know the language's names too, and nothing around the function."""
@@ -157,10 +163,10 @@ class Eager:
     def reference(self) -> Reference:
         return Reference(self._text, self._parameters)
 
-    def __call__(self, **kwargs) -> list[torch.Tensor]:
+    def __call__(self, seed: torch.Tensor | None = None, /, **given) -> list[torch.Tensor]:
         """What the text returns, from left to right."""
         _ingot.count_text()
-        results = self.reference.elsewhere(**kwargs)
+        results = self.reference.elsewhere(**given) if seed is None else self.reference.drawing_from(seed, **given)
         return [torch.as_tensor(value) for value in tree_leaves(results) if value is not None]
 
 
@@ -271,7 +277,8 @@ def _move(statement: ast.stmt, text: Text) -> str:
 
 def torch_function(name: str):
     """PyTorch's own op of a name of the language; None where it has no such function."""
-    for module in (torch, F, torch.special):
+    # Of a dropout, torch has one that must be told whether it trains.
+    for module in (F, torch) if "dropout" in name else (torch, F, torch.special):
         if function := getattr(module, name, None):
             return function
     if hasattr(torch.Tensor, name):

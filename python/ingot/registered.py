@@ -148,6 +148,7 @@ def _register_drawing(name: str, op, schema: str) -> torch._ops.OpOverload:
     if _is_taken(packet, specific):  # before `seeded` is registered, for that can't be taken back
         raise fail(f"{name}: the name is registered already", "choose another: a registration is for ever")
     seeded = _register(f"{packet}.{specific}_seeded" if specific else f"{packet}.seeded", op, _with_seed(op, schema), [])
+    schema = re.sub(r"\)\s*->\s*", ") -> ", schema.strip())  # as torch.library insists on
     try:
         torch.library.define(name, schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.nondeterministic_seeded))
     except RuntimeError as error:
@@ -157,6 +158,8 @@ def _register_drawing(name: str, op, schema: str) -> torch._ops.OpOverload:
         return seeded(*args, **kwargs, seed=draw_seed(tree_leaves((args, kwargs))))
 
     torch.library.impl(name, "CompositeImplicitAutograd", draw_and_call)
+    # Within vmap, so that its `randomness=` says whether samples share a seed.
+    torch.library.impl(name, "FuncTorchVmapMode", draw_and_call)
     return overload(name)
 
 
@@ -170,7 +173,10 @@ def _is_taken(packet: str, specific: str) -> bool:
 
 def _with_seed(op, schema: str) -> str:
     """The schema with `Tensor seed` behind the op's own parameters, given by name."""
-    inside, _, returns = schema.strip().removeprefix("(").rpartition(") ->")
+    found = re.fullmatch(r"\s*\((.*)\)\s*->(.*)", schema, re.DOTALL)
+    if not found:
+        return schema  # PyTorch says what is wrong with it
+    inside, returns = found.groups()
     arguments = [argument.strip() for argument in inside.split(",") if argument.strip()]
     own = [i for i, argument in enumerate(arguments) if argument != "*"][:len(op._parameters)]
     end = own[-1] + 1 if own else 0

@@ -22,12 +22,12 @@ class StructuredText : public EagerText {
   StructuredText(std::shared_ptr<const EagerText> text, std::vector<frontend::Structure> arguments)
       : text_(std::move(text)), structures_(std::move(arguments)) {}
 
-  std::vector<at::Tensor> call(std::span<const Argument> leaves) const override {
+  std::vector<at::Tensor> call(std::span<const Argument> leaves, const at::Tensor& seed) const override {
     std::list<ArgumentGroup> groups;
     std::vector<Argument> arguments;
     for (const frontend::Structure& structure : structures_) arguments.push_back(take(structure, leaves, groups));
     arguments.insert(arguments.end(), leaves.begin(), leaves.end());
-    return text_->call(arguments);
+    return text_->call(arguments, seed);
   }
 
  private:
@@ -116,12 +116,12 @@ class BackwardText : public EagerText {
   BackwardText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted, std::optional<ir::DType> autocast)
       : text_(std::move(text)), wanted_(std::move(wanted)), autocast_(autocast) {}
 
-  std::vector<at::Tensor> call(std::span<const Argument> given) const override {
+  std::vector<at::Tensor> call(std::span<const Argument> given, const at::Tensor& seed) const override {
     const bool differentiable = c10::GradMode::is_enabled();
     const c10::AutoGradMode recording(true);
     const OwnArguments own(given.first(wanted_.size()), wanted_, differentiable);
     std::vector<at::Tensor> results, gradients;
-    const std::vector<at::Tensor> all = run(own.arguments(), own.inputs());
+    const std::vector<at::Tensor> all = run(own.arguments(), own.inputs(), seed);
     for (size_t r = 0; r < all.size() && wanted_.size() + r < given.size(); ++r) {
       const at::Tensor* gradient = given[wanted_.size() + r].tensor();
       if (gradient == nullptr || !all[r].requires_grad()) continue;
@@ -132,11 +132,12 @@ class BackwardText : public EagerText {
   }
 
  private:
-  std::vector<at::Tensor> run(std::span<const Argument> arguments, std::span<const at::Tensor> inputs) const {
+  std::vector<at::Tensor> run(std::span<const Argument> arguments, std::span<const at::Tensor> inputs,
+                              const at::Tensor& seed) const {
     const c10::DeviceType device = inputs.empty() ? c10::DeviceType::CPU : inputs[0].device().type();
-    if (!at::autocast::is_autocast_available(device)) return text_->call(arguments);
+    if (!at::autocast::is_autocast_available(device)) return text_->call(arguments, seed);
     const Autocast forward(device, autocast_);
-    return text_->call(arguments);
+    return text_->call(arguments, seed);
   }
 
   std::shared_ptr<const EagerText> text_;
@@ -149,11 +150,11 @@ class ValueAndGradText : public EagerText {
   ValueAndGradText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted)
       : text_(std::move(text)), wanted_(std::move(wanted)) {}
 
-  std::vector<at::Tensor> call(std::span<const Argument> given) const override {
+  std::vector<at::Tensor> call(std::span<const Argument> given, const at::Tensor& seed) const override {
     const bool differentiable = c10::GradMode::is_enabled();
     const c10::AutoGradMode recording(true);
     const OwnArguments own(given, wanted_, differentiable);
-    std::vector<at::Tensor> all = text_->call(own.arguments());
+    std::vector<at::Tensor> all = text_->call(own.arguments(), seed);
     std::vector<at::Tensor> value;
     if (!all.empty() && all[0].requires_grad()) value.push_back(all[0]);
     std::vector<at::Tensor> found = own.gradients(value, {}, differentiable);

@@ -18,8 +18,9 @@ class EagerText {
  public:
   virtual ~EagerText() = default;
 
-  /// What the op returns, from left to right. Errors: PyTorch's own.
-  virtual std::vector<at::Tensor> call(std::span<const Argument> arguments) const = 0;
+  /// What the op returns, from left to right. `seed`: what it draws its random numbers from, those of the op's kernel;
+  /// without one PyTorch draws them by its own rules. Errors: PyTorch's own.
+  virtual std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const = 0;
 };
 
 /// The same of an op that takes the leaves of such arguments (frontend::structured).

@@ -26,21 +26,15 @@ using torch::autograd::variable_list;
 /// where its values do not matter.
 using Given = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
 
-/// What is not plain may come with the incoming gradients: a vmap over several of them, for one. The text would draw
-/// other random numbers than the forward call has.
+/// What is not plain may come with the incoming gradients: a vmap over several of them, for one.
 void call_or_run_text(const OpState& op, std::span<const Argument> arguments, size_t kept, const at::Tensor& seed,
                       Results& results) {
   try {
     op.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
-  } catch (const NotPlain& refusal) {
-    if (seed.defined())
-      throw_author(Span{},
-                   fmt::format("{} draws random numbers, and only its kernel draws those of the forward call: {}",
-                               op.definition().name(), refusal.what()),
-                   "take its gradients one by one");
+  } catch (const NotPlain&) {
     if (op.eager_text() == nullptr) throw;
     arguments = arguments.first(arguments.size() - kept);  // the text makes all anew
-    for (at::Tensor& result : op.eager_text()->call(arguments)) results.push_back(std::move(result));
+    for (at::Tensor& result : op.eager_text()->call(arguments, seed)) results.push_back(std::move(result));
   }
 }
 

@@ -77,7 +77,7 @@ class Kernel : public c10::OperatorKernel {
             overload_.op.name() +
                 ": a transform, a tangent, a subclass or autocast in a trace asks for the op's text in eager",
             "register it from Python, which has the text");
-      results = call.op().eager_text()->call(call.arguments());
+      results = call.op().eager_text()->call(call.arguments(), call.seed());
       for (size_t i = 0; i < call.outs().size(); ++i) call.outs()[i].copy_(results.at(i));
       if (!call.outs().empty()) results.clear();
     }

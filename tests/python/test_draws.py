@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
+from torch.utils.flop_counter import FlopCounterMode
 
 import ingot
 from ingot import draws
@@ -435,12 +436,39 @@ def test_backward_twice(device):
     assert torch.equal(first, *torch.autograd.grad(y, x))
 
 
-def test_a_batch_of_gradients_is_refused():
-    """Their text would draw other numbers."""
-    x = torch.rand(5, requires_grad=True)
+def test_a_batch_of_gradients():
+    """Their text draws the numbers of the forward call."""
+    x = torch.rand(50, requires_grad=True)
     y = ingot.op("F.dropout(x, 0.5)")(x)
-    with pytest.raises(RuntimeError, match="one by one"):
-        torch.autograd.grad(y, x, torch.eye(5), is_grads_batched=True)
+    (batch,) = torch.autograd.grad(y, x, torch.eye(50), is_grads_batched=True, retain_graph=True)
+    assert torch.equal(batch.sum(0), *torch.autograd.grad(y.sum(), x))
+
+
+def test_a_gradient_within_a_mode(device):
+    x = torch.rand(300, device=device, requires_grad=True)
+    op = ingot.op("F.dropout(x, 0.5) * x")
+    y = op(x)
+    with FlopCounterMode(display=False):
+        (grad,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(grad * x / 2, y)
+    with FlopCounterMode(display=False):
+        y = op(x)
+        (grad,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(grad.sum(), x)
+    torch.testing.assert_close(grad * x / 2, y)
+    torch.testing.assert_close(second * x, grad)
+
+
+@pytest.mark.parametrize("text", ["dropout(x, 0.5)", "alpha_dropout(x, 0.5, training=True)",
+                                  "def helper(rand): return rand * 2\ndef f(x): return helper(x) * rand(400)",
+                                  "from torch.nn.functional import dropout as d\ndef f(x): return d(x, 0.5)"])
+def test_the_reference_knows_what_draws(text):
+    op, x = ingot.op(text), torch.ones(400)
+    assert op.may_draw
+    torch.manual_seed(8)
+    found = op(x)
+    torch.manual_seed(8)
+    torch.testing.assert_close(found, op.reference(x))
 
 
 def test_a_gradient_by_hand_is_checked_under_one_seed():

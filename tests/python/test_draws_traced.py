@@ -72,6 +72,57 @@ def test_registered(device):
     assert torch.equal(*torch.autograd.grad(y.sum(), x), y.detach())
 
 
+def test_registered_under_vmap():
+    """Its `randomness=` says whether samples draw the same, registered or not."""
+    op = ingot.op("def sampled(x): return F.dropout(x, 0.5)")
+    sampled = ingot.register("ingot_test_draws::sampled", op)
+    x, alone = torch.ones(3, 100), torch.ones(100)
+    calls = (sampled, lambda x: sampled(alone) * x.mean(), torch.compile(sampled, backend="aot_eager"))
+    for call in calls:
+        same = torch.func.vmap(call, randomness="same")(x)
+        assert torch.equal(same[0], same[1])
+        different = torch.func.vmap(call, randomness="different")(x)
+        assert not torch.equal(different[0], different[1])
+        with pytest.raises(RuntimeError, match="randomness"):
+            torch.func.vmap(call)(x)
+    twice = torch.func.vmap(torch.func.vmap(sampled, randomness="different"), randomness="same")(torch.ones(2, 3, 100))
+    assert torch.equal(twice[0], twice[1]) and not torch.equal(twice[0, 0], twice[0, 1])
+
+
+def test_seeded_is_a_function_of_its_arguments():
+    op = ingot.op("def drops(x): return [F.dropout(x, 0.5) * x, torch.randn_like(x)]")
+    ingot.register("ingot_test_draws::drops", op)
+    drops = torch.ops.ingot_test_draws.drops.seeded
+    x, seeds = torch.rand(100), torch.tensor([7, 8])
+    (y, noise), (other, _) = drops(x, seed=seeds[0]), drops(x, seed=seeds[1])
+    grad = torch.func.grad(lambda x: drops(x, seed=seeds[0])[0].sum())(x)
+    torch.testing.assert_close(grad * x / 2, y)
+    value, tangent = torch.func.jvp(lambda x: drops(x, seed=seeds[0])[0], (x,), (x,))
+    torch.testing.assert_close((value, tangent), (y, 2 * y))
+    values, noises = torch.func.vmap(lambda seed: drops(x, seed=seed))(seeds)
+    torch.testing.assert_close(values, torch.stack([y, other]))
+    torch.testing.assert_close(noises[0], noise)
+    torch.library.opcheck(drops, (x.requires_grad_(),), {"seed": seeds[0]})
+
+
+@pytest.mark.parametrize("mode", ["real", "fake"])
+def test_gradients_traced_with_their_graph(mode):
+    op = ingot.op("F.dropout(x, 0.5) * x")
+
+    def both(x):
+        y = op(x)
+        return y, *torch.autograd.grad(y.sum(), x, create_graph=True)
+
+    x = torch.rand(100, requires_grad=True)
+    y, grad = make_fx(both, tracing_mode=mode)(x)(x)
+    torch.testing.assert_close(grad * x / 2, y)
+
+
+def test_registered_with_a_schema_written_closely():
+    op = ingot.op("def close(x): return torch.rand_like(x)")
+    assert ingot.register("ingot_test_draws::close", op, "(Tensor x)->Tensor")(torch.zeros(4)).max() > 0
+
+
 def test_registered_and_exported():
     op = ingot.op("def noise(x): return x + torch.randn_like(x)")
     ingot.register("ingot_test_draws::noise", op)

@@ -579,3 +579,16 @@ def test_an_extreme_of_functions_is_found_again(text, shape, device):
     for options in ({}, {"create_graph": True}):
         (found,) = torch.autograd.grad(op(x).sum(), x, **options)
         torch.testing.assert_close(found, *torch.autograd.grad(op.reference(x).sum(), x), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("text", ["(x * w + b).amax(-1)", "(x * w + b).amin(-1)", "(x * w * b + w * b * x - x).amax(-1)",
+                                  "torch.linalg.vector_norm(x * w + b, math.inf, -1)", "(x - y).amax(-1)"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_an_extreme_of_fast_arithmetic_is_found_again(text, dtype, device):
+    """Which product is fused with which sum is each kernel's own choice there."""
+    generator = torch.Generator().manual_seed(2)
+    names = [name for name in "xwby" if re.search(rf"\b{name}\b", text)]
+    args = [torch.randn(70, 333, dtype=dtype, generator=generator).to(device).requires_grad_() for _ in names]
+    op = ingot.op(f"def f({', '.join(names)}): return {text}", numerics="fast")
+    found = torch.autograd.grad(op(*args).sum(), args)
+    torch.testing.assert_close(found, torch.autograd.grad(op.reference(*args).sum(), args))
