@@ -7,6 +7,8 @@
 #include <torch/csrc/PyInterpreter.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <optional>
+
 #include "runtime/registration/kernels.h"
 
 namespace ingot::python {
@@ -101,6 +103,14 @@ class PythonText : public EagerText {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
       results.push_back(THPVariable_Unpack(PyList_GET_ITEM(list.get(), i)));
     return results;
+  }
+
+  /// Who traces with symbolic sizes calls operators with the lock held, under which autograd does not run.
+  std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& inputs,
+                                    const std::vector<at::Tensor>& incoming, bool differentiable) const override {
+    std::optional<pybind11::gil_scoped_release> released;
+    if (PyGILState_Check() != 0) released.emplace();
+    return EagerText::gradients(results, inputs, incoming, differentiable);
   }
 
  private:

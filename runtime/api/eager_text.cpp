@@ -30,6 +30,11 @@ class StructuredText : public EagerText {
     return text_->call(arguments, seed);
   }
 
+  std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& inputs,
+                                    const std::vector<at::Tensor>& incoming, bool differentiable) const override {
+    return text_->gradients(results, inputs, incoming, differentiable);
+  }
+
  private:
   /// Takes its leaves from the front of `leaves`.
   static Argument take(const frontend::Structure& structure, std::span<const Argument>& leaves,
@@ -95,11 +100,10 @@ class OwnArguments {
   const std::vector<at::Tensor>& inputs() const { return inputs_; }
 
   /// Their gradients, 0 where there is none.
-  std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& incoming,
-                                    bool differentiable) const {
+  std::vector<at::Tensor> gradients(const EagerText& text, const std::vector<at::Tensor>& results,
+                                    const std::vector<at::Tensor>& incoming, bool differentiable) const {
     std::vector<at::Tensor> found(inputs_.size());
-    if (!results.empty() && !inputs_.empty())
-      found = torch::autograd::grad(results, inputs_, incoming, std::nullopt, differentiable, /*allow_unused=*/true);
+    if (!results.empty() && !inputs_.empty()) found = text.gradients(results, inputs_, incoming, differentiable);
     for (size_t i = 0; i < found.size(); ++i)
       if (!found[i].defined()) found[i] = at::zeros_like(inputs_[i]);
     return found;
@@ -128,7 +132,7 @@ class BackwardText : public EagerText {
       results.push_back(all[r]);
       gradients.push_back(*gradient);
     }
-    return own.gradients(results, gradients, differentiable);
+    return own.gradients(*text_, results, gradients, differentiable);
   }
 
  private:
@@ -157,7 +161,7 @@ class ValueAndGradText : public EagerText {
     std::vector<at::Tensor> all = text_->call(own.arguments(), seed);
     std::vector<at::Tensor> value;
     if (!all.empty() && all[0].requires_grad()) value.push_back(all[0]);
-    std::vector<at::Tensor> found = own.gradients(value, {}, differentiable);
+    std::vector<at::Tensor> found = own.gradients(*text_, value, {}, differentiable);
     std::ranges::move(found, std::back_inserter(all));
     if (!differentiable)
       for (at::Tensor& result : all) result = result.detach();
@@ -170,6 +174,12 @@ class ValueAndGradText : public EagerText {
 };
 
 }  // namespace
+
+std::vector<at::Tensor> EagerText::gradients(const std::vector<at::Tensor>& results,
+                                             const std::vector<at::Tensor>& inputs,
+                                             const std::vector<at::Tensor>& incoming, bool differentiable) const {
+  return torch::autograd::grad(results, inputs, incoming, std::nullopt, differentiable, /*allow_unused=*/true);
+}
 
 std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> text,
                                             std::vector<frontend::Structure> arguments) {

@@ -21,6 +21,12 @@ class EagerText {
   /// What the op returns, from left to right. `seed`: what it draws its random numbers from, those of the op's kernel;
   /// without one PyTorch draws them by its own rules. Errors: PyTorch's own.
   virtual std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const = 0;
+
+  /// Autograd's gradients of such results with respect to `inputs`, undefined where there is none; `incoming`: those of
+  /// the results. Who runs texts under a lock has let go of it meanwhile.
+  virtual std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results,
+                                            const std::vector<at::Tensor>& inputs,
+                                            const std::vector<at::Tensor>& incoming, bool differentiable) const;
 };
 
 /// The same of an op that takes the leaves of such arguments (frontend::structured).

@@ -11,7 +11,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/error.h"
 #include "runtime/call/host_run.h"
 #include "runtime/call/refusals.h"
 

@@ -105,7 +105,7 @@ def test_seeded_is_a_function_of_its_arguments():
     torch.library.opcheck(drops, (x.requires_grad_(),), {"seed": seeds[0]})
 
 
-@pytest.mark.parametrize("mode", ["real", "fake"])
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
 def test_gradients_traced_with_their_graph(mode):
     op = ingot.op("F.dropout(x, 0.5) * x")
 
