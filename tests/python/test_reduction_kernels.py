@@ -176,3 +176,26 @@ def test_many_columns_that_find_much(device):
                      "(x * x.amax(0, keepdim=True)).sum(0)", "(x.double() - x.double().mean(0, keepdim=True)).square().mean(0)"]:  # fmt: skip
             op = ingot.op(text)
             torch.testing.assert_close(op(x), op.reference(x), atol=1e-3, rtol=1e-3)
+
+
+NUMBERS_AND_PARTS = [
+    "(x * y).sum(), x * y / y.sum()",
+    "(x * y).sum() / y.sum() * s, x * y / y.sum() + s",
+    "(x * y).amax(), x.sum(), x * y / y.amax()",
+    "(x * y).mean(), (x - y).argmax(), x * y - y.mean()",
+    "where(y > 0, x, 0).sum() / (y > 0).sum().clamp(min=1), where(y > 0, x * s, 0) / (y > 0).sum().clamp(min=1)",
+]
+
+
+@pytest.mark.parametrize("text", NUMBERS_AND_PARTS)
+@pytest.mark.parametrize("shape", [(40000,), (300, 201), (1, 40001), (40001, 1), (3, 1, 20000), (1,), (0,)], ids=str)
+def test_numbers_that_are_found_with_the_parts_that_wait_for_others(text, shape, device):
+    if 0 in shape and "max" in text:
+        pytest.skip("explained: there is no largest of nothing")
+    op = ingot.op(f"def f(x, y, s: float): return {text}")
+    generator = torch.Generator().manual_seed(3)
+    x, y = (torch.randint(-3, 4, shape, generator=generator).double().to(device) for _ in range(2))
+    turned = x.transpose(0, -1).contiguous().transpose(0, -1)
+    for first in (x, turned):
+        for s in (1.5, -2.0):  # a number at run time
+            torch.testing.assert_close(op(first, y, s), op.reference(first, y, s), equal_nan=True)

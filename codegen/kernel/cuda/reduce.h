@@ -69,6 +69,7 @@ class CudaReduce : public Space, public Access {
 
   /// What is launched: blocks of so many threads for so many rows each.
   void launch(uint32_t threads, uint32_t rows);
+
   /// A variable for the `lanes_` neighbours of an access that one thread has at once, and these in memory.
   SymbolId vector_of(uint32_t access);
   ValueId vector_at(uint32_t access);
