@@ -297,6 +297,15 @@ ValueId Assembly::lane(ValueId vector, ValueId number) {
   return add({.kind = Value::Kind::Lane, .type = type, .operands = {vector, number}, .naming = Value::Naming::Inline});
 }
 
+ValueId Assembly::inverse(ValueId condition) {
+  return add({.kind = Value::Kind::Primitive,
+              .type = {ir::DType::Bool},
+              .op = ir::Op::LogicalNot,
+              .work = ir::DType::Bool,
+              .operands = {condition},
+              .naming = Value::Naming::Inline});
+}
+
 ValueId Assembly::let(Body& block, ValueId id, std::string name) {
   (*this)[id].naming = Value::Naming::Always;
   (*this)[id].name = std::move(name);

@@ -77,6 +77,8 @@ class Assembly {
   ValueId lane(ValueId vector, ValueId number);
   /// Of an array of elements or vectors.
   ValueId item(ValueId array, ValueId number);
+  /// Whether a condition does not hold.
+  ValueId inverse(ValueId condition);
   /// An inline value under a name of its own, computed at the end of this block.
   ValueId let(Body& block, ValueId value, std::string name);
 

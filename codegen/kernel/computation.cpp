@@ -141,7 +141,7 @@ class Computation {
     }
     If branch{condition, std::move(bodies_[taken]), std::move(bodies_[otherwise])};
     if (branch.then.empty()) {
-      branch.condition = inverse(condition);
+      branch.condition = assembly_.inverse(condition);
       std::swap(branch.then, branch.otherwise);
     }
     assembly_.block(Level::Element).push_back({std::move(branch)});
@@ -156,7 +156,7 @@ class Computation {
     const Region outer = regions_.decisions()[number].region;
     if (!is_ahead_of_elements(condition) || (outer != kAlways && !guards_.contains(outer))) return;
     guards_[Regions::taken(number)] = within(outer, condition);
-    guards_[Regions::otherwise(number)] = within(outer, inverse(condition));
+    guards_[Regions::otherwise(number)] = within(outer, assembly_.inverse(condition));
   }
 
   ValueId within(Region outer, ValueId condition) {
@@ -192,15 +192,6 @@ class Computation {
     const std::string author = memory_.author_name(where);
     return author.empty() ? assembly_.variable("chosen", type, Level::Element)
                           : assembly_.variable_called(author, Level::Element, type);
-  }
-
-  ValueId inverse(ValueId condition) {
-    return assembly_.add({.kind = Value::Kind::Primitive,
-                          .type = {DType::Bool},
-                          .op = Op::LogicalNot,
-                          .work = DType::Bool,
-                          .operands = {condition},
-                          .naming = Naming::Inline});
   }
 
   // Nodes
@@ -350,6 +341,24 @@ Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline) {
     job.roots.push_back({result.parts[ref.part].node, result.dtype});
   }
   return job;
+}
+
+Foreseeing foreseeing(const KernelContext& context, const Job& job) {
+  constexpr uint32_t kFirstPhase = 1 << 10;  // more than a kernel has
+  const ir::Graph& graph = context.graph;
+  Foreseeing found{{.roots = {}, .reduced = job.reduced, .phase = kFirstPhase + job.phase}, {}};
+  const auto& accesses = context.schedule.accesses;
+  if (std::ranges::count(accesses, true, &AccessSchedule::foreseen) == 0) return found;
+  const Regions regions(graph, context.outline, context.layout, roots_of(job), context.schedule.lazy);
+  const auto of_accesses = regions_of_accesses(regions, graph, context.outline, context.layout);
+  for (uint32_t access = 0; access < accesses.size(); ++access) {
+    if (!accesses[access].foreseen) continue;
+    const std::optional<Foreseen> known = foreseen(regions, of_accesses[access], graph, context.outline);
+    if (!known) continue;
+    found.job.roots.push_back({known->condition, DType::Bool});
+    found.groups.emplace_back(access, known->holds);
+  }
+  return found;
 }
 
 std::vector<ValueId> compute(const KernelContext& context, Assembly& assembly, Memory& memory, Access& access,

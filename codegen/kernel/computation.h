@@ -42,6 +42,14 @@ struct Job {
   std::map<ir::NodeId, ValueId> known = {};  ///< but these
 };
 std::vector<ir::NodeId> roots_of(const Job& job);
+
+/// Of a job's masked groups that are foreseen, by their leaders: the conditions, in a job of their own, and whether
+/// each must hold.
+struct Foreseeing {
+  Job job;
+  std::vector<std::pair<uint32_t, bool>> groups;
+};
+Foreseeing foreseeing(const KernelContext& context, const Job& job);
 /// All parts of a kernel that reduces nothing.
 Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline);
 

@@ -31,6 +31,7 @@ struct AccessFacts {
   bool rounds = false;        ///< of float16 that the kernel has as float32: nothing asks for its bits
   bool grouped = false;       ///< one of several neighbours that are read or written as a vector
   bool masked = false;        ///< read only where a `where` needs it
+  bool foreseen = false;      ///< where it is needed can be found ahead of what is computed, at little cost
   bool skips_rows = false;    ///< of a masked gather, it is known ahead of a row whether and where it is made
   bool shares_place = false;  ///< of a gather, all elements of a row have the same indices
   bool moves_in_row = false;  ///< of a kernel that reduces, it touches other elements along a row
@@ -56,6 +57,7 @@ struct KernelFacts {
   bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
   uint32_t row_multiple = 1;    ///< as the layout has it
   uint32_t row_cost = 0;        ///< of what a row's elements share
+  uint32_t quotients = 0;       ///< of float32, by what differs from element to element or from row to row
   bool has_regions = false;     ///< some `where`s are lazy
   bool goes_again = false;      ///< it goes through its rows several times
   uint32_t found_bytes = 0;     ///< of what its reductions find of a row
@@ -95,7 +97,11 @@ enum class Preset : uint8_t {
 };
 
 /// Threads of a CUDA block.
-uint32_t block_threads();
+uint32_t block_threads(const KernelFacts& facts);
+/// Whether a CUDA kernel that reduces nothing divides float32 by steps of its own.
+bool divides_by_own_steps(const KernelFacts& facts);
+/// Whether the masked vectors of a group are read ahead of what is computed, so many of each at a time.
+bool foresees(const AccessFacts& access, const std::vector<Chunk>& chunks, uint32_t vectors);
 /// Where a block has one row: its threads, and how many steps they take through it, each of a thread's lanes.
 struct RowSteps {
   uint32_t threads, steps;

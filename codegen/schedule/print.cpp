@@ -116,7 +116,9 @@ std::string print(const Schedule& schedule, const KernelOutline& outline) {
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
     text += fmt::format("  access {}: {}{}{}{}\n", a, text_of(schedule.accesses[a]),
                         schedule.accesses[a].widened ? ", as float32" : "",
-                        schedule.accesses[a].masked ? ", where it is needed" : "",
+                        schedule.accesses[a].foreseen ? ", where it is needed, which is known ahead"
+                        : schedule.accesses[a].masked ? ", where it is needed"
+                                                      : "",
                         schedule.accesses[a].ahead ? ", ahead of all phases" : "");
   for (size_t v = 0; v < outline.kept.size(); ++v) {
     const size_t access = outline.first_store() + outline.parts.size() + v;
@@ -124,6 +126,7 @@ std::string print(const Schedule& schedule, const KernelOutline& outline) {
     text += fmt::format("  access {} keeps {}: {}\n", access, value.substr(0, value.find('\n')),
                         text_of(outline.kept[v].apart));
   }
+  if (schedule.own_quotients) text += "  quotients: by steps of its own\n";
   if (!schedule.lazy.empty()) text += fmt::format("  lazy: {} where\n", schedule.lazy.size());
   return text;
 }

@@ -138,4 +138,21 @@ std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, con
   return all;
 }
 
+std::optional<Foreseen> foreseen(const Regions& regions, const std::vector<Region>& of_access, const ir::Graph& graph,
+                                 const KernelOutline& outline) {
+  if (of_access.size() != 1 || of_access.front() == kAlways) return std::nullopt;
+  const Region region = of_access.front();
+  const uint32_t number = Regions::decision_of(region);
+  const Decision& decision = regions.decisions()[number];
+  const auto is_known = [&](ir::NodeId id) {
+    const ir::Op op = graph[id].op;
+    return op == ir::Op::Scalar || op == ir::Op::Cast || op == ir::Op::Bitcast ||
+           (op == ir::Op::Load && is_access(graph, outline, id) && regions.of(id) == std::vector<Region>{kAlways}) ||
+           (ir::is_primitive(op) && op != ir::Op::Where && ir::info(op).cost == 1);
+  };
+  if (decision.region != kAlways || !std::ranges::all_of(nodes_of(graph, {decision.condition}), is_known))
+    return std::nullopt;
+  return Foreseen{decision.condition, region == Regions::taken(number)};
+}
+
 }  // namespace ingot::codegen

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "codegen/shape/layout.h"
@@ -61,5 +62,15 @@ class Regions {
 /// kAlways.
 std::vector<std::vector<Region>> regions_of_accesses(const Regions& regions, const ir::Graph& graph,
                                                      const KernelOutline& outline, const KernelLayout& layout);
+
+/// The condition under which alone an access is made: where it holds, or where it does not.
+struct Foreseen {
+  ir::NodeId condition;
+  bool holds = true;
+};
+/// That of an access with these regions, if it may be found ahead of everything else, and then again: of elements that
+/// are read anyway, in ops of one instruction each.
+std::optional<Foreseen> foreseen(const Regions& regions, const std::vector<Region>& of_access, const ir::Graph& graph,
+                                 const KernelOutline& outline);
 
 }  // namespace ingot::codegen

@@ -365,10 +365,11 @@ void fit_steps(RowSchedule& rows, const KernelLayout& layout, uint32_t lanes) {
 // A thread keeps its elements of a row, and for each of them what it has found of their columns. By hand layer_norm's
 // backward of 2^16 rows of 4096, with both sums along columns, reaches 0.97 of a copy with 256 threads a row of which a
 // multiprocessor has 512, each with room for 128 registers, 0.79 with as few of them as it comes and 0.54 with 1024. Of
-// 2^14 such rows, with the row's statistics found as well, 0.84, and 0.98 with the next row on its way. Where nothing
-// is found of a row itself, vectors of 16 bytes do better: gelu(x + b)'s backward of 2^13 rows of 4096 in bfloat16, by
-// hand, 0.83 with 512 threads of eight elements, 0.77 with 256 of sixteen, and 0.38 where their registers do not
-// suffice.
+// 2^14 such rows, with the row's statistics found as well, 0.84, and 0.98 with the next row on its way; where they are
+// kept and a row is gone through twice, 0.97 (on an H100 0.92), and with it 0.87 (0.96). Where nothing is found of a
+// row itself, 0.91 for 0.82 on an H100, and vectors of 16 bytes do better: gelu(x + b)'s backward of 2^13 rows of 4096
+// in bfloat16, by hand, 0.83 with 512 threads of eight elements, 0.77 with 256 of sixteen, and 0.38 where their
+// registers do not suffice.
 RowSchedule passing_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kRegisters = 1 << 16, kFewBytes = 192, kManyBytes = 512, kHeavy = 60;
   const uint64_t length = uint64_t{1} << layout.length_bits;
@@ -382,7 +383,7 @@ RowSchedule passing_rows(RowSchedule rows, const KernelFacts& facts, const Kerne
   const uint32_t bytes = 2 * large_bytes(facts) + facts.passed_bytes, of_all = rows.steps * lanes * bytes;
   const uint32_t registers = of_all > kManyBytes ? 255 : of_all > kFewBytes || facts.cost >= kHeavy ? 128 : 64;
   rows.blocks = std::max(1u, kRegisters / (registers * threads));
-  rows.prefetches = large_bytes(facts) > 0 && bytes <= kPassingBytes;
+  rows.prefetches = facts.phases != 2 && large_bytes(facts) > 0 && bytes <= kPassingBytes;
   fit_steps(rows, layout, lanes);
   return rows;
 }

@@ -96,9 +96,11 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
   if (facts.has_regions) facts.early_phase = 0;
   const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
   const std::vector<std::vector<Region>> of_accesses = regions_of_accesses(regions, graph, outline, layout);
-  for (size_t a = 0; a < of_accesses.size(); ++a)
-    facts.accesses[a].masked =
-        of_accesses[a].front() != kAlways && is_masked(facts.accesses[a], facts, lazy, target.cuda());
+  for (size_t a = 0; a < of_accesses.size(); ++a) {
+    AccessFacts& access = facts.accesses[a];
+    access.masked = of_accesses[a].front() != kAlways && is_masked(access, facts, lazy, target.cuda());
+    access.foreseen = access.masked && foreseen(regions, of_accesses[a], graph, outline).has_value();
+  }
   const std::vector<bool> skips_rows = gathers_that_skip_rows(graph, outline, layout, regions);
   for (size_t a = 0; a < skips_rows.size(); ++a) facts.accesses[a].skips_rows = skips_rows[a];
   return facts;
@@ -156,10 +158,12 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
     if (access.how == How::Grouped && layout.accesses[a].leader == a)
       access.chunks = chunks_of_group(outline, layout, a);
     access.masked = facts.accesses[a].masked;
+    access.foreseen = schedule.lanes > 1 && foresees(facts.accesses[a], access.chunks, schedule.lanes);
     schedule.accesses.push_back(std::move(access));
   }
   if (layout.rank == 0) return schedule;
-  schedule.threads = block_threads();
+  schedule.threads = block_threads(facts);
+  schedule.own_quotients = divides_by_own_steps(facts);
   if (preset == Preset::Tile)
     return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
   if (preset == Preset::RowByRow)
@@ -295,8 +299,11 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
                                                                      : How::Fixed,
                                  .masked = access.masked,
                                  .ahead = cuda_reads_ahead(access, facts, schedule.rows, schedule.lanes)});
-    if (is_group && layout.accesses[a].leader == a)
-      schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
+    if (!is_group || layout.accesses[a].leader != a) continue;
+    schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
+    const uint32_t vectors = schedule.rows.classes / schedule.rows.pieces / schedule.rows.threads;
+    schedule.accesses.back().foreseen =
+        schedule.rows.steps == 0 && foresees(access, schedule.accesses.back().chunks, vectors);
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};
   if (kept > 0) {

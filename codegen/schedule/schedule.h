@@ -72,6 +72,7 @@ struct AccessSchedule {
   std::vector<Chunk> chunks = {};  ///< of a leader
   bool widened = false;            ///< CPU: float16 is converted by runs, the loop reads or writes their float32
   bool masked = false;             ///< read only where an arm of a `where` that needs it is taken
+  bool foreseen = false;           ///< CUDA: and with those of all runs, where it is known which arms are taken
   bool ahead = false;              ///< CUDA: read once, ahead of all phases, whichever needs it first
   bool operator==(const AccessSchedule&) const = default;
 };
@@ -109,13 +110,14 @@ struct Schedule {
   /// and the threads of a block, are counted along the walks as digits are, the last one's first.
   std::vector<Walk> walks;
   Coordinates coordinates = Coordinates::None;
-  bool ragged = false;      ///< a thread's lanes may reach past the end of the domain
-  uint8_t index_bits = 32;  ///< of index arithmetic
-  uint32_t across = 0;      ///< of a tile, the axis that spans it beside the innermost one
-  uint32_t threads = 1;     ///< of a block
-  uint32_t lanes = 1;       ///< elements a thread takes
-  uint32_t simd = 0;        ///< CPU: elements of a vector; 0: as many as the machine's have room for
-  uint32_t weight = 1;      ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
+  bool ragged = false;         ///< a thread's lanes may reach past the end of the domain
+  uint8_t index_bits = 32;     ///< of index arithmetic
+  uint32_t across = 0;         ///< of a tile, the axis that spans it beside the innermost one
+  uint32_t threads = 1;        ///< of a block
+  uint32_t lanes = 1;          ///< elements a thread takes
+  bool own_quotients = false;  ///< CUDA: float32 is divided by steps of the kernel's own
+  uint32_t simd = 0;           ///< CPU: elements of a vector; 0: as many as the machine's have room for
+  uint32_t weight = 1;  ///< CPU: the cost of an element, in eighths of a nanosecond, for the grain of parallel_for
   std::vector<AccessSchedule> accesses;  ///< one for each of the outline's
   RowSchedule rows = {};
   std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only where it is taken, in the graph's order

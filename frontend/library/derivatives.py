@@ -90,19 +90,19 @@ def _round_backward(grad, result, input):
     return None
 
 
-# Equals share the gradient of an extreme that lets NaN through.
+# Equals share the gradient of an extreme that lets NaN through; a NaN has it whole, and so has the other operand.
 
 
 def _maximum_backward(grad, result, a, b):
-    return _share(grad, a, b, a > b), _share(grad, a, b, b > a)
+    return _share(grad, a, b, a <= b), _share(grad, a, b, b <= a)
 
 
 def _minimum_backward(grad, result, a, b):
-    return _share(grad, a, b, a < b), _share(grad, a, b, b < a)
+    return _share(grad, a, b, a >= b), _share(grad, a, b, b >= a)
 
 
-def _share(grad, a, b, is_taken):
-    return where(a == b, grad / 2, where(is_taken | isnan(a) | isnan(b), grad, 0))
+def _share(grad, a, b, is_other):
+    return where(a == b, grad / 2, where(is_other, 0, grad))
 
 
 def _fmax_backward(grad, result, a, b):

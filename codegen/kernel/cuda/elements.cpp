@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "codegen/kernel/computation.h"
@@ -30,8 +31,9 @@ class Cuda : public Access {
   Kernel build() {
     place_.find();
     load_vectors();
-    const std::vector<ValueId> results =
-        compute(context_, assembly_, memory_, *this, job_of_parts(context_.graph, context_.outline));
+    const Job job = job_of_parts(context_.graph, context_.outline);
+    foresee(job);
+    const std::vector<ValueId> results = compute(context_, assembly_, memory_, *this, job);
     store(results);
     assemble();
     memory_.describe_pointers();
@@ -79,6 +81,11 @@ class Cuda : public Access {
     if (!may_be_any || !place_.has_neighbours() || !context_.layout.accesses[access].linear)
       return memory_.position(access, Level::Element);
     return assembly_.index(IndexOp::Join, place_.first(), place_.lane_number(Level::Element));
+  }
+
+  std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
+    if (!schedule_.own_quotients || assembly_[divisor].level <= Level::Thread) return std::nullopt;
+    return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
   }
 
   ValueId divisor(ValueId value, uint32_t) override { return value; }
@@ -163,10 +170,7 @@ class Cuda : public Access {
     const Type type{memory_.type_in_memory(leader), chunk.width};
     const SymbolId vector =
         assembly_.variable(memory_.chunk_name(leader, chunk), type, is_masked ? Level::Element : Level::Thread);
-    const ValueId value = assembly_.add({.kind = Value::Kind::Vector,
-                                         .type = type,
-                                         .operands = {place_.base(leader), memory_.index(leader, level, chunk.first)},
-                                         .naming = Value::Naming::Inline});
+    const ValueId value = vector_of_chunk(leader, chunk, level);
     if (is_fetched) {
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
@@ -175,6 +179,42 @@ class Cuda : public Access {
       (is_masked ? assembly_.block(Level::Element) : body_.loads).push_back({Declare{vector, value}});
     }
     chunks_[{leader, chunk.first}] = vector;
+  }
+
+  /// What of masked groups is known to be needed is read with that of all lanes, before anything is computed.
+  void foresee(const Job& job) {
+    const auto [conditions, groups] = foreseeing(context_, job);
+    if (groups.empty()) return;
+    const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, conditions);
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const auto [leader, holds] = groups[g];
+      Body vectors = foreseen_vectors(leader);
+      body_.element.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
+    }
+    body_.foreseen = std::exchange(body_.element, {});
+    place_.leave_lane();
+  }
+
+  Body foreseen_vectors(uint32_t leader) {
+    Body filled;
+    for (const Chunk& chunk : schedule_.accesses[leader].chunks) {
+      if (chunk.width == 1) continue;
+      const Type type{memory_.type_in_memory(leader), chunk.width};
+      const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, Level::Thread);
+      assembly_[vector].extents = {schedule_.lanes};
+      body_.fetched_vectors.push_back({Declare{vector}});
+      const ValueId mine = assembly_.item(assembly_.read(vector), place_.lane_number(Level::Element));
+      filled.push_back({Assign{mine, vector_of_chunk(leader, chunk, Level::Element)}});
+      chunks_[{leader, chunk.first}] = vector;
+    }
+    return filled;
+  }
+
+  ValueId vector_of_chunk(uint32_t leader, const Chunk& chunk, Level level) {
+    return assembly_.add({.kind = Value::Kind::Vector,
+                          .type = {memory_.type_in_memory(leader), chunk.width},
+                          .operands = {place_.base(leader), memory_.index(leader, level, chunk.first)},
+                          .naming = Value::Naming::Inline});
   }
 
   /// An element of a vector of neighbours.
@@ -281,6 +321,7 @@ class Cuda : public Access {
       step.push_back({place_.over_lanes(std::move(body_.fetch))});
     }
     append(step, std::move(body_.thread));
+    if (!body_.foreseen.empty()) step.push_back({place_.over_lanes(std::move(body_.foreseen))});
     if (!guarded_stores_.empty()) body_.element.push_back({If{store_guard_, std::move(guarded_stores_)}});
     if (!body_.element.empty()) step.push_back({place_.over_lanes(std::move(body_.element))});
     append(step, std::move(body_.stores));

@@ -94,7 +94,7 @@ class Rows : public CudaReduce {
 
   /// What fills arrays: of each step, and of each lane of one.
   struct Loads {
-    Body declared, step, lane;
+    Body declared, step, foreseen, lane;
   };
 
   /// What is read once, before the first phase, and kept.
@@ -126,6 +126,12 @@ class Rows : public CudaReduce {
   /// Whether a group's vectors are there in later phases.
   bool is_kept(SymbolId vector) const { return is_resident() && !assembly_[vector].extents.empty(); }
   SymbolId load_chunk(uint32_t leader, const Chunk& chunk);
+  ValueId vector_of_chunk(uint32_t leader, const Chunk& chunk, Level level);
+
+  /// What of masked groups is known to be needed, before anything is computed of the job.
+  void foresee(const Job& job);
+  /// A group's vectors of all runs; gives the statements that fill those of one.
+  Body foreseen_vectors(uint32_t leader);
 
   /// What is done if there is an element: the first steps need no guard.
   Body guarded(ValueId is_element, Body body);

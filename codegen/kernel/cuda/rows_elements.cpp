@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "codegen/kernel/cuda/rows.h"
 
@@ -166,6 +167,13 @@ void Rows::store_chunk(uint32_t leader, const Chunk& chunk, const std::map<uint3
     element().push_back({StoreVector{base(leader), index, inline_value(Value::Kind::Pack, members)}});
 }
 
+ValueId Rows::vector_of_chunk(uint32_t leader, const Chunk& chunk, Level level) {
+  return assembly_.add({.kind = Value::Kind::Vector,
+                        .type = {memory_.type_in_memory(leader), chunk.width},
+                        .operands = {base(leader), memory_.index(leader, level, chunk.first)},
+                        .naming = Value::Naming::Inline});
+}
+
 SymbolId Rows::load_chunk(uint32_t leader, const Chunk& chunk) {
   const Type type{memory_.type_in_memory(leader), chunk.width};
   const bool is_masked = how(leader).masked;
@@ -174,19 +182,45 @@ SymbolId Rows::load_chunk(uint32_t leader, const Chunk& chunk) {
   const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, level);
   const ValueId index = element_index_;
   if (is_ahead && !is_resident()) element_index_ = loaded_index_;
-  const ValueId value = assembly_.add({.kind = Value::Kind::Vector,
-                                       .type = type,
-                                       .operands = {base(leader), memory_.index(leader, level, chunk.first)},
-                                       .naming = Value::Naming::Inline});
+  const ValueId value = vector_of_chunk(leader, chunk, level);
   element_index_ = index;
   if (is_ahead) {
     assembly_[vector].extents = {is_resident() ? rows_.steps : runs()};
     loads_.declared.push_back({Declare{vector}});
-    loads_.step.push_back({Assign{assembly_.item(assembly_.read(vector), assembly_.read(step_number_)), value}});
+    loads_.step.push_back({Assign{of_step(vector), value}});
   } else {
     assembly_.block(level).push_back({Declare{vector, value}});
   }
   return vector;
+}
+
+void Rows::foresee(const Job& job) {
+  if (lanes_ > 1 || !loads_groups_ahead()) return;
+  const auto [conditions, groups] = foreseeing(context_, job);
+  if (groups.empty()) return;
+  const ValueId index = std::exchange(element_index_, loaded_index_);
+  const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, conditions);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const auto [leader, holds] = groups[g];
+    Body vectors = foreseen_vectors(leader);
+    append(loads_.foreseen, std::exchange(step_, {}));
+    loads_.foreseen.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
+  }
+  element_index_ = index;
+}
+
+Body Rows::foreseen_vectors(uint32_t leader) {
+  Body filled;
+  for (const Chunk& chunk : how(leader).chunks) {
+    if (chunk.width == 1) continue;
+    const Type type{memory_.type_in_memory(leader), chunk.width};
+    const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, Level::Thread);
+    assembly_[vector].extents = {runs()};
+    loads_.declared.push_back({Declare{vector}});
+    filled.push_back({Assign{of_step(vector), vector_of_chunk(leader, chunk, Level::Thread)}});
+    chunks_[{leader, chunk.first}] = vector;
+  }
+  return filled;
 }
 
 Body Rows::guarded(ValueId is_element, Body body) {
@@ -235,12 +269,14 @@ Statement Rows::loop_over(Body step, ValueId run) {
 }
 
 Body Rows::loads_ahead() {
-  Body ahead = std::move(loads_.declared), step = std::move(loads_.step);
-  loads_ = {};
-  if (step.empty()) return ahead;
-  Body body = {{Let{element_index_}}, {Let{loaded_index_}}};
-  append(body, std::move(step));
-  ahead.push_back({Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(runs()), std::move(body)}});
+  Loads loads = std::exchange(loads_, {});
+  Body ahead = std::move(loads.declared);
+  for (Body* step : {&loads.step, &loads.foreseen}) {
+    if (step->empty()) continue;
+    Body body = {{Let{element_index_}}, {Let{loaded_index_}}};
+    append(body, std::move(*step));
+    ahead.push_back({Loop{Loop::Kind::Unrolled, step_number_, whole(0), whole(runs()), std::move(body)}});
+  }
   return ahead;
 }
 

@@ -83,6 +83,7 @@ void Rows::go_through(RowWork work, Body& ahead) {
   quotients_.clear();
   std::erase_if(chunks_, [&](const auto& chunk) { return !is_kept(chunk.second); });
   if (phase_ == 0) read_ahead();
+  foresee(work.job);
   const std::vector<ir::NodeId> added = keep(work.job);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
   const ValueId run = goes_by_runs(work) ? assembly_.read(run_number_) : ValueId{};

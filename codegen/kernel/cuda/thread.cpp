@@ -152,6 +152,11 @@ Loop ThreadElements::over_lanes(Body body) const {
   return {Loop::Kind::Unrolled, lane_, assembly_.whole(0), assembly_.whole(schedule_.lanes), std::move(body)};
 }
 
+void ThreadElements::leave_lane() {
+  elements_.erase(Level::Element);
+  std::erase_if(coordinates_, [](const auto& known) { return known.first.second == Level::Element; });
+}
+
 ValueId ThreadElements::lane_offset(Level level) {
   const ValueId number = lane_number(level);
   return lane_step_ == 1 ? number : assembly_.index(IndexOp::Mul, number, assembly_.whole(lane_step_));

@@ -19,7 +19,7 @@ ValueId thread_number(Assembly& assembly, Level level);
 /// The statements of a kernel that reduces nothing, by where they stand: those of a step follow one another.
 struct ThreadBody {
   Body of_row;  ///< ahead of the steps; where there is one alone, such values are the thread's
-  Body loads, fetched_vectors, fetch, thread, element, stores;
+  Body loads, fetched_vectors, fetch, foreseen, thread, element, stores;
 };
 
 class ThreadElements : public Space {
@@ -39,6 +39,8 @@ class ThreadElements : public Space {
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
   ValueId lane_number(Level level) { return assembly_.read(lane_, level); }
   Loop over_lanes(Body body) const;
+  /// What is known of a lane in the loop over them so far is not in the next one.
+  void leave_lane();
   /// Of a lane for which something is stored: under a guard that says so, unless none is past the end.
   ValueId stored();
 

@@ -162,54 +162,43 @@ extern "C" void giou_loss_value_and_grad(const void* const* arguments, int64 beg
                 const float v14 = -1.0f * (v11 / v10) + v13;
                 const float v15 = v8 >= 0.0f ? v14 * eh : 0.0f;
                 const float v16 = -v15;
-                const bool v17 = __builtin_isnan(pred_k_1);
-                const bool v18 = __builtin_isnan(target_k_1);
-                const float v19 = ((pred_k_1 < target_k_1) | v17 | v18) ? v16 : 0.0f;
-                const float v20 = -v13 + v7 / v6;
-                const float v21 = v20 * v5;
-                const float v22 = -1.0f / v6 - v20;
-                const float v23 = v2 >= 0.0f ? v22 * h : 0.0f;
-                const float v24 = -v23;
-                const float v25 = ((pred_k_1 > target_k_1) | v17 | v18) ? v24 : 0.0f;
-                const float v26 = (v12 ? v16 / 2.0f : v19) - v21 + (v12 ? v24 / 2.0f : v25);
-                const float v27 = valid ? v26 : 0.0f;
-                const bool v28 = pred_k_3 == target_k_3;
-                const float v29 = v9 >= 0.0f ? v14 * ew : 0.0f;
+                const float v17 = -v13 + v7 / v6;
+                const float v18 = v17 * v5;
+                const float v19 = -1.0f / v6 - v17;
+                const float v20 = v2 >= 0.0f ? v19 * h : 0.0f;
+                const float v21 = -v20;
+                const float v22 = (v12 ? v16 / 2.0f : pred_k_1 >= target_k_1 ? 0.0f : v16) - v18;
+                const float v23 = v22 + (v12 ? v21 / 2.0f : pred_k_1 <= target_k_1 ? 0.0f : v21);
+                const float v24 = valid ? v23 : 0.0f;
+                const bool v25 = pred_k_3 == target_k_3;
+                const float v26 = v9 >= 0.0f ? v14 * ew : 0.0f;
+                const float v27 = -v26;
+                const float v28 = v17 * v4;
+                const float v29 = v3 >= 0.0f ? v19 * w : 0.0f;
                 const float v30 = -v29;
-                const bool v31 = __builtin_isnan(pred_k_3);
-                const bool v32 = __builtin_isnan(target_k_3);
-                const float v33 = ((pred_k_3 < target_k_3) | v31 | v32) ? v30 : 0.0f;
-                const float v34 = v20 * v4;
-                const float v35 = v3 >= 0.0f ? v22 * w : 0.0f;
-                const float v36 = -v35;
-                const float v37 = ((pred_k_3 > target_k_3) | v31 | v32) ? v36 : 0.0f;
-                const float v38 = (v28 ? v30 / 2.0f : v33) - v34 + (v28 ? v36 / 2.0f : v37);
-                const float v39 = valid ? v38 : 0.0f;
-                const bool v40 = pred_k == target_k;
-                const bool v41 = __builtin_isnan(pred_k);
-                const bool v42 = __builtin_isnan(target_k);
-                const float v43 = v40 ? v15 / 2.0f : ((pred_k > target_k) | v41 | v42) ? v15 : 0.0f;
-                const float v44 = v40 ? v23 / 2.0f : ((pred_k < target_k) | v41 | v42) ? v23 : 0.0f;
-                const float v45 = valid ? v43 + v21 + v44 : 0.0f;
-                const bool v46 = pred_k_2 == target_k_2;
-                const bool v47 = __builtin_isnan(pred_k_2);
-                const bool v48 = __builtin_isnan(target_k_2);
-                const float v49 = ((pred_k_2 > target_k_2) | v47 | v48) ? v29 : 0.0f;
-                const float v50 = ((pred_k_2 < target_k_2) | v47 | v48) ? v35 : 0.0f;
-                const float v51 = (v46 ? v29 / 2.0f : v49) + v34 + (v46 ? v35 / 2.0f : v50);
-                const float v52 = valid ? v51 : 0.0f;
+                const float v31 = (v25 ? v27 / 2.0f : pred_k_3 >= target_k_3 ? 0.0f : v27) - v28;
+                const float v32 = v31 + (v25 ? v30 / 2.0f : pred_k_3 <= target_k_3 ? 0.0f : v30);
+                const float v33 = valid ? v32 : 0.0f;
+                const bool v34 = pred_k == target_k;
+                const float v35 = (v34 ? v15 / 2.0f : pred_k <= target_k ? 0.0f : v15) + v18;
+                const float v36 = v35 + (v34 ? v20 / 2.0f : pred_k >= target_k ? 0.0f : v20);
+                const float v37 = valid ? v36 : 0.0f;
+                const bool v38 = pred_k_2 == target_k_2;
+                const float v39 = (v38 ? v26 / 2.0f : pred_k_2 <= target_k_2 ? 0.0f : v26) + v28;
+                const float v40 = v39 + (v38 ? v29 / 2.0f : pred_k_2 >= target_k_2 ? 0.0f : v29);
+                const float v41 = valid ? v40 : 0.0f;
                 sum_of[k] = valid_1 ? sum_of[k] + (valid ? 1.0f - giou : 0.0f) : sum_of[k];
                 if (valid_1) {
-                    out1[(first + k) * 4] = v27;
+                    out1[(first + k) * 4] = v24;
                 }
                 if (valid_1) {
-                    out1[(first + k) * 4 + 1] = v39;
+                    out1[(first + k) * 4 + 1] = v33;
                 }
                 if (valid_1) {
-                    out1[(first + k) * 4 + 2] = v45;
+                    out1[(first + k) * 4 + 2] = v37;
                 }
                 if (valid_1) {
-                    out1[(first + k) * 4 + 3] = v52;
+                    out1[(first + k) * 4 + 3] = v41;
                 }
             });
         });

@@ -237,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_value_and_grad(
         sum_of[c] = 0.0f;
     }
     for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
-        Vec<float, 4> target4[2];
+        Vec<float, 4> target4[2], pred4[2];
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const int i = from + v * 512;
@@ -247,81 +247,82 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_value_and_grad(
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const int i = from + v * 512;
+            const int at = min(i, last);
+            const float v1 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
+            const bool valid = v1 > 0.0f;
+            if (valid) {
+                pred4[v] = load<4>(pred, at * pred_stride);
+            }
+        }
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const int i = from + v * 512;
             if (i < n0) {
-                const float v1 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
-                const bool valid = v1 > 0.0f;
+                const float v2 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
+                const bool valid = v2 > 0.0f;
                 float chosen = 0.0f;
                 float chosen_1 = 0.0f;
                 float chosen_2 = 0.0f;
                 float chosen_3 = 0.0f;
                 float chosen_4 = 0.0f;
                 if (valid) {
-                    const auto pred4 = load<4>(pred, i * pred_stride);
-                    const float rb = minimum(pred4[2], target4[v][2]);
-                    const float lt = maximum(pred4[0], target4[v][0]);
-                    const float v2 = rb - lt;
-                    const float w = maximum(0.0f, v2);
-                    const float rb_1 = minimum(pred4[3], target4[v][3]);
-                    const float lt_1 = maximum(pred4[1], target4[v][1]);
-                    const float v3 = rb_1 - lt_1;
-                    const float h = maximum(0.0f, v3);
+                    const float rb = minimum(pred4[v][2], target4[v][2]);
+                    const float lt = maximum(pred4[v][0], target4[v][0]);
+                    const float v3 = rb - lt;
+                    const float w = maximum(0.0f, v3);
+                    const float rb_1 = minimum(pred4[v][3], target4[v][3]);
+                    const float lt_1 = maximum(pred4[v][1], target4[v][1]);
+                    const float v4 = rb_1 - lt_1;
+                    const float h = maximum(0.0f, v4);
                     const float overlap = w * h;
-                    const float v4 = pred4[2] - pred4[0];
-                    const float v5 = pred4[3] - pred4[1];
-                    const float union_ = v4 * v5 + v1 - overlap;
-                    const float v6 = union_ + 1e-07f;
-                    const float v7 = quotient_of(overlap, v6);
-                    const float erb = maximum(pred4[2], target4[v][2]);
-                    const float elt = minimum(pred4[0], target4[v][0]);
-                    const float v8 = erb - elt;
-                    const float ew = maximum(0.0f, v8);
-                    const float erb_1 = maximum(pred4[3], target4[v][3]);
-                    const float elt_1 = minimum(pred4[1], target4[v][1]);
-                    const float v9 = erb_1 - elt_1;
-                    const float eh = maximum(0.0f, v9);
+                    const float v5 = pred4[v][2] - pred4[v][0];
+                    const float v6 = pred4[v][3] - pred4[v][1];
+                    const float union_ = v5 * v6 + v2 - overlap;
+                    const float v7 = union_ + 1e-07f;
+                    const float v8 = quotient_of(overlap, v7);
+                    const float erb = maximum(pred4[v][2], target4[v][2]);
+                    const float elt = minimum(pred4[v][0], target4[v][0]);
+                    const float v9 = erb - elt;
+                    const float ew = maximum(0.0f, v9);
+                    const float erb_1 = maximum(pred4[v][3], target4[v][3]);
+                    const float elt_1 = minimum(pred4[v][1], target4[v][1]);
+                    const float v10 = erb_1 - elt_1;
+                    const float eh = maximum(0.0f, v10);
                     const float hull = ew * eh;
-                    const float v10 = hull + 1e-07f;
-                    const float v11 = quotient_of(hull - union_, v10);
-                    const float giou = v7 - v11;
-                    const bool v12 = pred4[0] == target4[v][0];
-                    const float v13 = quotient_of(1.0f, v10);
-                    const float v14 = -1.0f * quotient_of(v11, v10) + v13;
-                    const float v15 = v8 >= 0.0f ? v14 * eh : 0.0f;
-                    const float v16 = -v15;
-                    const bool v17 = isnan(pred4[0]);
-                    const bool v18 = isnan(target4[v][0]);
-                    const float v19 = pred4[0] < target4[v][0] || v17 || v18 ? v16 : 0.0f;
-                    const float v20 = -v13 + quotient_of(v7, v6);
-                    const float v21 = v20 * v5;
-                    const float v22 = quotient_of(-1.0f, v6) - v20;
-                    const float v23 = v2 >= 0.0f ? v22 * h : 0.0f;
-                    const float v24 = -v23;
-                    const float v25 = pred4[0] > target4[v][0] || v17 || v18 ? v24 : 0.0f;
-                    const bool v26 = pred4[1] == target4[v][1];
-                    const float v27 = v9 >= 0.0f ? v14 * ew : 0.0f;
-                    const float v28 = -v27;
-                    const bool v29 = isnan(pred4[1]);
-                    const bool v30 = isnan(target4[v][1]);
-                    const float v31 = pred4[1] < target4[v][1] || v29 || v30 ? v28 : 0.0f;
-                    const float v32 = v20 * v4;
-                    const float v33 = v3 >= 0.0f ? v22 * w : 0.0f;
-                    const float v34 = -v33;
-                    const float v35 = pred4[1] > target4[v][1] || v29 || v30 ? v34 : 0.0f;
-                    const bool v36 = pred4[2] == target4[v][2];
-                    const bool v37 = isnan(pred4[2]);
-                    const bool v38 = isnan(target4[v][2]);
-                    const float v39 = pred4[2] > target4[v][2] || v37 || v38 ? v15 : 0.0f;
-                    const float v40 = pred4[2] < target4[v][2] || v37 || v38 ? v23 : 0.0f;
-                    const bool v41 = pred4[3] == target4[v][3];
-                    const bool v42 = isnan(pred4[3]);
-                    const bool v43 = isnan(target4[v][3]);
-                    const float v44 = pred4[3] > target4[v][3] || v42 || v43 ? v27 : 0.0f;
-                    const float v45 = pred4[3] < target4[v][3] || v42 || v43 ? v33 : 0.0f;
+                    const float v11 = hull + 1e-07f;
+                    const float v12 = quotient_of(hull - union_, v11);
+                    const float giou = v8 - v12;
+                    const bool v13 = pred4[v][0] == target4[v][0];
+                    const float v14 = quotient_of(1.0f, v11);
+                    const float v15 = -1.0f * quotient_of(v12, v11) + v14;
+                    const float v16 = v9 >= 0.0f ? v15 * eh : 0.0f;
+                    const float v17 = -v16;
+                    const float v18 = -v14 + quotient_of(v8, v7);
+                    const float v19 = v18 * v6;
+                    const float v20 = v13 ? v17 / 2.0f : pred4[v][0] >= target4[v][0] ? 0.0f : v17;
+                    const float v21 = quotient_of(-1.0f, v7) - v18;
+                    const float v22 = v3 >= 0.0f ? v21 * h : 0.0f;
+                    const float v23 = -v22;
+                    const float v24 = v13 ? v23 / 2.0f : pred4[v][0] <= target4[v][0] ? 0.0f : v23;
+                    const bool v25 = pred4[v][1] == target4[v][1];
+                    const float v26 = v10 >= 0.0f ? v15 * ew : 0.0f;
+                    const float v27 = -v26;
+                    const float v28 = v18 * v5;
+                    const float v29 = v25 ? v27 / 2.0f : pred4[v][1] >= target4[v][1] ? 0.0f : v27;
+                    const float v30 = v4 >= 0.0f ? v21 * w : 0.0f;
+                    const float v31 = -v30;
+                    const float v32 = v25 ? v31 / 2.0f : pred4[v][1] <= target4[v][1] ? 0.0f : v31;
+                    const bool v33 = pred4[v][2] == target4[v][2];
+                    const float v34 = v33 ? v16 / 2.0f : pred4[v][2] <= target4[v][2] ? 0.0f : v16;
+                    const float v35 = v33 ? v22 / 2.0f : pred4[v][2] >= target4[v][2] ? 0.0f : v22;
+                    const bool v36 = pred4[v][3] == target4[v][3];
+                    const float v37 = v36 ? v26 / 2.0f : pred4[v][3] <= target4[v][3] ? 0.0f : v26;
+                    const float v38 = v36 ? v30 / 2.0f : pred4[v][3] >= target4[v][3] ? 0.0f : v30;
                     chosen = 1.0f - giou;
-                    chosen_1 = (v12 ? v16 / 2.0f : v19) - v21 + (v12 ? v24 / 2.0f : v25);
-                    chosen_2 = (v26 ? v28 / 2.0f : v31) - v32 + (v26 ? v34 / 2.0f : v35);
-                    chosen_3 = (v36 ? v15 / 2.0f : v39) + v21 + (v36 ? v23 / 2.0f : v40);
-                    chosen_4 = (v41 ? v27 / 2.0f : v44) + v32 + (v41 ? v33 / 2.0f : v45);
+                    chosen_1 = v20 - v19 + v24;
+                    chosen_2 = v29 - v28 + v32;
+                    chosen_3 = v34 + v19 + v35;
+                    chosen_4 = v37 + v28 + v38;
                 }
                 sum_of[v] = sum_of[v] + chosen;
                 store(out1, i * out1_stride, Vec<float, 4>{chosen_1, chosen_2, chosen_3, chosen_4});

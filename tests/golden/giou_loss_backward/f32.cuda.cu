@@ -109,6 +109,20 @@ __device__ inline T tree(T* values) {
     return values[0];
 }
 
+// a / b, by the steps that a division takes where nothing overflows or is lost on the way: where
+// the exponents lie from -48 to 47. So it divides zeros, too, which the processor leaves to a
+// function.
+__device__ inline float quotient_of(float a, float b) {
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
+    const float first = a * reciprocal;
+    const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
+    const bool is_zero = a == 0.0f;  // whose sign a sum would lose
+    const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
+    return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
+}
+
 // Shared memory that the reductions of a kernel take in turn, those that need as much.
 template <int bytes>
 __device__ inline void* place_of() {
@@ -271,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_rest(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) giou_loss_backward_1(
+extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_1(
         const float* __restrict__ pred,       // at i * pred_stride + 0..3
         const int64* __restrict__ workspace,  // one element
         const float* __restrict__ target,     // at i * target_stride + 0..3
@@ -281,13 +295,13 @@ extern "C" __global__ void __launch_bounds__(256) giou_loss_backward_1(
         const int target_stride,
         const int pred_stride,
         const int out_stride) {
-    const int i = blockIdx.x * 512 + threadIdx.x;
+    const int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= n) return;
 
-    Vec<float, 4> target4[2];
+    Vec<float, 4> target4[2], pred4[2];
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
-        const int e = min(i + k * 256, n - 1);
+        const int e = min(i + k * 128, n - 1);
         target4[k] = load<4>(target, e * target_stride);
     }
     const float v1 = grad[0] / float(max(1LL, workspace[0]));
@@ -296,76 +310,76 @@ extern "C" __global__ void __launch_bounds__(256) giou_loss_backward_1(
     for (int k = 0; k < 2; ++k) {
         const float v3 = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
         const bool valid = v3 > 0.0f;
-        const int e = min(i + k * 256, n - 1);
+        const int e = min(i + k * 128, n - 1);
+        if (valid) {
+            pred4[k] = load<4>(pred, e * pred_stride);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        const float v4 = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
+        const bool valid = v4 > 0.0f;
         float chosen = 0.0f;
         float chosen_1 = 0.0f;
         float chosen_2 = 0.0f;
         float chosen_3 = 0.0f;
         if (valid) {
-            const auto pred4 = load<4>(pred, e * pred_stride);
-            const bool v4 = pred4[0] == target4[k][0];
-            const float erb = maximum(pred4[2], target4[k][2]);
-            const float elt = minimum(pred4[0], target4[k][0]);
-            const float v5 = erb - elt;
-            const float ew = maximum(0.0f, v5);
-            const float erb_1 = maximum(pred4[3], target4[k][3]);
-            const float elt_1 = minimum(pred4[1], target4[k][1]);
-            const float v6 = erb_1 - elt_1;
-            const float eh = maximum(0.0f, v6);
+            const bool v5 = pred4[k][0] == target4[k][0];
+            const float erb = maximum(pred4[k][2], target4[k][2]);
+            const float elt = minimum(pred4[k][0], target4[k][0]);
+            const float v6 = erb - elt;
+            const float ew = maximum(0.0f, v6);
+            const float erb_1 = maximum(pred4[k][3], target4[k][3]);
+            const float elt_1 = minimum(pred4[k][1], target4[k][1]);
+            const float v7 = erb_1 - elt_1;
+            const float eh = maximum(0.0f, v7);
             const float hull = ew * eh;
-            const float v7 = pred4[2] - pred4[0];
-            const float v8 = pred4[3] - pred4[1];
-            const float rb = minimum(pred4[2], target4[k][2]);
-            const float lt = maximum(pred4[0], target4[k][0]);
-            const float v9 = rb - lt;
-            const float w = maximum(0.0f, v9);
-            const float rb_1 = minimum(pred4[3], target4[k][3]);
-            const float lt_1 = maximum(pred4[1], target4[k][1]);
-            const float v10 = rb_1 - lt_1;
-            const float h = maximum(0.0f, v10);
+            const float v8 = pred4[k][2] - pred4[k][0];
+            const float v9 = pred4[k][3] - pred4[k][1];
+            const float rb = minimum(pred4[k][2], target4[k][2]);
+            const float lt = maximum(pred4[k][0], target4[k][0]);
+            const float v10 = rb - lt;
+            const float w = maximum(0.0f, v10);
+            const float rb_1 = minimum(pred4[k][3], target4[k][3]);
+            const float lt_1 = maximum(pred4[k][1], target4[k][1]);
+            const float v11 = rb_1 - lt_1;
+            const float h = maximum(0.0f, v11);
             const float overlap = w * h;
-            const float union_ = v7 * v8 + v3 - overlap;
-            const float v11 = hull + 1e-07f;
-            const float v12 = v1 / v11;
-            const float v13 = v2 * ((hull - union_) / v11 / v11) + v12;
-            const float v14 = v5 >= 0.0f ? v13 * eh : 0.0f;
-            const float v15 = -v14;
-            const bool v16 = isnan(pred4[0]);
-            const bool v17 = isnan(target4[k][0]);
-            const float v18 = pred4[0] < target4[k][0] || v16 || v17 ? v15 : 0.0f;
-            const float v19 = union_ + 1e-07f;
-            const float v20 = -v12 + v1 * (overlap / v19 / v19);
-            const float v21 = v20 * v8;
-            const float v22 = v2 / v19 - v20;
-            const float v23 = v9 >= 0.0f ? v22 * h : 0.0f;
-            const float v24 = -v23;
-            const float v25 = pred4[0] > target4[k][0] || v16 || v17 ? v24 : 0.0f;
-            const bool v26 = pred4[1] == target4[k][1];
-            const float v27 = v6 >= 0.0f ? v13 * ew : 0.0f;
-            const float v28 = -v27;
-            const bool v29 = isnan(pred4[1]);
-            const bool v30 = isnan(target4[k][1]);
-            const float v31 = pred4[1] < target4[k][1] || v29 || v30 ? v28 : 0.0f;
-            const float v32 = v20 * v7;
-            const float v33 = v10 >= 0.0f ? v22 * w : 0.0f;
-            const float v34 = -v33;
-            const float v35 = pred4[1] > target4[k][1] || v29 || v30 ? v34 : 0.0f;
-            const bool v36 = pred4[2] == target4[k][2];
-            const bool v37 = isnan(pred4[2]);
-            const bool v38 = isnan(target4[k][2]);
-            const float v39 = pred4[2] > target4[k][2] || v37 || v38 ? v14 : 0.0f;
-            const float v40 = pred4[2] < target4[k][2] || v37 || v38 ? v23 : 0.0f;
-            const bool v41 = pred4[3] == target4[k][3];
-            const bool v42 = isnan(pred4[3]);
-            const bool v43 = isnan(target4[k][3]);
-            const float v44 = pred4[3] > target4[k][3] || v42 || v43 ? v27 : 0.0f;
-            const float v45 = pred4[3] < target4[k][3] || v42 || v43 ? v33 : 0.0f;
-            chosen = (v4 ? v15 / 2.0f : v18) - v21 + (v4 ? v24 / 2.0f : v25);
-            chosen_1 = (v26 ? v28 / 2.0f : v31) - v32 + (v26 ? v34 / 2.0f : v35);
-            chosen_2 = (v36 ? v14 / 2.0f : v39) + v21 + (v36 ? v23 / 2.0f : v40);
-            chosen_3 = (v41 ? v27 / 2.0f : v44) + v32 + (v41 ? v33 / 2.0f : v45);
+            const float union_ = v8 * v9 + v4 - overlap;
+            const float v12 = hull + 1e-07f;
+            const float v13 = quotient_of(v1, v12);
+            const float v14 = v2 * quotient_of(quotient_of(hull - union_, v12), v12) + v13;
+            const float v15 = v6 >= 0.0f ? v14 * eh : 0.0f;
+            const float v16 = -v15;
+            const float v17 = union_ + 1e-07f;
+            const float v18 = -v13 + v1 * quotient_of(quotient_of(overlap, v17), v17);
+            const float v19 = v18 * v9;
+            const float v20 = v5 ? v16 / 2.0f : pred4[k][0] >= target4[k][0] ? 0.0f : v16;
+            const float v21 = quotient_of(v2, v17) - v18;
+            const float v22 = v10 >= 0.0f ? v21 * h : 0.0f;
+            const float v23 = -v22;
+            const float v24 = v5 ? v23 / 2.0f : pred4[k][0] <= target4[k][0] ? 0.0f : v23;
+            const bool v25 = pred4[k][1] == target4[k][1];
+            const float v26 = v7 >= 0.0f ? v14 * ew : 0.0f;
+            const float v27 = -v26;
+            const float v28 = v18 * v8;
+            const float v29 = v25 ? v27 / 2.0f : pred4[k][1] >= target4[k][1] ? 0.0f : v27;
+            const float v30 = v11 >= 0.0f ? v21 * w : 0.0f;
+            const float v31 = -v30;
+            const float v32 = v25 ? v31 / 2.0f : pred4[k][1] <= target4[k][1] ? 0.0f : v31;
+            const bool v33 = pred4[k][2] == target4[k][2];
+            const float v34 = v33 ? v15 / 2.0f : pred4[k][2] <= target4[k][2] ? 0.0f : v15;
+            const float v35 = v33 ? v22 / 2.0f : pred4[k][2] >= target4[k][2] ? 0.0f : v22;
+            const bool v36 = pred4[k][3] == target4[k][3];
+            const float v37 = v36 ? v26 / 2.0f : pred4[k][3] <= target4[k][3] ? 0.0f : v26;
+            const float v38 = v36 ? v30 / 2.0f : pred4[k][3] >= target4[k][3] ? 0.0f : v30;
+            chosen = v20 - v19 + v24;
+            chosen_1 = v29 - v28 + v32;
+            chosen_2 = v34 + v19 + v35;
+            chosen_3 = v37 + v28 + v38;
         }
-        if (i + k * 256 < n) {
+        const int e = i + k * 128;
+        if (e < n) {
             store(out, e * out_stride, Vec<float, 4>{chosen, chosen_1, chosen_2, chosen_3});
         }
     }

@@ -43,7 +43,7 @@ __device__ inline float minimum(float a, float b) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256) loss(
+extern "C" __global__ void __launch_bounds__(128) loss(
         const float* __restrict__ pred,    // at i0 * pred_stride0 + i1 * pred_stride1 + 0..3
         const float* __restrict__ target,  // at i0 * target_stride0 + i1 * target_stride1 + 0..3
         float* __restrict__ out,           // contiguous
@@ -53,13 +53,13 @@ extern "C" __global__ void __launch_bounds__(256) loss(
         const int target_stride1,
         const int pred_stride0,
         const int pred_stride1) {
-    const int i = blockIdx.x * 512 + threadIdx.x;
+    const int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= n) return;
 
-    Vec<float, 4> target4[2];
+    Vec<float, 4> target4[2], pred4[2];
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
-        const int e = min(i + k * 256, n - 1);
+        const int e = min(i + k * 128, n - 1);
         const int i0 = e / n1;
         const int i1 = e % n1;
         target4[k] = load<4>(target, i0 * target_stride0 + i1 * target_stride1);
@@ -67,22 +67,29 @@ extern "C" __global__ void __launch_bounds__(256) loss(
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
         const float area = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
-        const int e = min(i + k * 256, n - 1);
+        const int e = min(i + k * 128, n - 1);
         const int i0 = e / n1;
         const int i1 = e % n1;
+        if (area > 0.0f) {
+            pred4[k] = load<4>(pred, i0 * pred_stride0 + i1 * pred_stride1);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        const float area = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
         float chosen = 0.0f;
         if (area > 0.0f) {
-            const auto pred4 = load<4>(pred, i0 * pred_stride0 + i1 * pred_stride1);
-            const float v1 = minimum(pred4[2], target4[k][2]);
-            const float w = maximum(0.0f, v1 - maximum(pred4[0], target4[k][0]));
-            const float v2 = minimum(pred4[3], target4[k][3]);
-            const float h = maximum(0.0f, v2 - maximum(pred4[1], target4[k][1]));
+            const float v1 = minimum(pred4[k][2], target4[k][2]);
+            const float w = maximum(0.0f, v1 - maximum(pred4[k][0], target4[k][0]));
+            const float v2 = minimum(pred4[k][3], target4[k][3]);
+            const float h = maximum(0.0f, v2 - maximum(pred4[k][1], target4[k][1]));
             const float overlap = w * h;
-            const float pw = pred4[2] - pred4[0];
-            const float ph = pred4[3] - pred4[1];
+            const float pw = pred4[k][2] - pred4[k][0];
+            const float ph = pred4[k][3] - pred4[k][1];
             chosen = 1.0f - overlap / (pw * ph + area - overlap);
         }
-        if (i + k * 256 < n) {
+        const int e = i + k * 128;
+        if (e < n) {
             out[e] = chosen;
         }
     }

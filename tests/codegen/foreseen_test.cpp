@@ -1,0 +1,75 @@
+// What a mask asks for is read before anything is computed of a thread's elements, where that is known from what is
+// read anyway.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/codegen/ops.h"
+#include "tests/codegen/reduce_testing.h"
+
+namespace ingot::codegen {
+namespace {
+
+struct Masked {
+  const char* text;
+  bool is_foreseen;
+  float (*value)(float a, float b);  ///< of a pair, which both tensors have
+};
+
+constexpr Masked kMasked[] = {
+    {"def op(x, y):\n    return where(x[..., 0] > 0, y[..., 0] * y[..., 1], x[..., 1])\n", true,
+     [](float a, float b) { return a > 0 ? a * b : b; }},
+    {"def op(x, y):\n    return where(x[..., 0] - 1 > x[..., 1], x[..., 1], y[..., 0] * y[..., 1])\n", true,
+     [](float a, float b) { return a - 1 > b ? b : a * b; }},
+    {"def op(x, y):\n    return where((x[..., 0] > 0) & (x[..., 1] < 2), y[..., 0] - y[..., 1], x[..., 0])\n", true,
+     [](float a, float b) { return a > 0 && b < 2 ? a - b : a; }},
+    // Known in an arm alone, or at some cost.
+    {"def op(x, y):\n    return where(x[..., 0] > 0, where(x[..., 1] > 0, y[..., 0] * y[..., 1], 5), x[..., 1])\n",
+     false, [](float a, float b) { return a > 0 ? (b > 0 ? a * b : 5) : b; }},
+    {"def op(x, y):\n    return where(torch.exp(x[..., 0]) > 1, y[..., 0] * y[..., 1], x[..., 1])\n", false,
+     [](float a, float b) { return a > 0 ? a * b : b; }},
+};
+
+TEST(Foreseen, ElementsAreWhatTheyAre) {
+  std::mt19937 random(23);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
+  std::vector<std::shared_ptr<const frontend::Definition>> texts;  // that the graphs point into
+  std::vector<ReduceCase> cases;
+  for (const Masked& op : kMasked) {
+    texts.push_back(frontend::define(op.text));
+    for (const ir::Sizes& sizes :
+         std::vector<ir::Sizes>{{2, 2}, {255, 2}, {257, 2}, {5000, 2}, {33, 31, 2}, {40, 300, 2}}) {
+      ReduceCase& one = cases.emplace_back();
+      one.name = "case" + std::to_string(cases.size());
+      const auto rank = static_cast<uint8_t>(sizes.size());
+      one.graph = graph_of(*texts.back(), {rank, rank});
+      one.graph.name = one.name;
+      std::vector<size_t> order(sizes.size());
+      std::iota(order.begin(), order.end(), size_t{0});
+      one.x = tensor(sizes, order, 0, whole);
+    }
+  }
+  const Library library = library_of(cases, kCuda);
+  ASSERT_TRUE(library.loaded());
+  for (size_t c = 0; c < cases.size(); ++c) {
+    ReduceCase& one = cases[c];
+    const Masked& op = kMasked[c * std::size(kMasked) / cases.size()];
+    const Prepared prepared = one.prepared();
+    const Schedule schedule = schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {})[0];
+    EXPECT_EQ(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen), op.is_foreseen) << op.text;
+    const std::vector<Bytes> results = run(one, kCuda, library, random);
+    int64_t at = 0;
+    std::vector<float> pair;
+    for_each_index(one.x.extents.sizes, [&](const std::vector<int64_t>& index) {
+      pair.push_back(one.x.at(index));
+      if (pair.size() < 2) return;
+      ASSERT_EQ(element<float>(results[0], at), op.value(pair[0], pair[1])) << at << " of\n" << op.text;
+      pair.clear();
+      ++at;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace ingot::codegen
