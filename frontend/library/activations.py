@@ -123,11 +123,30 @@ def gelu(input, *, approximate="none"):
     return 0.5 * input * (1 + tanh(0.7978845608028654 * bent))
 
 
+def _gelu_slope(x):
+    probability = 0.5 * (1 + erf(x * 0.7071067811865476))
+    density = exp(-0.5 * x * x) * 0.3989422804014327
+    return probability + x * density
+
+
+def _gelu_slope_to_few_bits(x):
+    """the same, off by 2e-7: one exponential for both, and a third of the instructions
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17
+    """
+    density = exp2(x * x * (-0.5 / math.log(2))) * 0.3989422804014327
+    t = _near_reciprocal(_fma(abs(x), 0.2316419, 1))
+    terms = _fma(t, _fma(t, 1.330274429, -1.821255978), 1.781477937)
+    tail = density * t * _fma(t, _fma(t, terms, -0.356563782), 0.31938153)
+    return where(x < 0, tail, 1 - tail) + x * density
+
+
 def _gelu_backward(grad, result, input, approximate):
+    if approximate == "none" and _shows_few_bits(input):
+        slope = _gelu_slope_to_few_bits(input)
+        return grad * (_with_slope_of(slope.detach(), _gelu_slope(input)) if _is_differentiated() else slope)
     if approximate == "none":
-        probability = 0.5 * (1 + erf(input * 0.7071067811865476))
-        density = exp(-0.5 * input * input) * 0.3989422804014327
-        return grad * (probability + input * density)
+        return grad * _gelu_slope(input)
     square = input * input
     bent = tanh(0.7978845608028654 * (input + 0.044715 * (square * input)))
     slope = 0.7978845608028654 * (1 + 3 * 0.044715 * square)

@@ -303,6 +303,13 @@ Value call_on_cuda(Builder& builder, const Builtin&, Args) {
   return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
 }
 
+/// Whether what is made of a tensor shows 8 or 11 bits, on CUDA, where a function's last ones cost more time than
+/// memory does.
+Value call_shows_few_bits(Builder& builder, const Builtin& self, Args args) {
+  const bool is_narrow = builder.of_narrow || ir::is_narrow_float(input(builder, self, args).dtype);
+  return Number{builder.graph.host.boolean(builder.on_cuda() && is_narrow)};
+}
+
 /// A number as an element of x's dtype, which eager's kernel of the function works with.
 Value call_rounded(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
@@ -416,6 +423,7 @@ std::vector<Builtin> type_builtins() {
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
       {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
+      {"_shows_few_bits", "(input)", kFunction, kNoMethod, {}, call_shows_few_bits},
       {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
       {"_is_only_differentiated", "()", kFunction, kNoMethod, {}, call_is_only_differentiated},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},

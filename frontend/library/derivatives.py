@@ -66,6 +66,10 @@ def _reciprocal_backward(grad, result, input):
     return -grad * (result * result)
 
 
+def _near_reciprocal_backward(grad, result, input):
+    return -grad * (result * result)
+
+
 def _sqrt_backward(grad, result, input):
     return grad / (2 * result)
 

@@ -33,8 +33,8 @@ def _log_softmax(input, dim):
 
 
 def _in_one_pass(input):
-    """whether sums of exponentials had better not wait for the maximum: on CUDA, where a result shows 8 or 11 bits"""
-    return _on_cuda() and input.dtype.itemsize == 2 and input.ndim > 0
+    """whether sums of exponentials had better not wait for the maximum"""
+    return _shows_few_bits(input) and input.ndim > 0
 
 
 def _log2_e():

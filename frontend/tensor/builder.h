@@ -76,6 +76,8 @@ class Builder {
   /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
   /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
   bool native = false;
+  /// Whether they are those of a derivative of 16-bit floats, which has its operands in float32.
+  bool of_narrow = false;
 
   bool on_cuda() const { return signature.device == Device::Cuda; }
 

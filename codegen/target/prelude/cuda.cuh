@@ -369,6 +369,15 @@ namespace math {
 using ::erfc, ::exp, ::expm1, ::fabs, ::floor, ::fma, ::lgamma, ::log, ::log1p, ::pow, ::sqrt;
 }
 
+// ingot: near_reciprocal
+// 1 / b where both are normal numbers, and off by an ulp.
+__device__ inline float near_reciprocal(float b) {
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    return near;
+}
+__device__ inline double near_reciprocal(double b) { return 1.0 / b; }
+
 // ingot: log1p_of_finite
 // Of what is neither negative, infinite nor NaN: what log1p does of these takes a branch.
 __device__ inline float log1p_of_finite(float a) {

@@ -48,6 +48,14 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
+// 1 / b where both are normal numbers, and off by an ulp.
+__device__ inline float near_reciprocal(float b) {
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+    return near;
+}
+__device__ inline double near_reciprocal(double b) { return 1.0 / b; }
+
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -160,10 +168,13 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
                 for (int k = 0; k < 8; ++k) {
                     const float v1 = float(grad8[v][k]);
                     const float v2 = float(x8[v][k]) + float(b8[k]);
-                    const float v3 = v2 * (expf(-0.5f * v2 * v2) * 0.3989423f);
-                    const float v4 = 0.5f * (1.0f + erff(v2 * 0.70710677f)) + v3;
-                    sum_of[v][k] = fmaf(v1, v4, sum_of[v][k]);
-                    out0_8[k] = bfloat16(v1 * v4);
+                    const float v3 = exp2f(v2 * v2 * -0.7213475f) * 0.3989423f;
+                    const float v4 = near_reciprocal(fmaf(fabsf(v2), 0.2316419f, 1.0f));
+                    const float v5 = fmaf(v4, fmaf(v4, 1.3302745f, -1.8212559f), 1.7814779f);
+                    const float v6 = v3 * v4 * fmaf(v4, fmaf(v4, v5, -0.35656378f), 0.31938154f);
+                    const float v7 = (v2 < 0.0f ? v6 : 1.0f - v6) + v2 * v3;
+                    sum_of[v][k] = fmaf(v1, v7, sum_of[v][k]);
+                    out0_8[k] = bfloat16(v1 * v7);
                 }
                 store(out0, row + i * out0_stride1, out0_8);
             }
