@@ -150,6 +150,8 @@ class Cuda : public Access {
     ValueId is_whole = assembly_.index(IndexOp::LessEqual, behind, place_.end());
     if (const ValueId begin = place_.begin())
       is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin, place_.first()), is_whole);
+    // Of a block's steps asked once: the compiler then makes two loops, one without guards.
+    if (const ValueId is_sure = place_.is_within_row()) is_whole = assembly_.index(IndexOp::Or, is_sure, is_whole);
     whole_ = assembly_.let(place_.of_step(), is_whole, assembly_.claim("whole"));
     return whole_;
   }

@@ -103,14 +103,25 @@ void ThreadElements::find_row() {
   assembly_.kernel.indices.push_back({Return{first_, end_}});
 }
 
+ValueId ThreadElements::behind_block() {
+  return assembly_.index(IndexOp::Add, first_of_block_, assembly_.whole(steps_ * schedule_.threads * schedule_.lanes));
+}
+
+ValueId ThreadElements::is_within_row() {
+  if (steps_ == 1) return {};
+  const ValueId begins = assembly_.index(IndexOp::LessEqual, begin_, first_of_block_);
+  const ValueId ends = assembly_.index(IndexOp::LessEqual, behind_block(), end_);
+  return assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::And, begins, ends),
+                       assembly_.claim("inside"));
+}
+
 /// A loop through the block's part of its row.
 Statement ThreadElements::steps(Body step) {
   const uint32_t taken = schedule_.threads * schedule_.lanes;
   const ValueId thread = thread_number(assembly_, Level::Thread);
   const ValueId own = assembly_.index(IndexOp::Mul, assembly_.whole(schedule_.lanes), thread);
-  const ValueId behind = assembly_.index(IndexOp::Add, first_of_block_, assembly_.whole(steps_ * taken));
   Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, own),
-            assembly_.index(IndexOp::Min, behind, end_), std::move(step)};
+            assembly_.index(IndexOp::Min, behind_block(), end_), std::move(step)};
   loop.step = taken, loop.unroll = 1;
   return {std::move(loop)};
 }

@@ -34,6 +34,8 @@ class ThreadElements : public Space {
   /// Where a thread's elements end: the domain, or the block's row. That may begin behind `first`, at `begin`.
   ValueId end() const { return end_; }
   ValueId begin() const { return begin_; }
+  /// Whether all that a block takes in several steps is of its row; none where it takes one.
+  ValueId is_within_row();
 
   bool has_lanes() const { return schedule_.lanes > 1; }
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
@@ -65,6 +67,7 @@ class ThreadElements : public Space {
  private:
   void find_row();
   ValueId first_of(const Walk& walk);
+  ValueId behind_block();
   Statement steps(Body step);
 
   ValueId lane_offset(Level level);
