@@ -155,12 +155,26 @@ const std::string& torch_spelling(const std::string& given, const std::vector<as
   return known != kOfNumPy.end() && !has(given) && has(known->second) ? known->second : given;
 }
 
+/// A function as authors call it: torch's own twin of another of the library, or a method's, has a prefix there.
+std::string spelled(const ast::Module& module, const ast::Function& function) {
+  constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
+      {"_torch_", "torch."}, {"_linalg_", "torch.linalg."}, {"_method_", ""}};
+  const std::string_view name = function.name;
+  if (is_library(module))
+    for (const auto& [prefix, spelling] : kPrefixes)
+      if (name.starts_with(prefix)) return std::string(spelling).append(name.substr(prefix.size()));
+  return std::string(name);
+}
+
 }  // namespace
 
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
                                        Arguments arguments) {
   const std::vector<ast::Parameter>& parameters = callee.parameters;
-  auto hint = [&] { return "its parameters are `" + signature_text(module, callee) + "`"; };
+  const std::string called = spelled(module, callee);
+  auto hint = [&] {
+    return "its parameters are `" + called + signature_text(module, callee).substr(callee.name.size()) + "`";
+  };
   std::vector<std::optional<Value>> values(parameters.size());
 
   Dict rest_by_name;
@@ -176,7 +190,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
                             arguments.positional.end());
     values[positional] = Value::tuple(std::move(rest));
   } else if (next < arguments.positional.size()) {
-    evaluation.fail(fmt::format("`{}` takes {} positional argument{}, but {} {} given", callee.name, positional,
+    evaluation.fail(fmt::format("`{}` takes {} positional argument{}, but {} {} given", called, positional,
                                 positional == 1 ? "" : "s", arguments.positional.size(),
                                 arguments.positional.size() == 1 ? "is" : "are"),
                     hint());
@@ -189,7 +203,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
     });
     if (parameter == parameters.end() && rest_by_name.keys) {
       if (find_item(evaluation, rest_by_name, name))
-        evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee.name), hint());
+        evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, called), hint());
       set_item(evaluation, *values.back(), name, value);
       continue;
     }
@@ -198,7 +212,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
       for (const ast::Parameter& p : parameters) known.push_back(p.name);
       std::string meant =
           name == "out" ? "call the op itself with out=, or write y.copy_(…) in it:" : did_you_mean(name, known);
-      evaluation.fail(fmt::format("`{}` has no parameter `{}`", callee.name, name),
+      evaluation.fail(fmt::format("`{}` has no parameter `{}`", called, name),
                       meant.empty() ? hint() : meant + " " + hint());
     }
     std::optional<Value>& slot = values[static_cast<size_t>(parameter - parameters.begin())];
@@ -207,7 +221,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
       slot = Value::tuple({value});
       continue;
     }
-    if (slot) evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, callee.name), hint());
+    if (slot) evaluation.fail(fmt::format("`{}` is given twice in this call of `{}`", name, called), hint());
     slot = std::move(value);
   }
 
@@ -215,7 +229,7 @@ std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module
   for (size_t i = 0; i < parameters.size(); ++i)
     if (!values[i] && !parameters[i].fallback) missing.push_back(parameters[i].name);
   if (!missing.empty())
-    evaluation.fail(fmt::format("this call of `{}` lacks {}", callee.name, quoted_list(missing)), hint());
+    evaluation.fail(fmt::format("this call of `{}` lacks {}", called, quoted_list(missing)), hint());
   return values;
 }
 

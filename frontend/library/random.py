@@ -127,6 +127,21 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     return _alpha_dropout(input, p, True) if training else input
 
 
+# torch's own take no default and no inplace.
+
+
+def _torch_dropout(input, p, train):
+    return dropout(input, p, train)
+
+
+def _torch_alpha_dropout(input, p, train):
+    return alpha_dropout(input, p, train)
+
+
+def _torch_feature_alpha_dropout(input, p, train):
+    return feature_alpha_dropout(input, p, train)
+
+
 @native
 def _uniform(like):
     _check(like, "float")
