@@ -126,15 +126,21 @@ class Backwards {
     return sum;
   }
 
-  /// Of a row with a zero it is the product of the rest, and of one with two it is 0.
+  /// Of a row with a zero it is the product of the rest, and of one with two it is 0; its slope is not.
   ir::NodeId product_of_others() {
-    const ir::NodeId is_zero = compared(ir::Op::Eq, operand_, constant(0.0));
-    const ir::NodeId zeros = reduced(ir::ReduceKind::Sum, constant_where(is_zero, 1.0, 0.0));
-    const ir::NodeId rest = reduced(ir::ReduceKind::Prod, chosen(is_zero, constant(1.0), operand_));
-    const ir::NodeId at_zero = chosen(compared(ir::Op::Eq, zeros, constant(1.0)), rest, constant(0.0));
-    const ir::NodeId elsewhere =
-        chosen(compared(ir::Op::Eq, zeros, constant(0.0)), node(ir::Op::Div, rest, operand_), constant(0.0));
-    return chosen(is_zero, at_zero, elsewhere);
+    const ir::NodeId zero = constant(0.0), one = constant(1.0), two = constant(2.0);
+    const ir::NodeId is_zero = compared(ir::Op::Eq, operand_, zero);
+    const ir::NodeId zeros = reduced(ir::ReduceKind::Sum, chosen(is_zero, one, zero));
+    const ir::NodeId rest = reduced(ir::ReduceKind::Prod, chosen(is_zero, one, operand_));
+    const ir::NodeId has_none = compared(ir::Op::Eq, zeros, zero), has_one = compared(ir::Op::Eq, zeros, one);
+    const ir::NodeId quotient = node(ir::Op::Div, rest, operand_);
+    const ir::NodeId value = chosen(is_zero, chosen(has_one, rest, zero), chosen(has_none, quotient, zero));
+    // The zeros' own product, and of two the other one: both are 0, as numbers that move.
+    const ir::NodeId product = reduced(ir::ReduceKind::Prod, chosen(is_zero, operand_, one));
+    const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, chosen(is_zero, operand_, zero)), operand_);
+    const ir::NodeId at_several = chosen(compared(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);
+    const ir::NodeId slope = chosen(is_zero, chosen(has_one, rest, at_several), node(ir::Op::Mul, quotient, product));
+    return graph_.call(ir::kSlopeOf, value, {slope});
   }
 
   Builder& builder_;

@@ -351,6 +351,20 @@ def test_what_an_op_writes_is_seen_by_its_own_gradient():
             out.sum().backward()
 
 
+@pytest.mark.parametrize("values", [[0.0, 2.0, 3.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 2.0, 3.0]])
+@pytest.mark.parametrize("text", ["x.prod()", "x.prod(0, keepdim=True) * x", "x.sin().prod()"])
+def test_a_products_second_order_at_zeros(text, values):
+    op = ingot.op(text)
+
+    def second(call):
+        x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        (first,) = torch.autograd.grad(call(x).sum(), x, create_graph=True)
+        return first.detach(), torch.autograd.grad((first * torch.tensor([1.0, 2.0, 4.0])).sum(), x)[0]
+
+    for mine, eager in zip(second(op), second(op.reference)):
+        torch.testing.assert_close(mine, eager)
+
+
 def test_the_third_order():
     op = ingot.op("x.sin() * x")
     x = random(4).requires_grad_()
