@@ -111,9 +111,12 @@ std::vector<std::string> calls_of(const NameInfo& info) {
                    : (given.empty() ? "" : ", ") + std::string(known.empty() ? other : known);
     }
     if (info.signature.find("reduction=") != std::string::npos) given += ", reduction=\"none\"";
-    calls.push_back(info.is_function
-                        ? fmt::format("torch.{}({})", info.name, given)
-                        : fmt::format("x.{}({})", info.name, given.substr(std::min<size_t>(given.size(), 3))));
+    if (!info.is_function) {
+      calls.push_back(fmt::format("x.{}({})", info.name, given.substr(std::min<size_t>(given.size(), 3))));
+      continue;
+    }
+    for (const std::string_view space : {"torch", "F"})  // torch.dropout asks for more than F.dropout
+      calls.push_back(fmt::format("{}.{}({})", space, info.name, given));
   }
   return calls;
 }
