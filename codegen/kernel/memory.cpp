@@ -137,6 +137,13 @@ const Chunk* Memory::chunk_of(uint32_t access) const {
   return nullptr;
 }
 
+ValueId Memory::vector(uint32_t leader, const Chunk& chunk, Level level) {
+  return assembly_.add({.kind = Value::Kind::Vector,
+                        .type = {type_in_memory(leader), chunk.width},
+                        .operands = {space_->base(leader), index(leader, level, chunk.first)},
+                        .naming = Value::Naming::Inline});
+}
+
 std::string Memory::chunk_name(uint32_t leader, const Chunk& chunk) const {
   if (context_.schedule.accesses[leader].chunks.size() == 1) return vector_name(leader, chunk.width);
   std::string name = assembly_[pointer(leader)].name + "_";

@@ -81,6 +81,8 @@ class Memory {
   std::string vector_name(uint32_t access, uint32_t width) const;
   /// The vector that an access is an element of, where its group is cut into some.
   const Chunk* chunk_of(uint32_t access) const;
+  /// Such a vector, where it lies.
+  ValueId vector(uint32_t leader, const Chunk& chunk, Level level);
   /// What such a vector is called: "x4", or of several "x_01" and "x_23".
   std::string chunk_name(uint32_t leader, const Chunk& chunk) const;
   /// The author's name of a node's value, claimed; empty where there is none.

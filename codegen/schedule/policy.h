@@ -57,7 +57,7 @@ struct KernelFacts {
   bool results_alias = false, has_short_rows = false, has_long_rows = false, has_many_steps = false;
   uint32_t row_multiple = 1;    ///< as the layout has it
   uint32_t row_cost = 0;        ///< of what a row's elements share
-  uint32_t quotients = 0;       ///< of float32, by what differs from element to element or from row to row
+  uint32_t quotients = 0;       ///< of float32, by what is no number of the kernel's
   bool has_regions = false;     ///< some `where`s are lazy
   bool goes_again = false;      ///< it goes through its rows several times
   uint32_t found_bytes = 0;     ///< of what its reductions find of a row

@@ -163,9 +163,9 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   }
   if (layout.rank == 0) return schedule;
   schedule.threads = block_threads(facts);
-  schedule.own_quotients = divides_by_own_steps(facts);
   if (preset == Preset::Tile)
     return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
+  schedule.own_quotients = divides_by_own_steps(facts);
   if (preset == Preset::RowByRow)
     schedule = with_rows(std::move(schedule), layout.rank, row_steps(facts));
   else
@@ -302,8 +302,8 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
     if (!is_group || layout.accesses[a].leader != a) continue;
     schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
     const uint32_t vectors = schedule.rows.classes / schedule.rows.pieces / schedule.rows.threads;
-    schedule.accesses.back().foreseen =
-        schedule.rows.steps == 0 && foresees(access, schedule.accesses.back().chunks, vectors);
+    const bool come_together = schedule.rows.steps == 0 && schedule.lanes == 1 && vectors > 1 && vectors <= kRunsAhead;
+    schedule.accesses.back().foreseen = come_together && foresees(access, schedule.accesses.back().chunks, vectors);
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};
   if (kept > 0) {
@@ -374,6 +374,7 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
   Schedule best = target.cuda() ? best_on_cuda(graph, outline, layout, known.facts)
                                 : allowed_on_cpu(graph, outline, layout, known.facts).back();
   best.lazy = known.wheres;
+  if (options.fast_math) best.own_quotients = false;  // one approximation is shorter
   return best;
 }
 

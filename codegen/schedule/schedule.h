@@ -56,6 +56,9 @@ struct Chunk {
   bool operator==(const Chunk&) const = default;
 };
 
+/// CUDA: of groups of neighbours, the vectors of so many runs a thread reads at once: more had better not be held.
+inline constexpr uint32_t kRunsAhead = 4;
+
 /// How one access is made.
 struct AccessSchedule {
   enum class How : uint8_t {

@@ -130,7 +130,7 @@ def _gelu_slope(x):
 
 
 def _gelu_slope_to_few_bits(x):
-    """the same, off by 2e-7: one exponential for both, and a third of the instructions
+    """the same, off by 4e-7: one exponential for both, and a third of the instructions
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17
     """

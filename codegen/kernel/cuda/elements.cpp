@@ -84,7 +84,8 @@ class Cuda : public Access {
   }
 
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
-    if (!schedule_.own_quotients || assembly_[divisor].level <= Level::Thread) return std::nullopt;
+    const Level of_elements = place_.has_lanes() ? Level::Fetch : Level::Thread;
+    if (!schedule_.own_quotients || assembly_[divisor].level < of_elements) return std::nullopt;
     return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
   }
 
@@ -172,7 +173,7 @@ class Cuda : public Access {
     const Type type{memory_.type_in_memory(leader), chunk.width};
     const SymbolId vector =
         assembly_.variable(memory_.chunk_name(leader, chunk), type, is_masked ? Level::Element : Level::Thread);
-    const ValueId value = vector_of_chunk(leader, chunk, level);
+    const ValueId value = memory_.vector(leader, chunk, level);
     if (is_fetched) {
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
@@ -206,17 +207,10 @@ class Cuda : public Access {
       assembly_[vector].extents = {schedule_.lanes};
       body_.fetched_vectors.push_back({Declare{vector}});
       const ValueId mine = assembly_.item(assembly_.read(vector), place_.lane_number(Level::Element));
-      filled.push_back({Assign{mine, vector_of_chunk(leader, chunk, Level::Element)}});
+      filled.push_back({Assign{mine, memory_.vector(leader, chunk, Level::Element)}});
       chunks_[{leader, chunk.first}] = vector;
     }
     return filled;
-  }
-
-  ValueId vector_of_chunk(uint32_t leader, const Chunk& chunk, Level level) {
-    return assembly_.add({.kind = Value::Kind::Vector,
-                          .type = {memory_.type_in_memory(leader), chunk.width},
-                          .operands = {place_.base(leader), memory_.index(leader, level, chunk.first)},
-                          .naming = Value::Naming::Inline});
   }
 
   /// An element of a vector of neighbours.
@@ -237,11 +231,13 @@ class Cuda : public Access {
 
   /// The same, with those of all lanes before anything is computed.
   ValueId fetched(uint32_t access) {
-    const SymbolId vector = vector_of(access);
-    body_.fetched_vectors.push_back({Declare{vector}});
-    body_.fetch.push_back({Assign{assembly_.lane(assembly_.read(vector), place_.lane_number(Level::Fetch)),
-                                  memory_.load(access, Level::Fetch)}});
-    return assembly_.lane(assembly_.read(vector), place_.lane_number(Level::Element));
+    if (!vectors_.contains(access)) {
+      const ValueId vector = assembly_.read(vector_of(access));
+      body_.fetched_vectors.push_back({Declare{vectors_.at(access)}});
+      body_.fetch.push_back(
+          {Assign{assembly_.lane(vector, place_.lane_number(Level::Fetch)), memory_.load(access, Level::Fetch)}});
+    }
+    return assembly_.lane(assembly_.read(vectors_.at(access)), place_.lane_number(Level::Element));
   }
 
   // Stores

@@ -126,7 +126,6 @@ class Rows : public CudaReduce {
   /// Whether a group's vectors are there in later phases.
   bool is_kept(SymbolId vector) const { return is_resident() && !assembly_[vector].extents.empty(); }
   SymbolId load_chunk(uint32_t leader, const Chunk& chunk);
-  ValueId vector_of_chunk(uint32_t leader, const Chunk& chunk, Level level);
 
   /// What of masked groups is known to be needed, before anything is computed of the job.
   void foresee(const Job& job);

@@ -11,8 +11,6 @@ namespace {
 
 using How = AccessSchedule::How;
 
-constexpr uint32_t kRunsAhead = 4;  ///< of groups: more vectors at once had better not be held
-
 }  // namespace
 
 ValueId Rows::load(uint32_t access) {
@@ -167,13 +165,6 @@ void Rows::store_chunk(uint32_t leader, const Chunk& chunk, const std::map<uint3
     element().push_back({StoreVector{base(leader), index, inline_value(Value::Kind::Pack, members)}});
 }
 
-ValueId Rows::vector_of_chunk(uint32_t leader, const Chunk& chunk, Level level) {
-  return assembly_.add({.kind = Value::Kind::Vector,
-                        .type = {memory_.type_in_memory(leader), chunk.width},
-                        .operands = {base(leader), memory_.index(leader, level, chunk.first)},
-                        .naming = Value::Naming::Inline});
-}
-
 SymbolId Rows::load_chunk(uint32_t leader, const Chunk& chunk) {
   const Type type{memory_.type_in_memory(leader), chunk.width};
   const bool is_masked = how(leader).masked;
@@ -182,7 +173,7 @@ SymbolId Rows::load_chunk(uint32_t leader, const Chunk& chunk) {
   const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, level);
   const ValueId index = element_index_;
   if (is_ahead && !is_resident()) element_index_ = loaded_index_;
-  const ValueId value = vector_of_chunk(leader, chunk, level);
+  const ValueId value = memory_.vector(leader, chunk, level);
   element_index_ = index;
   if (is_ahead) {
     assembly_[vector].extents = {is_resident() ? rows_.steps : runs()};
@@ -217,7 +208,7 @@ Body Rows::foreseen_vectors(uint32_t leader) {
     const SymbolId vector = assembly_.variable(memory_.chunk_name(leader, chunk), type, Level::Thread);
     assembly_[vector].extents = {runs()};
     loads_.declared.push_back({Declare{vector}});
-    filled.push_back({Assign{of_step(vector), vector_of_chunk(leader, chunk, Level::Thread)}});
+    filled.push_back({Assign{of_step(vector), memory_.vector(leader, chunk, Level::Thread)}});
     chunks_[{leader, chunk.first}] = vector;
   }
   return filled;
