@@ -143,8 +143,7 @@ def _gelu_slope_to_few_bits(x):
 
 def _gelu_backward(grad, result, input, approximate):
     if approximate == "none" and _shows_few_bits(input):
-        slope = _gelu_slope_to_few_bits(input)
-        return grad * (_with_slope_of(slope.detach(), _gelu_slope(input)) if _is_differentiated() else slope)
+        return grad * _with_slope_of(_gelu_slope_to_few_bits(input).detach(), _gelu_slope(input))
     if approximate == "none":
         return grad * _gelu_slope(input)
     square = input * input

@@ -135,7 +135,7 @@ void Rows::go_through_other_arms() {
   RowWork work = reductions_.of_other_arms(others);
   std::vector<ValueId> asks = compute(context_, assembly_, memory_, *this, reductions_.early_conditions());
   settle();
-  for (ValueId& ask : asks) ask = logical(ir::Op::LogicalNot, {ask});
+  for (ValueId& ask : asks) ask = assembly_.inverse(ask);
   ValueId any = asks[0];
   for (size_t r = 1; r < asks.size(); ++r) any = logical(ir::Op::LogicalOr, {any, asks[r]});
   const bool has_several_rows = context_.schedule.threads > threads_;
