@@ -1,15 +1,14 @@
 #include "tools/eager_check.h"
 
 #include <ATen/Parallel.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/compile/subprocess.h"
+#include "tools/python.h"
 #include "tools/tensor_files.h"
 
 namespace ingot::tools {
@@ -18,33 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-/// $INGOT_PYTHON; else the one whose PyTorch this program was built with; else python3 on PATH.
-std::string find_python() {
-  if (const char* named = std::getenv("INGOT_PYTHON"); named && *named) return named;
-  std::error_code failed;
-  if (fs::exists(INGOT_BUILT_WITH_PYTHON, failed)) return INGOT_BUILT_WITH_PYTHON;
-  const char* path = std::getenv("PATH");
-  std::string_view folders = path ? path : "";
-  while (!folders.empty()) {
-    size_t end = std::min(folders.find(':'), folders.size());
-    fs::path candidate = fs::path(folders.substr(0, end)) / "python3";
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    folders.remove_prefix(std::min(end + 1, folders.size()));
-  }
-  throw_environment("there is no Python to run eager PyTorch in",
-                    "set INGOT_PYTHON to a Python with torch and ingot, or leave the check out with --no-check");
-}
-
-/// The package that was built beside this program comes before an installed one.
-void prefer_package_beside() {
-  std::error_code failed;
-  fs::path package = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "python";
-  if (!fs::exists(package / "ingot" / "__init__.py", failed)) return;
-  const char* before = std::getenv("PYTHONPATH");
-  std::string path = package.string() + (before && *before ? ":" + std::string(before) : "");
-  setenv("PYTHONPATH", path.c_str(), 1);
-}
 
 void write(const fs::path& path, const std::string& text) {
   std::ofstream file(path);

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "runtime/api/op.h"
-#include "tools/values.h"
+#include "runtime/api/value_text.h"
 
 namespace ingot::tools {
+
+using runtime::ArgumentValue;
 
 /// What `run` and `emit` have in common: which op, and what it is called with.
 struct OpInput {

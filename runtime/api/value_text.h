@@ -9,7 +9,7 @@
 
 #include "ir/host/host.h"
 
-namespace ingot::tools {
+namespace ingot::runtime {
 
 /// What stands behind the `=` of `name=value`: a tensor, a number, or nothing (`none`, the parameter's default).
 using ArgumentValue = std::variant<std::monostate, at::Tensor, ir::HostValue>;
@@ -29,4 +29,4 @@ struct TensorSource {
 ///   0.5  3  true  none                       a number
 ArgumentValue read_value(std::string_view name, std::string_view text, const TensorSource& source);
 
-}  // namespace ingot::tools
+}  // namespace ingot::runtime

@@ -1,4 +1,4 @@
-#include "tools/values.h"
+#include "runtime/api/value_text.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -16,7 +16,7 @@
 #include "ir/types/dtype.h"
 #include "runtime/call/dtypes.h"
 
-namespace ingot::tools {
+namespace ingot::runtime {
 
 namespace {
 
@@ -100,7 +100,7 @@ std::optional<TensorText> read_tensor_text(std::string_view name, std::string_vi
 at::Tensor random_tensor(const TensorText& text, std::string_view name, const TensorSource& source) {
   std::vector<int64_t> sizes = text.sizes;
   if (text.transposed) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
-  c10::ScalarType dtype = runtime::scalar_type(text.dtype);
+  c10::ScalarType dtype = scalar_type(text.dtype);
   at::Tensor tensor;
   if (source.meta) {
     tensor = at::empty(sizes, at::device(at::kMeta).dtype(dtype));
@@ -189,4 +189,4 @@ ArgumentValue read_value(std::string_view name, std::string_view text, const Ten
   refuse(name, text, "it is neither a tensor nor a number");
 }
 
-}  // namespace ingot::tools
+}  // namespace ingot::runtime

@@ -1,0 +1,40 @@
+#include "tools/python.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace ingot::tools {
+
+namespace fs = std::filesystem;
+
+std::string find_python() {
+  if (const char* named = std::getenv("INGOT_PYTHON"); named && *named) return named;
+  std::error_code failed;
+  if (fs::exists(INGOT_BUILT_WITH_PYTHON, failed)) return INGOT_BUILT_WITH_PYTHON;
+  const char* path = std::getenv("PATH");
+  std::string_view folders = path ? path : "";
+  while (!folders.empty()) {
+    size_t end = std::min(folders.find(':'), folders.size());
+    fs::path candidate = fs::path(folders.substr(0, end)) / "python3";
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+  }
+  throw_environment("there is no Python to run eager PyTorch in",
+                    "set INGOT_PYTHON to a Python with torch and ingot, or leave the check out with --no-check");
+}
+
+void prefer_package_beside() {
+  std::error_code failed;
+  fs::path package = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "python";
+  if (!fs::exists(package / "ingot" / "__init__.py", failed)) return;
+  const char* before = std::getenv("PYTHONPATH");
+  std::string path = package.string() + (before && *before ? ":" + std::string(before) : "");
+  setenv("PYTHONPATH", path.c_str(), 1);
+}
+
+}  // namespace ingot::tools
