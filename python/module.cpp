@@ -8,6 +8,7 @@
 #include "frontend/frontend.h"
 #include "python/eager_text.h"
 #include "python/errors.h"
+#include "python/foreign.h"
 #include "python/op_object.h"
 #include "runtime/api/op.h"
 #include "runtime/api/runtime.h"
@@ -134,7 +135,7 @@ PyMODINIT_FUNC PyInit__ingot() {
   using namespace ingot::python;
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;
-  if (!add_error(module) || !add_op_type(module) ||
+  if (!add_error(module) || !add_op_type(module) || PyModule_AddFunctions(module, foreign_methods) != 0 ||
       PyModule_AddStringConstant(module, "__version__", INGOT_VERSION) != 0) {
     Py_DECREF(module);
     return nullptr;

@@ -17,6 +17,7 @@
 #include "python/arguments.h"
 #include "python/eager_text.h"
 #include "python/errors.h"
+#include "python/object.h"
 #include "python/split.h"
 #include "runtime/api/op.h"
 #include "runtime/api/op_state.h"
@@ -40,33 +41,6 @@ struct OpObject {
 };
 
 OpObject* self_of(PyObject* object) { return reinterpret_cast<OpObject*>(object); }
-
-/// Lets other Python threads run for as long as it lives.
-class WithoutGil {
- public:
-  WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
-  WithoutGil(const WithoutGil&) = delete;
-  WithoutGil& operator=(const WithoutGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
-/// Runs `body`, which returns a new reference, with C++ exceptions made Python's.
-template <typename Body>
-PyObject* guarded(Body body) {
-  try {
-    return body();
-  } catch (...) {
-    set_python_error();
-    return nullptr;
-  }
-}
-
-PyObject* text_object(std::string_view text) {
-  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
-}
 
 /// The op, its text read if that is still to be done.
 const Op& op_of(PyObject* object) {

@@ -53,7 +53,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 /// Where the text begins with a dtype and a `:` or `[`: the tensor that it describes.
-std::optional<TensorText> read_tensor_text(std::string_view name, std::string_view text) {
+std::optional<TensorText> read_tensor_text(std::string_view name, std::string_view text, const TensorSource& source) {
   size_t mark = text.find_first_of(":[");
   if (mark == text.npos) return std::nullopt;
   std::optional<ir::DType> dtype = ir::parse_dtype(text.substr(0, mark));
@@ -89,6 +89,7 @@ std::optional<TensorText> read_tensor_text(std::string_view name, std::string_vi
     for (std::string_view size : split(rest, separator)) {
       while (size.starts_with(' ')) size.remove_prefix(1);
       std::optional<int64_t> value = read_number<int64_t>(size);
+      if (const auto named = source.sizes.find(size); named != source.sizes.end()) value = named->second;
       if (!value || *value < 0) refuse(name, text, "`" + std::string(size) + "` is no size");
       tensor.sizes.push_back(*value);
     }
@@ -179,7 +180,7 @@ ArgumentValue read_value(std::string_view name, std::string_view text, const Ten
   if (text == "none" || text == "None") return std::monostate{};
   if (auto value = read_number<int64_t>(text)) return ir::HostValue::of(*value);
   if (auto value = read_number<double>(text)) return ir::HostValue::of(*value);
-  if (auto tensor = read_tensor_text(name, text)) return random_tensor(*tensor, name, source);
+  if (auto tensor = read_tensor_text(name, text, source)) return random_tensor(*tensor, name, source);
   if (auto saved = read_saved_text(text)) {
     at::Tensor tensor = load_tensor(name, text, *saved);
     return source.meta ? at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta))

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -17,12 +18,14 @@ using ArgumentValue = std::variant<std::monostate, at::Tensor, ir::HostValue>;
 /// Where the tensors that a command line describes come from.
 struct TensorSource {
   uint64_t seed = 0;
-  bool meta = false;  ///< shapes alone: meta tensors, for `emit`
+  bool meta = false;                                       ///< shapes alone: meta tensors, for `emit`
+  std::map<std::string, int64_t, std::less<>> sizes = {};  ///< what may stand for a size by its name
 };
 
 /// Reads one value; `name` is for messages. Errors: Error(Author).
 ///
 ///   f32:1024x4  f32[1024,4]  f32:  f32[]     a random tensor: normal; small integers; either bool
+///   f32:nx4  f32[n,4]                        the same, of sizes that have names
 ///   f32:1024x4:t                             the same shape, its last two dims transposed in memory
 ///   i64:8@0..50                              uniform, 0 included and 50 not
 ///   saved.pt  saved.pt:key                   a tensor of torch.save's zip format, or of a dict or list in it

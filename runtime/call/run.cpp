@@ -162,8 +162,12 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& fac
   at::Tensor status;
   if (kernel.status != BoundKernel::kNone) status = backend.status(device);
   Packed packed(kernel, facts, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
-  backend.launch({kernel.kernel->cuda, static_cast<uint32_t>(kernel.units), kernel.kernel->info.block_threads,
-                  kernel.shared_bytes, packed.arguments(), device});
+  backend.launch({kernel.kernel->cuda,
+                  {static_cast<uint32_t>(kernel.units)},
+                  {kernel.kernel->info.block_threads},
+                  kernel.shared_bytes,
+                  packed.arguments(),
+                  device});
   if (!debug) return;
   if (const int32_t found = backend.synchronize(device, status); found != 0) throw_status(call, kernel, found);
 }

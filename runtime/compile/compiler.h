@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,13 @@
 // the other options, which change with Ingot's version only: together they make the key of a record.
 
 namespace ingot::runtime {
+
+/// What a program of someone else's became.
+struct CudaProgram {
+  std::string cubin, ptx;
+  std::vector<std::string> names;  ///< of the expressions that were asked for, as the cubin has them
+  std::string log;                 ///< the compiler's warnings
+};
 
 /// NVRTC, opened by its full path on the first compilation and never before: $INGOT_NVRTC (a file, and then only that
 /// one), else the wheel's beside the PyTorch that is loaded, else a toolkit's, else what the system's loader finds.
@@ -26,6 +34,10 @@ class Nvrtc {
   /// `name` is what the log calls the source: "relu_add.cu".
   static std::string compile_cubin(std::string_view source, std::string_view name, int architecture, bool fast_math);
   static std::string compile_ptx(std::string_view source, std::string_view name, int architecture, bool fast_math);
+  /// A program that Ingot did not write, with its author's options alone. `expressions` name kernels and instances of
+  /// templates (`scale<float, 4>`), which are compiled for it. The log of an error speaks of the lines of `name`.
+  static CudaProgram compile(std::string_view source, std::string_view name, int architecture,
+                             std::span<const std::string> options, std::span<const std::string> expressions);
 };
 
 /// The host's C++ compiler: $INGOT_CXX, else $CXX (either may hold arguments: "ccache g++"), else c++, g++, clang++ on
@@ -40,6 +52,8 @@ class HostCompiler {
   /// `fast_math` may contract, reassociate, multiply by reciprocals and forget the sign of zero, but keeps NaN and
   /// infinity. `name` as above: "relu_add.cpp".
   static std::string compile(std::string_view source, std::string_view name, bool fast_math);
+  /// The same of a program that Ingot did not write, with its author's options alone beside -fPIC -shared.
+  static std::string compile(std::string_view source, std::string_view name, std::span<const std::string> options);
 };
 
 }  // namespace ingot::runtime

@@ -149,14 +149,9 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-}  // namespace
-
-std::string HostCompiler::identity() {
-  static const std::string text = make_identity();
-  return text;
-}
-
-std::string HostCompiler::compile(std::string_view source, std::string_view name, bool fast_math) {
+/// The library that a compiler makes of a source in a folder of its own; `command_of` its file's name is the command.
+template <typename CommandOf>
+std::string compile_in_folder(std::string_view source, std::string_view name, CommandOf command_of) {
   if (found().command.empty())
     throw_environment("no C++ compiler: install g++ or clang++, or set INGOT_CXX to one", found().tried);
 
@@ -167,13 +162,34 @@ std::string HostCompiler::compile(std::string_view source, std::string_view name
   out.close();
   if (!out) throw_environment("cannot write a kernel's source to " + folder.path().string());
 
-  const Outcome outcome = run_program(command_line(file, fast_math), folder.path());
+  const Outcome outcome = run_program(command_of(file), folder.path());
   std::optional<std::string> library = read_file(folder.path() / "kernel.so");
   const bool written = library && !library->empty();
   if (outcome.succeeded && written) return *std::move(library);
   throw_environment("the C++ compiler did not compile " + std::string(name) + ": " + found().command[0] + " " +
                         outcome.ending + (outcome.succeeded ? ", but wrote no library" : ""),
                     outcome.output + "\n" + numbered(source));
+}
+
+}  // namespace
+
+std::string HostCompiler::identity() {
+  static const std::string text = make_identity();
+  return text;
+}
+
+std::string HostCompiler::compile(std::string_view source, std::string_view name, bool fast_math) {
+  return compile_in_folder(source, name, [&](const std::string& file) { return command_line(file, fast_math); });
+}
+
+std::string HostCompiler::compile(std::string_view source, std::string_view name,
+                                  std::span<const std::string> options) {
+  return compile_in_folder(source, name, [&](const std::string& file) {
+    std::vector<std::string> command = found().command;
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"-fPIC", "-shared", "-o", "kernel.so", "-x", "c++", file});
+    return command;
+  });
 }
 
 }  // namespace ingot::runtime

@@ -43,6 +43,8 @@ struct Library {
   Result (*GetCUBIN)(Program, char*);
   Result (*GetPTXSize)(Program, size_t*);
   Result (*GetPTX)(Program, char*);
+  Result (*AddNameExpression)(Program, const char* expression);
+  Result (*GetLoweredName)(Program, const char* expression, const char** name);
 
   std::string version() const { return std::to_string(major) + "." + std::to_string(minor); }
 };
@@ -109,7 +111,9 @@ bool bind_all(void* handle, Library& library) {
         bind(handle, "nvrtcGetProgramLogSize", library.GetProgramLogSize) &&
         bind(handle, "nvrtcGetProgramLog", library.GetProgramLog) &&
         bind(handle, "nvrtcGetCUBINSize", library.GetCUBINSize) && bind(handle, "nvrtcGetCUBIN", library.GetCUBIN) &&
-        bind(handle, "nvrtcGetPTXSize", library.GetPTXSize) && bind(handle, "nvrtcGetPTX", library.GetPTX)))
+        bind(handle, "nvrtcGetPTXSize", library.GetPTXSize) && bind(handle, "nvrtcGetPTX", library.GetPTX) &&
+        bind(handle, "nvrtcAddNameExpression", library.AddNameExpression) &&
+        bind(handle, "nvrtcGetLoweredName", library.GetLoweredName)))
     return false;
   int count = 0;
   if (library.Version(&library.major, &library.minor) != 0 || library.GetNumSupportedArchs(&count) != 0) return false;
@@ -160,15 +164,20 @@ std::string make_identity() {
   }
 }
 
-std::vector<const char*> options(const Library& nvrtc, bool fast_math) {
-  std::vector<const char*> result = {"-default-device", fast_math ? "--use_fast_math" : "--fmad=false"};
-  const auto since = [&](int major, int minor) {
-    return nvrtc.major > major || (nvrtc.major == major && nvrtc.minor >= minor);
-  };
-  if (since(12, 4)) result.push_back("-minimal");
-  // The cache of NVRTC's own opens the driver, and makes the first compilation ten times as long.
-  if (since(12, 9)) result.push_back("--no-cache");
-  return result;
+bool is_since(const Library& nvrtc, int major, int minor) {
+  return nvrtc.major > major || (nvrtc.major == major && nvrtc.minor >= minor);
+}
+
+/// The cache of NVRTC's own opens the driver, and makes the first compilation ten times as long.
+void leave_cache_out(const Library& nvrtc, std::vector<std::string>& flags) {
+  if (is_since(nvrtc, 12, 9)) flags.emplace_back("--no-cache");
+}
+
+std::vector<std::string> own_options(const Library& nvrtc, bool fast_math) {
+  std::vector<std::string> flags = {"-default-device", fast_math ? "--use_fast_math" : "--fmad=false"};
+  if (is_since(nvrtc, 12, 4)) flags.emplace_back("-minimal");
+  leave_cache_out(nvrtc, flags);
+  return flags;
 }
 
 /// Size, then contents, as NVRTC gives every text and binary.
@@ -198,30 +207,56 @@ void check_architecture(const Library& nvrtc, int architecture) {
                     ", only for " + known + ": install a PyTorch whose CUDA knows this GPU");
 }
 
-enum class Form { Cubin, Ptx };
-
-std::string compile(std::string_view source, std::string_view name, int architecture, bool fast_math, Form form) {
-  const Library& nvrtc = library();
-  check_architecture(nvrtc, architecture);
-
-  const std::string text(source), called(name);
-  Program program = nullptr;
-  if (const Result result = nvrtc.CreateProgram(&program, text.c_str(), called.c_str(), 0, nullptr, nullptr))
-    throw_environment("NVRTC " + nvrtc.version() + " does not take a program: " + nvrtc.GetErrorString(result));
-  const auto destroy = [&nvrtc](Program owned) { nvrtc.DestroyProgram(&owned); };
-  const std::unique_ptr<OpaqueProgram, decltype(destroy)> owner(program, destroy);
-
-  const std::string target = (form == Form::Cubin ? "-arch=sm_" : "-arch=compute_") + std::to_string(architecture);
-  std::vector<const char*> flags = options(nvrtc, fast_math);
-  flags.push_back(target.c_str());
-  if (const Result result = nvrtc.CompileProgram(program, static_cast<int>(flags.size()), flags.data())) {
-    const std::string log = as_text(fetch(nvrtc, program, nvrtc.GetProgramLogSize, nvrtc.GetProgramLog));
-    throw_environment("NVRTC " + nvrtc.version() + " did not compile " + std::string(name) + " for sm_" +
-                          std::to_string(architecture) + ": " + nvrtc.GetErrorString(result),
-                      log + "\n" + numbered(source));
+/// One source, compiled; it hands out what it became.
+class Compilation {
+ public:
+  /// Errors: Error(Environment), with the log and, where it is `ours`, the numbered source.
+  Compilation(std::string_view source, std::string_view name, std::vector<std::string> flags,
+              std::span<const std::string> expressions, bool ours)
+      : nvrtc_(library()) {
+    const std::string text(source), called(name);
+    if (const Result result = nvrtc_.CreateProgram(&program_, text.c_str(), called.c_str(), 0, nullptr, nullptr))
+      throw_environment("NVRTC " + nvrtc_.version() + " does not take a program: " + nvrtc_.GetErrorString(result));
+    owner_.reset(program_);
+    for (const std::string& expression : expressions) nvrtc_.AddNameExpression(program_, expression.c_str());
+    std::vector<const char*> texts;
+    for (const std::string& flag : flags) texts.push_back(flag.c_str());
+    if (const Result result = nvrtc_.CompileProgram(program_, static_cast<int>(texts.size()), texts.data()))
+      throw_environment("NVRTC " + nvrtc_.version() + " did not compile " + called + " for " +
+                            flags.back().substr(flags.back().find('=') + 1) + ": " + nvrtc_.GetErrorString(result),
+                        ours ? log() + "\n" + numbered(source) : log());
   }
-  if (form == Form::Cubin) return fetch(nvrtc, program, nvrtc.GetCUBINSize, nvrtc.GetCUBIN);
-  return as_text(fetch(nvrtc, program, nvrtc.GetPTXSize, nvrtc.GetPTX));
+
+  std::string cubin() const { return fetch(nvrtc_, program_, nvrtc_.GetCUBINSize, nvrtc_.GetCUBIN); }
+  std::string ptx() const { return as_text(fetch(nvrtc_, program_, nvrtc_.GetPTXSize, nvrtc_.GetPTX)); }
+  std::string log() const { return as_text(fetch(nvrtc_, program_, nvrtc_.GetProgramLogSize, nvrtc_.GetProgramLog)); }
+
+  /// What the binary calls what an expression names.
+  std::string name_of(const std::string& expression) const {
+    const char* name = nullptr;
+    if (const Result result = nvrtc_.GetLoweredName(program_, expression.c_str(), &name))
+      throw_environment("NVRTC " + nvrtc_.version() + " has no name for `" + expression +
+                        "`: " + nvrtc_.GetErrorString(result));
+    return name;
+  }
+
+ private:
+  struct Destroy {
+    void operator()(Program program) const { library().DestroyProgram(&program); }
+  };
+
+  const Library& nvrtc_;
+  Program program_ = nullptr;
+  std::unique_ptr<OpaqueProgram, Destroy> owner_;
+};
+
+/// A source of Ingot's own.
+Compilation compile_ours(std::string_view source, std::string_view name, std::string_view target, int architecture,
+                         bool fast_math) {
+  check_architecture(library(), architecture);
+  std::vector<std::string> flags = own_options(library(), fast_math);
+  flags.push_back("-arch=" + std::string(target) + std::to_string(architecture));
+  return Compilation(source, name, std::move(flags), {}, /*ours=*/true);
 }
 
 }  // namespace
@@ -236,11 +271,23 @@ std::string Nvrtc::version() { return library().version(); }
 std::vector<int> Nvrtc::architectures() { return library().architectures; }
 
 std::string Nvrtc::compile_cubin(std::string_view source, std::string_view name, int architecture, bool fast_math) {
-  return compile(source, name, architecture, fast_math, Form::Cubin);
+  return compile_ours(source, name, "sm_", architecture, fast_math).cubin();
 }
 
 std::string Nvrtc::compile_ptx(std::string_view source, std::string_view name, int architecture, bool fast_math) {
-  return compile(source, name, architecture, fast_math, Form::Ptx);
+  return compile_ours(source, name, "compute_", architecture, fast_math).ptx();
+}
+
+CudaProgram Nvrtc::compile(std::string_view source, std::string_view name, int architecture,
+                           std::span<const std::string> options, std::span<const std::string> expressions) {
+  check_architecture(library(), architecture);
+  std::vector<std::string> flags(options.begin(), options.end());
+  leave_cache_out(library(), flags);
+  flags.push_back("-arch=sm_" + std::to_string(architecture));
+  const Compilation compilation(source, name, std::move(flags), expressions, /*ours=*/false);
+  CudaProgram program{compilation.cubin(), compilation.ptx(), {}, compilation.log()};
+  for (const std::string& expression : expressions) program.names.push_back(compilation.name_of(expression));
+  return program;
 }
 
 }  // namespace ingot::runtime

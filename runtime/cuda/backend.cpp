@@ -89,6 +89,18 @@ class Backend final : public CudaBackend {
           "asking for shared memory");
   }
 
+  KernelResources resources(const void* kernel, int threads, int64_t shared_bytes, c10::DeviceIndex device) override {
+    const c10::cuda::CUDAGuard guard(device);
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
+    KernelResources found{attributes.numRegs, static_cast<int64_t>(attributes.localSizeBytes),
+                          static_cast<int64_t>(attributes.sharedSizeBytes), attributes.maxThreadsPerBlock, 0};
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&found.blocks, kernel, threads,
+                                                        static_cast<size_t>(shared_bytes)),
+          "asking how many blocks fit");
+    return found;
+  }
+
   at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,
                            c10::DeviceIndex device) override {
     return at::Tensor(
@@ -97,7 +109,8 @@ class Backend final : public CudaBackend {
 
   void launch(const CudaLaunch& launch) override {
     const c10::cuda::OptionalCUDAGuard guard(device_to_switch_to(launch.device));
-    check(cudaLaunchKernel(launch.kernel, dim3(launch.grid), dim3(launch.block), launch.arguments, launch.shared_bytes,
+    check(cudaLaunchKernel(launch.kernel, dim3(launch.grid.x, launch.grid.y, launch.grid.z),
+                           dim3(launch.block.x, launch.block.y, launch.block.z), launch.arguments, launch.shared_bytes,
                            c10::cuda::getCurrentCUDAStream(launch.device).stream()),
           "launching a kernel");
   }

@@ -13,13 +13,26 @@
 
 namespace ingot::runtime {
 
+struct Extent {
+  uint32_t x, y = 1, z = 1;
+};
+
 /// One launch, ready: the addresses of the arguments' values, as cudaLaunchKernel takes them.
 struct CudaLaunch {
   const void* kernel;
-  uint32_t grid, block;
+  Extent grid, block;
   uint32_t shared_bytes;
   void** arguments;
   c10::DeviceIndex device;
+};
+
+/// What a kernel takes of a device.
+struct KernelResources {
+  int registers = 0;         ///< a thread
+  int64_t local_bytes = 0;   ///< a thread: registers that were spilled, arrays
+  int64_t shared_bytes = 0;  ///< a block, beside what a launch asks for
+  int max_threads = 0;       ///< a block may have
+  int blocks = 0;            ///< that fit on a multiprocessor at a time
 };
 
 class CudaBackend {
@@ -39,6 +52,9 @@ class CudaBackend {
   /// Loads a kernel in full on a device, so that a later launch there may be captured; it may be launched with at most
   /// that much shared memory. Errors: Error(Environment).
   virtual void load_on(const void* kernel, int64_t shared_bytes, c10::DeviceIndex device) = 0;
+
+  /// Of a kernel that is launched in blocks of so many threads, with so much shared memory. Errors: Error(Environment).
+  virtual KernelResources resources(const void* kernel, int threads, int64_t shared_bytes, c10::DeviceIndex device) = 0;
 
   /// From PyTorch's caching allocator, on its current stream.
   virtual at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype,

@@ -49,6 +49,13 @@ TEST(HostCompiler, RoundsEveryOperationUnlessFast) {
   EXPECT_GT(denormal * 0.5f, 0.0f) << "a library that was loaded turned denormals off";
 }
 
+TEST(HostCompiler, CompilesOthersProgramsWithTheirOptions) {
+  const std::vector<std::string> options = {"-O1", "-DANSWER=41 + 1"};
+  const SharedObject object(HostCompiler::compile("extern \"C\" int number() { return ANSWER; }\n", "number", options),
+                            "number");
+  EXPECT_EQ(call(object), 42);
+}
+
 TEST(HostCompiler, ShowsTheLogAndTheNumberedSource) {
   const std::string text =
       environment_error([] { HostCompiler::compile("int good;\nint bad = unknown_name;\n", "relu/add.cpp", false); });

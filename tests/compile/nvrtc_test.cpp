@@ -49,6 +49,21 @@ TEST_F(NvrtcTest, ShowsTheLogAndTheNumberedSource) {
   EXPECT_TRUE(contains(text, numbered(source).substr(0, 40))) << text;
 }
 
+TEST_F(NvrtcTest, CompilesOthersProgramsWithTheirOptionsAndInstances) {
+  const std::string source =
+      "template <typename T> __global__ void scale(T* x) { x[threadIdx.x] *= FACTOR; }\n"
+      "extern \"C\" __global__ void twice(double* x) { x[threadIdx.x] *= 2; }\n";
+  const std::vector<std::string> options = {"-DFACTOR=3"}, expressions = {"scale<float>", "twice"};
+  const CudaProgram program = Nvrtc::compile(source, "scale.cu", 90, options, expressions);
+  EXPECT_EQ(program.names, (std::vector<std::string>{"_Z5scaleIfEvPT_", "twice"}));
+  EXPECT_TRUE(contains(program.cubin, ".text._Z5scaleIfEvPT_"));
+  EXPECT_TRUE(contains(program.ptx, ".entry twice")) << program.ptx;
+
+  const std::string text = environment_error([&] { Nvrtc::compile(source, "scale.cu", 90, {}, expressions); });
+  EXPECT_TRUE(contains(text, "scale.cu(1): error: identifier \"FACTOR\" is undefined")) << text;
+  EXPECT_FALSE(contains(text, numbered(source).substr(0, 20))) << text;
+}
+
 TEST_F(NvrtcTest, AnUnknownArchitectureIsNamedBesideThoseItKnows) {
   const std::vector<int> known = Nvrtc::architectures();
   EXPECT_TRUE(std::ranges::binary_search(known, 90));

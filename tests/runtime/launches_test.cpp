@@ -27,6 +27,7 @@ struct Gpu final : CudaBackend {
     return std::make_shared<int>();
   }
   void load_on(const void*, int64_t, c10::DeviceIndex device) override { loaded_on.push_back(device); }
+  KernelResources resources(const void*, int, int64_t, c10::DeviceIndex) override { return {}; }
   at::Tensor empty_strided(c10::IntArrayRef, c10::IntArrayRef, c10::ScalarType, c10::DeviceIndex) override {
     return {};
   }
