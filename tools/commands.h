@@ -10,14 +10,17 @@ namespace ingot::tools {
 /// What `ingot` exits with; scripts may rely on it.
 enum Exit : int {
   kOk = 0,
-  kMismatch = 1,     ///< the results are not eager PyTorch's
+  kMismatch = 1,     ///< results are not eager PyTorch's
   kBadInput = 2,     ///< the command line, the op's text or its arguments
-  kEnvironment = 3,  ///< no compiler, no GPU, no Python with PyTorch; a defect of Ingot's
+  kTooSlow = 3,      ///< what was asked of a comparison was missed
+  kEnvironment = 4,  ///< no compiler, no GPU, no Python with PyTorch; a defect of Ingot's
 };
 
 void add_run(CLI::App& program, int& status);
 void add_emit(CLI::App& program, int& status);
 void add_ops(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);
+/// compare: what Python's packages are needed for, so Python runs it.
+void add_instruments(CLI::App& program, int& status);
 
 }  // namespace ingot::tools

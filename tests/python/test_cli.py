@@ -192,7 +192,7 @@ def test_both_doors_say_the_same(cli):
 
 def test_without_a_python_the_check_is_an_error_of_the_environment(cli):
     done = cli("run", "-e", "x + 1", "x=f32:8", check=False, INGOT_PYTHON="/nowhere/python")
-    assert done.returncode == 3
+    assert done.returncode == 4
     assert "--no-check" in done.stderr
     assert cli("run", "-e", "x + 1", "x=f32:8", "--no-check", INGOT_PYTHON="/nowhere/python").returncode == 0
 
@@ -222,7 +222,7 @@ def test_no_cuda_device_is_an_error_of_the_environment(cli):
     if torch.cuda.is_available():
         pytest.skip("explained: there is a CUDA device")
     done = cli("run", "-e", "x + 1", "x=f32:8", "--device", "cuda", check=False)
-    assert done.returncode == 3
+    assert done.returncode == 4
     assert "CUDA" in done.stderr
 
 

@@ -1,0 +1,7 @@
+"""`python -m ingot compare …`: the commands that need Python; `ingot`, the program, hands them on."""
+
+import sys
+
+from .instruments.command import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""The instruments: what sets a kernel beside others."""

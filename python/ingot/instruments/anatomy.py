@@ -1,0 +1,144 @@
+"""Why a kernel is as fast as it is: what its machine code and its PTX show, without running it."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import re
+
+from .disassembly import Instruction, disassemble, resources
+
+WARP, REGISTERS_AN_SM, MOST_THREADS, MOST_BLOCKS, SHARED_AN_SM = 32, 65536, 2048, 32, 228 << 10  # of compute capability 9.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """What a thread reads or writes of one parameter at a time, in bytes: the widest and the narrowest."""
+
+    widest: int
+    narrowest: int
+    count: int
+
+    def __str__(self):
+        return f"{self.widest}" if self.widest == self.narrowest else f"{self.narrowest} to {self.widest}"
+
+
+@dataclasses.dataclass
+class Anatomy:
+    """One kernel. What nobody could tell is None."""
+
+    kernel: str
+    threads: int | None = None  # a block
+    blocks: int | None = None  # of the grid
+    registers: int | None = None
+    local_bytes: int | None = None  # of a thread: spilled registers, arrays
+    shared_bytes: int | None = None
+    blocks_an_sm: int | None = None
+    instructions: int | None = None
+    kinds: dict[str, int] = dataclasses.field(default_factory=dict)
+    branches: int | None = None
+    flops: int | None = None  # of a thread, loops counted once
+    loads: dict[str, Access] = dataclasses.field(default_factory=dict)  # by parameter
+    stores: dict[str, Access] = dataclasses.field(default_factory=dict)
+    load_widths: dict[int, int] = dataclasses.field(default_factory=dict)  # how many loads are of so many bytes
+    store_widths: dict[int, int] = dataclasses.field(default_factory=dict)
+    compile_ms: float | None = None
+
+    @property
+    def occupancy(self) -> float | None:
+        """Threads on a multiprocessor at a time, of those that it has room for."""
+        if not self.blocks_an_sm or not self.threads:
+            return None
+        return self.blocks_an_sm * self.threads / MOST_THREADS
+
+    def as_json(self) -> dict:
+        made = dataclasses.asdict(self) | {"occupancy": self.occupancy}
+        return made
+
+
+def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None, threads: int | None = None,
+            shared_bytes: int = 0) -> Anatomy:
+    """Of the kernel of that name; `names`: its parameters'; `threads`, `shared_bytes`: what a launch gives a block."""
+    found = Anatomy(kernel, threads)
+    loads, stores = accesses(ptx, kernel)
+    label = lambda k: names[k] if names and k < len(names) and names[k] else f"argument {k}"  # noqa: E731
+    found.loads = {label(k): _summed(widths) for k, widths in loads.items()}
+    found.stores = {label(k): _summed(widths) for k, widths in stores.items()}
+    functions = disassemble(cubin)
+    found.registers, found.local_bytes, found.shared_bytes = resources(cubin).get(kernel, (None, None, None))
+    if functions and kernel in functions:
+        _count(found, functions[kernel])
+    if found.registers and threads:
+        found.blocks_an_sm = blocks_that_fit(found.registers, threads, (found.shared_bytes or 0) + shared_bytes)
+    return found
+
+
+def _count(found: Anatomy, instructions: list[Instruction]) -> None:
+    found.instructions = len(instructions)
+    found.kinds = dict(collections.Counter(i.kind for i in instructions).most_common())
+    found.branches = sum(i.op.split(".")[0] in ("BRA", "BRX") for i in instructions)
+    found.flops = sum(i.flops for i in instructions)
+    found.load_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global load"))
+    found.store_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global store"))
+
+
+def _summed(widths: list[int]) -> Access:
+    return Access(max(widths), min(widths), len(widths))
+
+
+def blocks_that_fit(registers: int, threads: int, shared_bytes: int) -> int:
+    """On a multiprocessor of compute capability 9.0: registers are dealt out to warps in units of 256, shared memory in
+    units of 128 bytes, a kilobyte a block is the system's (CUDA Programming Guide, "Compute Capabilities")."""
+    warps = -(-threads // WARP)
+    registers_a_warp = -(-registers * WARP // 256) * 256
+    by_registers = REGISTERS_AN_SM // 4 // registers_a_warp * 4 // warps if registers_a_warp else MOST_BLOCKS
+    by_shared = SHARED_AN_SM // (-(-shared_bytes // 128) * 128 + 1024)
+    return min(MOST_BLOCKS, MOST_THREADS // (warps * WARP), by_registers, by_shared)
+
+
+# --- PTX ------------------------------------------------------------------------------------------------------------
+
+_PARAMETER = re.compile(r"ld\.param\.[ub]64\s+(%\w+),\s*\[\w+?_param_(\d+)\]")
+_MEMORY = re.compile(r"\b(ld|st)\.global((?:\.[\w:]+)*)\s+(.*);")
+_ADDRESS = re.compile(r"\[(%\w+)")
+_DEFINITION = re.compile(r"^\s*(?:@!?%\w+\s+)?[a-z][\w.:]*\s+(%\w+)\s*,\s*(.*);")
+_SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
+
+
+def accesses(ptx: str, kernel: str) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """By parameter, how many bytes each load and each store of the kernel moves. Which parameter an address comes from is
+    followed through the registers that it is computed in."""
+    lines = _body(ptx, kernel)
+    origin: dict[str, set[int]] = {}
+    pointers: set[int] = set()  # a stride has a part in addresses, too
+    for _ in range(2):  # what goes around a loop
+        for line in lines:
+            if found := _PARAMETER.search(line):
+                origin.setdefault(found[1], set()).add(int(found[2]))
+            elif (found := _DEFINITION.match(line)) and not line.lstrip().startswith("ld."):
+                sources = set().union(*(origin.get(register, ()) for register in re.findall(r"%\w+", found[2])))
+                if "cvta.to.global" in line:
+                    pointers |= sources
+                origin.setdefault(found[1], set()).update(sources)
+    loads, stores = collections.defaultdict(list), collections.defaultdict(list)
+    for line in lines:
+        if found := _MEMORY.search(line):
+            address = _ADDRESS.search(found[3])
+            for parameter in origin.get(address[1], set()) & pointers if address else ():
+                (loads if found[1] == "ld" else stores)[parameter].append(_width(found[2]))
+    return dict(sorted(loads.items())), dict(sorted(stores.items()))
+
+
+def _body(ptx: str, kernel: str) -> list[str]:
+    begin = re.search(rf"\.entry\s+{re.escape(kernel)}\b", ptx)
+    if not begin:
+        return []
+    end = ptx.find("\n}\n", begin.end())
+    return ptx[begin.end() : end if end > 0 else None].splitlines()
+
+
+def _width(modifiers: str) -> int:
+    parts = modifiers.strip(".").split(".")
+    lanes = next((int(p[1:]) for p in parts if re.fullmatch(r"v\d", p)), 1)
+    size = next((_SIZES[p[1:]] for p in parts if re.fullmatch(r"[usfb](8|16|32|64|128)", p)), 4)
+    return lanes * size

@@ -1,0 +1,200 @@
+"""The command line of the instruments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import sys
+
+import torch
+
+import ingot
+
+from ..capture import fail
+from . import compare, contenders, report
+from .job import Against, Job
+from .supervisor import TIME_LIMIT
+
+VALUES = """\
+Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with n=1e6, i64:8@0..50 (a
+range), f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command; gives its exit status."""
+    parser = argparse.ArgumentParser(prog="ingot", description="Ingot's instruments.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_compare(commands)
+    options, rest = parser.parse_known_args(arguments)
+    if unknown := [word for word in rest if not _VALUE.match(word)]:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.values = [*getattr(options, "values", []), *rest]
+    try:
+        return options.run(options)
+    except ingot.Error as error:
+        print(error, file=sys.stderr)
+        return compare.EXIT_ENVIRONMENT if getattr(error, "fault", "") == "environment" else compare.EXIT_BAD_INPUT
+
+
+_VALUE = re.compile(r"[A-Za-z_]\w*=")
+
+
+class _OfLast(argparse.Action):
+    """An option of the contender that was named last."""
+
+    def __call__(self, parser, options, value, option=None):
+        if not options.against:
+            parser.error(f"{option} stands behind the --against that it is for")
+        against = options.against[-1]
+        if self.dest == "launch":
+            against.launches.append(value)
+        else:
+            against.options += shlex.split(value)
+
+
+class _Against(argparse.Action):
+    """Contenders, and values behind them: `--against kernel.cu x=f32:1024`."""
+
+    def __call__(self, parser, options, words, option=None):
+        options.against = [*(options.against or []), *(Against(word) for word in words if not _VALUE.match(word))]
+        options.values = [*getattr(options, "values", []), *(word for word in words if _VALUE.match(word))]
+
+
+def _add_compare(commands) -> None:
+    parser = commands.add_parser(
+        "compare", help="set an op's kernel beside others", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Sets an op's kernel beside others: which are right, which is faster, and why.",
+        epilog=f"Contenders: {contenders.FORMS}.\n\n{VALUES}\n"
+        "A kernel's file says in a comment how it is launched: // launch: grid=ceil(n / 256), block=256, args=x, y, out, n\n\n"
+        "Exit status: 1 where a contender is wrong or failed, 2 for bad input, 3 where --at-least or --baseline is missed,\n"
+        "4 where the machine lacks something.")
+    parser.add_argument("op", nargs="*", metavar="FILE[:op] name=value", help="the op, then a value for each of its parameters")
+    parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead of a file")
+    parser.add_argument("--against", action=_Against, nargs="+", metavar="CONTENDER", help="what it is compared with")
+    parser.add_argument("--launch", action=_OfLast, metavar="LINE", help="how the contender before it is launched, instead of what its file says")
+    parser.add_argument("--options", action=_OfLast, metavar="OPTIONS", help="the compiler's options for the contender before it, as nvcc takes them")
+    parser.add_argument("--backward", action="store_true", help="compare the gradient's kernels")
+    parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
+    parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
+    parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
+    parser.add_argument("--arch", type=int, default=0, metavar="90", help="of kernels that are only looked at")
+    parser.add_argument("--seed", type=int, default=0, help="of the random tensors")
+    parser.add_argument("--threads", type=int, help="of the CPU")
+    parser.add_argument("--no-specials", action="store_true", help="do not ask what NaN, infinities and zeros become")
+    parser.add_argument("--anyway", action="store_true", help="time those that are wrong, too")
+    parser.add_argument("--warm", action="store_true", help="one set of inputs, which caches may hold")
+    parser.add_argument("--rounds", type=int, default=21, help="how often each is sampled")
+    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="of a step; what takes longer is stopped")
+    parser.add_argument("--at-least", type=float, metavar="SHARE", help="exit with 3 where Ingot reaches less of a contender's speed")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
+    parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE", help="tell what became slower since that was kept, and exit with 3")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print all that was found as JSON")
+    form.add_argument("--csv", action="store_true", help="print a line a contender")
+    parser.set_defaults(run=_compare)
+
+
+def _compare(options) -> int:
+    job = _job(options)
+    baseline = _baseline(options.baseline)
+    found = compare.compare_job(job, options.time_limit, _progress)
+    _clear_progress()
+    if options.save:
+        options.save.write_text(json.dumps(found.found, indent=1) + "\n")
+    if options.json:
+        print(json.dumps(found.found, indent=1))
+    else:
+        print(report.as_csv(found.found) if options.csv else found, end="" if options.csv else "\n")
+    too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
+    too_slow += compare.against_baseline(found.found, baseline) if baseline else []
+    for line in too_slow:
+        print(line, file=sys.stderr)
+    if not found.is_right:
+        return compare.EXIT_WRONG
+    return compare.EXIT_TOO_SLOW if too_slow else compare.EXIT_OK
+
+
+def _job(options) -> Job:
+    words, text, file, name = list(options.op), options.expression, "", ""
+    if text is None:
+        if not words:
+            raise fail("there is no op", "name a FILE[:op], or give an expression with -e")
+        file, name = _file_and_name(words.pop(0))
+        text = _read(file)
+    op = ingot.op(text, name=name or None, numerics=options.numerics, lazy=options.lazy)
+    values, sizes = {}, {}
+    for word in [*words, *options.values]:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise fail(f"`{word}` is not name=value", "say which parameter it is for; contenders stand behind --against")
+        if key in values or key in sizes:
+            raise fail(f"`{key}` is given twice", "give each parameter once")
+        if key not in op.signature.parameters and (size := _size(value)) is not None:
+            sizes[key] = size
+        else:
+            values[key] = value
+    return Job(text=text, op=op.name, file=file, values=values, against=options.against or [], device=_device(options.device),
+               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, backward=options.backward,
+               specials=not options.no_specials, anyway=options.anyway, warm=options.warm, rounds=max(3, options.rounds),
+               threads=options.threads, architecture=options.arch)
+
+
+def _size(text: str) -> int | None:
+    """`1048576` or `1e6`."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return int(value) if value == int(value) and value >= 0 else None
+
+
+def _file_and_name(word: str) -> tuple[str, str]:
+    file, colon, name = word.rpartition(":")
+    return (word, "") if not colon or pathlib.Path(word).exists() else (file, name)
+
+
+def _read(file: str) -> str:
+    try:
+        return pathlib.Path(file).read_text()
+    except IsADirectoryError:
+        raise fail(f"`{file}` is a folder", "name a file in it") from None
+    except OSError:
+        raise fail(f"there is no file `{file}` to read", "an expression is given with -e") from None
+
+
+def _device(name: str | None) -> str:
+    if name is None:
+        return "cuda:0" if torch.cuda.is_available() else "cpu"
+    if name.split(":")[0] not in ("cpu", "cuda"):
+        raise fail(f"there is no device {name}", "the devices are cpu, cuda and cuda:N")
+    if name.startswith("cuda"):
+        count, index = torch.cuda.device_count(), int(name.partition(":")[2] or 0)
+        if index >= count:
+            error = fail(f"there is no device {name}", f"the machine has {count} CUDA devices")
+            error.fault = "environment"
+            raise error
+        return f"cuda:{index}"
+    return name
+
+
+def _baseline(path: pathlib.Path | None) -> dict | None:
+    if path is None:
+        return None
+    try:
+        return compare.load_baseline(path)
+    except (OSError, ValueError) as error:
+        raise fail(f"cannot read the baseline {path}: {error}", "it is a file that --save has written") from None
+
+
+def _progress(step: tuple[str, ...]) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{' '.join(step)} …", end="", file=sys.stderr, flush=True)
+
+
+def _clear_progress() -> None:
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,119 @@
+"""What the text of a `.cu` or `.cpp` file says of itself: its kernels and their parameters' names, and in its comments how
+they are launched and compiled:
+
+    // launch: grid=ceil(n / 256), block=256, args=x, y, out, n
+    // options: -Iinclude --use_fast_math
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*(.*?)\s*(?:\*/)?$", re.MULTILINE)
+_ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A function that can be launched or called: its name, and its parameters' names ("" where there is none)."""
+
+    name: str
+    parameters: tuple[str, ...]
+    is_template: bool = False
+
+
+def launches(text: str) -> list[str]:
+    """The launches that its comments tell, in order."""
+    return [said for word, said in _SAID.findall(text) if word == "launch"]
+
+
+def options(text: str) -> list[str]:
+    """The compiler's options that its comments tell."""
+    return [option for word, said in _SAID.findall(text) if word == "options" for option in shlex.split(said)]
+
+
+def kernels(text: str) -> list[Entry]:
+    """Every `__global__` function, as far as the text alone shows."""
+    return list(_entries(text, re.compile(r"\b__global__\b")))
+
+
+def functions(text: str) -> list[Entry]:
+    """Every function with C's linkage."""
+    return list(_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')))
+
+
+def _entries(text: str, mark: re.Pattern):
+    plain = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
+    for found in mark.finditer(plain):
+        if entry := _entry_behind(plain, found.end()):
+            name, parameters = entry
+            before = plain[: found.start()].rstrip()
+            yield Entry(name, parameters, is_template=before.endswith(">"))
+
+
+def _entry_behind(text: str, at: int) -> tuple[str, tuple[str, ...]] | None:
+    """The first name that is followed by a list of parameters, attributes aside."""
+    for word in re.compile(r"([A-Za-z_]\w*)\s*\(").finditer(text, at):
+        if re.search(r"[;{}]", text[at : word.start()]):
+            return None
+        if word.start() < at:
+            continue
+        end = _closing(text, word.end())
+        if word[1] in _ATTRIBUTES:
+            at = end
+            continue
+        return word[1], tuple(_name_of(p) for p in _split(text[word.end() : end - 1]))
+    return None
+
+
+def _closing(text: str, at: int) -> int:
+    """Behind the bracket that closes the one before `at`."""
+    depth = 1
+    while depth and at < len(text):
+        depth += (text[at] == "(") - (text[at] == ")")
+        at += 1
+    return at
+
+
+def _split(parameters: str) -> list[str]:
+    parts, depth = [""], 0
+    for c in parameters:
+        depth += (c in "(<[") - (c in ")>]")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part for part in parts if part.strip() not in ("", "void")]
+
+
+def _name_of(parameter: str) -> str:
+    words = re.findall(r"[A-Za-z_]\w*", parameter.split("=")[0].split("[")[0])
+    return words[-1] if len(words) > 1 else ""
+
+
+# --- nvcc's options -------------------------------------------------------------------------------------------------
+
+_DROPPED = re.compile(r"-O\d|-c|-rdc=.*|-dc|--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code)=.*|-l(?!ineinfo).*|-L.*|"
+                      r"-Wno-.*|-Wall|-Wextra|--expt-.*|--extended-lambda|--threads=?\d*|-t=?\d+|-g|-pthread|-f(?!mad=)[a-z].*|-march=.*|-shared")
+_DROPPED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "-ccbin", "-gencode", "-arch", "-code", "-Xlinker", "-o",
+                       "--generate-code", "--gpu-architecture", "-Xcudafe", "--compiler-bindir")
+_RENAMED = {"-Xptxas": "--ptxas-options", "--ptxas-options": "--ptxas-options", "-I": "-I", "--include-path": "-I",
+            "-isystem": "-I", "-D": "-D", "--define-macro": "-D", "-U": "-U", "-std": "-std", "-maxrregcount": "--maxrregcount",
+            "--maxrregcount": "--maxrregcount", "-include": "--pre-include", "--pre-include": "--pre-include"}
+
+
+def as_nvrtc(options: list[str]) -> list[str]:
+    """nvcc's options as NVRTC takes them: what only a host's compiler, a linker or the choice of a GPU asks for is left
+    out."""
+    made, words = [], iter(options)
+    for word in words:
+        if word in _DROPPED_WITH_VALUE:
+            next(words, None)
+        elif word in _RENAMED:
+            made.append(f"{_RENAMED[word]}{'=' if len(_RENAMED[word]) > 2 else ''}{next(words, '')}")
+        elif not _DROPPED.fullmatch(word):
+            made.append(word)
+    return made

@@ -1,0 +1,123 @@
+"""Machine code, by the toolkit's own tools: nvdisasm, where there is one. Triton, which comes with PyTorch, brings it."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+_LINE = re.compile(r'//## File "(?P<file>.*?)", line (?P<line>\d+)')
+_INSTRUCTION = re.compile(r"^\s*/\*(?P<at>[0-9a-f]{4,})\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<op>[A-Z][A-Z0-9_.]*)(?P<rest>[^;]*);")
+_USAGE = re.compile(r"Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+)")
+_FUNCTION = re.compile(r"^\.text\.(?P<name>\S+):")
+
+# What an instruction does, by the beginning of its name; the first that fits.
+_KINDS = [
+    ("global load", "LDG"), ("global store", "STG"), ("shared memory", "LDS STS LDSM ATOMS"), ("local memory", "LDL STL"),
+    ("atomic", "ATOM RED"), ("other memory", "LD ST LDC ULDC CCTL MEMBAR UBLKCP"),
+    ("special function", "MUFU"), ("float64", "DADD DMUL DFMA DSETP DMNMX"), ("matrix", "HMMA IMMA DMMA HGMMA"),
+    ("float16", "HADD HMUL HFMA HSET HMNMX"), ("float32", "FADD FMUL FFMA FSETP FMNMX FSEL FCHK FSWZ"),
+    ("conversion", "F2I I2F F2F I2I FRND F2FP I2FP"),
+    ("control", "BRA EXIT BSSY BSYNC CALL RET WARPSYNC BREAK BMOV JMP NOP YIELD NANOSLEEP BRX"),
+    ("barrier", "BAR DEPBAR SYNCS ERRBAR UCGABAR"), ("shuffle", "SHFL VOTE REDUX MATCH"),
+    ("integer", "IADD IMAD ISETP IMNMX LEA LOP SHF SEL PRMT POPC FLO BREV IABS ISCADD XMAD VABSDIFF PLOP BFE BFI SGXT "
+     "UIADD UIMAD UISETP ULEA ULOP USHF USEL UPRMT UPLOP UPOPC UFLO UMOV MOV R2UR S2R S2UR CS2R P2R R2P VOTEU R2B B2R UP2UR"),
+]
+_FLOPS = {"FADD": 1, "FMUL": 1, "FFMA": 2, "FMNMX": 1, "FSETP": 1, "MUFU": 1, "DADD": 1, "DMUL": 1, "DFMA": 2, "DSETP": 1,
+          "HADD2": 2, "HMUL2": 2, "HFMA2": 4}
+
+
+@dataclasses.dataclass(frozen=True)
+class Instruction:
+    """One of a kernel. `line`: of the source, where that is known."""
+
+    address: int
+    text: str
+    op: str  # LDG.E.128
+    line: int | None = None
+    file: str = ""
+
+    @property
+    def kind(self) -> str:
+        stem = self.op.split(".")[0]
+        for kind, names in _KINDS:
+            if any(stem == name or (stem.startswith(name) and stem[len(name) :].isdigit()) for name in names.split()):
+                return kind
+        return "other"
+
+    @property
+    def flops(self) -> int:
+        return _FLOPS.get(self.op.split(".")[0], 0)
+
+    @property
+    def width(self) -> int:
+        """Bytes of a load or a store."""
+        parts = self.op.split(".")
+        for part, size in (("128", 16), ("64", 8), ("U16", 2), ("S16", 2), ("U8", 1), ("S8", 1)):
+            if part in parts[1:]:
+                return size
+        return 4
+
+
+@functools.cache
+def tool(name: str) -> str | None:
+    """The path of nvdisasm or cuobjdump: on PATH, in a toolkit, or beside Triton's compiler."""
+    places = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    found = [shutil.which(name), *(f"{place}/bin/{name}" for place in places if place)]
+    if spec := importlib.util.find_spec("triton"):
+        found.append(str(pathlib.Path(spec.origin).parent / "backends/nvidia/bin" / name))
+    return next((path for path in found if path and os.access(path, os.X_OK)), None)
+
+
+def disassemble(cubin: bytes) -> dict[str, list[Instruction]] | None:
+    """Every kernel's instructions; None where no tool can tell them."""
+    text = _output("nvdisasm", ["-g", "-c"], cubin)
+    return None if text is None else _functions(text)
+
+
+def resources(cubin: bytes) -> dict[str, tuple[int, int, int]]:
+    """Of every kernel: registers and bytes of local memory a thread, bytes of shared memory a block. Nothing where no
+    tool can tell."""
+    text = _output("cuobjdump", ["-res-usage"], cubin) or ""
+    return {name: (int(registers), int(stack), int(shared)) for name, registers, stack, shared in _USAGE.findall(text)}
+
+
+def _output(name: str, options: list[str], cubin: bytes) -> str | None:
+    if not (path := tool(name)):
+        return None
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        done = subprocess.run([path, *options, file.name], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _functions(text: str) -> dict[str, list[Instruction]]:
+    functions: dict[str, list[Instruction]] = collections.defaultdict(list)
+    name, line, file = "", None, ""
+    for row in text.splitlines():
+        if found := _FUNCTION.match(row):
+            name, line = found["name"], None
+        elif found := _LINE.search(row):
+            line, file = int(found["line"]), found["file"]
+        elif name and (found := _INSTRUCTION.match(row)):
+            guard, op = found["guard"] or "", found["op"]
+            functions[name].append(Instruction(int(found["at"], 16), f"{guard}{op}{found['rest']}".strip(), op, line, file))
+    return {name: _without_padding(instructions) for name, instructions in functions.items()}
+
+
+def _without_padding(instructions: list[Instruction]) -> list[Instruction]:
+    """Without what fills the last line of memory: a jump to itself, and nothing."""
+    end = len(instructions)
+    while end and instructions[end - 1].op == "NOP":
+        end -= 1
+    if end and instructions[end - 1].op == "BRA":
+        end -= 1
+    return instructions[:end]

@@ -1,0 +1,87 @@
+"""What a comparison is asked for, as data that travels to a process of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+
+import torch
+
+import ingot
+
+from .. import _ingot
+from ..capture import fail
+from . import contenders
+from .subject import Subject
+
+
+@dataclasses.dataclass
+class Against:
+    """A contender, as it was asked for."""
+
+    word: str
+    launches: list[str] = dataclasses.field(default_factory=list)
+    options: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Job:
+    """`values`: by parameter, as a command line writes them."""
+
+    text: str
+    op: str
+    file: str
+    values: dict[str, str]
+    against: list[Against]
+    device: str
+    numerics: str = "default"
+    lazy: str = "auto"
+    seed: int = 0
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)
+    backward: bool = False
+    specials: bool = True
+    anyway: bool = False
+    warm: bool = False
+    rounds: int = 21
+    threads: int | None = None
+    architecture: int = 0  # of kernels that are only looked at; 0: the device's, or 90
+
+    def save(self, path: pathlib.Path) -> None:
+        path.write_text(json.dumps(dataclasses.asdict(self)))
+
+    @classmethod
+    def load(cls, path: pathlib.Path) -> Job:
+        fields = json.loads(path.read_text())
+        return cls(**{**fields, "against": [Against(**a) for a in fields["against"]]})
+
+    def make_op(self):
+        return ingot.op(self.text, name=self.op or None, numerics=self.numerics, lazy=self.lazy)
+
+    def subject(self, op) -> Subject:
+        """The op with its arguments on the device. Raises `ingot.Error` for what is no value of it."""
+        values = _values(op, self.values, self.seed, self.sizes)
+        device = torch.device(self.device)
+        values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
+        promised = frozenset(name for name, text in self.values.items() if "@" in text or ".pt" in text)
+        subject = Subject(op, values, promised)
+        return subject.gradient(self.seed) if self.backward else subject
+
+
+def _values(op, texts: dict[str, str], seed: int, sizes: dict[str, int]) -> dict:
+    """A value for every parameter: the one that was given, or its default."""
+    parameters, values = op.signature.parameters, {}
+    if unknown := [name for name in texts if name not in parameters]:
+        raise fail(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")
+    for name, parameter in parameters.items():
+        if name in texts:
+            values[name] = _ingot._read_value(name, texts[name], seed, sizes)
+        elif parameter.default is parameter.empty:
+            raise fail(f"`{name}` of {op.name} has no value", f"say {name}=f32:1024, a number, or a saved tensor")
+        else:
+            values[name] = parameter.default
+    return values
+
+
+def make(against: Against, op) -> contenders.Contender:
+    return contenders.named(against.word, op, against.launches, against.options)

@@ -1,0 +1,198 @@
+"""Whether a contender's results are right: by eager PyTorch and by float64.
+
+Somebody else's formula may round elsewhere than eager's, contract a product and a sum, or add in another order, and be no
+worse for it. So it is held to float64: an element may be as far off as eager is anywhere among results of its size, four
+times over, and by eight units in the last place of what the arguments, each an ulp off, would make of it. What is no
+float must be equal, a NaN is any NaN, and infinities are where eager's are or float64's round to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+
+import torch
+
+from ..oracle import bits, difference, ulp
+from .subject import Subject, in_float64
+
+OF_EAGERS_ERROR, ULPS = 4, 8
+
+
+@dataclasses.dataclass
+class Wanted:
+    """What a contender is held to on some arguments: eager's results, and in float64 the truth and how far from it a
+    right result may be. Without these (no memory was left for them) eager's own error is not known."""
+
+    subject: Subject
+    changed: list[str]  # parameters that are written in place, whose results come first
+    eager: list[torch.Tensor]
+    exact: list[torch.Tensor] | None = None
+    allowed: list[torch.Tensor] | None = None
+
+    @classmethod
+    def of(cls, subject: Subject) -> Wanted:
+        changed, eager = subject.run_eager()
+        return cls(subject, changed, eager)
+
+    def measure(self) -> None:
+        """Finds the truth, when a result first differs from eager's bits."""
+        if self.exact is not None:
+            return
+        exact = self.subject.run_in_float64()
+        self.allowed = [_allowed(e, d, s) for e, d, s in zip(self.eager, exact, _sensitivity(self.subject, self.eager, exact))]
+        self.exact = exact
+
+
+@dataclasses.dataclass
+class Verdict:
+    """On one case. `ulp` counts from float64, in units of eager's dtype; `eager_ulp` is eager's own."""
+
+    right: bool
+    message: str
+    bit_for_bit: bool = False
+    ulp: float | None = None
+    eager_ulp: float | None = None
+    worst: dict | None = None  # where: index, values, inputs
+
+    def as_json(self) -> dict:
+        return {k: _finite(v) for k, v in dataclasses.asdict(self).items()}
+
+
+def judge(wanted: Wanted, results: list[torch.Tensor]) -> Verdict:
+    if message := _other_form(results, wanted.eager):
+        return Verdict(False, message)
+    if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, wanted.eager)):
+        return Verdict(True, "bit for bit", True, 0.0, 0.0)
+    wanted.measure()
+    worst = [_worst(wanted, k, result) for k, result in enumerate(results)]
+    largest = max(worst, key=lambda found: found.excess)
+    ulps, eagers = max(w.ulp for w in worst), max(w.eager_ulp for w in worst)
+    if largest.excess > 1:
+        others = f" and {largest.count - 1} more" if largest.count > 1 else ""
+        return Verdict(False, f"wrong at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
+                       largest.as_json(wanted))
+    return Verdict(True, f"{ulps:.3g} ulp off float64, eager {eagers:.3g}", False, ulps, eagers, largest.as_json(wanted))
+
+
+@dataclasses.dataclass
+class _Worst:
+    """The element that is farthest from right, in units of what is allowed, and how many are wrong."""
+
+    excess: float
+    count: int
+    ulp: float
+    eager_ulp: float
+    result: int
+    index: tuple[int, ...] = ()
+    ours: object = None
+    eager: object = None
+    exact: object = None
+
+    @property
+    def place(self) -> str:
+        return f"[{', '.join(map(str, self.index))}]"
+
+    def as_json(self, wanted: Wanted) -> dict:
+        return {"result": self.result, "index": list(self.index), "value": repr(self.ours), "eager": repr(self.eager),
+                "float64": repr(self.exact), "inputs": inputs_at(wanted, self.result, self.index)}
+
+
+def _worst(wanted: Wanted, k: int, ours: torch.Tensor) -> _Worst:
+    eager, exact, allowed = wanted.eager[k], wanted.exact[k], wanted.allowed[k]
+    if ours.numel() == 0:
+        return _Worst(0.0, 0, 0.0, 0.0, k)
+    if not eager.dtype.is_floating_point:
+        excess = (ours != eager).double() * math.inf
+        off = torch.zeros_like(excess)
+        eagers = off
+    else:
+        rounded = exact.to(eager.dtype)
+        same = (bits(ours) == bits(eager)) | (ours == eager) | (bits(ours) == bits(rounded))
+        off = difference(ours, exact)
+        excess = torch.where(same, 0.0, off / allowed.clamp(min=torch.finfo(torch.float64).tiny))
+        excess = excess.nan_to_num(nan=math.inf, posinf=math.inf)
+        unit = ulp(rounded)
+        finite = exact.isfinite() & ours.isfinite() & eager.isfinite()
+        off, eagers = (torch.where(finite, x / unit, 0.0) for x in (off, difference(eager, exact)))
+    excess = excess.nan_to_num(nan=0.0)  # 0 · inf: equal
+    at = int(excess.argmax()) if excess.max() > 0 else int(off.argmax())
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), ours.shape))
+    return _Worst(float(excess.max()), int((excess > 1).sum()), float(off.max()), float(eagers.max()), k, index,
+                  ours[index].item(), eager[index].item(), exact[index].item())
+
+
+def inputs_at(wanted: Wanted, k: int, index: tuple[int, ...]) -> dict:
+    """What each tensor has at the place of an element of result k, broadcast as it is; a few numbers where that is a row.
+    A tensor of another shape has none."""
+    shape, found = wanted.eager[k].shape, {}
+    for name, value in wanted.subject.values.items():
+        if not isinstance(value, torch.Tensor):
+            found[name] = repr(value)
+            continue
+        own = _broadcast_index(value.shape, shape, index)
+        if own is not None:
+            element = value[own]
+            found[name] = repr(element.item()) if element.ndim == 0 else repr(element.flatten()[:8].tolist())
+    return found
+
+
+def _broadcast_index(own: torch.Size, shape: torch.Size, index: tuple[int, ...]) -> tuple[int, ...] | None:
+    aligned = list(zip(reversed(own), reversed(shape), reversed(index)))
+    if len(own) <= len(shape) and all(size in (1, of) for size, of, _ in aligned):
+        return tuple(i if size > 1 else 0 for size, _, i in reversed(aligned))
+    if own[: len(shape)] == shape:  # a box for each result: its own rows
+        return index
+    return None
+
+
+def _allowed(eager: torch.Tensor, exact: torch.Tensor, sensitivity: torch.Tensor) -> torch.Tensor:
+    """How far from float64 a right element may be."""
+    if not eager.dtype.is_floating_point or eager.numel() == 0:
+        return torch.zeros_like(eager, dtype=torch.float64)
+    rounded = exact.to(eager.dtype)
+    error = difference(eager, exact)
+    usable = error.isfinite() & rounded.isfinite()
+    # Of all results of one size, what eager is off at worst.
+    sizes = torch.frexp(rounded.double().abs().nan_to_num(nan=0.0, posinf=0.0)).exponent.clamp(-1200, 1200).long() + 1200
+    worst = torch.zeros(2401, dtype=torch.float64, device=eager.device)
+    worst.scatter_reduce_(0, sizes[usable].flatten(), error[usable].flatten(), "amax")
+    return OF_EAGERS_ERROR * worst[sizes] + ULPS * (ulp(rounded) + sensitivity)
+
+
+def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
+    """What a relative step of half an ulp of each argument alone, of all its elements, and of their sizes, does to each
+    result: what it is worth where formulas cancel, and in sums."""
+    moved = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
+    for name, value in subject.tensors().items():
+        if not value.dtype.is_floating_point:
+            continue
+        step = torch.finfo(value.dtype).eps / 2
+        for push in (lambda x: x * (1 + step), lambda x: x + step * x.abs()):
+            pushed = subject.with_values({**subject.values, name: push(in_float64(value))})
+            for k, result in enumerate(pushed.run_in_float64()):
+                if eager[k].dtype.is_floating_point:
+                    moved[k] += difference(result, exact[k]).nan_to_num(nan=0.0, posinf=0.0)
+    return moved
+
+
+def _other_form(results: list, eager: list[torch.Tensor]) -> str:
+    if len(results) != len(eager):
+        return f"gives {len(results)} results, eager {len(eager)}"
+    for k, (ours, theirs) in enumerate(zip(results, eager)):
+        which = "the result" if len(eager) == 1 else f"result {k}"
+        if not isinstance(ours, torch.Tensor):
+            return f"{which} is a {type(ours).__name__}, eager's a tensor"
+        for what, mine, its in (("dtype", ours.dtype, theirs.dtype), ("shape", list(ours.shape), list(theirs.shape)),
+                                ("device", ours.device, theirs.device)):
+            if mine != its:
+                return f"{which} has {what} {mine}, eager's {its}"
+    return ""
+
+
+def _finite(value):
+    """JSON has no nan and no inf."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+

@@ -1,0 +1,311 @@
+"""How a kernel that someone else wrote is launched, said in the names of the op that it is compared with:
+
+    grid=ceil(n / 256), block=256, args=x, y, bias, out, n
+
+A name is a parameter of the op's, a result (`out`, of several `out0` or `out[0]`), or `n`, the number of elements of the
+first result. Sizes are written as PyTorch has them (`x.size(0)`, `x.shape[-1]`, `x.stride(0)`, `x.numel()`), numbers as in
+Python; `/` is exact, and `ceil`, `min` and `max` are there. `empty(f32, 1024)` and `zeros(i32, 1)` are memory of the
+kernel's own, which is made, and cleared, once. A cast says what a number is passed as where nobody else does: `i32(n)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import fractions
+import math
+import operator
+import struct
+
+import torch
+
+from ..capture import fail
+
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8,
+          "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "bool": torch.bool}
+EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
+
+# What C calls them, as compilers spell types: (bytes as `struct` packs them, the dtype behind a pointer to it).
+_SCALARS = {
+    "float": ("f", torch.float32), "double": ("d", torch.float64), "bool": ("?", torch.bool),
+    "char": ("b", torch.int8), "signed char": ("b", torch.int8), "unsigned char": ("B", torch.uint8),
+    "short": ("h", torch.int16), "unsigned short": ("H", torch.uint16), "int": ("i", torch.int32),
+    "unsigned int": ("I", torch.uint32), "long": ("q", torch.int64), "unsigned long": ("Q", torch.uint64),
+    "long long": ("q", torch.int64), "unsigned long long": ("Q", torch.uint64), "__half": ("e", torch.float16),
+    "half": ("e", torch.float16), "__nv_bfloat16": ("", torch.bfloat16),
+}
+_OF_CASTS = {"f16": "__half", "f32": "float", "f64": "double", "u8": "unsigned char", "i8": "signed char", "i16": "short",
+             "i32": "int", "i64": "long long", "bool": "bool"}
+_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+              ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+              ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Eq: operator.eq, ast.NotEq: operator.ne,
+              ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+_METHODS = ("size", "stride", "numel", "dim", "element_size")
+_ATTRIBUTES = ("shape", "ndim")
+
+
+@dataclasses.dataclass(frozen=True)
+class Typed:
+    """A number that a cast says how to pass."""
+
+    value: object
+    type: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """Of a kernel: its type as the compiler spells it, and its name, where the text shows it."""
+
+    type: str
+    name: str = ""
+
+    def __str__(self):
+        return f"{self.type} {self.name}".rstrip()
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """A launch, read but for its values."""
+
+    text: str
+    fields: dict[str, tuple[ast.expr, ...]]
+
+    @property
+    def entry(self) -> str:
+        """The kernel, where the launch names one."""
+        return "".join(ast.unparse(e) for e in self.fields.get("entry", ()))
+
+    @property
+    def constants(self) -> dict[str, tuple[ast.expr, ...]]:
+        """What is no word of a launch: a Triton kernel's constants."""
+        return {name: value for name, value in self.fields.items() if name not in _WORDS}
+
+    def extent(self, word: str, scope: dict) -> tuple[int, int, int]:
+        """The grid or the block: one to three whole numbers, the rest of them 1."""
+        if word not in self.fields:
+            raise fail(f"the launch `{self.text}` has no {word}", f"a launch is written {EXAMPLE}")
+        values = [evaluate(e, scope, self.text) for e in self.fields[word]]
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 32:
+                raise fail(f"the {word} of `{self.text}` comes to {_shown(value)}",
+                           "it is one to three whole numbers from 1 on; ceil(n / 256) rounds up")
+        if len(values) > 3:
+            raise fail(f"the {word} of `{self.text}` has {len(values)} numbers", "it has one to three: x, y, z")
+        return (*values, *[1] * (3 - len(values)))
+
+    def shared(self, scope: dict) -> int:
+        """Bytes of shared memory that a block gets beside what its text asks for."""
+        return int(evaluate(self.fields["shared"][0], scope, self.text)) if "shared" in self.fields else 0
+
+    def arguments(self, scope: dict, parameters: list[Parameter]) -> list:
+        """A value for each parameter of the kernel. Where the launch has no args, the parameters' names are those of
+        the op."""
+        if "args" in self.fields:
+            values = [evaluate(e, scope, self.text) for e in self.fields["args"]]
+        else:
+            if unknown := [p for p in parameters if p.name not in scope]:
+                raise fail(f"what the parameter `{unknown[0]}` gets does not follow from its name",
+                           f"name the arguments in the launch: {EXAMPLE}; there are {', '.join(_names(scope))}")
+            values = [scope[p.name] for p in parameters]
+        if len(values) != len(parameters):
+            listed = ", ".join(map(str, parameters))
+            raise fail(f"the launch `{self.text}` gives {len(values)} arguments, and the kernel takes {len(parameters)}",
+                       f"its parameters are ({listed})")
+        return values
+
+
+_WORDS = ("entry", "grid", "block", "shared", "args")
+
+
+def parse(text: str) -> Launch:
+    """Reads `grid=…, block=…, args=…`: what has no name of its own belongs to the one before it."""
+    fields: dict[str, list[str]] = {}
+    word = None
+    for part in _parts(text):
+        name, equals, value = part.partition("=")
+        if equals and name.strip().isidentifier() and not value.startswith("="):
+            word = name.strip()
+            if word in fields:
+                raise fail(f"the launch `{text}` says twice what its {word} is", f"a launch is written {EXAMPLE}")
+            fields[word], part = [], value
+        if word is None:
+            raise fail(f"the launch `{text}` begins with `{part.strip()}`, which has no name", f"a launch is written {EXAMPLE}")
+        fields[word].append(part.strip())
+    return Launch(text, {w: tuple(_expression(p, text) for p in parts) for w, parts in fields.items()})
+
+
+def _parts(text: str) -> list[str]:
+    """Between the commas that no bracket holds."""
+    parts, depth = [""], 0
+    for c in text:
+        depth += (c in "([{") - (c in ")]}")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part for part in parts if part.strip()]
+
+
+def _expression(part: str, text: str) -> ast.expr:
+    try:
+        return ast.parse(part, mode="eval").body
+    except SyntaxError:
+        raise fail(f"`{part}` in the launch `{text}` is no expression", f"a launch is written {EXAMPLE}") from None
+
+
+def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
+    """The names that a launch may use."""
+    scope = {f"out{k}": result for k, result in enumerate(results)}
+    if results:
+        scope |= {"out": results[0] if len(results) == 1 else results, "n": results[0].numel()}
+    return scope | values
+
+
+def evaluate(node: ast.expr, scope: dict, text: str):
+    """The value of an expression of a launch; whole numbers stay whole, and quotients exact."""
+
+    def value_of(node: ast.expr):
+        match node:
+            case ast.Constant(value=bool() | int() | float()):
+                return node.value
+            case ast.Name(id=name) if name in scope:
+                return scope[name]
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](number(operand))
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                a, b = number(left), number(right)
+                if b == 0:
+                    raise fail(f"`{ast.unparse(node)}` in the launch `{text}` divides by zero")
+                return fractions.Fraction(a, b) if isinstance(a, int) and isinstance(b, int) else a / b
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _whole(_OPERATORS[type(op)](number(left), number(right)))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](number(left), number(right))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return value_of(body if value_of(test) else orelse)
+            case ast.Attribute(value=of, attr=name) if name in _ATTRIBUTES:
+                return getattr(tensor(of), name)
+            case ast.Subscript(value=of, slice=index):
+                return value_of(of)[number(index)]
+            case ast.Call(func=ast.Attribute(value=of, attr=name), args=args, keywords=[]) if name in _METHODS:
+                return getattr(tensor(of), name)(*map(number, args))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return call(name, args)
+        raise fail(f"`{ast.unparse(node)}` in the launch `{text}` means nothing here",
+                   f"the names are {', '.join(_names(scope))}, and ceil, min, max, empty, zeros")
+
+    def call(name: str, args: list[ast.expr]):
+        if name == "ceil" and len(args) == 1:
+            return math.ceil(number(args[0]))
+        if name in ("min", "max"):
+            return {"min": min, "max": max}[name](*map(number, args))
+        if name in ("empty", "zeros") and len(args) == 2 and isinstance(args[0], ast.Name) and args[0].id in DTYPES:
+            device = next((v.device for v in scope.values() if isinstance(v, torch.Tensor)), "cpu")
+            return getattr(torch, name)(int(number(args[1])), dtype=DTYPES[args[0].id], device=device)
+        if name in _OF_CASTS and len(args) == 1:
+            return Typed(number(args[0]), _OF_CASTS[name])
+        raise fail(f"`{name}` in the launch `{text}` is called as nothing here is",
+                   "there are ceil(a), min(a, b), max(a, b), empty(dtype, n), zeros(dtype, n), and casts as i32(n)")
+
+    def number(node: ast.expr):
+        value = value_of(node)
+        if not isinstance(value, (int, float, fractions.Fraction)):
+            raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a number")
+        return value
+
+    def tensor(node: ast.expr) -> torch.Tensor:
+        value = value_of(node)
+        if not isinstance(value, torch.Tensor):
+            raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a tensor")
+        return value
+
+    return _whole(value_of(node))
+
+
+def _whole(value):
+    """A quotient that comes out even is a whole number."""
+    return int(value) if isinstance(value, fractions.Fraction) and value.denominator == 1 else value
+
+
+def _names(scope: dict) -> list[str]:
+    return [name for name in scope if not (name == "out0" and isinstance(scope.get("out"), torch.Tensor))]
+
+
+def _shown(value) -> str:
+    if isinstance(value, torch.Tensor):
+        return "a tensor"
+    return str(float(value)) if isinstance(value, fractions.Fraction) else repr(value)
+
+
+# --- Arguments as bytes ---------------------------------------------------------------------------------------------
+
+
+def types_in(signature: str) -> list[str]:
+    """Of a pointer to a function, as a demangler or a compiler spells it: `void (*)(float const*, int)`."""
+    inside = signature[signature.index("(*)(") + 4 :]
+    depth, end = 1, 0
+    while depth:
+        depth += (inside[end] in "(<") - (inside[end] in ")>")
+        end += 1
+    return [part.strip() for part in _parts(inside[: end - 1].replace("<", "(").replace(">", ")")) if part.strip() != "void"]
+
+
+def packed(value, parameter: Parameter) -> bytes:
+    """An argument as the bytes that a parameter of this type reads. Refuses what it would misread."""
+    pointee = _pointee(parameter.type)
+    if isinstance(value, torch.Tensor):
+        if pointee is None:
+            raise fail(f"the parameter `{parameter}` is no pointer, and is given a tensor")
+        expected = _dtype_of(pointee)
+        if expected is not None and expected != value.dtype and value.dtype.itemsize != 0:
+            raise fail(f"the parameter `{parameter}` points at {_short(expected)}, and is given a tensor of {_short(value.dtype)}")
+        return struct.pack("P", value.data_ptr())
+    if isinstance(value, Typed):
+        if pointee is None and bare(parameter.type) not in ("", value.type):
+            raise fail(f"the parameter `{parameter}` is given a number that is cast to {value.type}")
+        value, parameter = value.value, Parameter(value.type, parameter.name)
+    elif pointee is not None:
+        raise fail(f"the parameter `{parameter}` is a pointer, and is given {_shown(value)}")
+    form = _SCALARS.get(bare(parameter.type), ("", None))[0]
+    if not form:
+        raise fail(f"the parameter `{parameter}` is of a type that no number is passed as",
+                   "numbers are passed as integers, bool, float, double and __half, tensors as pointers")
+    if form not in "fde?":
+        if isinstance(value, fractions.Fraction) or value != int(value):
+            raise fail(f"the parameter `{parameter}` is a whole number, and is given {_shown(value)}")
+        value = int(value)
+    try:
+        return struct.pack(form, float(value) if form in "fde" else value)
+    except (struct.error, OverflowError):
+        raise fail(f"{_shown(value)} does not fit the parameter `{parameter}`",
+                   "the kernel cannot be launched for as many elements" if form not in "fde" else None) from None
+
+
+def bare(type: str) -> str:
+    """A type without qualifiers, spelled as `_SCALARS` has it: compilers say `long unsigned int` too."""
+    words = [word for word in type.replace("&", "").split() if word not in ("const", "volatile")]
+    if not {"long", "short"} & {*words} or not {*words} <= {"long", "short", "unsigned", "signed", "int"}:
+        return " ".join(words)
+    return " ".join(["unsigned"] * ("unsigned" in words) + [word for word in words if word in ("long", "short")])
+
+
+def _pointee(type: str) -> str | None:
+    """What a pointer points at; None of what is no pointer."""
+    plain = type.replace("__restrict__", "").replace("__restrict", "").strip()
+    plain = plain.removesuffix("const").strip()
+    return bare(plain[:-1]) if plain.endswith("*") else None
+
+
+def _dtype_of(pointee: str) -> torch.dtype | None:
+    """The dtype of a tensor that such a pointer reads; None where it may be any. Vectors are of what they hold."""
+    if pointee in _SCALARS:
+        return _SCALARS[pointee][1]
+    for vector, scalar in (("float", "float"), ("double", "double"), ("__half", "__half"), ("half", "__half"),
+                           ("__nv_bfloat16", "__nv_bfloat16")):
+        if pointee.startswith(vector) and pointee[len(vector) :].strip("_ ") in ("2", "3", "4", "62", "162"):
+            return _SCALARS[scalar][1]
+    return None
+
+
+def _short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,113 @@
+"""What each contender's kernels look like: their anatomy where there is a text or a cubin, and on a GPU what they do when
+they run."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+
+import torch
+
+from .. import _ingot
+from . import cuda_text
+from .anatomy import Anatomy, anatomy
+from .contenders import Contender, CudaKernel, Ingot
+from .contenders.kernels import architecture_of
+from .job import Job
+from .subject import GRAD, Subject, copied
+from .trial import bind
+
+OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # what Ingot compiles with, and the lines
+
+
+def architecture(job: Job, device: torch.device) -> int:
+    """Of the kernels that are looked at."""
+    return job.architecture or (architecture_of(device.index or 0) if device.type == "cuda" else 90)
+
+
+def at(contender: Contender, subject: Subject, job: Job, runs: bool) -> dict:
+    """`kernels`, in the order of their launches, and of one that runs on a GPU `launched`: what CUPTI tells of a call."""
+    device, found = torch.device(job.device), {}
+    if isinstance(contender, CudaKernel):
+        found["kernels"] = _of_file(contender, subject, architecture(job, device))
+    elif isinstance(contender, Ingot):
+        found["kernels"], found["source"] = of_op(contender.op, subject, architecture(job, device))
+    if runs and device.type == "cuda":
+        found["launched"] = launched(contender, subject)
+    return found
+
+
+def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> list[dict]:
+    program, kernels = contender.program(architecture), []
+    for entry, grid, block, shared in contender.threads(subject.values, results_like(subject)):
+        kernel = anatomy(program.cubin, program.ptx, program.names[entry], [p.name for p in program.parameters[entry]],
+                         block[0] * block[1] * block[2], shared)
+        kernel.blocks, kernel.compile_ms = grid[0] * grid[1] * grid[2], program.seconds * 1e3
+        kernels.append(kernel.as_json())
+    return kernels
+
+
+def of_op(op, subject: Subject, architecture: int) -> tuple[list[dict], str]:
+    """The kernels that Ingot makes of an op for a GPU, which need not be there, and their source."""
+    source = source_of(op, subject, architecture)
+    shown = cuda_text.kernels(source)
+    options = [*OWN_OPTIONS, "--use_fast_math" if op.numerics == "fast" else "--fmad=false"]
+    begin = time.perf_counter()
+    cubin, ptx, _, _ = _ingot._compile_cuda(source, f"{op.name}.cu", architecture, options, [])
+    milliseconds = (time.perf_counter() - begin) * 1e3
+    bounds = {name: int(threads) for threads, name in re.findall(r"__launch_bounds__\((\d+)[^)]*\)\s+(\w+)\(", source)}
+    kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name)) for k in shown]
+    for kernel in kernels:
+        kernel.compile_ms = milliseconds
+    return [kernel.as_json() for kernel in kernels], source
+
+
+def source_of(op, subject: Subject, architecture: int) -> str:
+    values = [v for name, v in subject.values.items() if name != GRAD]
+    if not subject.is_gradient:
+        return op.emit("source", *values, device="cuda", architecture=architecture)
+    leaves = [v.detach().requires_grad_() if isinstance(v, torch.Tensor) and v.dtype.is_floating_point else v for v in values]
+    return op.emit("backward-source", *leaves, device="cuda", architecture=architecture)
+
+
+def results_like(subject: Subject) -> list[torch.Tensor]:
+    """The results' dtypes and shapes, without their elements where PyTorch can do without."""
+    shapes = subject.with_values({n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in subject.values.items()})
+    try:
+        changed, results = shapes.run_eager()
+    except Exception:  # a function that has to see elements
+        changed, results = subject.run_eager()
+    return results[len(changed) :]
+
+
+def launched(contender: Contender, subject: Subject) -> list[dict] | None:
+    """The kernels of a call: their names, microseconds, grids, blocks, registers; None where CUPTI may not be asked."""
+    results = [torch.empty_like(r) for r in _eager_results(subject)] if contender.is_raw else []
+    call = bind(contender, subject, copied(subject.values), results)
+    call()
+    torch.cuda.synchronize()
+    try:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]) as profile:
+            call()
+            torch.cuda.synchronize()
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            profile.export_chrome_trace(file.name)
+            events = json.load(open(file.name))["traceEvents"]
+    except Exception:
+        return None
+    kernels = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    return [_launched(event) for event in sorted(kernels, key=lambda event: event["ts"])] or None
+
+
+def _eager_results(subject: Subject) -> list[torch.Tensor]:
+    changed, results = subject.run_eager()
+    return results[len(changed) :]
+
+
+def _launched(event: dict) -> dict:
+    said = event.get("args", {})
+    return {"name": event["name"], "us": event["dur"], "grid": said.get("grid"), "block": said.get("block"),
+            "registers": said.get("registers per thread"), "shared_bytes": said.get("shared memory"),
+            "occupancy": (said.get("est. achieved occupancy %") or 0) / 100 or None}

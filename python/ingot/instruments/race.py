@@ -1,0 +1,140 @@
+"""Who is faster: all in one run, in turns, over sets of inputs that no cache holds.
+
+On a GPU a sample is a batch of calls between two events, with the host so far ahead that it is never waited for; what
+the host spends on a call is measured beside it. On the CPU a sample is a batch of calls by the clock. A round takes a
+sample of each, in an order that changes from round to round. A copy of a large tensor is one of the runners, so that
+every round has its own measure of what the memory gives.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from typing import Callable
+
+import torch
+
+ROUNDS, SECONDS_A_SAMPLE, MOST_CALLS = 21, 2e-3, 1000
+PRIMING_SECONDS = 0.2  # until clocks are what they will be
+CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, about
+LONGEST_LEAD = 0.02  # seconds that the device sleeps while the host gets ahead
+COPIED_BYTES = {"cuda": 1 << 30, "cpu": 1 << 28}
+MOST_SETS = 64
+
+Calls = list[Callable[[], object]]  # the same call, once a set of inputs
+
+
+@dataclasses.dataclass(frozen=True)
+class Times:
+    """Seconds of a call, one a round; of the host's part of it, where that is another."""
+
+    device: list[float]
+    host: float | None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.device)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The quartiles."""
+        low, _, high = statistics.quantiles(self.device, n=4, method="inclusive")
+        return low, high
+
+
+def sets_for(nbytes: int, device: torch.device) -> int:
+    """How many sets of inputs of so many bytes no cache holds: twice as much as the last one."""
+    return max(1, min(MOST_SETS, -(-2 * cache_bytes(device) // max(nbytes, 1))))
+
+
+def cache_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).L2_cache_size
+    found = 0
+    for path in ("/sys/devices/system/cpu/cpu0/cache/index3/size", "/sys/devices/system/cpu/cpu0/cache/index2/size"):
+        try:
+            with open(path) as file:
+                found = found or int(file.read().strip().removesuffix("K")) << 10
+        except (OSError, ValueError):
+            pass
+    return found or 32 << 20
+
+
+def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS) -> dict[str, Times]:
+    """Seconds of a call of each runner, and of `copy`, of as many bytes as COPIED_BYTES says."""
+    runners = {**runners, "copy": [_copy(device)]}
+    sample = _device_sample if device.type == "cuda" else _clock_sample
+    hosts, batches, leads = {}, {}, {}
+    for name, calls in runners.items():
+        rounds_of(calls, max(3, len(calls)))  # first calls compile
+        _wait(device)
+        hosts[name] = _host_seconds(calls, device)
+        once = sample(calls, max(3, len(calls)), 0.0, device)
+        # A batch goes through the sets evenly.
+        whole = max(1, min(MOST_CALLS, int(SECONDS_A_SAMPLE / max(once, 1e-7))) // len(calls))
+        batches[name] = whole * len(calls)
+        leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4)
+    _prime(runners, device)
+    names, times = list(runners), {name: [] for name in runners}
+    for number in range(rounds):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            times[name].append(sample(runners[name], batches[name], leads[name], device))
+    return {name: Times(times[name], hosts[name] if device.type == "cuda" else None) for name in names}
+
+
+def rounds_of(calls: Calls, count: int) -> None:
+    """So many calls, from one set of inputs to the next. Results live until their set comes again, so that the memory of
+    one is not the next one's."""
+    kept = [None] * len(calls)
+    for number in range(count):
+        kept[number % len(calls)] = calls[number % len(calls)]()
+
+
+def _copy(device: torch.device) -> Callable[[], object]:
+    source = torch.ones(COPIED_BYTES[device.type] // 4, device=device)
+    target = torch.empty_like(source)
+    return lambda: target.copy_(source)
+
+
+def _device_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(int(lead * CYCLES_A_SECOND))
+    begin.record()
+    rounds_of(calls, count)
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / count / 1e3
+
+
+def _clock_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
+    begin = time.perf_counter()
+    rounds_of(calls, count)
+    return (time.perf_counter() - begin) / count
+
+
+def _host_seconds(calls: Calls, device: torch.device, count: int = 50) -> float:
+    """What a caller spends on a call before he has it back; the device is not waited for."""
+    count = max(count, len(calls))
+    samples = []
+    for _ in range(3):
+        _wait(device)
+        begin = time.perf_counter()
+        rounds_of(calls, count)
+        samples.append((time.perf_counter() - begin) / count)
+        if samples[0] > 1e-2:
+            break
+    return min(samples)
+
+
+def _prime(runners: dict[str, Calls], device: torch.device) -> None:
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < PRIMING_SECONDS:
+        for calls in runners.values():
+            rounds_of(calls, 1)
+        _wait(device)
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,180 @@
+"""What a comparison found, as a document of plain data that can be kept, and as text and CSV."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import statistics
+
+import torch
+
+import ingot
+
+from . import words
+from .job import Job
+from .race import COPIED_BYTES
+from .subject import ASKED, DECISIVE
+from .work import OWN, Step
+
+RIGHT, WRONG, FAILED, UNCHECKED = "right", "wrong", "failed", "unchecked"
+
+
+def document(job: Job, done: dict[Step, dict], device: str) -> dict:
+    """Everything that was found, as JSON can hold it. `device`: what the machine calls it."""
+    race = done.get(("race",), {})
+    names = [OWN, *dict.fromkeys(step[1] for step in done if step[0] == "make")]
+    made = {
+        "ingot": ingot.__version__, "torch": torch.__version__, "cuda": torch.version.cuda,
+        "date": datetime.datetime.now().isoformat(timespec="seconds"), "device": device,
+        "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
+        "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed,
+        "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "race_error": race.get("error"),
+        "contenders": [_contender(name, done, race) for name in names],
+    }
+    if "seconds" in race:
+        made["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(race["seconds"]["copy"]) / 1e9
+    made["why"] = words.differences(made)
+    made["how"] = words.how(made)
+    return made
+
+
+def _contender(name: str, done: dict[Step, dict], race: dict) -> dict:
+    make, look = done.get(("make", name), {}), done.get(("look", name), {})
+    tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
+    state, message = _state(make, tried)
+    found = {"name": make.get("name", name), "word": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
+             "state": state, "message": message, "cases": tried, "limits": _limits(tried),
+             "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),
+             "look_error": look.get("error"), "source": look.get("source")}
+    if name in race.get("seconds", {}):
+        found |= _times(name, race)
+    return found
+
+
+def _state(make: dict, tried: dict) -> tuple[str, str]:
+    if "error" in make:
+        return FAILED, make["error"]
+    if make.get("why_not"):
+        return UNCHECKED, make["why_not"]
+    for case in DECISIVE:
+        result = tried.get(case, {})
+        where = "" if case == ASKED else f"on {case}: "
+        if "error" in result:
+            return FAILED, where + result["error"]
+        if result and not result["right"]:
+            return WRONG, where + result["message"]
+    if ASKED not in tried:
+        return UNCHECKED, "it was not tried"
+    return RIGHT, tried[ASKED]["message"]
+
+
+def _limits(tried: dict) -> list[str]:
+    """Where it is not right beside what was asked for."""
+    return [f"{case}: {result.get('error') or result['message']}" for case, result in tried.items()
+            if case not in DECISIVE and not result.get("right")]
+
+
+def _times(name: str, race: dict) -> dict:
+    seconds, host = race["seconds"][name], race["host_seconds"][name]
+    low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
+    copied = COPIED_BYTES["cuda" if host is not None else "cpu"]
+    # What a copy of as many bytes would take: half of those it moves are read.
+    share = statistics.median(c * race["bytes"] / (2 * copied) / s for c, s in zip(race["seconds"]["copy"], seconds))
+    found = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "host_us": None if host is None else host * 1e6,
+             "gb_s": race["bytes"] / median / 1e9, "share_of_copy": share}
+    if OWN in race["seconds"]:
+        found["speed"] = statistics.median(mine / s for mine, s in zip(race["seconds"][OWN], seconds))
+    return found
+
+
+# --- Text -----------------------------------------------------------------------------------------------------------
+
+
+def text(found: dict) -> str:
+    arguments = ", ".join(f"{name}: {value}" for name, value in found["arguments"].items())
+    what = f"the gradient of {found['op']}" if found["backward"] else found["op"]
+    parts = [f"{what}({arguments}) on {found['device']}", _table(found)]
+    parts += [_said(contender) for contender in found["contenders"] if _said(contender)]
+    if found["race_error"]:
+        parts.append(f"nothing was timed: {found['race_error']}")
+    if kernels := _kernels(found):
+        parts.append(kernels)
+    if found["why"]:
+        parts.append("\n".join(found["why"]))
+    parts.append("\n".join(found["how"]))
+    return "\n\n".join(parts)
+
+
+def _table(found: dict) -> str:
+    on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
+    header = ["", "numbers", "time", "± %", "speed", "of a copy"] + ["host"] * on_gpu
+    rows = [[c["name"], c["message"] if c["state"] == RIGHT else c["state"].upper() if c["state"] in (WRONG, FAILED) else c["state"],
+             duration(c.get("us")), spread(c), ratio(c.get("speed")), ratio(c.get("share_of_copy"))] +
+            [duration(c.get("host_us"))] * on_gpu for c in found["contenders"]]
+    return table(header, rows)
+
+
+def _said(contender: dict) -> str:
+    """What has no room in a table: what is wrong, and where else."""
+    lines = []
+    if contender["state"] != RIGHT and contender["state"] != UNCHECKED or contender["message"] and contender["state"] == UNCHECKED:
+        lines.append(f"{contender['name']}: {contender['state']}, {contender['message']}")
+        worst = next((r["worst"] for r in contender["cases"].values() if r.get("worst") and not r["right"]), None)
+        if worst and worst["inputs"]:
+            lines.append(f"  there {', '.join(f'{n} = {v}' for n, v in worst['inputs'].items())}; float64 {worst['float64']}")
+    lines += [f"{contender['name']}: right as asked, not with {limit}" for limit in contender["limits"] if contender["state"] == RIGHT]
+    return "\n".join(lines)
+
+
+def _kernels(found: dict) -> str:
+    header = ["kernel", "registers", "spilled", "shared", "threads", "occupancy", "instructions", "loads", "stores", "branches", "compiled"]
+    rows = [[f"{c['name']}: {k['kernel']}" if len(c["kernels"]) > 1 else c["name"], k["registers"], k["local_bytes"], k["shared_bytes"],
+             k["threads"], ratio(k["occupancy"]), k["instructions"], widths(k["load_widths"]), widths(k["store_widths"]), k["branches"],
+             f"{k['compile_ms']:.0f} ms"]
+            for c in found["contenders"] for k in c["kernels"] or ()]
+    return table(header, [["" if cell is None else cell for cell in row] for row in rows]) if rows else ""
+
+
+def widths(found: dict) -> str:
+    """`2 × 16 B, 8 × 4 B`."""
+    return ", ".join(f"{count} × {width} B" for width, count in sorted(found.items(), key=lambda item: -int(item[0])))
+
+
+def table(header: list[str], rows: list[list]) -> str:
+    cells = [header, *[[str(cell) for cell in row] for row in rows]]
+    wide = [max(len(row[k]) for row in cells) for k in range(len(header))]
+    left = [k == 0 or header[k] == "numbers" for k in range(len(header))]
+    return "\n".join("  ".join(c.ljust(w) if l else c.rjust(w) for c, w, l in zip(row, wide, left)).rstrip() for row in cells)
+
+
+def duration(microseconds: float | None) -> str:
+    if microseconds is None:
+        return "-"
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3g} {unit}"
+    return f"{microseconds:.3g} µs"
+
+
+def spread(contender: dict) -> str:
+    if "us" not in contender:
+        return "-"
+    low, high = contender["us_quartiles"]
+    return f"{50 * (high - low) / contender['us']:.1f}"
+
+
+def ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def as_csv(found: dict) -> str:
+    """A line a contender."""
+    out = io.StringIO()
+    fields = ["name", "word", "kind", "state", "message", "us", "us_low", "us_high", "speed", "share_of_copy", "gb_s", "host_us"]
+    writer = csv.DictWriter(out, fields, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for contender in found["contenders"]:
+        low, high = contender.get("us_quartiles", (None, None))
+        writer.writerow({**contender, "us_low": low, "us_high": high})
+    return out.getvalue()

@@ -1,0 +1,209 @@
+"""What is compared: an op, and what it is called with, as asked and in ways that hand-written kernels stumble over."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Callable, Iterator
+
+import torch
+
+from ..capture import fail
+from ..oracle import as_list
+
+Call = Callable[[], list[torch.Tensor]]
+
+LARGEST_ODD = (1 << 20) + 7  # sizes of the case "odd sizes" are no larger
+SMALLEST_FREE = 17  # a size below means something: the corners of a box, channels of a pixel
+
+
+GRAD = "grad"
+ASKED, SPECIAL = DECISIVE = "as asked", "special values"  # one that fails on these is wrong
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """An op and its arguments by name, all of them, in the order of its parameters. Of its gradient: with respect to the
+    floats among its tensors, given `grad`, that of its one result, which stands behind the arguments."""
+
+    op: object  # ingot.Op
+    values: dict
+    promised: frozenset[str] = frozenset()  # whose elements must stay in the range that was asked for
+    is_gradient: bool = False
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        return {name: value for name, value in self.values.items() if isinstance(value, torch.Tensor)}
+
+    def with_values(self, values: dict) -> Subject:
+        return dataclasses.replace(self, values=values)
+
+    def gradient(self, seed: int = 0) -> Subject:
+        """The same op's gradient. Raises `ingot.Error` where the op has not one float for a result."""
+        _, results = self.run_eager()
+        if len(results) != 1 or not results[0].dtype.is_floating_point:
+            raise fail(f"the gradient of `{self.op.name}` is compared where it returns one float tensor")
+        drawn = torch.randn(results[0].shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        grad = torch.empty_like(results[0]).copy_(drawn)
+        return dataclasses.replace(self, values={**self.values, GRAD: grad}, is_gradient=True)
+
+    def run_eager(self) -> tuple[list[str], list[torch.Tensor]]:
+        """The parameters that eager PyTorch changes in place, and what they become followed by what it returns, each with
+        memory of its own."""
+        values = copied(self.values)
+        versions = {name: v._version for name, v in values.items() if isinstance(v, torch.Tensor)}
+        results = self.bind(lambda arguments: lambda: _listed(self.op.reference(**arguments)), values)()
+        changed = [name for name, version in versions.items() if values[name]._version > version]
+        return changed, [*(values[name] for name in changed), *(r.clone() for r in results)]
+
+    def run_in_float64(self) -> list[torch.Tensor]:
+        """The results of the same arguments in float64."""
+        return self.with_values({name: in_float64(value) for name, value in self.values.items()}).run_eager()[1]
+
+    def bind(self, bind: Callable[[dict], Call], values: dict) -> Call:
+        """A call of no arguments with these values. `bind` makes one of what computes the op; its gradient is
+        autograd's, of a call that was made before."""
+        if not self.is_gradient:
+            call = bind(values)
+
+            def without_autograd():
+                with torch.no_grad():
+                    return call()
+
+            return without_autograd
+        grad = values[GRAD]
+        arguments = {n: v.detach().requires_grad_() if _is_float(v) else v for n, v in values.items() if n != GRAD}
+        leaves = [v for v in arguments.values() if _is_float(v)]
+        (result,) = bind(arguments)()
+        found = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)
+        leaves = [leaf for leaf, gradient in zip(leaves, found) if gradient is not None]
+        return lambda: list(torch.autograd.grad(result, leaves, grad, retain_graph=True))
+
+
+def _is_float(value) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
+
+
+def _listed(returned) -> list[torch.Tensor]:
+    return [] if returned is None else [torch.as_tensor(r) for r in as_list(returned)]
+
+
+def in_float64(value):
+    return value.double() if isinstance(value, torch.Tensor) and value.dtype.is_floating_point else value
+
+
+def copied(values: dict) -> dict:
+    """The tensors in memory of their own, with the same strides and as well aligned."""
+    return {name: _copy(value) if isinstance(value, torch.Tensor) else value for name, value in values.items()}
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
+    past = tensor.storage_offset() * tensor.itemsize % 16 // tensor.itemsize
+    memory = torch.empty(past + reach, dtype=tensor.dtype, device=tensor.device)
+    if tensor.numel():
+        memory[past:].copy_(tensor.as_strided((reach,), (1,), tensor.storage_offset()))
+    return memory.as_strided(tensor.shape, tensor.stride(), past)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """Arguments that a contender is tried on. Where it fails on others than DECISIVE, that is a limit of its use."""
+
+    name: str
+    subject: Subject
+    needs_strides: bool = False  # whether a kernel that takes pointers alone is given what it cannot know
+
+
+def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
+    """The arguments as asked and with special values planted, which decide; then other sizes, addresses and strides."""
+    yield Case(ASKED, subject)
+    if specials and (planted := with_specials(subject)):
+        yield Case(SPECIAL, planted)
+    if odd := with_odd_sizes(subject):
+        yield Case("odd sizes", odd)
+    yield Case("one element off alignment", _each(subject, _one_off))
+    if any(t.ndim >= 2 and t.numel() for t in subject.tensors().values()):
+        yield Case("transposed memory", _each(subject, _transposed), needs_strides=True)
+
+
+def _each(subject: Subject, change) -> Subject:
+    return subject.with_values(
+        {name: change(v) if isinstance(v, torch.Tensor) else v for name, v in subject.values.items()})
+
+
+def _one_off(tensor: torch.Tensor) -> torch.Tensor:
+    """The same elements, contiguous, at an address that is no multiple of more than an element's bytes."""
+    memory = torch.empty(tensor.numel() + 1, dtype=tensor.dtype, device=tensor.device)
+    return memory[1:].view(tensor.shape).copy_(tensor)
+
+
+def _transposed(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor.ndim < 2 else tensor.mT.contiguous().mT
+
+
+# --- Special values -------------------------------------------------------------------------------------------------
+
+
+def special_values(dtype: torch.dtype) -> list[float | int]:
+    """What formulas forget: zeros of both signs, infinities, NaN, the ends of the range, subnormals."""
+    if dtype == torch.bool:
+        return [False, True]
+    if not dtype.is_floating_point:
+        info = torch.iinfo(dtype)
+        return sorted({0, 1, 2, info.min, info.max, max(info.min, -1)})
+    info = torch.finfo(dtype)
+    nan, inf = math.nan, math.inf
+    return [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, info.max, -info.max, info.tiny, -info.tiny,
+            info.smallest_normal * info.eps, 0.5, -2.5, 88.8, -104.0]
+
+
+def with_specials(subject: Subject) -> Subject | None:
+    """Special values in the first elements of every tensor whose range nobody asked for, so that each meets each of the
+    next one's. None where there is none to plant."""
+    values, period = dict(subject.values), 1
+    integers_too = all(not v.dtype.is_floating_point for v in subject.tensors().values())
+    for name, tensor in subject.tensors().items():
+        if name in subject.promised or tensor.numel() < 2 or not (tensor.dtype.is_floating_point or integers_too):
+            continue
+        special = torch.tensor(special_values(tensor.dtype), dtype=tensor.dtype, device=tensor.device)
+        count = min(tensor.numel() // 2, len(special) ** 3)
+        order = torch.arange(count, device=tensor.device) // period % len(special)
+        changed = tensor.contiguous().clone()
+        changed.view(-1)[:count] = special[order]
+        values[name] = torch.empty_like(tensor).copy_(changed)
+        period *= len(special)
+        period = 1 if period > len(special) ** 2 else period
+    return subject.with_values(values) if any(values[n] is not subject.values[n] for n in values) else None
+
+
+# --- Odd sizes ------------------------------------------------------------------------------------------------------
+
+
+def with_odd_sizes(subject: Subject) -> Subject | None:
+    """The first elements along each dim, of sizes that no vector or block divides; what has one size still has. What is
+    too small to mean nothing keeps its size, and so does what an index counts up to. None where eager PyTorch refuses
+    that, or nothing changes."""
+    tensors = subject.tensors()
+    sizes = {size for t in tensors.values() for size in t.shape if size >= SMALLEST_FREE}
+    reached = [int(t.max()) for t in tensors.values() if t.dtype in (torch.int32, torch.int64) and t.numel()]
+    odd, taken = {}, set()
+    for size in sorted(sizes):
+        smaller = min(size - 1 - size % 2, LARGEST_ODD)
+        while smaller in taken:
+            smaller -= 2
+        if not any(smaller <= index < size for index in reached):
+            odd[size] = smaller
+            taken.add(smaller)
+    if not odd:
+        return None
+    narrowed = {name: v[tuple(slice(odd.get(size, size)) for size in v.shape)].contiguous() if name in tensors else v
+                for name, v in subject.values.items()}
+    changed = subject.with_values(narrowed)
+    try:
+        if subject.is_gradient:
+            plain = {name: v for name, v in narrowed.items() if name != GRAD}
+            changed = dataclasses.replace(subject, values=plain, is_gradient=False).gradient()
+        _each(changed, torch.Tensor.cpu).run_eager()
+    except Exception:  # whatever eager PyTorch says of them, these sizes are none that the op takes
+        return None
+    return changed

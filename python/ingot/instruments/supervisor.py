@@ -1,0 +1,110 @@
+"""Steps in processes of their own: what hangs is stopped, what crashes takes nobody along, and what breaks a GPU's context
+breaks another's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Callable
+
+from ..capture import fail
+from .job import Job
+from .work import BROKEN_CONTEXT, Step
+
+TIME_LIMIT = 120.0  # seconds of a step
+MOST_STARTS = 40
+TAIL = 2000  # characters of what a process wrote last
+
+
+def supervise(job: Job, time_limit: float = TIME_LIMIT, watch: Callable[[Step], None] = lambda step: None) -> dict[Step, dict]:
+    """Every step's result; of one that failed, {"error": …}. Raises `ingot.Error` where the op itself is refused."""
+    done: dict[Step, dict] = {}
+    with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
+        path = pathlib.Path(folder)
+        job.save(path / "job.json")
+        for _ in range(MOST_STARTS):
+            (path / "done.json").write_text(json.dumps(list(done.items())))
+            if _run(path, done, time_limit, watch):
+                return done
+    raise fail("the comparison does not come to an end", "too many of its steps break their process")
+
+
+def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch: Callable[[Step], None]) -> bool:
+    """One process, as far as it comes. Whether everything is done."""
+    reading, writing = os.pipe()
+    log = folder / "log"
+    with open(log, "wb") as output:
+        process = subprocess.Popen([sys.executable, "-m", "ingot.instruments.work", str(folder), str(writing)],
+                                   stdout=output, stderr=output, pass_fds=[writing], start_new_session=True)
+    os.close(writing)
+    under_way: Step | None = None
+    try:
+        for line in _lines(reading, lambda: time_limit):
+            what, step, result = json.loads(line)
+            if what == "refused":
+                raise fail(result["error"])
+            under_way = tuple(step) if what == "begin" else None
+            if what == "begin":
+                watch(tuple(step))
+            else:
+                done[tuple(step)] = result
+        status = process.wait()
+    except TimeoutError:
+        _stop(process)
+        if under_way is None:
+            raise fail(f"the comparison was stopped: nothing came back for {time_limit:g} s", "--time-limit says how long a step may take") from None
+        done[under_way] = {"error": f"did not come back within {time_limit:g} s (--time-limit)"}
+        return False
+    finally:
+        os.close(reading)
+        _stop(process)
+    if status == 0:
+        return True
+    if under_way is None:
+        if status == BROKEN_CONTEXT:
+            return False
+        raise fail(f"the comparison's process {_ending(status)}", log.read_text(errors="replace")[-TAIL:])
+    done[under_way] = {"error": f"its process {_ending(status)}", "trace": log.read_text(errors="replace")[-TAIL:]}
+    return False
+
+
+def _lines(pipe: int, limit: Callable[[], float]):
+    """The lines that come through a pipe, until it is closed. Raises TimeoutError where one keeps us waiting."""
+    selector, waiting = selectors.DefaultSelector(), b""
+    selector.register(pipe, selectors.EVENT_READ)
+    until = time.monotonic() + limit()
+    while True:
+        if not selector.select(max(0.0, until - time.monotonic())):
+            raise TimeoutError
+        if not (read := os.read(pipe, 1 << 16)):
+            return
+        *lines, waiting = (waiting + read).split(b"\n")
+        for line in lines:
+            until = time.monotonic() + limit()
+            yield line
+
+
+def _stop(process: subprocess.Popen) -> None:
+    """With whatever it started: torch.compile has workers."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"exited with {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"

@@ -1,0 +1,181 @@
+"""The steps of a comparison, one after another, in the process that they are done in: each contender is made, tried on
+every case, timed with the others and looked at. A step that fails fails alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pathlib
+import sys
+import traceback
+from typing import Callable, Iterator
+
+import torch
+
+from . import look
+from .contenders import Contender, Ingot
+from .job import Job, make
+from .judge import Wanted
+from .race import race, sets_for
+from .subject import ASKED, DECISIVE, Case, Subject, cases, copied
+from .trial import bind, trial
+
+BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
+OWN = "ingot"
+
+Step = tuple[str, ...]  # ("make", contender), ("try", contender, case), ("race",), ("look", contender)
+
+
+class Work:
+    """Does the steps. `done`: the results of those that another process has done."""
+
+    def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Contender] | None = None):
+        self.job, self.done = job, done
+        self.op = job.make_op()
+        self.subject = job.subject(self.op)
+        self.device = torch.device(job.device)
+        self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.word: None for a in job.against}}
+        self.contenders |= functions or {}
+        if job.threads:
+            torch.set_num_threads(job.threads)
+
+    def steps(self) -> Iterator[tuple[Step, Callable[[], dict]]]:
+        """What is still to be done, in order; a later step looks at what the earlier ones found."""
+        for against in self.job.against:
+            yield ("make", against.word), lambda against=against: self._make(against)
+        for case in cases(self.subject, self.job.specials):
+            yield from self._trials(case)
+            gc.collect()  # of results as large as the device
+        yield ("race",), self._race
+        for name, contender in self.contenders.items():
+            if contender is not None:
+                yield ("look", name), lambda c=contender, n=name: look.at(c, self.subject, self.job, n in self.entrants())
+
+    def _trials(self, case: Case) -> Iterator[tuple[Step, Callable[[], dict]]]:
+        tried = [(name, contender) for name, contender in self.contenders.items()
+                 if ("try", name, case.name) not in self.done and self._may_be_tried(name, contender, case)]
+        if not tried:
+            return
+        try:
+            wanted = Wanted.of(case.subject)
+        except Exception:
+            if case.name == ASKED:  # eager PyTorch refuses what was asked for
+                raise
+            return
+        for name, contender in tried:
+            yield ("try", name, case.name), lambda c=contender: trial(c, case, wanted).as_json()
+
+    def _may_be_tried(self, name: str, contender: Contender | None, case: Case) -> bool:
+        """Not where it cannot run, or has not come back from the arguments as they were asked for."""
+        if contender is None or contender.why_not_on(self.device) or "error" in self.done.get(("try", name, ASKED), {}):
+            return False
+        return contender.knows_strides or not case.needs_strides
+
+    def entrants(self) -> list[str]:
+        """Who is timed: whoever was right, or whoever came back where it is asked for anyway."""
+        chosen = []
+        for name, contender in self.contenders.items():
+            decisive = [self.done[step] for case in DECISIVE if (step := ("try", name, case)) in self.done]
+            if contender is None or not decisive or any("error" in result for result in decisive):
+                continue
+            if self.job.anyway or all(result["right"] for result in decisive):
+                chosen.append(name)
+        return chosen
+
+    def _make(self, against) -> dict:
+        contender = make(against, self.op)
+        self.contenders[against.word] = contender
+        found = {"name": contender.name, "kind": contender.kind, "why_not": contender.why_not_on(self.device)}
+        if hasattr(contender, "program"):
+            program = contender.program(look.architecture(self.job, self.device))
+            found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
+        return found
+
+    def _race(self) -> dict:
+        wanted = Wanted.of(self.subject)
+        results = wanted.eager[len(wanted.changed) :]
+        moved = must_move(self.subject, wanted)
+        sets = 1 if self.job.warm else sets_for(moved, self.device)
+        inputs = [copied(self.subject.values) for _ in range(sets)]
+        names = self.entrants()
+        runners = {}
+        for name in names:
+            contender = self.contenders[name]
+            runners[name] = [bind(contender, self.subject, values, [torch.empty_like(r) for r in results] if contender.is_raw else [])
+                             for values in inputs]
+        times = race(runners, self.device, self.job.rounds)
+        return {"bytes": moved, "sets": sets, "rounds": self.job.rounds,
+                "seconds": {name: t.device for name, t in times.items()},
+                "host_seconds": {name: t.host for name, t in times.items() if name != "copy"}}
+
+
+def must_move(subject: Subject, wanted: Wanted) -> int:
+    """Bytes of the arguments, each element once however often it is broadcast, and of the results."""
+    read = sum(distinct_bytes(t) for t in subject.tensors().values())
+    return read + sum(distinct_bytes(t) for t in wanted.eager)
+
+
+def distinct_bytes(tensor: torch.Tensor) -> int:
+    count = 1
+    for size, stride in zip(tensor.shape, tensor.stride()):
+        count *= size if stride else min(size, 1)
+    return count * tensor.itemsize
+
+
+def do(work: Work, tell: Callable[[str, Step, dict | None], None]) -> None:
+    """Does all steps, and tells of each before and after. A GPU context that is broken ends the process."""
+    for step, action in work.steps():
+        if step in work.done:
+            if step[0] == "make" and "error" not in work.done[step]:
+                action()  # what it made did not travel
+            continue
+        tell("begin", step, None)
+        try:
+            result = action()
+        except Exception as error:  # of a contender's; the others are not to suffer
+            result = failure(error)
+        work.done[step] = result
+        tell("end", step, result)
+        if "error" in result and is_context_broken(work.device):
+            os._exit(BROKEN_CONTEXT)
+
+
+def failure(error: Exception) -> dict:
+    text = str(error).strip() or type(error).__name__
+    if type(error).__name__ != "Error":
+        text = f"{type(error).__name__}: {text}"
+    return {"error": text.removeprefix("error: "), "trace": traceback.format_exc()}
+
+
+def is_context_broken(device: torch.device) -> bool:
+    if device.type != "cuda":
+        return False
+    try:
+        torch.cuda.synchronize(device)
+        torch.zeros(1, device=device).add_(1).item()
+    except Exception:
+        return True
+    return False
+
+
+def main(folder: str, pipe: str) -> None:
+    """Reads job.json and done.json in the folder; tells of its steps, a line each, through a pipe."""
+    path = pathlib.Path(folder)
+    done = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
+    with os.fdopen(int(pipe), "w") as out:
+        def tell(what: str, step: Step, result: dict | None) -> None:
+            out.write(json.dumps([what, step, result]) + "\n")
+            out.flush()
+
+        try:
+            work = Work(Job.load(path / "job.json"), done)
+        except Exception as error:  # of the op or its arguments: nothing can be compared
+            tell("refused", (), failure(error))
+            return
+        do(work, tell)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

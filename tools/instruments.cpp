@@ -1,0 +1,48 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "tools/commands.h"
+#include "tools/python.h"
+
+namespace ingot::tools {
+
+namespace {
+
+struct Instrument {
+  const char *name, *summary;
+};
+constexpr Instrument kInstruments[] = {
+    {"compare", "Set an op's kernel beside others: which are right, which is faster, and why"},
+};
+
+/// Becomes `python -m ingot NAME WORDS...`.
+void run_in_python(const char* name, const std::vector<std::string>& words) {
+  prefer_package_beside();
+  std::string python = find_python();
+  std::vector<std::string> command = {python, "-m", "ingot", name};
+  command.insert(command.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(python.c_str(), arguments.data());
+  throw_environment("cannot start " + python + ": " + std::strerror(errno),
+                    "set INGOT_PYTHON to a Python with torch and ingot");
+}
+
+}  // namespace
+
+void add_instruments(CLI::App& program, int&) {
+  for (const Instrument& instrument : kInstruments) {
+    CLI::App* command = program.add_subcommand(instrument.name, instrument.summary);
+    command->set_help_flag();  // Python has the help, too
+    command->prefix_command();
+    command->callback([command, &instrument] { run_in_python(instrument.name, command->remaining()); });
+  }
+}
+
+}  // namespace ingot::tools
