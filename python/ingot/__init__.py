@@ -22,9 +22,20 @@ from .registered import register
 from .value_and_grad import value_and_grad
 
 __all__ = [
-    "Counters", "Error", "Name", "Op", "__version__", "cache_info", "check_gradient", "counters", "language", "op",
-    "prepare_all", "register", "value_and_grad",
+    "Against", "Comparison", "Counters", "Error", "Name", "Op", "__version__", "cache_info", "check_gradient", "compare",
+    "counters", "language", "op", "prepare_all", "register", "value_and_grad",
 ]
+
+_INSTRUMENTS = ("Against", "Comparison", "compare")
+
+
+def __getattr__(name: str):
+    """The instruments are imported when one is asked for."""
+    if name in _INSTRUMENTS:
+        from . import instruments
+
+        return getattr(instruments, name)
+    raise AttributeError(f"module 'ingot' has no attribute {name!r}")
 
 
 class Counters(typing.NamedTuple):

@@ -150,8 +150,9 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
 }
 
 /// The library that a compiler makes of a source in a folder of its own; `command_of` its file's name is the command.
+/// An error shows a source that is `ours`.
 template <typename CommandOf>
-std::string compile_in_folder(std::string_view source, std::string_view name, CommandOf command_of) {
+std::string compile_in_folder(std::string_view source, std::string_view name, bool ours, CommandOf command_of) {
   if (found().command.empty())
     throw_environment("no C++ compiler: install g++ or clang++, or set INGOT_CXX to one", found().tried);
 
@@ -168,7 +169,7 @@ std::string compile_in_folder(std::string_view source, std::string_view name, Co
   if (outcome.succeeded && written) return *std::move(library);
   throw_environment("the C++ compiler did not compile " + std::string(name) + ": " + found().command[0] + " " +
                         outcome.ending + (outcome.succeeded ? ", but wrote no library" : ""),
-                    outcome.output + "\n" + numbered(source));
+                    ours ? outcome.output + "\n" + numbered(source) : outcome.output);
 }
 
 }  // namespace
@@ -179,12 +180,13 @@ std::string HostCompiler::identity() {
 }
 
 std::string HostCompiler::compile(std::string_view source, std::string_view name, bool fast_math) {
-  return compile_in_folder(source, name, [&](const std::string& file) { return command_line(file, fast_math); });
+  return compile_in_folder(source, name, /*ours=*/true,
+                           [&](const std::string& file) { return command_line(file, fast_math); });
 }
 
 std::string HostCompiler::compile(std::string_view source, std::string_view name,
                                   std::span<const std::string> options) {
-  return compile_in_folder(source, name, [&](const std::string& file) {
+  return compile_in_folder(source, name, /*ours=*/false, [&](const std::string& file) {
     std::vector<std::string> command = found().command;
     command.insert(command.end(), options.begin(), options.end());
     command.insert(command.end(), {"-fPIC", "-shared", "-o", "kernel.so", "-x", "c++", file});

@@ -1,1 +1,6 @@
-"""The instruments: what sets a kernel beside others."""
+"""The instruments: what sets a kernel beside others. Imported when they are first used."""
+
+from .comparison import Comparison, compare
+from .job import Against
+
+__all__ = ["Against", "Comparison", "compare"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import pathlib
 import re
 import shlex
@@ -14,7 +15,7 @@ import torch
 import ingot
 
 from ..capture import fail
-from . import compare, contenders, report
+from . import comparison, contenders, report
 from .job import Against, Job
 from .supervisor import TIME_LIMIT
 
@@ -37,9 +38,10 @@ def main(arguments: list[str] | None = None) -> int:
         return options.run(options)
     except ingot.Error as error:
         print(error, file=sys.stderr)
-        return compare.EXIT_ENVIRONMENT if getattr(error, "fault", "") == "environment" else compare.EXIT_BAD_INPUT
+        return comparison.EXIT_ENVIRONMENT if getattr(error, "fault", "") == "environment" else comparison.EXIT_BAD_INPUT
 
 
+_IS_PROGRAM = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # whose ops are found by running it
 _VALUE = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -88,6 +90,7 @@ def _add_compare(commands) -> None:
     parser.add_argument("--anyway", action="store_true", help="time those that are wrong, too")
     parser.add_argument("--warm", action="store_true", help="one set of inputs, which caches may hold")
     parser.add_argument("--rounds", type=int, default=21, help="how often each is sampled")
+    parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="of a step; what takes longer is stopped")
     parser.add_argument("--at-least", type=float, metavar="SHARE", help="exit with 3 where Ingot reaches less of a contender's speed")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
@@ -101,7 +104,7 @@ def _add_compare(commands) -> None:
 def _compare(options) -> int:
     job = _job(options)
     baseline = _baseline(options.baseline)
-    found = compare.compare_job(job, options.time_limit, _progress)
+    found = comparison.compare_job(job, options.time_limit, _progress)
     _clear_progress()
     if options.save:
         options.save.write_text(json.dumps(found.found, indent=1) + "\n")
@@ -110,22 +113,36 @@ def _compare(options) -> int:
     else:
         print(report.as_csv(found.found) if options.csv else found, end="" if options.csv else "\n")
     too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
-    too_slow += compare.against_baseline(found.found, baseline) if baseline else []
+    too_slow += comparison.against_baseline(found.found, baseline) if baseline else []
     for line in too_slow:
         print(line, file=sys.stderr)
     if not found.is_right:
-        return compare.EXIT_WRONG
-    return compare.EXIT_TOO_SLOW if too_slow else compare.EXIT_OK
+        return comparison.EXIT_WRONG
+    return comparison.EXIT_TOO_SLOW if too_slow else comparison.EXIT_OK
+
+
+def _op(options, words: list[str]):
+    """The op that is asked for, and its file; the word that names it is taken from the front of the words."""
+    chosen = {"numerics": options.numerics, "lazy": options.lazy}
+    if options.expression is not None:
+        return ingot.op(options.expression, **chosen), ""
+    if not words:
+        raise fail("there is no op", "name a FILE[:op], or give an expression with -e")
+    file, name = _file_and_name(words.pop(0))
+    text = _read(file)
+    if not _IS_PROGRAM.search(text):
+        return ingot.op(text, name=name or None, **chosen), file
+    if not name:
+        raise fail(f"{file} is a Python program", f"name the op in it: {file}:op")
+    found = contenders.PythonFunction.named(file, name).function
+    if not isinstance(found, ingot.Op):
+        raise fail(f"`{name}` of {file} is no op of Ingot's", "it is a function under @ingot.op")
+    return ingot.op(found.text, name=found.name, **chosen), file
 
 
 def _job(options) -> Job:
-    words, text, file, name = list(options.op), options.expression, "", ""
-    if text is None:
-        if not words:
-            raise fail("there is no op", "name a FILE[:op], or give an expression with -e")
-        file, name = _file_and_name(words.pop(0))
-        text = _read(file)
-    op = ingot.op(text, name=name or None, numerics=options.numerics, lazy=options.lazy)
+    words = list(options.op)
+    op, file = _op(options, words)
     values, sizes = {}, {}
     for word in [*words, *options.values]:
         key, equals, value = word.partition("=")
@@ -137,10 +154,26 @@ def _job(options) -> Job:
             sizes[key] = size
         else:
             values[key] = value
-    return Job(text=text, op=op.name, file=file, values=values, against=options.against or [], device=_device(options.device),
-               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, backward=options.backward,
+    swept, points = _sweep(options.sweep)
+    if swept:
+        sizes.setdefault(swept, points[-1])
+    return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=_device(options.device),
+               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points, backward=options.backward,
                specials=not options.no_specials, anyway=options.anyway, warm=options.warm, rounds=max(3, options.rounds),
                threads=options.threads, architecture=options.arch)
+
+
+def _sweep(text: str | None) -> tuple[str, list[int]]:
+    """`n=1e3..1e8`, `n=1024..1e6/9`: the name, and sizes whose steps are equal factors."""
+    if text is None:
+        return "", []
+    found = re.fullmatch(r"([A-Za-z_]\w*)=([\d.e+]+?)\.\.([\d.e+]+?)(?:/(\d+))?", text)
+    low, high = (_size(found[2]), _size(found[3])) if found else (None, None)
+    if not low or not high or low >= high:
+        raise fail(f"`--sweep {text}` is no range of sizes", "it is written n=1e3..1e8, where values name n: x=f32:n")
+    count = int(found[4]) if found[4] else round(math.log10(high / low)) + 1
+    factor = (high / low) ** (1 / max(count - 1, 1))
+    return found[1], [round(low * factor**k) for k in range(max(count, 2))]
 
 
 def _size(text: str) -> int | None:
@@ -185,7 +218,7 @@ def _baseline(path: pathlib.Path | None) -> dict | None:
     if path is None:
         return None
     try:
-        return compare.load_baseline(path)
+        return comparison.load_baseline(path)
     except (OSError, ValueError) as error:
         raise fail(f"cannot read the baseline {path}: {error}", "it is a file that --save has written") from None
 

@@ -18,11 +18,13 @@ from .subject import Subject
 
 @dataclasses.dataclass
 class Against:
-    """A contender, as it was asked for."""
+    """A contender, as it was asked for: a word of `ingot compare --against`, how its kernel is launched and compiled where
+    its file does not say, and what tables call it."""
 
     word: str
     launches: list[str] = dataclasses.field(default_factory=list)
     options: list[str] = dataclasses.field(default_factory=list)
+    name: str = ""
 
 
 @dataclasses.dataclass
@@ -38,7 +40,9 @@ class Job:
     numerics: str = "default"
     lazy: str = "auto"
     seed: int = 0
-    sizes: dict[str, int] = dataclasses.field(default_factory=dict)
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # what names in values stand for
+    swept: str = ""  # the one of them that goes through `points`, where each is timed
+    points: list[int] = dataclasses.field(default_factory=list)
     backward: bool = False
     specials: bool = True
     anyway: bool = False
@@ -58,9 +62,10 @@ class Job:
     def make_op(self):
         return ingot.op(self.text, name=self.op or None, numerics=self.numerics, lazy=self.lazy)
 
-    def subject(self, op) -> Subject:
-        """The op with its arguments on the device. Raises `ingot.Error` for what is no value of it."""
-        values = _values(op, self.values, self.seed, self.sizes)
+    def subject(self, op, swept: int | None = None) -> Subject:
+        """The op with its arguments on the device, for one size of a sweep where that is given. Raises `ingot.Error` for
+        what is no value of it."""
+        values = _values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
         device = torch.device(self.device)
         values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
         promised = frozenset(name for name, text in self.values.items() if "@" in text or ".pt" in text)
@@ -84,4 +89,6 @@ def _values(op, texts: dict[str, str], seed: int, sizes: dict[str, int]) -> dict
 
 
 def make(against: Against, op) -> contenders.Contender:
-    return contenders.named(against.word, op, against.launches, against.options)
+    contender = contenders.named(against.word, op, against.launches, against.options)
+    contender.name = against.name or contender.name
+    return contender

@@ -130,7 +130,7 @@ def parse(text: str) -> Launch:
             fields[word], part = [], value
         if word is None:
             raise fail(f"the launch `{text}` begins with `{part.strip()}`, which has no name", f"a launch is written {EXAMPLE}")
-        fields[word].append(part.strip())
+        fields[word] += [part.strip()] * bool(part.strip())
     return Launch(text, {w: tuple(_expression(p, text) for p in parts) for w, parts in fields.items()})
 
 

@@ -32,6 +32,8 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
         "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "race_error": race.get("error"),
         "contenders": [_contender(name, done, race) for name in names],
     }
+    if job.points:
+        made["sweep"] = {"name": job.swept, "points": [_point(size, done.get(("sweep", str(size)), {})) for size in job.points]}
     if "seconds" in race:
         made["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(race["seconds"]["copy"]) / 1e9
     made["why"] = words.differences(made)
@@ -50,6 +52,12 @@ def _contender(name: str, done: dict[Step, dict], race: dict) -> dict:
     if name in race.get("seconds", {}):
         found |= _times(name, race)
     return found
+
+
+def _point(size: int, race: dict) -> dict:
+    names = [name for name in race.get("seconds", {}) if name != "copy"]
+    return {"size": size, "bytes": race.get("bytes"), "error": race.get("error"),
+            "contenders": {name: _times(name, race) for name in names}}
 
 
 def _state(make: dict, tried: dict) -> tuple[str, str]:
@@ -92,7 +100,7 @@ def _times(name: str, race: dict) -> dict:
 
 
 def text(found: dict) -> str:
-    arguments = ", ".join(f"{name}: {value}" for name, value in found["arguments"].items())
+    arguments = ", ".join(f"{name}: {value}" for name, value in {**found["arguments"], **found["sizes"]}.items())
     what = f"the gradient of {found['op']}" if found["backward"] else found["op"]
     parts = [f"{what}({arguments}) on {found['device']}", _table(found)]
     parts += [_said(contender) for contender in found["contenders"] if _said(contender)]
@@ -100,6 +108,8 @@ def text(found: dict) -> str:
         parts.append(f"nothing was timed: {found['race_error']}")
     if kernels := _kernels(found):
         parts.append(kernels)
+    if found.get("sweep"):
+        parts.append(_curve(found))
     if found["why"]:
         parts.append("\n".join(found["why"]))
     parts.append("\n".join(found["how"]))
@@ -113,6 +123,17 @@ def _table(found: dict) -> str:
              duration(c.get("us")), spread(c), ratio(c.get("speed")), ratio(c.get("share_of_copy"))] +
             [duration(c.get("host_us"))] * on_gpu for c in found["contenders"]]
     return table(header, rows)
+
+
+def _curve(found: dict) -> str:
+    """Times over sizes; behind each other one's the speed, as a multiple of Ingot's."""
+    timed = [c for c in found["contenders"] if any(c["word"] in p["contenders"] for p in found["sweep"]["points"])]
+    rows = []
+    for point in found["sweep"]["points"]:
+        cells = [point["contenders"].get(c["word"], {}) for c in timed]
+        rows.append([point["size"], *(duration(t.get("us")) + (f" ({t['speed']:.2f})" if t.get("speed") and k else "")
+                                      for k, t in enumerate(cells))])
+    return table([found["sweep"]["name"], *(c["name"] for c in timed)], rows)
 
 
 def _said(contender: dict) -> str:

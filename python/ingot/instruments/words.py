@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-OWN_NAME = "ingot"
 MOST = 2  # lines of a contender
 
 
@@ -50,7 +49,7 @@ def _widths(other: dict, own: dict) -> str:
 
 
 def _occupancy(other: dict, own: dict) -> str:
-    theirs, mine = (_least(c, "occupancy") for c in (other, own))
+    theirs, mine = (_of_longest(c, "occupancy") for c in (other, own))
     if theirs is None or mine is None or abs(theirs - mine) < 0.2:
         return ""
     return f"keeps {theirs:.0%} of the threads that a multiprocessor has room for, Ingot {mine:.0%}"
@@ -88,9 +87,10 @@ def _most(contender: dict, what: str):
     return max(values, default=None)
 
 
-def _least(contender: dict, what: str):
-    values = [k[what] for k in contender.get("kernels") or () if k[what] is not None]
-    return min(values, default=None)
+def _of_longest(contender: dict, what: str):
+    """Of the kernel that has most to do."""
+    kernels = contender.get("kernels") or ()
+    return max(kernels, key=lambda k: k["instructions"] or 0)[what] if kernels else None
 
 
 def _instructions_a_byte(contender: dict) -> float | None:

@@ -5,10 +5,7 @@ every case, timed with the others and looked at. A step that fails fails alone.
 from __future__ import annotations
 
 import gc
-import json
 import os
-import pathlib
-import sys
 import traceback
 from typing import Callable, Iterator
 
@@ -19,11 +16,12 @@ from .contenders import Contender, Ingot
 from .job import Job, make
 from .judge import Wanted
 from .race import race, sets_for
-from .subject import ASKED, DECISIVE, Case, Subject, cases, copied
+from .subject import ASKED, DECISIVE, GRAD, Case, Subject, cases, copied
 from .trial import bind, trial
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
 OWN = "ingot"
+POINT_ROUNDS = 9  # at each size of a sweep
 
 Step = tuple[str, ...]  # ("make", contender), ("try", contender, case), ("race",), ("look", contender)
 
@@ -35,9 +33,11 @@ class Work:
         self.job, self.done = job, done
         self.op = job.make_op()
         self.subject = job.subject(self.op)
+        self.op.emit("ir", *(v for name, v in self.subject.values.items() if name != GRAD))  # refuses what is no op
         self.device = torch.device(job.device)
+        self.functions = functions or {}  # contenders that are there already
         self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.word: None for a in job.against}}
-        self.contenders |= functions or {}
+        self.contenders |= self.functions
         if job.threads:
             torch.set_num_threads(job.threads)
 
@@ -45,10 +45,14 @@ class Work:
         """What is still to be done, in order; a later step looks at what the earlier ones found."""
         for against in self.job.against:
             yield ("make", against.word), lambda against=against: self._make(against)
+        for name, contender in self.functions.items():
+            yield ("make", name), lambda contender=contender: self._made(contender)
         for case in cases(self.subject, self.job.specials):
             yield from self._trials(case)
             gc.collect()  # of results as large as the device
-        yield ("race",), self._race
+        yield ("race",), lambda: self._race(self.subject, self.job.rounds)
+        for size in self.job.points:
+            yield ("sweep", str(size)), lambda size=size: self._race(self.job.subject(self.op, size), POINT_ROUNDS)
         for name, contender in self.contenders.items():
             if contender is not None:
                 yield ("look", name), lambda c=contender, n=name: look.at(c, self.subject, self.job, n in self.entrants())
@@ -87,26 +91,28 @@ class Work:
     def _make(self, against) -> dict:
         contender = make(against, self.op)
         self.contenders[against.word] = contender
+        return self._made(contender)
+
+    def _made(self, contender: Contender) -> dict:
         found = {"name": contender.name, "kind": contender.kind, "why_not": contender.why_not_on(self.device)}
         if hasattr(contender, "program"):
             program = contender.program(look.architecture(self.job, self.device))
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
         return found
 
-    def _race(self) -> dict:
-        wanted = Wanted.of(self.subject)
-        results = wanted.eager[len(wanted.changed) :]
-        moved = must_move(self.subject, wanted)
+    def _race(self, subject: Subject, rounds: int) -> dict:
+        wanted = Wanted.of(subject)
+        moved = must_move(subject, wanted)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
-        inputs = [copied(self.subject.values) for _ in range(sets)]
-        names = self.entrants()
-        runners = {}
-        for name in names:
-            contender = self.contenders[name]
-            runners[name] = [bind(contender, self.subject, values, [torch.empty_like(r) for r in results] if contender.is_raw else [])
-                             for values in inputs]
-        times = race(runners, self.device, self.job.rounds)
-        return {"bytes": moved, "sets": sets, "rounds": self.job.rounds,
+        inputs = [copied(subject.values) for _ in range(sets)]
+
+        def ready(contender: Contender, values: dict):
+            made = wanted.eager[len(wanted.changed) :] if contender.is_raw else []
+            return bind(contender, subject, values, [torch.empty_like(result) for result in made])
+
+        runners = {name: [ready(self.contenders[name], values) for values in inputs] for name in self.entrants()}
+        times = race(runners, self.device, rounds)
+        return {"bytes": moved, "sets": sets, "rounds": rounds,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != "copy"}}
 
@@ -124,8 +130,8 @@ def distinct_bytes(tensor: torch.Tensor) -> int:
     return count * tensor.itemsize
 
 
-def do(work: Work, tell: Callable[[str, Step, dict | None], None]) -> None:
-    """Does all steps, and tells of each before and after. A GPU context that is broken ends the process."""
+def do(work: Work, tell: Callable[[str, Step, dict | None], None], leave: Callable[[int], None] = os._exit) -> None:
+    """Does all steps, and tells of each before and after. A GPU context that is broken is left, with the process."""
     for step, action in work.steps():
         if step in work.done:
             if step[0] == "make" and "error" not in work.done[step]:
@@ -139,7 +145,7 @@ def do(work: Work, tell: Callable[[str, Step, dict | None], None]) -> None:
         work.done[step] = result
         tell("end", step, result)
         if "error" in result and is_context_broken(work.device):
-            os._exit(BROKEN_CONTEXT)
+            leave(BROKEN_CONTEXT)
 
 
 def failure(error: Exception) -> dict:
@@ -158,24 +164,3 @@ def is_context_broken(device: torch.device) -> bool:
     except Exception:
         return True
     return False
-
-
-def main(folder: str, pipe: str) -> None:
-    """Reads job.json and done.json in the folder; tells of its steps, a line each, through a pipe."""
-    path = pathlib.Path(folder)
-    done = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
-    with os.fdopen(int(pipe), "w") as out:
-        def tell(what: str, step: Step, result: dict | None) -> None:
-            out.write(json.dumps([what, step, result]) + "\n")
-            out.flush()
-
-        try:
-            work = Work(Job.load(path / "job.json"), done)
-        except Exception as error:  # of the op or its arguments: nothing can be compared
-            tell("refused", (), failure(error))
-            return
-        do(work, tell)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -58,7 +58,8 @@ class HostFunction(Contender):
         """The function, and its parameters: of a library, whose types nobody knows, None."""
         if self.is_library:
             return self._symbol(self.path), None
-        made = _ingot._compile_host(self.text + _PROBE.format(entry=self.entry), str(self.path), self.options)
+        text = f'#line 1 "{self.path}"\n{self.text}{_PROBE.format(entry=self.entry)}'
+        made = _ingot._compile_host(text, self.path.name, self.options)
         with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a library that is open needs no name
             file.write(made)
             file.flush()

@@ -1,0 +1,69 @@
+"""The kernels of examples/handwritten, as their authors wrote them and as an expert would, beside Ingot's, eager PyTorch and
+torch.compile: runs the compare lines of their first comments, and keeps what was found.
+
+    python benchmarks/examples.py --save results.json
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).parents[1]
+FOLDER = ROOT / "examples" / "handwritten"
+PEERS = ("eager", "torch.compile", "torch.compile:max-autotune-no-cudagraphs")
+
+
+def compare_line(path: pathlib.Path) -> list[str]:
+    """The words behind `ingot compare` in a file's first comment."""
+    said = re.search(r"^//\s+ingot compare (.*(?:\n//\s{4,}\S.*)*)", path.read_text(), re.MULTILINE)[1]
+    return shlex.split(re.sub(r"\n//", " ", said))
+
+
+def groups() -> dict[str, list[pathlib.Path]]:
+    """Kernels of one op, by the name of the first."""
+    found: dict[str, list[pathlib.Path]] = {}
+    for path in sorted(FOLDER.glob("*.cu")):
+        found.setdefault(path.stem.removesuffix("_expert"), []).append(path)
+    return found
+
+
+def compared(kernels: list[pathlib.Path], peers: tuple[str, ...], size: str | None, more: list[str]) -> dict:
+    """What comparing found; of one that failed, {"error": …}."""
+    words = [f"n={size}" if size and word.startswith("n=") else word for word in compare_line(kernels[0])]
+    at = words.index(str(kernels[0].relative_to(ROOT)))
+    words[at : at + 1] = [str(path.relative_to(ROOT)) for path in kernels] + list(peers)
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        done = subprocess.run([sys.executable, "-m", "ingot", "compare", *words, *more, "--save", file.name], cwd=ROOT,
+                              capture_output=True, text=True)
+        print(done.stdout, done.stderr, flush=True)
+        text = pathlib.Path(file.name).read_text()
+    return json.loads(text) | {"status": done.returncode} if text else {"error": done.stderr, "status": done.returncode}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=list(groups()))
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--peers", type=lambda names: tuple(filter(None, names.split(","))), default=PEERS)
+    parser.add_argument("--size", metavar="N", help="instead of the n of the lines")
+    options, more = parser.parse_known_args()
+    found = {}
+    for name in options.names:
+        begin = time.monotonic()
+        found[name] = compared(groups()[name], options.peers, options.size, more)
+        print(f"{name}: {time.monotonic() - begin:.0f} s\n", flush=True)
+        if options.save:
+            for contender in found[name].get("contenders", ()):
+                contender.pop("source", None)
+            options.save.write_text(json.dumps(found, indent=1) + "\n")
+    sys.exit(any(each["status"] for each in found.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+// A denoise update as an expert writes it: four neighbours of a sample a thread, by 16 bytes; blockIdx.y is the sample,
+// whose five numbers a block reads once. The elements of a sample are a multiple of four.
+//
+//   ingot compare examples/denoise.py --against examples/handwritten/denoise_expert.cu --no-specials
+//     eps=f32:nx3x256x256 sample=f32:nx3x256x256 noise=f32:nx3x256x256 table=f32:5x1000@0..1 t=i64:nx1x1x1@0..1000
+//     n=512
+//
+// launch: grid=ceil(n / t.numel() / 1024), t.numel(), block=256, args=eps, sample, noise, table, t, out, table.size(1),
+// n // t.numel()
+struct Step {
+  float a, b, c, d, e;  // of this timestep
+  __device__ float operator()(float eps, float sample, float noise) const {
+    const float x0 = fminf(fmaxf((sample - a * eps) * b, -1.0f), 1.0f);
+    return c * x0 + d * sample + e * noise;
+  }
+};
+
+extern "C" __global__ void denoise_by_four(const float* __restrict__ eps, const float* __restrict__ sample,
+                                           const float* __restrict__ noise, const float* __restrict__ table,
+                                           const long long* __restrict__ t, float* __restrict__ out, int steps,
+                                           int per_sample) {
+  const int within = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+  if (within >= per_sample) return;
+  const long long i = blockIdx.y * (long long)per_sample + within;
+  const float* now = table + t[blockIdx.y];
+  const Step step = {now[0], now[steps], now[2 * steps], now[3 * steps], now[4 * steps]};
+  const float4 e = *reinterpret_cast<const float4*>(eps + i);
+  const float4 s = *reinterpret_cast<const float4*>(sample + i);
+  const float4 z = *reinterpret_cast<const float4*>(noise + i);
+  *reinterpret_cast<float4*>(out + i) = {step(e.x, s.x, z.x), step(e.y, s.y, z.y), step(e.z, s.z, z.z),
+                                         step(e.w, s.w, z.w)};
+}

@@ -1,0 +1,34 @@
+"""A process that does a comparison's steps:
+
+    python -m ingot.instruments.worker FOLDER PIPE
+
+reads job.json and done.json in the folder and tells of its steps, a line each, through a pipe that it was left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+
+from .job import Job
+from .work import Step, Work, do, failure
+
+
+def main(folder: str, pipe: str) -> None:
+    path = pathlib.Path(folder)
+    done = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
+    with os.fdopen(int(pipe), "w") as out:
+        def tell(what: str, step: Step, result: dict | None) -> None:
+            out.write(json.dumps([what, step, result]) + "\n")
+            out.flush()
+
+        try:
+            do(Work(Job.load(path / "job.json"), done), tell)
+        except Exception as error:  # of the op or its arguments: nothing can be compared
+            tell("refused", (), failure(error))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,429 @@
+"""`ingot compare`: who is right, what is said of who is not, and what a kernel's machine code tells. What needs a GPU runs
+where there is one; functions of C++ hang, crash and write out of bounds anywhere."""
+
+import json
+import pathlib
+import re
+import shlex
+
+import pytest
+import torch
+
+import ingot
+from ingot.instruments import anatomy, command, contenders, cuda_text, judge, launch, race, report, subject, supervisor, work
+from ingot.instruments.job import Against, Job
+
+ROOT = pathlib.Path(__file__).parents[2]
+HANDWRITTEN = sorted((ROOT / "examples/handwritten").glob("*.cu"))
+RELU_ADD = "def relu_add(x, y, bias: float): return relu(x) + y + bias"
+on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+
+
+def job(*against, text=RELU_ADD, device="cpu", **options) -> Job:
+    values = {"x": "f32:1000x7", "y": "f32:7", "bias": "0.5"} if text == RELU_ADD else {}
+    op = ingot.op(text)
+    return Job(**{"text": text, "op": op.name, "file": "", "values": values, "device": device, "rounds": 3,
+                  "against": [a if isinstance(a, Against) else Against(a) for a in against], **options})
+
+
+def found(asked: Job, time_limit: float = 60.0) -> dict:
+    return report.document(asked, supervisor.supervise(asked, time_limit), "here")
+
+
+def of(document: dict, word: str) -> dict:
+    return next(c for c in document["contenders"] if c["word"] == word)
+
+
+# --- How a kernel is launched ---------------------------------------------------------------------------------------
+
+X, OUT = torch.zeros(1000, 3), torch.zeros(1000)
+SCOPE = launch.scope_of({"x": X, "bias": 0.5, "k": 3}, [OUT])
+
+
+@pytest.mark.parametrize("text, value", [
+    ("ceil(n / 256)", 4), ("n // 256", 3), ("n / 8", 125), ("x.size(0) * x.shape[-1]", 3000), ("x.stride(0)", 3),
+    ("min(ceil(n / 256), 2)", 2), ("1 if n % 8 == 0 else 2", 1), ("-k + 2 ** 3", 5), ("x.numel() << 1", 6000),
+    ("ceil((2 ** 62 + 1) / 2)", 2**61 + 1),
+])
+def test_an_expression_of_a_launch_is_exact(text, value):
+    (expression,) = launch.parse(f"grid={text}").fields["grid"]
+    assert launch.evaluate(expression, SCOPE, text) == value
+
+
+@pytest.mark.parametrize("text, message", [
+    ("grid=ceil(m / 256), block=256", "`m` in the launch"),
+    ("grid=n / 3, block=256", "comes to 333.3"),
+    ("grid=0, block=256", "comes to 0"),
+    ("grid=1, 1, 1, 1, block=256", "has 4 numbers"),
+    ("block=256", "has no grid"),
+    ("grid=x, block=1", "comes to a tensor"),
+    ("grid=__import__('os'), block=1", "is called as nothing here is"),
+    ("grid=bias.shape, block=1", "not a tensor"),
+    ("grid=n / 0, block=1", "divides by zero"),
+])
+def test_what_is_wrong_with_a_launch_is_said(text, message):
+    with pytest.raises(ingot.Error, match=re.escape(message)):
+        launch.parse(text).extent("grid", SCOPE)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("256, grid=1", "begins with `256`, which has no name"), ("grid=1, grid=2", "says twice"), ("grid=1 +", "is no expression")])
+def test_a_launch_that_cannot_be_read(text, message):
+    with pytest.raises(ingot.Error, match=re.escape(message)):
+        launch.parse(text)
+
+
+@pytest.mark.parametrize("value, type, message", [
+    (X, "double const*", "points at float64"), (0.5, "float*", "is a pointer, and is given 0.5"), (X, "float", "is no pointer"),
+    (0.5, "int", "is a whole number, and is given 0.5"), (2**31, "int", "does not fit"), (-1, "unsigned long", "does not fit"),
+    (1, "Stride", "of a type that no number is passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
+])
+def test_an_argument_that_a_parameter_would_misread_is_refused(value, type, message):
+    with pytest.raises(ingot.Error, match=re.escape(message)):
+        launch.packed(value, launch.Parameter(type, "p"))
+
+
+@pytest.mark.parametrize("value, type, size", [
+    (0.5, "float", 4), (0.5, "double", 8), (3, "int", 4), (2**40, "long long", 8), (2**40, "long unsigned int", 8), (True, "bool", 1),
+    (3, "float", 4), (X, "float4 const*", 8), (X, "void*", 8), (0.5, "__half", 2), (launch.Typed(3, "int"), "", 4)])
+def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
+    assert len(launch.packed(value, launch.Parameter(type))) == size
+
+
+def test_the_text_of_a_file_says_what_its_kernels_take():
+    text = """
+    // launch: grid=1, block=32, args=x
+    /* options: -DA=1 -I"with space" */
+    // __global__ void commented(int a);
+    template <typename T, int N>
+    __global__ void __launch_bounds__(max(256, 128)) scale(const T* __restrict__ x, float (by), T out[], int = 3) {}
+    __global__ static void nothing(void) {}
+    """
+    assert cuda_text.kernels(text) == [cuda_text.Entry("scale", ("x", "by", "out", ""), True), cuda_text.Entry("nothing", ())]
+    assert cuda_text.launches(text) == ["grid=1, block=32, args=x"]
+    assert cuda_text.options(text) == ["-DA=1", "-Iwith space"]
+    given = "-O3 -lineinfo -Xptxas -v -gencode arch=compute_90,code=sm_90 -fmad=false -I inc -Xcompiler -fopenmp --use_fast_math -lcuda"
+    assert cuda_text.as_nvrtc(given.split()) == ["-lineinfo", "--ptxas-options=-v", "-fmad=false", "-Iinc", "--use_fast_math"]
+
+
+# --- Who is right ---------------------------------------------------------------------------------------------------
+
+
+def asked(text: str, **values) -> subject.Subject:
+    return subject.Subject(ingot.op(text), values)
+
+
+def verdict(of: subject.Subject, *results) -> judge.Verdict:
+    return judge.judge(judge.Wanted.of(of), list(results))
+
+
+def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
+    torch.manual_seed(0)
+    x, y, z = torch.randn(3, 4096)
+    product = asked("x * y + z", x=x, y=y, z=z)
+    contracted = torch.addcmul(z.double(), x.double(), y.double()).float()
+    assert verdict(product, contracted).right
+    assert verdict(product, x * y + z).bit_for_bit
+    off = contracted.clone()
+    off[7] += 1e-4
+    wrong = verdict(product, off)
+    assert not wrong.right and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
+    assert "wrong at [7]: " in wrong.message
+
+
+def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():
+    torch.manual_seed(0)
+    x = torch.rand(100, 4096)
+    total = asked("sum(x, -1)", x=x)
+    one_by_one = x[:, 0].clone()
+    for k in range(1, x.shape[1]):
+        one_by_one += x[:, k]
+    assert verdict(total, x.flip(-1).sum(-1)).right
+    assert verdict(total, one_by_one).right
+    assert not verdict(total, x[:, 1:].sum(-1)).right
+
+
+@pytest.mark.parametrize("text, wrong", [
+    ("relu(x)", lambda x: torch.where(x > 0, x, 0)), ("clamp(x, min=0)", lambda x: torch.fmax(x, torch.zeros(()))),
+    ("x - x", torch.zeros_like), ("exp(x)", lambda x: torch.exp(x.clamp(max=88.0)))])
+def test_special_values_show_what_a_formula_forgets(text, wrong):
+    x = torch.randn(1000)
+    plain = asked(text, x=x)
+    planted = subject.with_specials(plain)
+    assert verdict(plain, wrong(x)).right
+    assert not verdict(planted, wrong(planted.values["x"])).right
+    assert verdict(planted, ingot.op(text)(planted.values["x"])).right
+
+
+def test_integers_must_be_equal_and_forms_the_same():
+    x = torch.arange(10)
+    assert not verdict(asked("x + 1", x=x), x + 2).right
+    assert verdict(asked("x + 1", x=x), (x + 1).int()).message == "the result has dtype torch.int32, eager's torch.int64"
+    assert "shape [1]" in verdict(asked("sum(x)", x=x), x.sum().view(1)).message
+
+
+def test_special_values_meet_each_other():
+    values = subject.with_specials(asked("x + y", x=torch.randn(1000), y=torch.randn(1000))).values
+    pairs = {(repr(a), repr(b)) for a, b in zip(values["x"].tolist(), values["y"].tolist())}
+    assert {("nan", "inf"), ("inf", "-inf"), ("-0.0", "nan")} <= pairs
+
+
+def test_odd_sizes_keep_what_indices_count_up_to_and_what_sizes_mean():
+    boxes = subject.with_odd_sizes(asked("x * y", x=torch.randn(1024, 4), y=torch.randn(1024, 1)))
+    assert [tuple(t.shape) for t in boxes.values.values()] == [(1023, 4), (1023, 1)]
+    table = subject.with_odd_sizes(asked("t[i]", t=torch.randn(64, 100), i=torch.tensor([0, 63, 5])))
+    assert tuple(table.values["t"].shape) == (64, 99)
+
+
+# --- Functions of C++, which go wrong on a CPU as well ----------------------------------------------------------------
+
+BODIES = {
+    "right": "for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "nan": "for (long k = 0; k < n; ++k) out[k] = (x[k] > 0 ? x[k] : 0) + y[k % 7] + bias;",
+    "past": "for (long k = 0; k < n + 2; ++k) out[k] = (x[k % n] < 0 ? 0 : x[k % n]) + y[k % 7] + bias;",
+    "before": "for (long k = -1; k < n; ++k) out[k] = k < 0 ? 0 : (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "short_of": "for (long k = 0; k < n - 1; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "input": "for (long k = 0; k < n; ++k) out[k] = ((x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias); const_cast<float*>(x)[3] = 1;",
+    "by_seven": "if (n % 7000 == 0) for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "hangs": "for (volatile int k = 0;; ++k) {}",
+    "crashes": "*static_cast<volatile float*>(nullptr) = 1;",
+}
+
+
+def function_file(folder: pathlib.Path, name: str, body: str, launch: str = "args=x, y, bias, out, n") -> str:
+    path = folder / f"{name}.cpp"
+    path.write_text(f'// launch: {launch}\nextern "C" void {name}(const float* x, const float* y, float bias, float* out, long n) {{\n'
+                    f"  {body}\n}}\n")
+    return str(path)
+
+
+def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp_path):
+    words = {name: function_file(tmp_path, name, body) for name, body in BODIES.items()}
+    document = found(job(*words.values(), "eager"), time_limit=15)
+    said = {name: of(document, word) for name, word in words.items()}
+    assert {name: c["state"] for name, c in said.items()} == {
+        "right": "right", "nan": "wrong", "past": "wrong", "before": "wrong", "short_of": "wrong", "input": "wrong",
+        "by_seven": "right", "hangs": "failed", "crashes": "failed"}
+    assert said["right"]["message"] == "bit for bit" and not said["right"]["limits"]
+    assert said["nan"]["message"].startswith("on special values: wrong at ")
+    assert "writes 8 bytes behind a result" in said["past"]["message"]
+    assert "writes 4 bytes before a result" in said["before"]["message"]
+    assert "leaves 1 elements unwritten" in said["short_of"]["message"]
+    assert "writes its input x" in said["input"]["message"]
+    assert said["by_seven"]["limits"][0].startswith("odd sizes: leaves ")
+    assert said["hangs"]["message"] == "did not come back within 15 s (--time-limit)"
+    assert "SIGSEGV" in said["crashes"]["message"]
+    timed = {c["name"] for c in document["contenders"] if "us" in c}
+    assert timed == {"ingot", "eager", "right.cpp:right", "by_seven.cpp:by_seven"}
+    assert all(0.001 < c["speed"] < 1000 for c in document["contenders"] if "us" in c)
+
+
+def test_bad_files_and_words_fail_alone(tmp_path):
+    broken, missing = tmp_path / "broken.cpp", tmp_path / "missing.cpp"
+    broken.write_text('extern "C" void broken(float* out, long n) { out[0] = unknown; }\n// launch: args=out, n\n')
+    unlaunched = function_file(tmp_path, "unlaunched", "", launch="args=x, y, out, n")
+    raises = tmp_path / "functions.py"
+    raises.write_text("def shape(x, y, b): return x.sum()\ndef raises(x, y, b): raise ValueError('no')\nnumber = 3\n")
+    words = [str(broken), str(missing), unlaunched, f"{raises}:shape", f"{raises}:raises", f"{raises}:number", f"{raises}:absent",
+             "nonsense", "torch.compile:slow", "eager"]
+    document = found(job(*words))
+    said = {word: of(document, word) for word in words}
+    assert said["eager"]["state"] == "right" and "us" in said["eager"]
+    for word, message in zip(words, ["broken.cpp:1:55: error: 'unknown' was not declared", "there is no file", "gives 4 arguments, and the kernel takes 5",
+                                     "the result has shape [], eager's [1000, 7]", "ValueError: no", "is a int, which cannot be called",
+                                     "there is no `absent` in", "is nothing that an op is compared with", "has no mode `slow`"]):
+        assert said[word]["state"] in ("failed", "wrong"), word
+        assert message in said[word]["message"].replace("‘", "'").replace("’", "'"), (word, said[word]["message"])
+
+
+def test_a_wrong_one_is_timed_only_where_that_is_asked_for(tmp_path):
+    word = function_file(tmp_path, "nan", BODIES["nan"])
+    assert "us" not in of(found(job(word)), word)
+    anyway = of(found(job(word, anyway=True)), word)
+    assert anyway["state"] == "wrong" and anyway["us"] > 0
+    finite = of(found(job(word, specials=False)), word)
+    assert finite["state"] == "right" and finite["us"] > 0
+
+
+def test_gradients_are_compared_with_autograds(tmp_path):
+    path = tmp_path / "backward.cpp"
+    path.write_text('// launch: args=grad, x, y, out0, out1, n\nextern "C" void backward(const float* grad, const float* x, const '
+                    "float* y, float* dx, float* dy, long n) { for (long k = 0; k < n; ++k) dx[k] = grad[k] * y[k], dy[k] = grad[k] * x[k]; }\n")
+    document = found(job(str(path), "eager", text="x * y", values={"x": "f32:999", "y": "f32:999"}, backward=True))
+    assert {c["word"]: (c["state"], c["message"]) for c in document["contenders"]} == {
+        word: ("right", "bit for bit") for word in ("ingot", str(path), "eager")}
+    assert document["bytes"] == 5 * 999 * 4
+
+
+def test_times_over_sizes(tmp_path):
+    swept = job("eager", text="x * 2", values={"x": "f32:n"}, sizes={"n": 4096}, swept="n", points=[64, 4096])
+    document = found(swept)
+    assert [(p["size"], p["bytes"], sorted(p["contenders"])) for p in document["sweep"]["points"]] == [
+        (64, 512, ["eager", "ingot"]), (4096, 32768, ["eager", "ingot"])]
+    assert re.search(r"^n +ingot +eager\n64 ", report.text(document), re.MULTILINE)
+
+
+# --- What machine code tells ----------------------------------------------------------------------------------------
+
+
+def kernels_of(word: str, op: str, **values) -> tuple[dict, dict]:
+    asked = job(word, text=(ROOT / "examples" / op).read_text(), values=values, specials=False)
+    done = {}
+    work.do(work.Work(asked, done), lambda *_: None)
+    return done[("look", word)]["kernels"], done[("look", "ingot")]["kernels"]
+
+
+def test_a_kernel_is_looked_at_without_a_gpu():
+    (by_hand,), (own,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
+    assert by_hand["loads"] == {name: {"widest": 4, "narrowest": 4, "count": 1} for name in ("x", "y")}
+    assert own["loads"]["x"]["widest"] == own["stores"]["out"]["widest"] == 16
+    assert by_hand["load_widths"] == {4: 2} and by_hand["branches"] == 0 and own["branches"] > 0
+    assert by_hand["threads"] == own["threads"] == 256 and by_hand["occupancy"] == 1.0
+    assert by_hand["kinds"]["float32"] >= 3 and by_hand["local_bytes"] == 0 and by_hand["registers"] < 32
+
+
+def test_what_differs_is_said_in_words():
+    document = found(job(f"{ROOT}/examples/handwritten/relu_add.cu", values={"x": "f32:4096", "y": "f32:4096", "bias": "0.5"}))
+    assert "relu_add.cu reads x and y by 4 bytes at a time, Ingot by 16" in document["why"][0]
+
+
+@pytest.mark.parametrize("registers, threads, shared, blocks", [
+    (32, 256, 0, 8), (33, 256, 0, 6), (64, 256, 0, 4), (255, 256, 0, 1), (16, 32, 0, 32), (32, 1024, 0, 2), (32, 128, 48 << 10, 4),
+    (32, 100, 0, 16)])
+def test_blocks_that_fit_as_the_occupancy_tables_have_it(registers, threads, shared, blocks):
+    assert anatomy.blocks_that_fit(registers, threads, shared) == blocks
+
+
+@pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
+def test_every_example_compiles_and_has_a_compare_line(path):
+    kernel = contenders.CudaKernel(path)
+    program = kernel.program(90)
+    assert all(program.parameters[entry] is not None for entry in kernel.entries) and not program.warnings
+    assert str(path.relative_to(ROOT)) in compare_line(path)
+
+
+def compare_line(path: pathlib.Path) -> list[str]:
+    """The words behind `ingot compare` in a file's first comment."""
+    said = re.search(r"^//\s+ingot compare (.*(?:\n//\s{4,}\S.*)*)", path.read_text(), re.MULTILINE)[1]
+    return shlex.split(re.sub(r"\n//", " ", said))
+
+
+@on_a_gpu
+@pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
+def test_every_example_is_right_on_a_gpu(path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    words = [re.sub(r"^n=\d+", "n=32" if "denoise" in path.stem or "norm" in path.stem else "n=4096", w) for w in compare_line(path)]
+    status = command.main(["compare", *words, "--rounds", "3", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert status == 0, [(c["name"], c["message"]) for c in document["contenders"]]
+    assert all(c["state"] == "right" and c["us"] > 0 and c["launched"] for c in document["contenders"])
+
+
+GPU_BODIES = {
+    "past": "if (i < n + 2) out[i] = 1;", "faults": "out[i + (1ll << 44)] = 1;", "hangs": "while (true) __nanosleep(1000);",
+    "right": "if (i < n) out[i] = x[i] * 2;", "by_four": "if (4 * i < n) ((float4*)out)[i] = {x[4*i]*2, x[4*i+1]*2, x[4*i+2]*2, x[4*i+3]*2};"}
+
+
+@on_a_gpu
+def test_a_kernel_that_faults_or_hangs_takes_nobody_along(tmp_path):
+    words = {}
+    for name, body in GPU_BODIES.items():
+        words[name] = str(tmp_path / f"{name}.cu")
+        pathlib.Path(words[name]).write_text(
+            f"// launch: grid=ceil(n / 128) + 1, block=128, args=x, out, n\n__global__ void {name}(const float* x, float* out, int n) "
+            f"{{ int i = blockIdx.x * 128 + threadIdx.x; {body} }}\n")
+    document = found(job(*words.values(), text="x * 2", values={"x": "f32:4096"}, device="cuda:0"), time_limit=30)
+    said = {name: of(document, word) for name, word in words.items()}
+    assert said["right"]["state"] == "right" and said["right"]["us"] > 0
+    assert "writes 8 bytes behind a result" in said["past"]["message"]
+    assert said["faults"]["state"] == "failed" and "illegal memory access" in said["faults"]["message"]
+    assert "did not come back" in said["hangs"]["message"]
+    assert said["by_four"]["state"] == "right" and any("misaligned" in limit for limit in said["by_four"]["limits"])
+
+
+# --- The command line -----------------------------------------------------------------------------------------------
+
+
+def run(capsys, *words) -> tuple[int, str, str]:
+    status = command.main(["compare", *words, "--device", "cpu", "--rounds", "3"])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
+    kept = tmp_path / "kept.json"
+    status, out, _ = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--save", str(kept))
+    assert status == 0
+    assert re.search(r"^ingot +bit for bit +[\d.]+ [µm]s +[\d.]+ +1\.00 ", out, re.MULTILINE), out
+    document = json.loads(kept.read_text())
+    assert document["bytes"] == 80000 and document["sizes"] == {"n": 10000}
+    for contender in document["contenders"]:  # as if all had been a hundred times as fast
+        contender["share_of_copy"] *= 100
+    kept.write_text(json.dumps(document))
+    status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--csv", "--baseline", str(kept))
+    assert status == 3 and "ingot became slower: 0.0" in err
+    assert out.splitlines()[0].startswith("name,word,kind,state,message,us,") and len(out.splitlines()) == 3
+
+
+def test_exit_statuses(capsys, tmp_path):
+    wrong = function_file(tmp_path, "nan", BODIES["nan"])
+    values = ["x=f32:1000x7", "y=f32:7", "bias=0.5"]
+    assert run(capsys, "-e", "relu(x) + y + bias", "--against", wrong, *values)[0] == 1
+    assert run(capsys, "-e", "x + 1", "x=f32:1000", "--against", "eager", "--at-least", "1e6")[0] == 3
+    assert run(capsys, "-e", "x + 1", "x=f32:1000", "--against", "eager", "--at-least", "1e-6")[0] == 0
+
+
+@pytest.mark.parametrize("words, message", [
+    ([], "there is no op"), (["nowhere.py"], "there is no file `nowhere.py`"), (["-e", "x + 1"], "`x` of "),
+    (["-e", "x + 1", "x=f32:3", "y=3.5"], "has no parameter `y`"), (["-e", "x + 1", "x=f32:3", "x=3"], "is given twice"),
+    (["-e", "rellu(x)", "x=f32:3"], "did you mean `relu`?"), (["-e", "x + 1", "x=f33:3"], "`x=f33:3`"),
+    (["-e", "x + 1", "x=f32:n", "--sweep", "n=5"], "is no range of sizes"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "nowhere.json"], "cannot read the baseline"),
+    (["examples/group_norm_mish.py", "x=f32:3"], "is a Python program"),
+])
+def test_bad_input_is_said_and_exits_with_two(capsys, monkeypatch, words, message):
+    monkeypatch.chdir(ROOT)
+    status, out, err = run(capsys, *words)
+    assert status == 2 and message in err and not out
+
+
+def test_no_gpu_is_an_error_of_the_environment(capsys):
+    if torch.cuda.is_available():
+        pytest.skip("explained: there is a CUDA device")
+    assert command.main(["compare", "-e", "x + 1", "x=f32:3", "--device", "cuda"]) == 4
+    assert "there is no device cuda" in capsys.readouterr().err
+
+
+# --- From Python ----------------------------------------------------------------------------------------------------
+
+
+def test_from_python_with_functions_of_its_own():
+    x, y = torch.randn(1000), torch.randn(1000)
+    found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
+    assert found["mine"]["state"] == "right" and found["mine"]["us"] > 0 and found.speed_of("mine") > 0
+    assert found["off"]["state"] == "wrong" and not found.is_right
+    assert "off: wrong, wrong at [" in str(found) and found._repr_html_().startswith("<pre>")
+    assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
+
+
+def test_from_python_with_words_and_names(tmp_path):
+    word = function_file(tmp_path, "right", BODIES["right"])
+    found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
+    assert found["by hand"]["state"] == "right" and found[word] is found["by hand"]
+
+
+# --- How it is measured ---------------------------------------------------------------------------------------------
+
+
+def test_all_take_turns_on_all_sets():
+    calls = []
+    runners = {name: [lambda name=name, k=k: calls.append((name, k)) for k in range(3)] for name in ("a", "b")}
+    times = race.race(runners, torch.device("cpu"), rounds=3)
+    assert set(times) == {"a", "b", "copy"} and all(len(t.device) == 3 for t in times.values())
+    assert {call for call in calls} == {(name, k) for name in "ab" for k in range(3)}
+
+
+def test_sets_are_more_than_a_cache_holds():
+    device = torch.device("cpu")
+    assert race.sets_for(1 << 40, device) == 1
+    assert race.sets_for(1 << 20, device) * (1 << 20) >= min(2 * race.cache_bytes(device), race.MOST_SETS << 20)
