@@ -2,11 +2,11 @@
 // whose five numbers a block reads once. The elements of a sample are a multiple of four.
 //
 //   ingot compare examples/denoise.py --against examples/handwritten/denoise_expert.cu --no-specials
-//     eps=f32:nx3x256x256 sample=f32:nx3x256x256 noise=f32:nx3x256x256 table=f32:5x1000@0..1 t=i64:nx1x1x1@0..1000
-//     n=512
+//     eps=f32:nx3x256x256 sample=f32:nx3x256x256 noise=f32:nx3x256x256 table=f32:5x1000@0..1
+//     t=i64:nx1x1x1@0..1000 n=512
 //
-// launch: grid=ceil(n / t.numel() / 1024), t.numel(), block=256, args=eps, sample, noise, table, t, out, table.size(1),
-// n // t.numel()
+// launch: grid=ceil(n / t.numel() / 1024), t.numel(), block=256, args=eps, sample, noise, table, t, out,
+//   table.size(1), n // t.numel()
 struct Step {
   float a, b, c, d, e;  // of this timestep
   __device__ float operator()(float eps, float sample, float noise) const {

@@ -1,10 +1,11 @@
 // mish(group_norm(x)) as it is usually written by hand: a block a group, which goes through it for the mean, for the
 // variance, and once more for the results.
 //
-//   ingot compare examples/group_norm_mish.py:group_norm_mish --against examples/handwritten/group_norm_mish.cu
-//     x=f32:nx256x256 weight=f32:256 bias=f32:256 n=1024
+//   ingot compare examples/group_norm_mish.py:group_norm_mish --against
+//     examples/handwritten/group_norm_mish.cu x=f32:nx256x256 weight=f32:256 bias=f32:256 n=1024
 //
-// launch: grid=x.size(0) * groups, block=256, args=x, weight, bias, out, x.size(1) // groups, x.size(2), groups
+// launch: grid=x.size(0) * groups, block=256, args=x, weight, bias, out, x.size(1) // groups, x.size(2),
+//   groups
 __device__ float sum_of_block(float value) {
   __shared__ float shared[256];
   shared[threadIdx.x] = value;

@@ -1,10 +1,11 @@
 // mish(group_norm(x)) as an expert writes it: a block of 256 threads a group of 8192 elements, which are read once, by
 // 16 bytes, and stay in registers; warps add up by shuffles. Four blocks fit on a multiprocessor.
 //
-//   ingot compare examples/group_norm_mish.py:group_norm_mish --against examples/handwritten/group_norm_mish_expert.cu
-//     x=f32:nx256x256 weight=f32:256 bias=f32:256 n=1024
+//   ingot compare examples/group_norm_mish.py:group_norm_mish --against
+//     examples/handwritten/group_norm_mish_expert.cu x=f32:nx256x256 weight=f32:256 bias=f32:256 n=1024
 //
-// launch: grid=x.size(0) * groups, block=256, args=x, weight, bias, out, x.size(1) // groups, x.size(2), groups
+// launch: grid=x.size(0) * groups, block=256, args=x, weight, bias, out, x.size(1) // groups, x.size(2),
+//   groups
 constexpr int kThreads = 256, kVectors = 8;
 
 __device__ float sum_of_block(float value) {

@@ -1,6 +1,7 @@
 // The gradient of x * y as it is usually written by hand, beside the one that Ingot makes of the op itself.
 //
-//   ingot compare examples/mul.py --backward --against examples/handwritten/mul_backward.cu x=f32:n y=f32:n n=134217728
+//   ingot compare examples/mul.py --backward --against examples/handwritten/mul_backward.cu x=f32:n y=f32:n
+//     n=134217728
 //
 // launch: grid=ceil(n / 256), block=256, args=grad, x, y, out0, out1, n
 extern "C" __global__ void mul_backward(const float* grad, const float* x, const float* y, float* grad_x, float* grad_y,

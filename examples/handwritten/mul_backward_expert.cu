@@ -1,7 +1,7 @@
 // The gradient of x * y as an expert writes it: four neighbours a thread, by 16 bytes, to which all are aligned.
 //
-//   ingot compare examples/mul.py --backward --against examples/handwritten/mul_backward_expert.cu x=f32:n y=f32:n
-//   n=134217728
+//   ingot compare examples/mul.py --backward --against examples/handwritten/mul_backward_expert.cu x=f32:n
+//     y=f32:n n=134217728
 //
 // launch: grid=ceil(n / 1024), block=256, args=grad, x, y, out0, out1, n
 __device__ float4 times(float4 a, float4 b) { return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }

@@ -1,8 +1,8 @@
 // relu(x) + y + bias as an expert writes it: four neighbours a thread, by 16 bytes; the tail goes one by one.
 // x, y and out are aligned to 16 bytes.
 //
-//   ingot compare examples/relu_add.py --against examples/handwritten/relu_add_expert.cu x=f32:n y=f32:n bias=0.5
-//   n=268435456
+//   ingot compare examples/relu_add.py --against examples/handwritten/relu_add_expert.cu x=f32:n y=f32:n
+//     bias=0.5 n=268435456
 //
 // launch: grid=ceil(n / 1024), block=256, args=x, y, bias, out, n
 __device__ float relu_add(float x, float y, float bias) { return (x < 0.0f ? 0.0f : x) + y + bias; }

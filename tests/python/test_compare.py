@@ -92,7 +92,8 @@ def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
 
 def test_the_text_of_a_file_says_what_its_kernels_take():
     text = """
-    // launch: grid=1, block=32, args=x
+    // launch: grid=1, block=32,
+    //   args=x
     /* options: -DA=1 -I"with space" */
     // __global__ void commented(int a);
     template <typename T, int N>
@@ -321,7 +322,7 @@ def test_every_example_is_right_on_a_gpu(path, monkeypatch, capsys):
 
 GPU_BODIES = {
     "past": "if (i < n + 2) out[i] = 1;", "faults": "out[i + (1ll << 44)] = 1;", "hangs": "while (true) __nanosleep(1000);",
-    "right": "if (i < n) out[i] = x[i] * 2;", "by_four": "if (4 * i < n) ((float4*)out)[i] = {x[4*i]*2, x[4*i+1]*2, x[4*i+2]*2, x[4*i+3]*2};"}
+    "right": "if (i < n) out[i] = x[i] * 2;", "by_four": "if (4 * i < n) { float4 v = ((const float4*)x)[i]; ((float4*)out)[i] = {v.x * 2, v.y * 2, v.z * 2, v.w * 2}; }"}
 
 
 @on_a_gpu
@@ -427,3 +428,19 @@ def test_sets_are_more_than_a_cache_holds():
     device = torch.device("cpu")
     assert race.sets_for(1 << 40, device) == 1
     assert race.sets_for(1 << 20, device) * (1 << 20) >= min(2 * race.cache_bytes(device), race.MOST_SETS << 20)
+
+
+NCU = '''==PROF== Connected to process 1
+"ID","Process ID","Kernel Name","Block Size","dram__bytes_read.sum","gpu__time_duration.sum","lts__t_sector_hit_rate.pct"
+"","","","","byte","nsecond","%"
+"0","1","relu_add","(256, 1, 1)","1,024,000","2,500","33.5"
+'''
+
+
+def test_what_ncu_counts_is_read():
+    from ingot.instruments import counters
+
+    (kernel,) = counters.table(NCU)
+    assert kernel["name"] == "relu_add" and kernel["us"] == 2.5 and kernel["bytes_read"] == 1024000
+    assert kernel["l2_hit_rate"] == pytest.approx(0.335) and kernel["memory_busy"] is None
+    assert counters.table("==ERROR== nothing") == []

@@ -31,5 +31,5 @@ class Guarded:
 
     def untouched(self) -> int:
         """How many elements were never written."""
-        as_bytes = self.tensor.contiguous().view(torch.uint8).view(-1, self.tensor.itemsize)
+        as_bytes = self.tensor.contiguous().view(-1).view(torch.uint8).view(-1, self.tensor.itemsize)
         return int((as_bytes == PATTERN).all(1).sum()) if self.tensor.numel() else 0

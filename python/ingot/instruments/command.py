@@ -89,6 +89,7 @@ def _add_compare(commands) -> None:
     parser.add_argument("--no-specials", action="store_true", help="do not ask what NaN, infinities and zeros become")
     parser.add_argument("--anyway", action="store_true", help="time those that are wrong, too")
     parser.add_argument("--warm", action="store_true", help="one set of inputs, which caches may hold")
+    parser.add_argument("--ncu", action="store_true", help="ask Nsight Compute what the GPU counts, too")
     parser.add_argument("--rounds", type=int, default=21, help="how often each is sampled")
     parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="of a step; what takes longer is stopped")
@@ -159,7 +160,7 @@ def _job(options) -> Job:
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=_device(options.device),
                numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points, backward=options.backward,
-               specials=not options.no_specials, anyway=options.anyway, warm=options.warm, rounds=max(3, options.rounds),
+               specials=not options.no_specials, anyway=options.anyway, warm=options.warm, ncu=options.ncu, rounds=max(3, options.rounds),
                threads=options.threads, architecture=options.arch)
 
 

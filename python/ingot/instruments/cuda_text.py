@@ -12,7 +12,8 @@ import re
 import shlex
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*(.*?)\s*(?:\*/)?$", re.MULTILINE)
+# What ends in a comma goes on in the next line.
+_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*((?:.*,[ \t]*\n\s*//)*.*?)\s*(?:\*/)?$", re.MULTILINE)
 _ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
 
 
@@ -27,7 +28,7 @@ class Entry:
 
 def launches(text: str) -> list[str]:
     """The launches that its comments tell, in order."""
-    return [said for word, said in _SAID.findall(text) if word == "launch"]
+    return [re.sub(r"\s*\n\s*//\s*", " ", said) for word, said in _SAID.findall(text) if word == "launch"]
 
 
 def options(text: str) -> list[str]:

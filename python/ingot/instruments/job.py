@@ -47,6 +47,7 @@ class Job:
     specials: bool = True
     anyway: bool = False
     warm: bool = False
+    ncu: bool = False
     rounds: int = 21
     threads: int | None = None
     architecture: int = 0  # of kernels that are only looked at; 0: the device's, or 90

@@ -4,6 +4,7 @@ they run."""
 from __future__ import annotations
 
 import json
+import math
 import re
 import tempfile
 import time
@@ -36,7 +37,28 @@ def at(contender: Contender, subject: Subject, job: Job, runs: bool) -> dict:
         found["kernels"], found["source"] = of_op(contender.op, subject, architecture(job, device))
     if runs and device.type == "cuda":
         found["launched"] = launched(contender, subject)
+        found["operations"] = operations(found.get("kernels") or [], found["launched"] or [])
     return found
+
+
+def operations(kernels: list[dict], launched: list[dict]) -> int | None:
+    """Floating-point operations of a call, as machine code has them, loops counted once: those of a thread times the
+    threads that were launched. None where a kernel is not known."""
+    total = 0
+    for launch in launched:
+        known = [k for k in kernels if re.search(rf"\b{re.escape(k['kernel'])}\b", launch["name"])]
+        if not known or known[0]["flops"] is None or not launch["grid"] or not launch["block"]:
+            return None
+        total += known[0]["flops"] * math.prod(launch["grid"]) * math.prod(launch["block"])
+    return total or None
+
+
+def peak_flops(device: torch.device) -> float | None:
+    """Float32 operations a second of a GPU that does nothing else: 128 fused multiply-adds a multiprocessor and cycle
+    (CUDA Programming Guide, "Arithmetic Instructions", compute capability 8.6 to 9.0)."""
+    facts = torch.cuda.get_device_properties(device)
+    clock = getattr(facts, "clock_rate", None)  # kHz
+    return clock and facts.multi_processor_count * 128 * 2 * clock * 1e3
 
 
 def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> list[dict]:
@@ -44,7 +66,8 @@ def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> list
     for entry, grid, block, shared in contender.threads(subject.values, results_like(subject)):
         kernel = anatomy(program.cubin, program.ptx, program.names[entry], [p.name for p in program.parameters[entry]],
                          block[0] * block[1] * block[2], shared)
-        kernel.blocks, kernel.compile_ms = grid[0] * grid[1] * grid[2], program.seconds * 1e3
+        kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
+        _ask_driver(kernel, program.cubin, architecture, shared, subject)
         kernels.append(kernel.as_json())
     return kernels
 
@@ -61,7 +84,18 @@ def of_op(op, subject: Subject, architecture: int) -> tuple[list[dict], str]:
     kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name)) for k in shown]
     for kernel in kernels:
         kernel.compile_ms = milliseconds
+        _ask_driver(kernel, cubin, architecture, 0, subject)
     return [kernel.as_json() for kernel in kernels], source
+
+
+def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, subject: Subject) -> None:
+    """What the device that runs it says, where there is one: other GPUs hold other numbers of blocks."""
+    device = next((t.device for t in subject.tensors().values() if t.is_cuda), None)
+    if device is None or not kernel.threads or architecture != architecture_of(device.index):
+        return
+    said = _ingot._kernel_resources(_ingot._load_kernel(cubin, kernel.kernel, device.index), kernel.threads, shared)
+    kernel.registers, kernel.local_bytes = said["registers"], said["local_bytes"]
+    kernel.shared_bytes, kernel.blocks_an_sm = said["shared_bytes"] + shared, said["blocks"]
 
 
 def source_of(op, subject: Subject, architecture: int) -> str:
@@ -82,6 +116,7 @@ def results_like(subject: Subject) -> list[torch.Tensor]:
     return results[len(changed) :]
 
 
+@torch.no_grad()
 def launched(contender: Contender, subject: Subject) -> list[dict] | None:
     """The kernels of a call: their names, microseconds, grids, blocks, registers; None where CUPTI may not be asked."""
     results = [torch.empty_like(r) for r in _eager_results(subject)] if contender.is_raw else []

@@ -61,6 +61,7 @@ def cache_bytes(device: torch.device) -> int:
     return found or 32 << 20
 
 
+@torch.no_grad()
 def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS) -> dict[str, Times]:
     """Seconds of a call of each runner, and of `copy`, of as many bytes as COPIED_BYTES says."""
     runners = {**runners, "copy": [_copy(device)]}

@@ -30,6 +30,7 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
         "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
         "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed,
         "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "race_error": race.get("error"),
+        "peak_flops": race.get("peak_flops"),
         "contenders": [_contender(name, done, race) for name in names],
     }
     if job.points:
@@ -48,7 +49,8 @@ def _contender(name: str, done: dict[Step, dict], race: dict) -> dict:
     found = {"name": make.get("name", name), "word": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),
-             "look_error": look.get("error"), "source": look.get("source")}
+             "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
+             "operations": look.get("operations"), "look_error": look.get("error"), "source": look.get("source")}
     if name in race.get("seconds", {}):
         found |= _times(name, race)
     return found
@@ -108,6 +110,8 @@ def text(found: dict) -> str:
         parts.append(f"nothing was timed: {found['race_error']}")
     if kernels := _kernels(found):
         parts.append(kernels)
+    if counted := _counted(found):
+        parts.append(counted)
     if found.get("sweep"):
         parts.append(_curve(found))
     if found["why"]:
@@ -155,6 +159,20 @@ def _kernels(found: dict) -> str:
              f"{k['compile_ms']:.0f} ms"]
             for c in found["contenders"] for k in c["kernels"] or ()]
     return table(header, [["" if cell is None else cell for cell in row] for row in rows]) if rows else ""
+
+
+def _counted(found: dict) -> str:
+    """What ncu counted, and why it did not."""
+    header = ["counted", "time", "read", "written", "L2 hits", "warps active", "memory busy", "arithmetic busy"]
+    rows = [[f"{c['name']}: {k['name']}", duration(k["us"]), megabytes(k["bytes_read"]), megabytes(k["bytes_written"]),
+             *(ratio(k[name]) for name in ("l2_hit_rate", "warps_active", "memory_busy", "arithmetic_busy"))]
+            for c in found["contenders"] for k in c["counted"] or ()]
+    missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in found["contenders"] if c["count_error"])
+    return "\n".join(([table(header, rows)] if rows else []) + [f"not counted: {why}" for why in missing])
+
+
+def megabytes(count: float | None) -> str:
+    return "-" if count is None else f"{count / 1e6:.4g} MB"
 
 
 def widths(found: dict) -> str:

@@ -13,7 +13,7 @@ from ..oracle import as_list
 
 Call = Callable[[], list[torch.Tensor]]
 
-LARGEST_ODD = (1 << 20) + 7  # sizes of the case "odd sizes" are no larger
+MOST_ODD = 1 << 22  # elements of a tensor of odd sizes
 SMALLEST_FREE = 17  # a size below means something: the corners of a box, channels of a pixel
 
 
@@ -51,7 +51,8 @@ class Subject:
         memory of its own."""
         values = copied(self.values)
         versions = {name: v._version for name, v in values.items() if isinstance(v, torch.Tensor)}
-        results = self.bind(lambda arguments: lambda: _listed(self.op.reference(**arguments)), values)()
+        with torch.set_grad_enabled(self.is_gradient):
+            results = self.bind(lambda arguments: lambda: _listed(self.op.reference(**arguments)), values)()
         changed = [name for name, version in versions.items() if values[name]._version > version]
         return changed, [*(values[name] for name in changed), *(r.clone() for r in results)]
 
@@ -63,17 +64,12 @@ class Subject:
         """A call of no arguments with these values. `bind` makes one of what computes the op; its gradient is
         autograd's, of a call that was made before."""
         if not self.is_gradient:
-            call = bind(values)
-
-            def without_autograd():
-                with torch.no_grad():
-                    return call()
-
-            return without_autograd
+            return bind(values)
         grad = values[GRAD]
         arguments = {n: v.detach().requires_grad_() if _is_float(v) else v for n, v in values.items() if n != GRAD}
         leaves = [v for v in arguments.values() if _is_float(v)]
-        (result,) = bind(arguments)()
+        with torch.enable_grad():
+            (result,) = bind(arguments)()
         found = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)
         leaves = [leaf for leaf, gradient in zip(leaves, found) if gradient is not None]
         return lambda: list(torch.autograd.grad(result, leaves, grad, retain_graph=True))
@@ -186,14 +182,15 @@ def with_odd_sizes(subject: Subject) -> Subject | None:
     tensors = subject.tensors()
     sizes = {size for t in tensors.values() for size in t.shape if size >= SMALLEST_FREE}
     reached = [int(t.max()) for t in tensors.values() if t.dtype in (torch.int32, torch.int64) and t.numel()]
-    odd, taken = {}, set()
-    for size in sorted(sizes):
-        smaller = min(size - 1 - size % 2, LARGEST_ODD)
-        while smaller in taken:
-            smaller -= 2
-        if not any(smaller <= index < size for index in reached):
-            odd[size] = smaller
-            taken.add(smaller)
+    odd = {size: size - 1 - size % 2 for size in sizes}
+    odd = {size: smaller for size, smaller in odd.items() if not any(smaller <= index < size for index in reached)}
+    while odd and max(math.prod(odd.get(size, size) for size in t.shape) for t in tensors.values()) > MOST_ODD:
+        largest = max(odd, key=odd.get)
+        if odd[largest] < 2 * SMALLEST_FREE:
+            break
+        odd[largest] = odd[largest] // 2 | 1
+        if any(odd[largest] <= index < largest for index in reached):
+            del odd[largest]
     if not odd:
         return None
     narrowed = {name: v[tuple(slice(odd.get(size, size)) for size in v.shape)].contiguous() if name in tensors else v

@@ -23,7 +23,8 @@ def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
     guards = [Guarded(like) for like in wanted.eager[len(changed) :]]
     given = copied(values) if contender.is_raw else {}
     call = bind(contender, case.subject, values, [guard.tensor for guard in guards])
-    returned = call()
+    with torch.no_grad():
+        returned = call()
     if any(v.is_cuda for v in case.subject.tensors().values()):
         torch.cuda.synchronize()
     verdict = judge(wanted, [*(values[name] for name in changed), *returned])

@@ -116,10 +116,22 @@ def how(found: dict) -> list[str]:
     on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
     where = "between events on the GPU, the host ahead" if on_gpu else "by the clock"
     sets = f"{found['sets']} sets of inputs in turn, more than the cache holds" if found["sets"] > 1 else "one set of inputs"
-    return [
+    return _roofline(found) + [
         f"time: of a call, {where}; the median of {found['rounds']} rounds, in which all take turns, and half the distance of "
         f"the quartiles; {sets}",
         "speed: as a multiple of Ingot's, the median over the rounds; kernels write into results that are there, the others "
         "allocate theirs",
         f"of a copy: {found['bytes'] / 1e6:.4g} MB that must move, beside a large copy's {found['copy_gb_s']:.0f} GB/s in the same rounds",
     ]
+
+
+def _roofline(found: dict) -> list[str]:
+    """Where Ingot's kernels stand between memory and arithmetic."""
+    own, peak = found["contenders"][0], found.get("peak_flops")
+    if not own.get("operations") or not peak or "us" not in own:
+        return []
+    intensity, ridge = own["operations"] / found["bytes"], peak / (found["copy_gb_s"] * 1e9)
+    bound = "memory bounds it" if intensity < ridge else "arithmetic bounds it"
+    share = own["operations"] / (own["us"] * 1e-6) / peak
+    return [f"roofline: Ingot does {intensity:.2g} operations on a byte that must move, {share:.1%} of the GPU's peak; up to "
+            f"{ridge:.2g} memory bounds a kernel: {bound}"]

@@ -13,6 +13,7 @@ import torch
 
 from . import look
 from .contenders import Contender, Ingot
+from .counters import counters
 from .job import Job, make
 from .judge import Wanted
 from .race import race, sets_for
@@ -56,6 +57,8 @@ class Work:
         for name, contender in self.contenders.items():
             if contender is not None:
                 yield ("look", name), lambda c=contender, n=name: look.at(c, self.subject, self.job, n in self.entrants())
+                if self.job.ncu and name in self.entrants():
+                    yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
 
     def _trials(self, case: Case) -> Iterator[tuple[Step, Callable[[], dict]]]:
         tried = [(name, contender) for name, contender in self.contenders.items()
@@ -113,6 +116,7 @@ class Work:
         runners = {name: [ready(self.contenders[name], values) for values in inputs] for name in self.entrants()}
         times = race(runners, self.device, rounds)
         return {"bytes": moved, "sets": sets, "rounds": rounds,
+                "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != "copy"}}
 
@@ -151,7 +155,7 @@ def do(work: Work, tell: Callable[[str, Step, dict | None], None], leave: Callab
 def failure(error: Exception) -> dict:
     text = str(error).strip() or type(error).__name__
     if type(error).__name__ != "Error":
-        text = f"{type(error).__name__}: {text}"
+        text = f"{type(error).__name__}: {text.splitlines()[0]}"  # what follows is advice to whoever debugs PyTorch
     return {"error": text.removeprefix("error: "), "trace": traceback.format_exc()}
 
 

@@ -8,13 +8,14 @@ from ...capture import fail
 from .contender import Contender
 from .functions import PythonFunction
 from .hosts import HostFunction
+from .jiterated import Jiterated
 from .kernels import CudaKernel
 from .ops import Compiled, Eager, Ingot
 
-__all__ = ["Compiled", "Contender", "CudaKernel", "Eager", "HostFunction", "Ingot", "PythonFunction", "named"]
+__all__ = ["Compiled", "Contender", "CudaKernel", "Eager", "HostFunction", "Ingot", "Jiterated", "PythonFunction", "named"]
 
 FORMS = ("kernel.cu[:entry], function.cpp[:entry], library.so:entry, module.py:function, module:attribute, eager, "
-         "torch.compile[:mode], ingot:FILE.py[:op], ingot:numerics=fast or ingot:lazy=never")
+         "torch.compile[:mode], jiterator, ingot:FILE.py[:op], ingot:numerics=fast or ingot:lazy=never")
 
 
 def named(word: str, op, launches: list[str] = (), options: list[str] = ()) -> Contender:
@@ -25,6 +26,8 @@ def named(word: str, op, launches: list[str] = (), options: list[str] = ()) -> C
         return Eager(op)
     if word == "torch.compile" or word.startswith("torch.compile:"):
         return Compiled(op, word.partition(":")[2])
+    if word == "jiterator":
+        return Jiterated(op)
     if word.startswith("ingot:"):
         return Ingot.variant(op, word.removeprefix("ingot:"))
     path, entry = _path_and_entry(word)
@@ -38,7 +41,7 @@ def named(word: str, op, launches: list[str] = (), options: list[str] = ()) -> C
 
 
 def _may_be_launched(word: str) -> bool:
-    return word not in ("eager",) and not word.startswith(("torch.compile", "ingot:"))
+    return word not in ("eager", "jiterator") and not word.startswith(("torch.compile", "ingot:"))
 
 
 def _path_and_entry(word: str) -> tuple[pathlib.Path, str]:
