@@ -19,6 +19,12 @@ FOLDER = ROOT / "examples" / "handwritten"
 PEERS = ("eager", "torch.compile", "torch.compile:max-autotune-no-cudagraphs")
 
 
+def preparation(path: pathlib.Path) -> list[str]:
+    """The words behind `python` in a file's first comment, where it makes what is compared on."""
+    said = re.search(r"^//\s+python (.*)$", path.read_text(), re.MULTILINE)
+    return shlex.split(said[1]) if said else []
+
+
 def compare_line(path: pathlib.Path) -> list[str]:
     """The words behind `ingot compare` in a file's first comment."""
     said = re.search(r"^//\s+ingot compare (.*(?:\n//\s{4,}\S.*)*)", path.read_text(), re.MULTILINE)[1]
@@ -36,6 +42,8 @@ def groups() -> dict[str, list[pathlib.Path]]:
 def compared(kernels: list[pathlib.Path], peers: tuple[str, ...], size: str | None, more: list[str]) -> dict:
     """What comparing found; of one that failed, {"error": …}."""
     words = [f"n={size}" if size and word.startswith("n=") else word for word in compare_line(kernels[0])]
+    if script := preparation(kernels[0]):
+        subprocess.run([sys.executable, *script], cwd=ROOT, check=True)
     at = words.index(str(kernels[0].relative_to(ROOT)))
     words[at : at + 1] = [str(path.relative_to(ROOT)) for path in kernels] + list(peers)
     with tempfile.NamedTemporaryFile(suffix=".json") as file:

@@ -1,6 +1,6 @@
 """Makes a detector's padded batch of boxes, as a collate function hands it to a loss, and saves it.
 
-    python examples/detections.py detections.pt --images 256
+    python examples/detections.py detections.pt --images 256 [--float]
 
 Each image has its own number of objects (few, sometimes many: a geometric law with mean 7, at most 100); the batch is
 padded with zeros to `slots`. Targets are whole pixels of a 256-pixel image in uint8; predictions are the targets off by
@@ -34,5 +34,7 @@ if __name__ == "__main__":
     parser.add_argument("path")
     parser.add_argument("--images", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--float", action="store_true", help="targets in float32, as hand-written kernels want them")
     options = parser.parse_args()
-    torch.save(detections(options.images, seed=options.seed), options.path)
+    boxes = detections(options.images, seed=options.seed)
+    torch.save({name: box.float() if options.float else box for name, box in boxes.items()}, options.path)

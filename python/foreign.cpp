@@ -4,7 +4,6 @@
 #include <cxxabi.h>
 #include <torch/csrc/autograd/python_variable.h>
 
-#include <array>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -131,25 +130,35 @@ LoadedKernel& loaded_in(PyObject* capsule) {
   return *loaded;
 }
 
-/// _load_kernel(cubin, entry, device)
-PyObject* load_kernel(PyObject*, PyObject* args) {
+PyObject* capsule_of(LoadedKernel kernel) {
+  auto owned = std::make_unique<LoadedKernel>(std::move(kernel));
+  PyObject* capsule = PyCapsule_New(owned.get(), kLoadedKernel, [](PyObject* object) {
+    delete static_cast<LoadedKernel*>(PyCapsule_GetPointer(object, kLoadedKernel));
+  });
+  if (capsule) owned.release();
+  return capsule;
+}
+
+/// _load_kernels(cubin, entries, device): one an entry, all of one library, whose variables they share.
+PyObject* load_kernels(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    const char *cubin, *entry;
+    const char* cubin;
     Py_ssize_t size;
+    PyObject* names;
     int device;
-    if (!PyArg_ParseTuple(args, "y#si", &cubin, &size, &entry, &device)) return nullptr;
-    auto loaded = std::make_unique<LoadedKernel>();
-    loaded->device = static_cast<c10::DeviceIndex>(device);
-    const std::array entries = {std::string(entry)};
-    std::array<const void*, 1> kernels{};
-    loaded->library =
-        runtime::cuda_backend().load({cubin, static_cast<size_t>(size)}, entries, loaded->device, kernels);
-    loaded->kernel = kernels[0];
-    PyObject* capsule = PyCapsule_New(loaded.get(), kLoadedKernel, [](PyObject* object) {
-      delete static_cast<LoadedKernel*>(PyCapsule_GetPointer(object, kLoadedKernel));
-    });
-    if (capsule) loaded.release();
-    return capsule;
+    if (!PyArg_ParseTuple(args, "y#O!i", &cubin, &size, &PyList_Type, &names, &device)) return nullptr;
+    const std::vector<std::string> entries = strings_in(names);
+    std::vector<const void*> kernels(entries.size());
+    const auto index = static_cast<c10::DeviceIndex>(device);
+    const std::shared_ptr<const void> library =
+        runtime::cuda_backend().load({cubin, static_cast<size_t>(size)}, entries, index, kernels);
+    PyObject* loaded = PyList_New(0);
+    for (const void* kernel : kernels) {
+      PyObject* capsule = loaded ? capsule_of({library, kernel, index}) : nullptr;
+      if (!capsule || PyList_Append(loaded, capsule) != 0) Py_CLEAR(loaded);
+      Py_XDECREF(capsule);
+    }
+    return loaded;
   });
 }
 
@@ -201,7 +210,7 @@ PyMethodDef foreign_methods[] = {
     {"_compile_cuda", compile_cuda, METH_VARARGS, nullptr},
     {"_compile_host", compile_host, METH_VARARGS, nullptr},
     {"_demangle", demangle, METH_O, nullptr},
-    {"_load_kernel", load_kernel, METH_VARARGS, nullptr},
+    {"_load_kernels", load_kernels, METH_VARARGS, nullptr},
     {"_kernel_resources", kernel_resources, METH_VARARGS, nullptr},
     {"_launch_kernel", launch_kernel, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

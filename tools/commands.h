@@ -20,7 +20,7 @@ void add_run(CLI::App& program, int& status);
 void add_emit(CLI::App& program, int& status);
 void add_ops(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);
-/// compare: what Python's packages are needed for, so Python runs it.
+/// compare, verify: what Python's packages are needed for, so Python runs it.
 void add_instruments(CLI::App& program, int& status);
 
 }  // namespace ingot::tools

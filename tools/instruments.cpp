@@ -18,6 +18,7 @@ struct Instrument {
 };
 constexpr Instrument kInstruments[] = {
     {"compare", "Set an op's kernel beside others: which are right, which is faster, and why"},
+    {"verify", "Try an op on every input, dtype and layout, beside eager PyTorch and float64"},
 };
 
 /// Becomes `python -m ingot NAME WORDS...`.

@@ -1,8 +1,8 @@
-// GIoU loss, a box a thread, as it is usually written by hand: eight scalar loads through a row pointer. A NaN is
-// lost in fminf and fmaxf, where PyTorch keeps it: hence --no-specials.
+// GIoU loss, a box a thread, as it is usually written by hand: eight scalar loads through a row pointer.
 //
-//   ingot compare examples/giou.py:giou --against examples/handwritten/giou.cu --no-specials pred=f32:nx4@0..1
-//     target=f32:nx4@0..1 n=16777216
+//   python examples/detections.py build/boxes.pt --images 160000 --float
+//   ingot compare examples/giou.py:giou --against examples/handwritten/giou.cu
+//     pred=build/boxes.pt:pred target=build/boxes.pt:target
 //
 // launch: grid=ceil(n / 256), block=256, args=pred, target, eps, out, n
 extern "C" __global__ void giou(const float* pred, const float* target, float eps, float* loss, long long boxes) {

@@ -1,8 +1,9 @@
 // GIoU loss, a box a thread, as an expert writes it: a box is one load of 16 bytes, and what was predicted for padding
 // is not read. Extremes keep NaN, as PyTorch's do. pred and target are aligned to 16 bytes.
 //
-//   ingot compare examples/giou.py:giou --against examples/handwritten/giou_expert.cu pred=f32:nx4@0..1
-//     target=f32:nx4@0..1 n=16777216
+//   python examples/detections.py build/boxes.pt --images 160000 --float
+//   ingot compare examples/giou.py:giou --against examples/handwritten/giou_expert.cu
+//     pred=build/boxes.pt:pred target=build/boxes.pt:target
 //
 // launch: grid=ceil(n / 256), block=256, args=pred, target, eps, out, n
 __device__ float larger(float a, float b) {

@@ -1,11 +1,12 @@
 // The mean GIoU loss of the boxes that are there, as it is usually written by hand: a kernel that clears two numbers,
-// one that adds every box's loss to them, and one that divides. NaN is lost in fminf and fmaxf: hence --no-specials.
+// one that adds every box's loss to them, and one that divides.
 //
-//   ingot compare examples/giou_loss.py:giou_loss --against examples/handwritten/giou_loss.cu --no-specials
-//     pred=f32:nx4@0..1 target=f32:nx4@0..1 n=4194304
+//   python examples/detections.py build/boxes.pt --images 160000 --float
+//   ingot compare examples/giou_loss.py:giou_loss --against examples/handwritten/giou_loss.cu
+//     pred=build/boxes.pt:pred target=build/boxes.pt:target
 //
 // launch: entry=clear, grid=1, block=1, args=
-// launch: entry=add_losses, grid=ceil(pred.size(0) / 256), block=256, args=pred, target, eps, pred.size(0)
+// launch: entry=add_losses, grid=ceil(pred.numel() / 4 / 256), block=256, args=pred, target, eps, pred.numel() // 4
 // launch: entry=divide, grid=1, block=1, args=out
 __device__ float sums[2];  // of the losses, and how many there are
 

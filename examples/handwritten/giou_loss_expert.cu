@@ -2,11 +2,12 @@
 // each, the prediction's only where the target has an area; warps and blocks add up, and the block that ends last adds
 // the blocks.
 //
+//   python examples/detections.py build/boxes.pt --images 160000 --float
 //   ingot compare examples/giou_loss.py:giou_loss --against examples/handwritten/giou_loss_expert.cu
-//     --no-specials pred=f32:nx4@0..1 target=f32:nx4@0..1 n=4194304
+//     pred=build/boxes.pt:pred target=build/boxes.pt:target
 //
-// launch: grid=min(ceil(pred.size(0) / 512), 1056), block=256, args=pred, target, eps, out, empty(f32, 2112),
-//   zeros(i32, 1), pred.size(0)
+// launch: grid=min(ceil(pred.numel() / 4 / 512), 1056), block=256, args=pred, target, eps, out, empty(f32, 2112),
+//   zeros(i32, 1), pred.numel() // 4
 constexpr int kThreads = 256, kBoxes = 2, kWarps = kThreads / 32;
 
 __device__ float area(float4 box) { return (box.z - box.x) * (box.w - box.y); }

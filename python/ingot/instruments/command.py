@@ -15,8 +15,8 @@ import torch
 import ingot
 
 from ..capture import fail
-from . import comparison, contenders, report
-from .job import Against, Job
+from . import comparison, contenders, report, verification
+from .job import Against, Job, read_values
 from .supervisor import TIME_LIMIT
 
 VALUES = """\
@@ -30,6 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ingot", description="Ingot's instruments.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_compare(commands)
+    _add_verify(commands)
     options, rest = parser.parse_known_args(arguments)
     if unknown := [word for word in rest if not _VALUE.match(word)]:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -122,6 +123,64 @@ def _compare(options) -> int:
     return comparison.EXIT_TOO_SLOW if too_slow else comparison.EXIT_OK
 
 
+def _add_verify(commands) -> None:
+    parser = commands.add_parser(
+        "verify", help="try an op on every input", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Tries an op beside eager PyTorch and float64: a function of one number on every input, one of two on very\n"
+        "many, and any op on random arguments of every dtype and layout, with its gradient.",
+        epilog=f"{VALUES}\nExit status: 1 where something is wrong, 2 for bad input, 4 where the machine lacks something.")
+    parser.add_argument("op", nargs="*", metavar="FILE[:op] name=value | NAME", help="an op, or names of the language")
+    parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead")
+    parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")), help="f16,bf16,f32 where nothing is said; of " + ",".join(verification.DTYPES))
+    parser.add_argument("--pairs", type=_count, default=verification.PAIRS, metavar="N", help="that a function of two numbers is tried on")
+    parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
+    parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
+    parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
+    parser.add_argument("--seed", type=int, default=0, help="of what is random")
+    parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
+    parser.set_defaults(run=_verify)
+
+
+def _count(text: str) -> int:
+    if (count := _size(text)) is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number")
+    return count
+
+
+def _verify(options) -> int:
+    if unknown := [d for d in options.dtype or () if d not in verification.DTYPES]:
+        raise fail(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(verification.DTYPES)}")
+    found, device = [], _device(options.device)
+    for op, values in _verified(options):
+        found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, _share))
+        _clear_progress()
+        if not options.json:
+            print(verification.text(found[-1]), flush=True)
+    if options.json:
+        print(json.dumps([each.as_json() for each in found], indent=1))
+    return comparison.EXIT_OK if all(each.is_right for each in found) else comparison.EXIT_WRONG
+
+
+def _verified(options):
+    """The ops that are asked for, with the arguments of one that was given any."""
+    words = list(options.op)
+    chosen = {"numerics": options.numerics, "lazy": options.lazy}
+    is_file = options.expression is not None or (words and pathlib.Path(_file_and_name(words[0])[0]).suffix == ".py")
+    if not is_file:
+        if not words:
+            raise fail("there is nothing to verify", "name functions of the language, a FILE[:op], or an expression with -e")
+        yield from ((ingot.op(verification.text_of_name(name), **chosen), None) for name in words)
+        return
+    op, _ = _op(options, words)
+    values, sizes = _values_and_sizes(op, [*words, *options.values])
+    yield op, read_values(op, values, options.seed, sizes) if values else None
+
+
+def _share(what: str, share: float) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{what} {share:.0%}", end="", file=sys.stderr, flush=True)
+
+
 def _op(options, words: list[str]):
     """The op that is asked for, and its file; the word that names it is taken from the front of the words."""
     chosen = {"numerics": options.numerics, "lazy": options.lazy}
@@ -144,8 +203,20 @@ def _op(options, words: list[str]):
 def _job(options) -> Job:
     words = list(options.op)
     op, file = _op(options, words)
+    values, sizes = _values_and_sizes(op, [*words, *options.values])
+    swept, points = _sweep(options.sweep)
+    if swept:
+        sizes.setdefault(swept, points[-1])
+    return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=_device(options.device),
+               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points, backward=options.backward,
+               specials=not options.no_specials, anyway=options.anyway, warm=options.warm, ncu=options.ncu, rounds=max(3, options.rounds),
+               threads=options.threads, architecture=options.arch)
+
+
+def _values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, int]]:
+    """What is said of the op's parameters, and of names that stand for sizes."""
     values, sizes = {}, {}
-    for word in [*words, *options.values]:
+    for word in words:
         key, equals, value = word.partition("=")
         if not equals:
             raise fail(f"`{word}` is not name=value", "say which parameter it is for; contenders stand behind --against")
@@ -155,13 +226,7 @@ def _job(options) -> Job:
             sizes[key] = size
         else:
             values[key] = value
-    swept, points = _sweep(options.sweep)
-    if swept:
-        sizes.setdefault(swept, points[-1])
-    return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=_device(options.device),
-               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points, backward=options.backward,
-               specials=not options.no_specials, anyway=options.anyway, warm=options.warm, ncu=options.ncu, rounds=max(3, options.rounds),
-               threads=options.threads, architecture=options.arch)
+    return values, sizes
 
 
 def _sweep(text: str | None) -> tuple[str, list[int]]:

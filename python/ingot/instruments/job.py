@@ -66,7 +66,7 @@ class Job:
     def subject(self, op, swept: int | None = None) -> Subject:
         """The op with its arguments on the device, for one size of a sweep where that is given. Raises `ingot.Error` for
         what is no value of it."""
-        values = _values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
+        values = read_values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
         device = torch.device(self.device)
         values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
         promised = frozenset(name for name, text in self.values.items() if "@" in text or ".pt" in text)
@@ -74,7 +74,7 @@ class Job:
         return subject.gradient(self.seed) if self.backward else subject
 
 
-def _values(op, texts: dict[str, str], seed: int, sizes: dict[str, int]) -> dict:
+def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int]) -> dict:
     """A value for every parameter: the one that was given, or its default."""
     parameters, values = op.signature.parameters, {}
     if unknown := [name for name in texts if name not in parameters]:

@@ -44,7 +44,7 @@ class Wanted:
             return
         exact = self.subject.run_in_float64()
         largest = max((t.numel() for t in self.subject.tensors().values()), default=1)
-        self.allowed = [_allowed(e, d, s, largest / max(e.numel(), 1))
+        self.allowed = [allowed(e, d, s, largest / max(e.numel(), 1))
                         for e, d, s in zip(self.eager, exact, _sensitivity(self.subject, self.eager, exact))]
         self.exact = exact
 
@@ -153,7 +153,8 @@ def _broadcast_index(own: torch.Size, shape: torch.Size, index: tuple[int, ...])
     return None
 
 
-def _allowed(eager: torch.Tensor, exact: torch.Tensor, sensitivity: torch.Tensor, summed: float) -> torch.Tensor:
+def allowed(eager: torch.Tensor, exact: torch.Tensor, sensitivity: torch.Tensor | float, summed: float = 1.0,
+            of_eagers: float = OF_EAGERS_ERROR, ulps: float = ULPS) -> torch.Tensor:
     """How far from float64 a right element may be, of which each is made of so many."""
     if not eager.dtype.is_floating_point or eager.numel() == 0:
         return torch.zeros_like(eager, dtype=torch.float64)
@@ -164,7 +165,7 @@ def _allowed(eager: torch.Tensor, exact: torch.Tensor, sensitivity: torch.Tensor
     sizes = torch.frexp(rounded.double().abs().nan_to_num(nan=0.0, posinf=0.0)).exponent.clamp(-1200, 1200).long() + 1200
     worst = torch.zeros(2401, dtype=torch.float64, device=eager.device)
     worst.scatter_reduce_(0, sizes[usable].flatten(), error[usable].flatten(), "amax")
-    return OF_EAGERS_ERROR * worst[sizes] + ULPS * max(1.0, math.sqrt(summed) / OF_SUMS) * (ulp(rounded) + sensitivity)
+    return of_eagers * worst[sizes] + ulps * max(1.0, math.sqrt(summed) / OF_SUMS) * (ulp(rounded) + sensitivity)
 
 
 def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -257,7 +257,7 @@ def packed(value, parameter: Parameter) -> bytes:
         if pointee is None:
             raise fail(f"the parameter `{parameter}` is no pointer, and is given a tensor")
         expected = _dtype_of(pointee)
-        if expected is not None and expected != value.dtype and value.dtype.itemsize != 0:
+        if expected is not None and not _reads_alike(expected, value.dtype):
             raise fail(f"the parameter `{parameter}` points at {_short(expected)}, and is given a tensor of {_short(value.dtype)}")
         return struct.pack("P", value.data_ptr())
     if isinstance(value, Typed):
@@ -305,6 +305,12 @@ def _dtype_of(pointee: str) -> torch.dtype | None:
         if pointee.startswith(vector) and pointee[len(vector) :].strip("_ ") in ("2", "3", "4", "62", "162"):
             return _SCALARS[scalar][1]
     return None
+
+
+def _reads_alike(expected: torch.dtype, given: torch.dtype) -> bool:
+    """Whether integers of one width with and without a sign, which lie alike, or the same."""
+    both_integers = not (expected.is_floating_point or given.is_floating_point)
+    return expected == given or (both_integers and expected.itemsize == given.itemsize)
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -93,7 +93,7 @@ def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, s
     device = next((t.device for t in subject.tensors().values() if t.is_cuda), None)
     if device is None or not kernel.threads or architecture != architecture_of(device.index):
         return
-    said = _ingot._kernel_resources(_ingot._load_kernel(cubin, kernel.kernel, device.index), kernel.threads, shared)
+    said = _ingot._kernel_resources(_ingot._load_kernels(cubin, [kernel.kernel], device.index)[0], kernel.threads, shared)
     kernel.registers, kernel.local_bytes = said["registers"], said["local_bytes"]
     kernel.shared_bytes, kernel.blocks_an_sm = said["shared_bytes"] + shared, said["blocks"]
 

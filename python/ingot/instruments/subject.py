@@ -70,6 +70,8 @@ class Subject:
         leaves = [v for v in arguments.values() if _is_float(v)]
         with torch.enable_grad():
             (result,) = bind(arguments)()
+        if not result.requires_grad:
+            raise fail("it has no gradient that autograd knows")
         found = torch.autograd.grad(result, leaves, grad, retain_graph=True, allow_unused=True)
         leaves = [leaf for leaf, gradient in zip(leaves, found) if gradient is not None]
         return lambda: list(torch.autograd.grad(result, leaves, grad, retain_graph=True))
@@ -117,12 +119,13 @@ def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
         yield Case(SPECIAL, planted)
     if odd := with_odd_sizes(subject):
         yield Case("odd sizes", odd)
-    yield Case("one element off alignment", _each(subject, _one_off))
+    yield Case("one element off alignment", each(subject, _one_off))
     if any(t.ndim >= 2 and t.numel() for t in subject.tensors().values()):
-        yield Case("transposed memory", _each(subject, _transposed), needs_strides=True)
+        yield Case("transposed memory", each(subject, _transposed), needs_strides=True)
 
 
-def _each(subject: Subject, change) -> Subject:
+def each(subject: Subject, change) -> Subject:
+    """With every tensor changed."""
     return subject.with_values(
         {name: change(v) if isinstance(v, torch.Tensor) else v for name, v in subject.values.items()})
 
@@ -200,7 +203,7 @@ def with_odd_sizes(subject: Subject) -> Subject | None:
         if subject.is_gradient:
             plain = {name: v for name, v in narrowed.items() if name != GRAD}
             changed = dataclasses.replace(subject, values=plain, is_gradient=False).gradient()
-        _each(changed, torch.Tensor.cpu).run_eager()
+        each(changed, torch.Tensor.cpu).run_eager()
     except Exception:  # whatever eager PyTorch says of them, these sizes are none that the op takes
         return None
     return changed

@@ -25,7 +25,7 @@ def _launches(other: dict, own: dict) -> str:
 
 
 def _spills(other: dict, own: dict) -> str:
-    theirs, mine = (_most(c, "local_bytes") for c in (other, own))
+    theirs, mine = (_of_main(c, "local_bytes") for c in (other, own))
     if theirs is None or mine is None or theirs == mine or max(theirs, mine) < 16:
         return ""
     return f"keeps {theirs} bytes a thread in local memory, Ingot {mine}"
@@ -49,7 +49,7 @@ def _widths(other: dict, own: dict) -> str:
 
 
 def _occupancy(other: dict, own: dict) -> str:
-    theirs, mine = (_of_longest(c, "occupancy") for c in (other, own))
+    theirs, mine = (_of_main(c, "occupancy") for c in (other, own))
     if theirs is None or mine is None or abs(theirs - mine) < 0.2:
         return ""
     return f"keeps {theirs:.0%} of the threads that a multiprocessor has room for, Ingot {mine:.0%}"
@@ -82,15 +82,11 @@ def _accesses(contender: dict, what: str) -> dict[str, int]:
     return found
 
 
-def _most(contender: dict, what: str):
-    values = [k[what] for k in contender.get("kernels") or () if k[what] is not None]
-    return max(values, default=None)
-
-
-def _of_longest(contender: dict, what: str):
-    """Of the kernel that has most to do."""
+def _of_main(contender: dict, what: str):
+    """Of the kernel that reads and writes most tensors: others only prepare, or put pieces together."""
     kernels = contender.get("kernels") or ()
-    return max(kernels, key=lambda k: k["instructions"] or 0)[what] if kernels else None
+    size = lambda k: (len(k["loads"]) + len(k["stores"]), k["instructions"] or 0)  # noqa: E731
+    return max(kernels, key=size)[what] if kernels else None
 
 
 def _instructions_a_byte(contender: dict) -> float | None:

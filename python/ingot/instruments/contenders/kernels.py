@@ -89,9 +89,11 @@ class CudaKernel(Contender):
         return Program(cubin, ptx, {entry: lowered[entry] for entry in self.entries}, parameters, log, seconds)
 
     @functools.cache
-    def _loaded(self, entry: str, device: int):
+    def _loaded(self, device: int) -> dict[str, object]:
+        """Every entry's kernel. They are loaded together: a file's variables are one for all of them."""
         program = self.program(architecture_of(device))
-        return _ingot._load_kernel(program.cubin, program.names[entry], device)
+        loaded = _ingot._load_kernels(program.cubin, list(program.names.values()), device)
+        return dict(zip(program.names, loaded))
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         scope = launch.scope_of(values, results)
@@ -102,7 +104,7 @@ class CudaKernel(Contender):
             parameters = program.parameters[entry]
             arguments = said.arguments(scope, parameters)
             kept += [a for a in arguments if isinstance(a, torch.Tensor)]
-            ready.append((self._loaded(entry, device.index), said.extent("grid", scope), said.extent("block", scope),
+            ready.append((self._loaded(device.index)[entry], said.extent("grid", scope), said.extent("block", scope),
                           said.shared(scope), tuple(launch.packed(a, p) for a, p in zip(arguments, parameters))))
 
         def call(_keep_alive=kept):

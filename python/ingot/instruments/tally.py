@@ -1,0 +1,84 @@
+"""What an op gives on very many inputs, beside eager PyTorch and float64: how many have eager's bits, how far off the rest
+are, and where most."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+
+from ..oracle import bits, difference, ulp
+from . import judge
+
+ULPS = 4  # that a step may be off float64 beside eager's own error (docs/language.md)
+EDGES = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the histogram, in ulps
+
+
+@dataclasses.dataclass
+class Tally:
+    """Of one op, dtype and device. An ulp is one of the result's dtype; a result that is no number, or infinite, has none."""
+
+    text: str
+    dtype: torch.dtype
+    inputs: int = 0
+    as_eager: int = 0
+    wrong: int = 0
+    histogram: list[int] = dataclasses.field(default_factory=lambda: [0] * (len(EDGES) + 1))
+    worst: float = -1.0
+    worst_of_eager: float = 0.0
+    worst_at: dict | None = None
+    first_other: dict | None = None  # the first that has not eager's bits
+    first_wrong: dict | None = None
+
+    def add(self, tensors: dict[str, torch.Tensor], ours: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> None:
+        """The results of some inputs, all of one shape."""
+        same = bits(ours) == bits(eager)
+        self.inputs += same.numel()
+        self.as_eager += int(same.sum())
+        if not eager.dtype.is_floating_point:
+            self._count_wrong(~same, tensors, ours, eager, exact)
+            return
+        rounded = exact.to(eager.dtype)
+        off, of_eager = difference(ours, exact), difference(eager, exact)
+        unit = ulp(rounded)
+        finite = exact.isfinite() & rounded.isfinite() & ours.isfinite()
+        ulps = torch.where(finite, off / unit, 0.0)
+        counts = torch.bucketize(ulps[finite], torch.tensor(EDGES, dtype=torch.float64, device=ours.device)).bincount(minlength=len(EDGES) + 1)
+        self.histogram = [a + int(b) for a, b in zip(self.histogram, counts)]
+        self.worst_of_eager = max(self.worst_of_eager, float(torch.where(finite & eager.isfinite(), of_eager / unit, 0.0).max()))
+        if float(ulps.max()) > self.worst:
+            self.worst, at = float(ulps.max()), int(ulps.argmax())
+            self.worst_at = self._place(at, tensors, ours, eager, exact)
+        if not same.all():
+            room = judge.allowed(eager, exact, 0.0, of_eagers=1.0, ulps=ULPS)
+            self._count_wrong(~same & (bits(ours) != bits(rounded)) & ~(off <= room), tensors, ours, eager, exact)
+            if self.first_other is None:
+                self.first_other = self._place(int((~same).flatten().int().argmax()), tensors, ours, eager, exact)
+
+    def _count_wrong(self, wrong: torch.Tensor, tensors, ours, eager, exact) -> None:
+        count = int(wrong.sum())
+        self.wrong += count
+        if count and self.first_wrong is None:
+            self.first_wrong = self._place(int(wrong.flatten().int().argmax()), tensors, ours, eager, exact)
+
+    def _place(self, at: int, tensors, ours, eager, exact) -> dict:
+        values = {name: t.flatten()[at] for name, t in tensors.items()}
+        return {"inputs": {name: repr(v.item()) for name, v in values.items()}, "ours": repr(ours.flatten()[at].item()),
+                "eager": repr(eager.flatten()[at].item()), "float64": repr(exact.flatten()[at].item()),
+                "call": self._call(values)}
+
+    def _call(self, values: dict[str, torch.Tensor]) -> str:
+        """What shows it, to be pasted into Python after `import ingot, torch`."""
+        return f"ingot.op({self.text!r})({', '.join(map(_literal, values.values()))})"
+
+    def as_json(self) -> dict:
+        return dataclasses.asdict(self) | {"dtype": str(self.dtype).removeprefix("torch.")}
+
+
+def _literal(value: torch.Tensor) -> str:
+    """A tensor of this one element, bit for bit."""
+    device = f", device={str(value.device)!r}" if value.is_cuda else ""
+    if not value.dtype.is_floating_point:
+        return f"torch.tensor([{value.item()!r}], dtype={value.dtype}{device})"
+    integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[value.itemsize]
+    return f"torch.tensor([{value.view(1).view(integer).item()}], dtype={integer}{device}).view({value.dtype})"

@@ -1,0 +1,312 @@
+"""Whether an op gives what eager PyTorch does: on every input of a function of one number, on very many of a function of
+two, and of any op on random arguments of every dtype and layout, its gradient included."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Callable, Iterator
+
+import torch
+
+import ingot
+
+from ..capture import fail
+from ..oracle import as_list, judge as judge_steps
+from . import subject as subjects
+from .contenders import Ingot
+from .judge import Wanted, judge
+from .subject import GRAD, Case, Subject, copied, special_values
+from .tally import EDGES, Tally
+from .trial import bind
+
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32,
+          "i64": torch.int64, "u8": torch.uint8, "bool": torch.bool}
+FLOATS = ("f16", "bf16", "f32")
+CHUNK = 1 << 22
+PAIRS = 1 << 28
+SHAPE = (96, 33)  # of random arguments
+
+Watch = Callable[[str, float], None]  # what is under way, and how much of it is done
+
+
+@dataclasses.dataclass
+class Trial:
+    """Of one case of an op: arguments of a dtype in a layout, or its gradient."""
+
+    what: str
+    right: bool
+    message: str
+
+
+@dataclasses.dataclass
+class Verification:
+    """Everything that was found of an op."""
+
+    name: str  # the op's, or its text where that is an expression
+    device: str
+    tallies: list[Tally] = dataclasses.field(default_factory=list)
+    trials: list[Trial] = dataclasses.field(default_factory=list)
+
+    @property
+    def is_right(self) -> bool:
+        return not any(t.wrong for t in self.tallies) and all(t.right for t in self.trials)
+
+    def as_json(self) -> dict:
+        return {"name": self.name, "device": self.device, "is_right": self.is_right,
+                "inputs": [t.as_json() for t in self.tallies], "trials": [dataclasses.asdict(t) for t in self.trials]}
+
+
+def text_of_name(name: str) -> str:
+    """A call of a function of the language, of one tensor if it takes one, else of two or three. Raises `ingot.Error` where
+    the language has no such name, or it takes something else."""
+    names = {spelled for known in ingot.language() for spelled in (known.name, *known.aliases)}
+    if name not in names:
+        ingot.op(f"{name}(x)").emit("ir", torch.zeros(2))  # says what is near
+        raise fail(f"`{name}` is no name of the language", "`ingot ops` lists them")
+    for arity, dtype in itertools.product((1, 2, 3), (torch.float32, torch.int32)):
+        text = f"{name}({', '.join('xyz'[:arity])})"
+        if _takes(text, [torch.ones(2, 3, dtype=dtype)] * arity):
+            return text
+    raise fail(f"`{name}` takes more than tensors", f'say it whole: ingot verify -e "{name}(x, …)" x=f32:64x33')
+
+
+def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
+    try:
+        op = ingot.op(text)
+        op.emit("ir", *tensors)
+        op.reference(*tensors)
+    except Exception:  # whatever it is refused with
+        return False
+    return True
+
+
+def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None, device: str = "cpu", pairs: int = PAIRS,
+           seed: int = 0, watch: Watch = lambda what, share: None) -> Verification:
+    """Verifies an op. `values`: arguments by name, whose sizes are what random ones have; without them all parameters
+    are tensors of one shape. `pairs`: how many of them a function of two is tried on."""
+    found = Verification(op.name if "def " in op.text else op.text, device)
+    names = list(op.signature.parameters)
+    if values is None and len(names) in (1, 2):
+        for dtype in dtypes or FLOATS:
+            if (elements := _Elements.of(op, names, DTYPES[dtype], device)) is not None:
+                found.tallies.append(elements.tally(pairs, seed, watch))
+    found.trials += list(_trials(op, values, dtypes or FLOATS, device, seed, watch))
+    if not found.tallies and not found.trials:
+        raise fail(f"`{op.name}` takes none of {', '.join(dtypes or FLOATS)} as it was tried",
+                   "say what it is called with: name=f32:64x33, and a number for what is one")
+    return found
+
+
+# --- Functions of elements ------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class _Elements:
+    """A function that gives for each element of one or two tensors one of its own."""
+
+    op: object
+    names: list[str]
+    dtype: torch.dtype
+    device: str
+
+    @classmethod
+    def of(cls, op, names: list[str], dtype: torch.dtype, device: str) -> _Elements | None:
+        """None where the op is no such function, or does not take the dtype."""
+        probe = [torch.ones(2, 3, dtype=dtype, device=device)] * len(names)
+        try:
+            results = as_list(op.reference(*probe))
+            mine = as_list(op(*probe))
+        except Exception:
+            return None
+        one = len(results) == len(mine) == 1 and isinstance(results[0], torch.Tensor) and results[0].shape == (2, 3)
+        return cls(op, names, dtype, device) if one and not op.may_draw and _is_by_element(op, probe) else None
+
+    def tally(self, pairs: int, seed: int, watch: Watch) -> Tally:
+        made = Tally(self.op.text, self.dtype)
+        chunks, total = (_every(self.dtype, self.device), 1 << 8 * self.dtype.itemsize) if len(self.names) == 1 else (
+            _pairs(self.dtype, self.device, pairs, seed), pairs)
+        for tensors in chunks:
+            given = dict(zip(self.names, tensors))
+            with torch.no_grad():
+                exact = torch.as_tensor(self.op.reference(*(subjects.in_float64(t) for t in tensors)))
+                made.add(given, self.op(*tensors), self.op.reference(*tensors), exact)
+            watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", made.inputs / total)
+        return made
+
+
+def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
+    """Whether an element does not hang on its neighbours, as it does in a softmax."""
+    torch.manual_seed(0)
+    tensors = [torch.rand(t.shape, device=t.device).mul(4).add(0.25).to(t.dtype) for t in probe]
+    whole, parts = op.reference(*tensors), [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
+    return torch.allclose(whole.double().flatten(), torch.cat([p.double().flatten() for p in parts]), rtol=1e-2, equal_nan=True)
+
+
+def _every(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
+    """All bit patterns of a dtype of up to four bytes."""
+    bits = 8 * dtype.itemsize
+    if bits > 32:
+        raise fail(f"{dtype} has more values than can be tried", "f16, bf16 and f32 are tried whole")
+    integer = {8: torch.uint8, 16: torch.int16, 32: torch.int32}[bits]
+    low = 0 if integer == torch.uint8 else -(1 << bits - 1)
+    for begin in range(low, low + (1 << bits), CHUNK):
+        end = min(begin + CHUNK, low + (1 << bits))
+        yield [torch.arange(begin, end, dtype=torch.int64, device=device).to(integer).view(dtype)]
+
+
+def _pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[list[torch.Tensor]]:
+    """All pairs of special values, then random ones: half of any bits, half near each other and near 1."""
+    special = torch.tensor(special_values(dtype), dtype=dtype, device=device)
+    yield [special.repeat_interleave(len(special)), special.repeat(len(special))]
+    draw = torch.Generator(device).manual_seed(seed)
+    for _ in range(0, count, CHUNK):
+        yield [_random(dtype, device, min(CHUNK, count), draw) for _ in range(2)]
+
+
+def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) -> torch.Tensor:
+    if dtype == torch.bool:
+        return torch.randint(0, 2, (count,), generator=draw, device=device).bool()
+    if not dtype.is_floating_point:
+        info = torch.iinfo(dtype)
+        return torch.randint(info.min, info.max, (count,), generator=draw, device=device, dtype=dtype)
+    integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
+    info = torch.iinfo(integer)
+    patterns = torch.randint(info.min, info.max, (count // 2,), generator=draw, device=device, dtype=integer).view(dtype)
+    return torch.cat([patterns, torch.randn(count - count // 2, generator=draw, device=device).to(dtype)])
+
+
+# --- Any op ---------------------------------------------------------------------------------------------------------
+
+
+def _trials(op, values: dict | None, dtypes: tuple[str, ...], device: str, seed: int, watch: Watch) -> Iterator[Trial]:
+    for number, name in enumerate(dtypes):
+        subject = _subject(op, values, DTYPES[name], device, seed)
+        if subject is None:
+            continue
+        for case in _layouts(subject):
+            watch(f"{op.name} {name} {case.name}", number / len(dtypes))
+            yield _forward(case, f"{name}, {case.name}")
+        if DTYPES[name].is_floating_point:
+            yield from _gradient(subject, name)
+
+
+def _subject(op, values: dict | None, dtype: torch.dtype, device: str, seed: int) -> Subject | None:
+    """Arguments whose floats have the dtype; None where eager PyTorch, or the op, takes none such."""
+    draw = torch.Generator().manual_seed(seed)
+    if values is None:
+        given = {name: torch.randn(SHAPE, generator=draw, dtype=torch.float64) for name, p in op.signature.parameters.items()
+                 if p.default is p.empty and p.annotation not in (float, int, bool)}
+        given |= {name: 1 for name, p in op.signature.parameters.items() if p.default is p.empty and name not in given}
+        given = {n: (v * (1 if dtype.is_floating_point else 50)).to(dtype) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
+    else:
+        given = {name: v.to(dtype) if isinstance(v, torch.Tensor) and v.dtype.is_floating_point else v for name, v in values.items()}
+    defaults = {n: p.default for n, p in op.signature.parameters.items() if n not in given}
+    ordered = {n: (given | defaults)[n] for n in op.signature.parameters}
+    ordered = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in ordered.items()}
+    try:
+        op.emit("ir", *ordered.values())
+        subject = Subject(op, ordered)
+        subject.run_eager()
+    except Exception as error:
+        if values is not None:
+            raise fail(f"`{op.name}` does not take these arguments: {error}") from error
+        return None
+    return subject
+
+
+def _layouts(subject: Subject) -> Iterator[Case]:
+    """Arguments in every class of layout that kernels tell apart."""
+    yield from subjects.cases(subject)
+    yield Case("every second element", subjects.each(subject, _every_second))
+    if len(subject.tensors()) > 1:
+        last = list(subject.tensors())[-1]
+        for name, change in (("a row for all", lambda t: t[:1]), ("a column for all", lambda t: t[..., :1]),
+                             ("one for all", lambda t: t[:1, :1].expand(t.shape))):
+            changed = subject.with_values({**subject.values, last: change(subject.values[last])}) if subject.values[last].ndim == 2 else None
+            if changed is not None and _is_taken(changed):
+                yield Case(name, changed)
+
+
+def _every_second(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.ndim == 0:
+        return tensor
+    spread = torch.stack([tensor, tensor], -1).flatten(-2)
+    return spread[..., ::2]
+
+
+def _is_taken(subject: Subject) -> bool:
+    try:
+        subject.run_eager()
+    except Exception:
+        return False
+    return True
+
+
+def _forward(case: Case, what: str) -> Trial:
+    values = copied(case.subject.values)
+    versions = {n: v._version for n, v in values.items() if isinstance(v, torch.Tensor)}
+    try:
+        returned = bind(Ingot(case.subject.op), case.subject, values, [])()
+    except Exception as error:
+        return Trial(what, False, f"{type(error).__name__}: {error}".splitlines()[0])
+    changed = [values[n] for n, version in versions.items() if values[n]._version > version]
+    verdict = judge_steps(_reference(case.subject), (), {}, [*changed, *returned], case.subject.op.numerics)
+    return Trial(what, verdict.ok, verdict.message)
+
+
+def _reference(subject: Subject):
+    """Eager's results, on copies of the arguments, as the oracle asks for them again and again."""
+    return lambda: subject.run_eager()[1]
+
+
+def _gradient(subject: Subject, dtype: str) -> Iterator[Trial]:
+    try:
+        of_gradient = subject.gradient()
+        wanted = Wanted.of(of_gradient)
+    except Exception:  # it has no gradient, or not one result
+        return
+    try:
+        found = bind(Ingot(subject.op), of_gradient, copied(of_gradient.values), [])()
+        verdict = judge(wanted, found)
+        yield Trial(f"{dtype}, gradient beside eager's", verdict.right, verdict.message)
+        if dtype == "f32":
+            ingot.check_gradient(subject.op, *(v for n, v in subject.values.items() if n != GRAD))
+            yield Trial("gradient beside differences in float64", True, "a part in 10⁴ at most")
+    except Exception as error:
+        yield Trial(f"{dtype}, gradient", False, str(error).splitlines()[0])
+
+
+# --- Text -----------------------------------------------------------------------------------------------------------
+
+
+def text(found: Verification) -> str:
+    lines = [f"{found.name} on {found.device}"]
+    for tally in found.tallies:
+        lines += _tally_lines(tally)
+    wrong = [t for t in found.trials if not t.right]
+    if found.trials:
+        kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in found.trials if t.right))
+        lines.append(f"  {len(found.trials) - len(wrong)} of {len(found.trials)} trials right: {kinds}")
+    lines += [f"  WRONG {t.what}: {t.message}" for t in wrong]
+    return "\n".join(lines)
+
+
+def _tally_lines(tally: Tally) -> list[str]:
+    name = str(tally.dtype).removeprefix("torch.")
+    share = tally.as_eager / tally.inputs
+    percent = "all" if tally.as_eager == tally.inputs else f"{min(share, 0.99999):.3%} of them"
+    lines = [f"  {name}: {tally.inputs} inputs, {percent} with eager's bits" + (f", {tally.wrong} WRONG" if tally.wrong else "")]
+    if tally.worst > 0:
+        lines.append(f"    at worst {tally.worst:.3g} ulp off float64 (eager {tally.worst_of_eager:.3g}), at " +
+                     ", ".join(f"{n} = {v}" for n, v in tally.worst_at["inputs"].items()))
+        lines.append(f"    {_histogram(tally)}")
+    for what, place in (("first without eager's bits", tally.first_other), ("first wrong", tally.first_wrong)):
+        if place:
+            lines.append(f"    {what}: {place['call']} is {place['ours']}, eager {place['eager']}")
+    return lines
+
+
+def _histogram(tally: Tally) -> str:
+    names = [f"≤ {edge:g} ulp" for edge in EDGES] + [f"> {EDGES[-1]:g} ulp"]
+    return ", ".join(f"{name}: {count}" for name, count in zip(names, tally.histogram) if count)
