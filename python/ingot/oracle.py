@@ -156,6 +156,14 @@ def judge(reference, args, kwargs, results, numerics: str = "default", exact: bo
         return Verdict(True, False, max_abs, max_ulp, f"max difference {max_abs:.3g}, within {ULP_A_STEP} ulp a step")
 
 
+def beyond(reference, args, result: torch.Tensor, numerics: str = "default") -> torch.Tensor:
+    """Which elements of an op's one result are farther off eager's than its steps explain."""
+    with torch.no_grad():
+        eager = torch.as_tensor(reference(*args))
+        (allowed,) = _allowed(reference, args, {}, [eager], numerics)
+        return (difference(result, eager) > allowed) & ~_overflows(result, eager, allowed)
+
+
 def bits(tensor: torch.Tensor) -> torch.Tensor:
     """The elements as integers, all NaNs alike."""
     if not tensor.dtype.is_floating_point:

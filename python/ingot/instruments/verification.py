@@ -86,16 +86,21 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
     """Verifies an op. `values`: arguments by name, whose sizes are what random ones have; without them all parameters
     are tensors of one shape. `pairs`: how many of them a function of two is tried on."""
     found = Verification(op.name if "def " in op.text else op.text, device)
-    names = list(op.signature.parameters)
-    if values is None and len(names) in (1, 2):
-        for dtype in dtypes or FLOATS:
-            if (elements := _Elements.of(op, names, DTYPES[dtype], device)) is not None:
-                found.tallies.append(elements.tally(pairs, seed, watch))
+    if values is None:
+        found.tallies += tallies(op, dtypes or FLOATS, device, pairs, seed, watch)
     found.trials += list(_trials(op, values, dtypes or FLOATS, device, seed, watch))
     if not found.tallies and not found.trials:
         raise fail(f"`{op.name}` takes none of {', '.join(dtypes or FLOATS)} as it was tried",
                    "say what it is called with: name=f32:64x33, and a number for what is one")
     return found
+
+
+def tallies(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,
+            watch: Watch = lambda what, share: None) -> list[Tally]:
+    """Of a function of the elements of one or two tensors, for each dtype that it takes: all inputs, or so many pairs."""
+    names = list(op.signature.parameters)
+    made = [_Elements.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
+    return [elements.tally(pairs, seed, watch) for elements in made if elements is not None]
 
 
 # --- Functions of elements ------------------------------------------------------------------------------------------
@@ -123,7 +128,7 @@ class _Elements:
         return cls(op, names, dtype, device) if one and not op.may_draw and _is_by_element(op, probe) else None
 
     def tally(self, pairs: int, seed: int, watch: Watch) -> Tally:
-        made = Tally(self.op.text, self.dtype)
+        made = Tally(self.op, self.dtype)
         chunks, total = (_every(self.dtype, self.device), 1 << 8 * self.dtype.itemsize) if len(self.names) == 1 else (
             _pairs(self.dtype, self.device, pairs, seed), pairs)
         for tensors in chunks:
