@@ -11,6 +11,8 @@ import dataclasses
 import re
 import shlex
 
+from . import launch
+
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # What ends in a comma goes on in the next line.
 _SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*((?:.*,[ \t]*\n\s*//)*.*?)\s*(?:\*/)?$", re.MULTILINE)
@@ -66,7 +68,8 @@ def _entry_behind(text: str, at: int) -> tuple[str, tuple[str, ...]] | None:
         if word[1] in _ATTRIBUTES:
             at = end
             continue
-        return word[1], tuple(_name_of(p) for p in _split(text[word.end() : end - 1]))
+        parameters = launch.parts(text[word.end() : end - 1], "()<>[]")
+        return word[1], tuple(_name_of(p) for p in parameters if p != "void")
     return None
 
 
@@ -77,17 +80,6 @@ def _closing(text: str, at: int) -> int:
         depth += (text[at] == "(") - (text[at] == ")")
         at += 1
     return at
-
-
-def _split(parameters: str) -> list[str]:
-    parts, depth = [""], 0
-    for c in parameters:
-        depth += (c in "(<[") - (c in ")>]")
-        if c == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return [part for part in parts if part.strip() not in ("", "void")]
 
 
 def _name_of(parameter: str) -> str:

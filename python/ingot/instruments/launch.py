@@ -121,7 +121,7 @@ def parse(text: str) -> Launch:
     """Reads `grid=…, block=…, args=…`: what has no name of its own belongs to the one before it."""
     fields: dict[str, list[str]] = {}
     word = None
-    for part in _parts(text):
+    for part in parts(text):
         name, equals, value = part.partition("=")
         if equals and name.strip().isidentifier() and not value.startswith("="):
             word = name.strip()
@@ -131,19 +131,19 @@ def parse(text: str) -> Launch:
         if word is None:
             raise fail(f"the launch `{text}` begins with `{part.strip()}`, which has no name", f"a launch is written {EXAMPLE}")
         fields[word] += [part.strip()] * bool(part.strip())
-    return Launch(text, {w: tuple(_expression(p, text) for p in parts) for w, parts in fields.items()})
+    return Launch(text, {word: tuple(_expression(p, text) for p in values) for word, values in fields.items()})
 
 
-def _parts(text: str) -> list[str]:
-    """Between the commas that no bracket holds."""
-    parts, depth = [""], 0
+def parts(text: str, brackets: str = "()[]{}") -> list[str]:
+    """What stands between the commas that no bracket holds."""
+    found, depth = [""], 0
     for c in text:
-        depth += (c in "([{") - (c in ")]}")
+        depth += (c in brackets[::2]) - (c in brackets[1::2])
         if c == "," and depth == 0:
-            parts.append("")
+            found.append("")
         else:
-            parts[-1] += c
-    return [part for part in parts if part.strip()]
+            found[-1] += c
+    return [part.strip() for part in found if part.strip()]
 
 
 def _expression(part: str, text: str) -> ast.expr:
@@ -247,7 +247,7 @@ def types_in(signature: str) -> list[str]:
     while depth:
         depth += (inside[end] in "(<") - (inside[end] in ")>")
         end += 1
-    return [part.strip() for part in _parts(inside[: end - 1].replace("<", "(").replace(">", ")")) if part.strip() != "void"]
+    return [part for part in parts(inside[: end - 1], "()<>") if part != "void"]
 
 
 def packed(value, parameter: Parameter) -> bytes:

@@ -1,0 +1,55 @@
+"""Tries every function of one number that the language has on all floats of 32 bits (and of 16), beside eager PyTorch and
+float64, and prints what has not eager's bits.
+
+    python benchmarks/verify_names.py [--within SECONDS] [--device cpu]
+"""
+
+import argparse
+import sys
+import time
+
+import torch
+
+import ingot
+from ingot.instruments import verification
+
+
+def functions_of_one_number() -> list:
+    """Their ops, by the names that the language has first."""
+    made = []
+    for name in ingot.language():
+        if not name.is_function:
+            continue
+        try:
+            text = verification.text_of_name(name.name)
+        except ingot.Error:  # it takes more than tensors
+            continue
+        if text == f"{name.name}(x)":
+            made.append(ingot.op(text))
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--within", type=float, default=1e6, metavar="SECONDS", help="begins no further function after that, and fails")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--dtypes", type=lambda names: tuple(names.split(",")), default=("f16", "bf16", "f32"))
+    options = parser.parse_args()
+    end, wrong, left = time.monotonic() + options.within, [], []
+    for op in functions_of_one_number():
+        if time.monotonic() > end:
+            left.append(op.text)
+            continue
+        for tally in verification.tallies(op, options.dtypes, options.device):
+            share = tally.as_eager / tally.inputs
+            if share < 1 or tally.wrong:
+                print(f"{op.text:24} {str(tally.dtype).removeprefix('torch.'):9} {share:.6%} eager's bits, at worst {tally.worst:.3g} ulp "
+                      f"(eager {tally.worst_of_eager:.3g}){f', {tally.wrong} WRONG' * bool(tally.wrong)}", flush=True)
+            if first := tally.first_wrong:
+                wrong.append(f"{op.text}: {first['call']} is {first['ours']}, eager {first['eager']}")
+    print(*wrong, *(f"no time was left for {text}" for text in left), sep="\n")
+    sys.exit(bool(wrong or left))
+
+
+if __name__ == "__main__":
+    main()
