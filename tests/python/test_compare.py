@@ -448,3 +448,22 @@ def test_what_ncu_counts_is_read():
     assert kernel["name"] == "relu_add" and kernel["us"] == 2.5 and kernel["bytes_read"] == 1024000
     assert kernel["l2_hit_rate"] == pytest.approx(0.335) and kernel["memory_busy"] is None
     assert counters.table("==ERROR== nothing") == []
+
+
+def test_jiterator_is_given_what_the_text_does():
+    from ingot.instruments.contenders.jiterated import function_text
+
+    text, count = function_text(lambda x, y: torch.clamp(x, 0, 1) * y + 0.5, [torch.ones(3).bfloat16()] * 2)
+    assert count == 1 and text.splitlines()[1:] == [
+        "  using A = float;", "  const A a0 = x0;", "  const A a1 = x1;",
+        "  const A v2 = (A(1) < (a0 < A(0) ? A(0) : a0) ? A(1) : (a0 < A(0) ? A(0) : a0));", "  const A v3 = v2 * a1;",
+        "  const A v4 = v3 + A(0.5);", "  return v4;", "}"]
+    for function in (lambda x: x.sum(), lambda x: x.int(), lambda x: torch.add(x, x, alpha=2)):
+        with pytest.raises(ingot.Error, match="jiterator expresses functions of elements alone"):
+            function_text(function, [torch.ones(3)])
+
+
+@on_a_gpu
+def test_jiterator_runs_it():
+    document = found(job("jiterator", text="F.silu(x) * y", values={"x": "f32:4096", "y": "f32:4096"}, device="cuda:0"))
+    assert of(document, "jiterator")["state"] == "right" and of(document, "jiterator")["us"] > 0

@@ -78,8 +78,10 @@ def _add_compare(commands) -> None:
     parser.add_argument("op", nargs="*", metavar="FILE[:op] name=value", help="the op, then a value for each of its parameters")
     parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead of a file")
     parser.add_argument("--against", action=_Against, nargs="+", metavar="CONTENDER", help="what it is compared with")
-    parser.add_argument("--launch", action=_OfLast, metavar="LINE", help="how the contender before it is launched, instead of what its file says")
-    parser.add_argument("--options", action=_OfLast, metavar="OPTIONS", help="the compiler's options for the contender before it, as nvcc takes them")
+    parser.add_argument("--launch", action=_OfLast, metavar="LINE",
+                        help="how the contender before it is launched, instead of what its file says")
+    parser.add_argument("--options", action=_OfLast, metavar="OPTIONS",
+                        help="the compiler's options for the contender before it, as nvcc takes them")
     parser.add_argument("--backward", action="store_true", help="compare the gradient's kernels")
     parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
     parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
@@ -93,10 +95,13 @@ def _add_compare(commands) -> None:
     parser.add_argument("--ncu", action="store_true", help="ask Nsight Compute what the GPU counts, too")
     parser.add_argument("--rounds", type=int, default=21, help="how often each is sampled")
     parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
-    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="of a step; what takes longer is stopped")
-    parser.add_argument("--at-least", type=float, metavar="SHARE", help="exit with 3 where Ingot reaches less of a contender's speed")
+    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS",
+                        help="of a step; what takes longer is stopped")
+    parser.add_argument("--at-least", type=float, metavar="SHARE",
+                        help="exit with 3 where Ingot reaches less of a contender's speed")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
-    parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE", help="tell what became slower since that was kept, and exit with 3")
+    parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",
+                        help="tell what became slower since that was kept, and exit with 3")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print all that was found as JSON")
     form.add_argument("--csv", action="store_true", help="print a line a contender")
@@ -131,8 +136,10 @@ def _add_verify(commands) -> None:
         epilog=f"{VALUES}\nExit status: 1 where something is wrong, 2 for bad input, 4 where the machine lacks something.")
     parser.add_argument("op", nargs="*", metavar="FILE[:op] name=value | NAME", help="an op, or names of the language")
     parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead")
-    parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")), help="f16,bf16,f32 where nothing is said; of " + ",".join(verification.DTYPES))
-    parser.add_argument("--pairs", type=_count, default=verification.PAIRS, metavar="N", help="that a function of two numbers is tried on")
+    parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")),
+                        help="f16,bf16,f32 where nothing is said; of " + ",".join(verification.DTYPES))
+    parser.add_argument("--pairs", type=_count, default=verification.PAIRS, metavar="N",
+                        help="that a function of two numbers is tried on")
     parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
     parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
     parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
@@ -207,10 +214,11 @@ def _job(options) -> Job:
     swept, points = _sweep(options.sweep)
     if swept:
         sizes.setdefault(swept, points[-1])
-    return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=_device(options.device),
-               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points, backward=options.backward,
-               specials=not options.no_specials, anyway=options.anyway, warm=options.warm, ncu=options.ncu, rounds=max(3, options.rounds),
-               threads=options.threads, architecture=options.arch)
+    return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [],
+               device=_device(options.device), numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes,
+               swept=swept, points=points, backward=options.backward, specials=not options.no_specials, anyway=options.anyway,
+               warm=options.warm, ncu=options.ncu, rounds=max(3, options.rounds), threads=options.threads,
+               architecture=options.arch)
 
 
 def _values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, int]]:

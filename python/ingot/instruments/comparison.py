@@ -56,8 +56,8 @@ class Comparison:
         _, axes = pyplot.subplots()
         if sweep := self.found.get("sweep"):
             for contender in self.found["contenders"]:
-                points = [(p["size"], p["contenders"][contender["word"]]["us"]) for p in sweep["points"] if contender["word"] in p["contenders"]]
-                if points:
+                word = contender["word"]
+                if points := [(p["size"], p["contenders"][word]["us"]) for p in sweep["points"] if word in p["contenders"]]:
                     axes.loglog(*zip(*points), marker="o", label=contender["name"])
             axes.set(xlabel=sweep["name"], ylabel="µs a call", title=self.found["op"])
             axes.legend()
@@ -105,7 +105,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
 
 
 def _leave(_: int) -> None:
-    raise fail("a contender has broken this process's GPU context", "start anew; as module:function it is tried in a process of its own")
+    raise fail("a contender has broken this process's GPU context",
+               "start anew; as module:function it is tried in a process of its own")
 
 
 def _is_function(each) -> bool:
@@ -161,7 +162,8 @@ def against_baseline(found: dict, baseline: dict) -> list[str]:
         room = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
         change = now["share_of_copy"] / then["share_of_copy"]
         if change < 1 - room:
-            slower.append(f"{now['name']} became slower: {change:.2f} of its speed on {baseline['date'][:10]}, as a share of a copy's")
+            slower.append(f"{now['name']} became slower: {change:.2f} of its speed on {baseline['date'][:10]}, as a share of a "
+                          "copy's")
     return slower
 
 

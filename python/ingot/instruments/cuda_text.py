@@ -89,8 +89,9 @@ def _name_of(parameter: str) -> str:
 
 # --- nvcc's options -------------------------------------------------------------------------------------------------
 
-_DROPPED = re.compile(r"-O\d|-c|-rdc=.*|-dc|--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code)=.*|-l(?!ineinfo).*|-L.*|"
-                      r"-Wno-.*|-Wall|-Wextra|--expt-.*|--extended-lambda|--threads=?\d*|-t=?\d+|-g|-pthread|-f(?!mad=)[a-z].*|-march=.*|-shared")
+_DROPPED = re.compile(r"-O\d|-c|-rdc=.*|-dc|--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code)=.*|-g|-shared|"
+                      r"-l(?!ineinfo).*|-L.*|-W.*|--expt-.*|--extended-lambda|--threads=?\d*|-t=?\d+|-pthread|-march=.*|"
+                      r"-f(?!mad=)[a-z].*")
 _DROPPED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "-ccbin", "-gencode", "-arch", "-code", "-Xlinker", "-o",
                        "--generate-code", "--gpu-architecture", "-Xcudafe", "--compiler-bindir")
 _RENAMED = {"-Xptxas": "--ptxas-options", "--ptxas-options": "--ptxas-options", "-I": "-I", "--include-path": "-I",

@@ -78,7 +78,10 @@ def judge(wanted: Wanted, results: list[torch.Tensor]) -> Verdict:
         return Verdict(False, f"wrong at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
                        largest.as_json(wanted))
     # Next to zero an ulp is worth nothing: there it is eager's error that says what is much.
-    close = f"within {ulps:.2g} ulp" if ulps <= FEW_ULPS else f"{ulps / eagers:.2g} of eager's error" if eagers else f"{ulps:.2g} ulp off"
+    if ulps <= FEW_ULPS:
+        close = f"within {ulps:.2g} ulp"
+    else:
+        close = f"{ulps / eagers:.2g} of eager's error" if eagers else f"{ulps:.2g} ulp off"
     return Verdict(True, close, False, ulps, eagers, largest.as_json(wanted))
 
 

@@ -258,7 +258,8 @@ def packed(value, parameter: Parameter) -> bytes:
             raise fail(f"the parameter `{parameter}` is no pointer, and is given a tensor")
         expected = _dtype_of(pointee)
         if expected is not None and not _reads_alike(expected, value.dtype):
-            raise fail(f"the parameter `{parameter}` points at {_short(expected)}, and is given a tensor of {_short(value.dtype)}")
+            raise fail(f"the parameter `{parameter}` points at {_short(expected)}, and is given a tensor of "
+                       f"{_short(value.dtype)}")
         return struct.pack("P", value.data_ptr())
     if isinstance(value, Typed):
         if pointee is None and bare(parameter.type) not in ("", value.type):

@@ -124,7 +124,8 @@ def launched(contender: Contender, subject: Subject) -> list[dict] | None:
     call()
     torch.cuda.synchronize()
     try:
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]) as profile:
+        activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
+        with torch.profiler.profile(activities=activities) as profile:
             call()
             torch.cuda.synchronize()
         with tempfile.NamedTemporaryFile(suffix=".json") as file:

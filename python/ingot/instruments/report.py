@@ -123,10 +123,15 @@ def text(found: dict) -> str:
 def _table(found: dict) -> str:
     on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
     header = ["", "numbers", "time", "± %", "speed", "of a copy"] + ["host"] * on_gpu
-    rows = [[c["name"], c["message"] if c["state"] == RIGHT else c["state"].upper() if c["state"] in (WRONG, FAILED) else c["state"],
-             duration(c.get("us")), spread(c), ratio(c.get("speed")), ratio(c.get("share_of_copy"))] +
+    rows = [[c["name"], _judged(c), duration(c.get("us")), spread(c), ratio(c.get("speed")), ratio(c.get("share_of_copy"))] +
             [duration(c.get("host_us"))] * on_gpu for c in found["contenders"]]
     return table(header, rows)
+
+
+def _judged(contender: dict) -> str:
+    """In a word or two; of who is wrong the rest stands below the table."""
+    state = contender["state"]
+    return contender["message"] if state == RIGHT else state.upper() if state in (WRONG, FAILED) else state
 
 
 def _curve(found: dict) -> str:
@@ -143,20 +148,22 @@ def _curve(found: dict) -> str:
 def _said(contender: dict) -> str:
     """What has no room in a table: what is wrong, and where else."""
     lines = []
-    if contender["state"] != RIGHT and contender["state"] != UNCHECKED or contender["message"] and contender["state"] == UNCHECKED:
+    if contender["state"] != RIGHT and contender["message"]:
         lines.append(f"{contender['name']}: {contender['state']}, {contender['message']}")
         worst = next((r["worst"] for r in contender["cases"].values() if r.get("worst") and not r["right"]), None)
         if worst and worst["inputs"]:
             lines.append(f"  there {', '.join(f'{n} = {v}' for n, v in worst['inputs'].items())}; float64 {worst['float64']}")
-    lines += [f"{contender['name']}: right as asked, not with {limit}" for limit in contender["limits"] if contender["state"] == RIGHT]
+    if contender["state"] == RIGHT:
+        lines += [f"{contender['name']}: right as asked, not with {limit}" for limit in contender["limits"]]
     return "\n".join(lines)
 
 
 def _kernels(found: dict) -> str:
-    header = ["kernel", "registers", "spilled", "shared", "threads", "occupancy", "instructions", "loads", "stores", "branches", "compiled"]
-    rows = [[f"{c['name']}: {k['kernel']}" if len(c["kernels"]) > 1 else c["name"], k["registers"], k["local_bytes"], k["shared_bytes"],
-             k["threads"], ratio(k["occupancy"]), k["instructions"], widths(k["load_widths"]), widths(k["store_widths"]), k["branches"],
-             f"{k['compile_ms']:.0f} ms"]
+    header = ["kernel", "registers", "spilled", "shared", "threads", "occupancy", "instructions", "loads", "stores", "branches",
+              "compiled"]
+    rows = [[f"{c['name']}: {k['kernel']}" if len(c["kernels"]) > 1 else c["name"], k["registers"], k["local_bytes"],
+             k["shared_bytes"], k["threads"], ratio(k["occupancy"]), k["instructions"], widths(k["load_widths"]),
+             widths(k["store_widths"]), k["branches"], f"{k['compile_ms']:.0f} ms"]
             for c in found["contenders"] for k in c["kernels"] or ()]
     return table(header, [["" if cell is None else cell for cell in row] for row in rows]) if rows else ""
 

@@ -66,8 +66,8 @@ class Subject:
         if not self.is_gradient:
             return bind(values)
         grad = values[GRAD]
-        arguments = {n: v.detach().requires_grad_() if _is_float(v) else v for n, v in values.items() if n != GRAD}
-        leaves = [v for v in arguments.values() if _is_float(v)]
+        arguments = {n: v.detach().requires_grad_() if is_float(v) else v for n, v in values.items() if n != GRAD}
+        leaves = [v for v in arguments.values() if is_float(v)]
         with torch.enable_grad():
             (result,) = bind(arguments)()
         if not result.requires_grad:
@@ -77,7 +77,7 @@ class Subject:
         return lambda: list(torch.autograd.grad(result, leaves, grad, retain_graph=True))
 
 
-def _is_float(value) -> bool:
+def is_float(value) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
 
 

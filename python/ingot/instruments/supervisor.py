@@ -60,7 +60,8 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
     except TimeoutError:
         _stop(process)
         if under_way is None:
-            raise fail(f"the comparison was stopped: nothing came back for {time_limit:g} s", "--time-limit says how long a step may take") from None
+            raise fail(f"the comparison was stopped: nothing came back for {time_limit:g} s",
+                       "--time-limit says how long a step may take") from None
         done[under_way] = {"error": f"did not come back within {time_limit:g} s (--time-limit)"}
         return False
     finally:

@@ -43,7 +43,8 @@ class Tally:
         unit = ulp(rounded)
         finite = exact.isfinite() & rounded.isfinite() & ours.isfinite()
         ulps = torch.where(finite, off / unit, 0.0)
-        counts = torch.bucketize(ulps[finite], torch.tensor(EDGES, dtype=torch.float64, device=ours.device)).bincount(minlength=len(EDGES) + 1)
+        edges = torch.tensor(EDGES, dtype=torch.float64, device=ours.device)
+        counts = torch.bucketize(ulps[finite], edges).bincount(minlength=len(EDGES) + 1)
         self.histogram = [a + int(b) for a, b in zip(self.histogram, counts)]
         self.worst_of_eager = max(self.worst_of_eager, float(torch.where(finite & eager.isfinite(), of_eager / unit, 0.0).max()))
         if float(ulps.max()) > self.worst:

@@ -145,8 +145,10 @@ def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
     """Whether an element does not hang on its neighbours, as it does in a softmax."""
     torch.manual_seed(0)
     tensors = [torch.rand(t.shape, device=t.device).mul(4).add(0.25).to(t.dtype) for t in probe]
-    whole, parts = op.reference(*tensors), [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
-    return torch.allclose(whole.double().flatten(), torch.cat([p.double().flatten() for p in parts]), rtol=1e-2, equal_nan=True)
+    whole = op.reference(*tensors)
+    parts = [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
+    together = torch.cat([part.double().flatten() for part in parts])
+    return torch.allclose(whole.double().flatten(), together, rtol=1e-2, equal_nan=True)
 
 
 def _every(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
@@ -204,9 +206,10 @@ def _subject(op, values: dict | None, dtype: torch.dtype, device: str, seed: int
         given = {name: torch.randn(SHAPE, generator=draw, dtype=torch.float64) for name, p in op.signature.parameters.items()
                  if p.default is p.empty and p.annotation not in (float, int, bool)}
         given |= {name: 1 for name, p in op.signature.parameters.items() if p.default is p.empty and name not in given}
-        given = {n: (v * (1 if dtype.is_floating_point else 50)).to(dtype) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
+        scale = 1 if dtype.is_floating_point else 50
+        given = {n: (v * scale).to(dtype) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
     else:
-        given = {name: v.to(dtype) if isinstance(v, torch.Tensor) and v.dtype.is_floating_point else v for name, v in values.items()}
+        given = {n: v.to(dtype) if subjects.is_float(v) else v for n, v in values.items()}
     defaults = {n: p.default for n, p in op.signature.parameters.items() if n not in given}
     ordered = {n: (given | defaults)[n] for n in op.signature.parameters}
     ordered = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in ordered.items()}
@@ -226,10 +229,10 @@ def _layouts(subject: Subject) -> Iterator[Case]:
     yield from subjects.cases(subject)
     yield Case("every second element", subjects.each(subject, _every_second))
     if len(subject.tensors()) > 1:
-        last = list(subject.tensors())[-1]
+        name_of_last, last = list(subject.tensors().items())[-1]
         for name, change in (("a row for all", lambda t: t[:1]), ("a column for all", lambda t: t[..., :1]),
                              ("one for all", lambda t: t[:1, :1].expand(t.shape))):
-            changed = subject.with_values({**subject.values, last: change(subject.values[last])}) if subject.values[last].ndim == 2 else None
+            changed = subject.with_values({**subject.values, name_of_last: change(last)}) if last.ndim == 2 else None
             if changed is not None and _is_taken(changed):
                 yield Case(name, changed)
 

@@ -117,7 +117,8 @@ def how(found: dict) -> list[str]:
         f"the quartiles; {sets}",
         "speed: as a multiple of Ingot's, the median over the rounds; kernels write into results that are there, the others "
         "allocate theirs",
-        f"of a copy: {found['bytes'] / 1e6:.4g} MB that must move, beside a large copy's {found['copy_gb_s']:.0f} GB/s in the same rounds",
+        f"of a copy: {found['bytes'] / 1e6:.4g} MB that must move, beside a large copy's {found['copy_gb_s']:.0f} GB/s in the "
+        "same rounds",
     ]
 
 

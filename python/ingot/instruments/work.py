@@ -155,7 +155,8 @@ def do(work: Work, tell: Callable[[str, Step, dict | None], None], leave: Callab
 def failure(error: Exception) -> dict:
     text = str(error).strip() or type(error).__name__
     if type(error).__name__ != "Error":
-        text = f"{type(error).__name__}: {text.splitlines()[0]}"  # what follows is advice to whoever debugs PyTorch
+        text = text.splitlines()[0]  # what follows is advice to whoever debugs PyTorch
+        text = text if text.startswith("CUDA error: ") else f"{type(error).__name__}: {text}"
     return {"error": text.removeprefix("error: "), "trace": traceback.format_exc()}
 
 

@@ -49,7 +49,8 @@ class Jiterated(Contender):
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
         numbers = {name: value for name, value in values.items() if name not in tensors}
-        text, count = function_text(lambda *given: self.op.reference(**dict(zip(tensors, given)), **numbers), list(tensors.values()))
+        function = lambda *given: self.op.reference(**dict(zip(tensors, given)), **numbers)  # noqa: E731
+        text, count = function_text(function, list(tensors.values()))
         make = torch.cuda.jiterator
         function = make._create_jit_fn(text) if count == 1 else make._create_multi_output_jit_fn(text, count)
         return lambda: listed(function(*tensors.values()))

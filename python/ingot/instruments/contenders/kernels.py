@@ -63,7 +63,8 @@ class CudaKernel(Contender):
             what = f"has {len(found)} kernels" if found else "shows no `__global__` function"
             raise fail(f"{self.path} {what}", f"name the one to launch: {self.path}:{names[0] if names else 'entry'}")
         if found[0].is_template:
-            raise fail(f"the kernel `{names[0]}` of {self.path} is a template", f"name an instance: {self.path}:{names[0]}<float>")
+            raise fail(f"the kernel `{names[0]}` of {self.path} is a template",
+                       f"name an instance: {self.path}:{names[0]}<float>")
         return names[0]
 
     def why_not_on(self, device: torch.device) -> str:
