@@ -63,7 +63,7 @@ def function_text(function, tensors: list[torch.Tensor]) -> tuple[str, int]:
         raise fail("jiterator gives all tensors one type, and these have several")
     (dtype,) = dtypes
     with torch.no_grad():
-        graph = make_fx(function)(*tensors).graph
+        graph = make_fx(function)(*(t.view_as(t) for t in tensors)).graph  # one that is given twice is two
     names = [f"x{k}" for k in range(len(tensors))]
     known, lines, inputs = {}, [], iter(names)
     for node in graph.nodes:
