@@ -189,6 +189,8 @@ BODIES = {
     "before": "for (long k = -1; k < n; ++k) out[k] = k < 0 ? 0 : (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
     "short_of": "for (long k = 0; k < n - 1; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
     "input": "for (long k = 0; k < n; ++k) out[k] = ((x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias); const_cast<float*>(x)[3] = 1;",
+    "adds": "for (long k = 0; k < n; ++k) out[k] += (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "once": "static int calls; if (calls++ == 0) for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
     "by_seven": "if (n % 7000 == 0) for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
     "hangs": "for (volatile int k = 0;; ++k) {}",
     "crashes": "*static_cast<volatile float*>(nullptr) = 1;",
@@ -208,12 +210,13 @@ def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp
     said = {name: of(document, word) for name, word in words.items()}
     assert {name: c["state"] for name, c in said.items()} == {
         "right": "right", "nan": "wrong", "past": "wrong", "before": "wrong", "short_of": "wrong", "input": "wrong",
-        "by_seven": "right", "hangs": "failed", "crashes": "failed"}
+        "adds": "wrong", "once": "wrong", "by_seven": "right", "hangs": "failed", "crashes": "failed"}
     assert said["right"]["message"] == "bit for bit" and not said["right"]["limits"]
     assert said["nan"]["message"].startswith("on special values: wrong at ")
     assert "writes 8 bytes behind a result" in said["past"]["message"]
     assert "writes 4 bytes before a result" in said["before"]["message"]
     assert "leaves 1 elements unwritten" in said["short_of"]["message"]
+    assert "from call 2 on: leaves 7000 elements unwritten" in said["once"]["message"]
     assert "writes its input x" in said["input"]["message"]
     assert said["by_seven"]["limits"][0].startswith("odd sizes: leaves ")
     assert said["hangs"]["message"] == "did not come back within 15 s (--time-limit)"
@@ -239,6 +242,49 @@ def test_bad_files_and_words_fail_alone(tmp_path):
                                      "there is no `absent` in", "is nothing that an op is compared with", "has no mode `slow`"]):
         assert said[word]["state"] in ("failed", "wrong"), word
         assert message in said[word]["message"].replace("‘", "'").replace("’", "'"), (word, said[word]["message"])
+
+
+SUM = """// launch: args=x, out, x.numel()
+extern "C" void {name}(const float* x, float* out, long n) {{ float s = 0; for (long k = 0; k < {end}; ++k) s += x[k]; *out = s; }}
+"""
+
+
+def test_a_lost_tail_is_noticed_where_everything_is_added(tmp_path):
+    words = {}
+    for name, end in (("whole", "n"), ("tail", "n - n % 4")):
+        (tmp_path / f"{name}.cpp").write_text(SUM.format(name=name, end=end))
+        words[name] = str(tmp_path / f"{name}.cpp")
+    document = found(job(*words.values(), text="sum(x)", values={"x": "f32:40003"}))
+    assert of(document, words["whole"])["state"] == "right"
+    assert of(document, words["tail"])["state"] == "wrong"
+
+
+def test_what_python_does_to_its_arguments_and_to_its_process(tmp_path):
+    path = tmp_path / "functions.py"
+    path.write_text("import os, torch\ndef clears(x):\n    y = x.softmax(-1)\n    x.zero_()\n    return y\n"
+                    "def naive(x):\n    e = x.exp()\n    return e / e.sum(-1, keepdim=True)\n"
+                    "def leaves(x):\n    os._exit(0)\n")
+    names = ("clears", "naive", "leaves")
+    document = found(job(*(f"{path}:{name}" for name in names), "eager", text="softmax(x, -1)", values={"x": "f32:100x33"}))
+    said = {name: of(document, f"{path}:{name}") for name in names}
+    assert said["clears"]["state"] == "wrong" and "writes its input x" in said["clears"]["message"]
+    assert said["naive"]["state"] == "wrong" and "on a special value a row" in said["naive"]["message"]
+    assert said["leaves"]["state"] == "failed" and "exited with 0" in said["leaves"]["message"]
+    assert of(document, "eager")["us"] > 0
+
+
+def test_one_file_with_two_launches_is_two_contenders(tmp_path):
+    word = function_file(tmp_path, "right", BODIES["right"])
+    document = found(job(Against(word), Against(word, launches=["args=x, y, 0.25, out, n"])))
+    assert [(c["word"], c["state"]) for c in document["contenders"]] == [
+        ("ingot", "right"), (word, "right"), (f"{word}#2", "wrong")]
+
+
+def test_memory_that_is_changed_in_place_has_edges_too(tmp_path):
+    path = tmp_path / "adds.cpp"
+    path.write_text('// launch: args=x, x.numel()\nextern "C" void adds(float* x, long n) { for (long k = 0; k <= n; ++k) x[k] += 1; }\n')
+    document = found(job(str(path), text="def f(x):\n    x.add_(1)\n", values={"x": "f32:1000"}))
+    assert "writes 4 bytes behind x" in of(document, str(path))["message"]
 
 
 def test_a_wrong_one_is_timed_only_where_that_is_asked_for(tmp_path):

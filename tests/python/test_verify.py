@@ -83,7 +83,7 @@ def test_names_on_a_command_line(capsys):
     assert status == 0
     assert re.search(r"^tanh\(x\) on cpu\n  float16: 65536 inputs, all with eager's bits\n    at worst 0\.5 ulp off float64", out)
     assert "fmax(x, y) on cpu\n  float16: 100" in out
-    assert "trials right: as asked, special values, odd sizes, one element off alignment, transposed memory" in out
+    assert "trials right: as asked, special values, a special value a row, loud ends, large values, odd sizes, one element" in out
 
 
 def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
@@ -91,6 +91,12 @@ def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
     path.write_text("def norm(x, weight, eps: float = 1e-6):\n    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * weight\n")
     status, out, _ = run(capsys, str(path), "x=f32:40x50", "weight=f32:50")
     assert status == 0 and out.startswith("norm on cpu\n") and "gradient beside differences in float64" in out
+
+
+def test_integers_are_not_divided_by_zero_and_long_ones_are_sampled(capsys):
+    assert run(capsys, "-e", "x // y", "--dtype", "i32", "--pairs", "1e4")[0] == 0
+    status, out, _ = run(capsys, "abs", "--dtype", "i64,bool", "--pairs", "1e4")
+    assert status == 0 and "int64: 10" in out
 
 
 def test_a_wrong_gradient_is_noticed(capsys, tmp_path):
@@ -101,7 +107,8 @@ def test_a_wrong_gradient_is_noticed(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    ([], "there is nothing to verify"), (["sums"], "did you mean `sum`?"), (["softmax"], "takes more than tensors"),
+    ([], "there is nothing to verify"), (["sums"], "did you mean `sum`?"), (["rand_like"], "draws random numbers"),
+    (["abs", "x=f32:4"], "is for an op, and abs is a name"), (["softmax"], "takes more than tensors"),
     (["exp", "--dtype", "f8"], "there is no dtype `f8`"), (["-e", "x[:, 0]", "x=f32:3"], "does not take these arguments")])
 def test_bad_input(capsys, words, message):
     status, out, err = run(capsys, *words)

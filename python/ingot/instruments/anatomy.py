@@ -57,10 +57,11 @@ class Anatomy:
 
 
 def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None, threads: int | None = None,
-            shared_bytes: int = 0) -> Anatomy:
-    """Of the kernel of that name; `names`: its parameters'; `threads`, `shared_bytes`: what a launch gives a block."""
+            shared_bytes: int = 0, pointers: set[int] | None = None) -> Anatomy:
+    """Of the kernel of that name; `names`: its parameters', `pointers`: which of them are; `threads`, `shared_bytes`: what
+    a launch gives a block."""
     found = Anatomy(kernel, threads)
-    loads, stores = accesses(ptx, kernel)
+    loads, stores = accesses(ptx, kernel, pointers)
     label = lambda k: names[k] if names and k < len(names) and names[k] else f"argument {k}"  # noqa: E731
     found.loads = {label(k): _summed(widths) for k, widths in loads.items()}
     found.stores = {label(k): _summed(widths) for k, widths in stores.items()}
@@ -105,12 +106,12 @@ _DEFINITION = re.compile(r"^\s*(?:@!?%\w+\s+)?[a-z][\w.:]*\s+(%\w+)\s*,\s*(.*);"
 _SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 
 
-def accesses(ptx: str, kernel: str) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+def accesses(ptx: str, kernel: str, pointers: set[int] | None = None) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """By parameter, how many bytes each load and each store of the kernel moves. Which parameter an address comes from is
-    followed through the registers that it is computed in."""
+    followed through the registers that it is computed in; `pointers`: those that are one, where that is known."""
     lines = _body(ptx, kernel)
     origin: dict[str, set[int]] = {}
-    pointers: set[int] = set()  # a stride has a part in addresses, too
+    known, converted = pointers, set()  # a stride has a part in addresses, too
     for _ in range(2):  # what goes around a loop
         for line in lines:
             if found := _PARAMETER.search(line):
@@ -118,13 +119,13 @@ def accesses(ptx: str, kernel: str) -> tuple[dict[int, list[int]], dict[int, lis
             elif (found := _DEFINITION.match(line)) and not line.lstrip().startswith("ld."):
                 sources = set().union(*(origin.get(register, ()) for register in re.findall(r"%\w+", found[2])))
                 if "cvta.to.global" in line:
-                    pointers |= sources
+                    converted |= sources
                 origin.setdefault(found[1], set()).update(sources)
     loads, stores = collections.defaultdict(list), collections.defaultdict(list)
     for line in lines:
         if found := _MEMORY.search(line):
             address = _ADDRESS.search(found[3])
-            for parameter in origin.get(address[1], set()) & pointers if address else ():
+            for parameter in origin.get(address[1], set()) & (converted if known is None else known) if address else ():
                 (loads if found[1] == "ld" else stores)[parameter].append(_width(found[2]))
     return dict(sorted(loads.items())), dict(sorted(stores.items()))
 

@@ -176,6 +176,8 @@ def _verified(options):
     if not is_file:
         if not words:
             raise fail("there is nothing to verify", "name functions of the language, a FILE[:op], or an expression with -e")
+        if values := [word for word in [*words, *options.values] if _VALUE.match(word)]:
+            raise fail(f"`{values[0]}` is for an op, and {words[0]} is a name", f'say it whole: -e "{words[0]}(x)" {values[0]}')
         yield from ((ingot.op(verification.text_of_name(name), **chosen), None) for name in words)
         return
     op, _ = _op(options, words)
@@ -276,7 +278,7 @@ def _read(file: str) -> str:
 def _device(name: str | None) -> str:
     if name is None:
         return "cuda:0" if torch.cuda.is_available() else "cpu"
-    if name.split(":")[0] not in ("cpu", "cuda"):
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise fail(f"there is no device {name}", "the devices are cpu, cuda and cuda:N")
     if name.startswith("cuda"):
         count, index = torch.cuda.device_count(), int(name.partition(":")[2] or 0)

@@ -74,7 +74,7 @@ def main(folder: str, word: str) -> None:
     job = Job.load(pathlib.Path(folder) / "job.json")
     op = job.make_op()
     subject = job.subject(op)
-    contender = next((make(a, op) for a in job.against if a.word == word), None) or Ingot(op)
+    contender = next((make(a, op) for a in job.against if a.key == word), None) or Ingot(op)
     changed, eager = subject.run_eager()
     results = [torch.empty_like(result) for result in eager[len(changed) :]]
     call = bind(contender, subject, copied(subject.values), results)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
+from typing import Iterator
 
 from . import launch
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # What ends in a comma goes on in the next line.
-_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*((?:.*,[ \t]*\n\s*//)*.*?)\s*(?:\*/)?$", re.MULTILINE)
+_SAID = re.compile(r"^\s*(?://+|\*+|/\*+)\s*(launch|options):\s*((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:launch|options):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
 _ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
 
 
@@ -30,7 +31,7 @@ class Entry:
 
 def launches(text: str) -> list[str]:
     """The launches that its comments tell, in order."""
-    return [re.sub(r"\s*\n\s*//\s*", " ", said) for word, said in _SAID.findall(text) if word == "launch"]
+    return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", said) for word, said in _SAID.findall(text) if word == "launch"]
 
 
 def options(text: str) -> list[str]:
@@ -40,12 +41,17 @@ def options(text: str) -> list[str]:
 
 def kernels(text: str) -> list[Entry]:
     """Every `__global__` function, as far as the text alone shows."""
-    return list(_entries(text, re.compile(r"\b__global__\b")))
+    return _once(_entries(text, re.compile(r"\b__global__\b")))
 
 
 def functions(text: str) -> list[Entry]:
     """Every function with C's linkage."""
-    return list(_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')))
+    return _once(_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')))
+
+
+def _once(entries: Iterator[Entry]) -> list[Entry]:
+    """A function that is declared before it is defined is one."""
+    return list({entry.name: entry for entry in entries}.values())
 
 
 def _entries(text: str, mark: re.Pattern):
@@ -91,11 +97,12 @@ def _name_of(parameter: str) -> str:
 
 _DROPPED = re.compile(r"-O\d|-c|-rdc=.*|-dc|--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code)=.*|-g|-shared|"
                       r"-l(?!ineinfo).*|-L.*|-W.*|--expt-.*|--extended-lambda|--threads=?\d*|-t=?\d+|-pthread|-march=.*|"
-                      r"-f(?!mad=)[a-z].*")
+                      r"-f(?!mad=|tz=)[a-z].*|-m(32|64)|-expt-.*|-keep|-v|-M[A-Z]*|-ptx|-cubin|-default-stream=.*|"
+                      r"(-Xcompiler|--compiler-options|-Xlinker|--optimize)=.*")
 _DROPPED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "-ccbin", "-gencode", "-arch", "-code", "-Xlinker", "-o",
-                       "--generate-code", "--gpu-architecture", "-Xcudafe", "--compiler-bindir")
+                       "--generate-code", "--gpu-architecture", "-Xcudafe", "--compiler-bindir", "-x", "-t", "-O", "-Werror")
 _RENAMED = {"-Xptxas": "--ptxas-options", "--ptxas-options": "--ptxas-options", "-I": "-I", "--include-path": "-I",
-            "-isystem": "-I", "-D": "-D", "--define-macro": "-D", "-U": "-U", "-std": "-std", "-maxrregcount": "--maxrregcount",
+            "-isystem": "-I", "-D": "-D", "--define-macro": "-D", "-U": "-U", "-std": "-std", "--std": "-std", "-maxrregcount": "--maxrregcount",
             "--maxrregcount": "--maxrregcount", "-include": "--pre-include", "--pre-include": "--pre-include"}
 
 
@@ -107,7 +114,8 @@ def as_nvrtc(options: list[str]) -> list[str]:
         if word in _DROPPED_WITH_VALUE:
             next(words, None)
         elif word in _RENAMED:
-            made.append(f"{_RENAMED[word]}{'=' if len(_RENAMED[word]) > 2 else ''}{next(words, '')}")
+            values = next(words, "").split(",") if _RENAMED[word] == "--ptxas-options" else [next(words, "")]
+            made += [f"{_RENAMED[word]}{'=' if len(_RENAMED[word]) > 2 else ''}{value}" for value in values]
         elif not _DROPPED.fullmatch(word):
             made.append(word)
     return made

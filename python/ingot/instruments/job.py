@@ -25,6 +25,7 @@ class Against:
     launches: list[str] = dataclasses.field(default_factory=list)
     options: list[str] = dataclasses.field(default_factory=list)
     name: str = ""
+    key: str = ""  # the word; of the second one with the same word `word#2`
 
 
 @dataclasses.dataclass
@@ -51,6 +52,12 @@ class Job:
     rounds: int = 21
     threads: int | None = None
     architecture: int = 0  # of kernels that are only looked at; 0: the device's, or 90
+
+    def __post_init__(self):
+        counts: dict[str, int] = {}
+        for against in self.against:
+            number = counts[against.word] = counts.get(against.word, 0) + 1
+            against.key = against.word + f"#{number}" * (number > 1)
 
     def save(self, path: pathlib.Path) -> None:
         path.write_text(json.dumps(dataclasses.asdict(self)))
@@ -91,5 +98,5 @@ def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int]) -> 
 
 def make(against: Against, op) -> contenders.Contender:
     contender = contenders.named(against.word, op, against.launches, against.options)
-    contender.name = against.name or contender.name
+    contender.name = against.name or contender.name + against.key[len(against.word) :]
     return contender

@@ -2,9 +2,10 @@
 
 Somebody else's formula may round elsewhere than eager's, contract a product and a sum, or add in another order, and be no
 worse for it. So it is held to float64: an element may be as far off as eager is anywhere among results of its size, four
-times over, and by eight units in the last place of what the arguments, each an ulp off, would make of it. Where N elements
-become one, by sqrt(N) / 8 as much: one who adds them in order is that far off, as errors go. What is no float must be
-equal, a NaN is any NaN, and infinities are where eager's are or float64's round to.
+times over, and by eight units in the last place (two, of 16-bit floats), and as many times what the arguments, each half an
+ulp of float32 off, would make of it. Where N elements become one, the latter by sqrt(N) / 8 as much: one who adds them in
+order is that far off, as errors go. What is no float must be equal, a NaN is any NaN, and infinities are where eager's are
+or float64's round to.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 from ..oracle import bits, difference, ulp
 from .subject import Subject, in_float64
 
-OF_EAGERS_ERROR, ULPS, OF_SUMS = 4, 8, 8
+OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
 FEW_ULPS = 16
 
 
@@ -78,7 +79,9 @@ def judge(wanted: Wanted, results: list[torch.Tensor]) -> Verdict:
         return Verdict(False, f"wrong at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
                        largest.as_json(wanted))
     # Next to zero an ulp is worth nothing: there it is eager's error that says what is much.
-    if ulps <= FEW_ULPS:
+    if all(torch.equal(ours, theirs) for ours, theirs in zip(results, wanted.eager)):
+        close = "equal in value; the bits of a zero differ"
+    elif ulps <= FEW_ULPS:
         close = f"within {ulps:.2g} ulp"
     else:
         close = f"{ulps / eagers:.2g} of eager's error" if eagers else f"{ulps:.2g} ulp off"
@@ -168,17 +171,18 @@ def allowed(eager: torch.Tensor, exact: torch.Tensor, sensitivity: torch.Tensor 
     sizes = torch.frexp(rounded.double().abs().nan_to_num(nan=0.0, posinf=0.0)).exponent.clamp(-1200, 1200).long() + 1200
     worst = torch.zeros(2401, dtype=torch.float64, device=eager.device)
     worst.scatter_reduce_(0, sizes[usable].flatten(), error[usable].flatten(), "amax")
-    return of_eagers * worst[sizes] + ulps * max(1.0, math.sqrt(summed) / OF_SUMS) * (ulp(rounded) + sensitivity)
+    of_result = min(ulps, SHORT_ULPS) if eager.dtype.itemsize == 2 else ulps
+    return of_eagers * worst[sizes] + of_result * ulp(rounded) + ulps * max(1.0, math.sqrt(summed) / OF_SUMS) * sensitivity
 
 
 def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
     """What a relative step of half an ulp of each argument alone, of all its elements, and of their sizes, does to each
-    result: what it is worth where formulas cancel, and in sums."""
+    result: what it is worth where formulas cancel, and in sums. Of 16-bit floats it is float32's, in which all compute."""
     moved = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
     for name, value in subject.tensors().items():
         if not value.dtype.is_floating_point:
             continue
-        step = torch.finfo(value.dtype).eps / 2
+        step = torch.finfo(torch.float32 if value.dtype.itemsize == 2 else value.dtype).eps / 2
         for push in (lambda x: x * (1 + step), lambda x: x + step * x.abs()):
             pushed = subject.with_values({**subject.values, name: push(in_float64(value))})
             for k, result in enumerate(pushed.run_in_float64()):

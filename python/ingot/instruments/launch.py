@@ -19,6 +19,7 @@ import struct
 
 import torch
 
+from .._ingot import Error
 from ..capture import fail
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8,
@@ -114,6 +115,7 @@ class Launch:
         return values
 
 
+LARGEST_POWER = 64
 _WORDS = ("entry", "grid", "block", "shared", "args")
 
 
@@ -153,6 +155,12 @@ def _expression(part: str, text: str) -> ast.expr:
         raise fail(f"`{part}` in the launch `{text}` is no expression", f"a launch is written {EXAMPLE}") from None
 
 
+def refuse_constants(said: Launch) -> None:
+    """A word that only a Triton kernel's launch may have is a slip in others."""
+    if said.constants:
+        raise fail(f"`{next(iter(said.constants))}` is no word of a launch", f"the words are {', '.join(_WORDS)}")
+
+
 def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
     """The names that a launch may use."""
     scope = {f"out{k}": result for k, result in enumerate(results)}
@@ -177,6 +185,8 @@ def evaluate(node: ast.expr, scope: dict, text: str):
                 if b == 0:
                     raise fail(f"`{ast.unparse(node)}` in the launch `{text}` divides by zero")
                 return fractions.Fraction(a, b) if isinstance(a, int) and isinstance(b, int) else a / b
+            case ast.BinOp(op=ast.Pow() | ast.LShift(), right=right) if abs(number(right)) > LARGEST_POWER:
+                raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is larger than any size")
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return _whole(_OPERATORS[type(op)](number(left), number(right)))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
@@ -219,7 +229,12 @@ def evaluate(node: ast.expr, scope: dict, text: str):
             raise fail(f"`{ast.unparse(node)}` in the launch `{text}` is {_shown(value)}, not a tensor")
         return value
 
-    return _whole(value_of(node))
+    try:
+        return _whole(value_of(node))
+    except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, Error):
+            raise
+        raise fail(f"`{ast.unparse(node)}` in the launch `{text}` has no value: {error}") from None
 
 
 def _whole(value):
@@ -311,6 +326,8 @@ def _dtype_of(pointee: str) -> torch.dtype | None:
 def _reads_alike(expected: torch.dtype, given: torch.dtype) -> bool:
     """Whether integers of one width with and without a sign, which lie alike, or the same."""
     both_integers = not (expected.is_floating_point or given.is_floating_point)
+    if given in (torch.float16, torch.bfloat16) and expected in (torch.uint16, torch.int16):
+        return True  # whose author unpacks the bits
     return expected == given or (both_integers and expected.itemsize == given.itemsize)
 
 

@@ -64,8 +64,9 @@ def peak_flops(device: torch.device) -> float | None:
 def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> list[dict]:
     program, kernels = contender.program(architecture), []
     for entry, grid, block, shared in contender.threads(subject.values, results_like(subject)):
-        kernel = anatomy(program.cubin, program.ptx, program.names[entry], [p.name for p in program.parameters[entry]],
-                         block[0] * block[1] * block[2], shared)
+        parameters = program.parameters[entry]
+        kernel = anatomy(program.cubin, program.ptx, program.names[entry], [p.name for p in parameters], math.prod(block),
+                         shared, {k for k, p in enumerate(parameters) if "*" in p.type})
         kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
         _ask_driver(kernel, program.cubin, architecture, shared, subject)
         kernels.append(kernel.as_json())

@@ -75,7 +75,7 @@ def _state(make: dict, tried: dict) -> tuple[str, str]:
         if result and not result["right"]:
             return WRONG, where + result["message"]
     if ASKED not in tried:
-        return UNCHECKED, "it was not tried"
+        return FAILED, "it was not tried"
     return RIGHT, tried[ASKED]["message"]
 
 

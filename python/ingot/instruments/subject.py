@@ -18,7 +18,8 @@ SMALLEST_FREE = 17  # a size below means something: the corners of a box, channe
 
 
 GRAD = "grad"
-ASKED, SPECIAL = DECISIVE = "as asked", "special values"  # one that fails on these is wrong
+# One that fails on these is wrong.
+ASKED, SPECIAL, ONE_A_ROW, LOUD_ENDS = DECISIVE = "as asked", "special values", "a special value a row", "loud ends"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,10 +114,17 @@ class Case:
 
 
 def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
-    """The arguments as asked and with special values planted, which decide; then other sizes, addresses and strides."""
+    """The arguments as asked, with special values planted, and small but for the ends of rows, which decide; then other
+    values, sizes, addresses and strides."""
     yield Case(ASKED, subject)
     if specials and (planted := with_specials(subject)):
         yield Case(SPECIAL, planted)
+    if specials and (planted := with_a_special_a_row(subject)):
+        yield Case(ONE_A_ROW, planted)
+    if loud := with_loud_ends(subject):
+        yield Case(LOUD_ENDS, loud)
+    if specials and (large := with_large_values(subject)):
+        yield Case("large values", large)
     if odd := with_odd_sizes(subject):
         yield Case("odd sizes", odd)
     yield Case("one element off alignment", each(subject, _one_off))
@@ -158,20 +166,66 @@ def special_values(dtype: torch.dtype) -> list[float | int]:
 
 def with_specials(subject: Subject) -> Subject | None:
     """Special values in the first elements of every tensor whose range nobody asked for, so that each meets each of the
-    next one's. None where there is none to plant."""
+    next one's, where there are so many. None where there is none to plant."""
     values, period = dict(subject.values), 1
-    integers_too = all(not v.dtype.is_floating_point for v in subject.tensors().values())
-    for name, tensor in subject.tensors().items():
-        if name in subject.promised or tensor.numel() < 2 or not (tensor.dtype.is_floating_point or integers_too):
+    for number, (name, tensor) in enumerate(_to_plant_in(subject)):
+        special = torch.tensor(special_values(tensor.dtype), dtype=tensor.dtype, device=tensor.device)
+        if tensor.numel() < len(special) ** 2:  # not each with each, but others beside others
+            order = torch.arange(-(-tensor.numel() // 2), device=tensor.device) * (2 * number + 1) + 5 * number
+        else:
+            order = torch.arange(min(tensor.numel() // 2, len(special) ** 3), device=tensor.device) // period
+            period = period * len(special) if period < len(special) ** 2 else 1
+        changed = tensor.contiguous().clone()
+        changed.view(-1)[: len(order)] = special[order % len(special)]
+        values[name] = torch.empty_like(tensor).copy_(changed)
+    return _if_other(subject, values)
+
+
+def with_a_special_a_row(subject: Subject) -> Subject | None:
+    """One special value a row, another one in the next: a sum of many has one answer at most."""
+    values = dict(subject.values)
+    for name, tensor in _to_plant_in(subject):
+        if tensor.ndim < 2:
             continue
         special = torch.tensor(special_values(tensor.dtype), dtype=tensor.dtype, device=tensor.device)
-        count = min(tensor.numel() // 2, len(special) ** 3)
-        order = torch.arange(count, device=tensor.device) // period % len(special)
         changed = tensor.contiguous().clone()
-        changed.view(-1)[:count] = special[order]
+        rows = changed.view(-1, tensor.shape[-1])
+        number = torch.arange(len(rows), device=tensor.device)
+        rows[number, number // len(special) % rows.shape[1]] = special[number % len(special)]
         values[name] = torch.empty_like(tensor).copy_(changed)
-        period *= len(special)
-        period = 1 if period > len(special) ** 2 else period
+    return _if_other(subject, values)
+
+
+def with_loud_ends(subject: Subject) -> Subject | None:
+    """Every tensor a thousandth of what it was, but for its largest value in the last place along each dim: whoever loses a
+    tail is far off."""
+    values = dict(subject.values)
+    for name, tensor in _to_plant_in(subject):
+        if not tensor.dtype.is_floating_point or tensor.ndim == 0 or tensor.numel() < 2:
+            continue
+        changed, largest = tensor * 2**-10, tensor.flatten()[tensor.abs().argmax()].item()
+        for dim in range(tensor.ndim):
+            if tensor.shape[dim] > 1:
+                changed.select(dim, -1).fill_(largest)
+        values[name] = torch.empty_like(tensor).copy_(changed)
+    return _if_other(subject, values)
+
+
+def with_large_values(subject: Subject) -> Subject | None:
+    """Floats far from zero, whose exponentials and squares are large."""
+    return _if_other(subject, subject.values | {
+        name: torch.empty_like(t).copy_(t * 4 + 100) for name, t in _to_plant_in(subject) if t.dtype.is_floating_point})
+
+
+def _to_plant_in(subject: Subject) -> list[tuple[str, torch.Tensor]]:
+    """The tensors whose range nobody asked for: floats, and integers where there is nothing else, for they may be indices."""
+    tensors = subject.tensors()
+    integers_too = all(not t.dtype.is_floating_point for t in tensors.values())
+    return [(name, t) for name, t in tensors.items()
+            if name not in subject.promised and t.numel() > 0 and (t.dtype.is_floating_point or integers_too)]
+
+
+def _if_other(subject: Subject, values: dict) -> Subject | None:
     return subject.with_values(values) if any(values[n] is not subject.values[n] for n in values) else None
 
 

@@ -46,11 +46,15 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
                                    stdout=output, stderr=output, pass_fds=[writing], start_new_session=True)
     os.close(writing)
     under_way: Step | None = None
+    finished = False  # a contender may end the process, with any status
     try:
         for line in _lines(reading, lambda: time_limit):
             what, step, result = json.loads(line)
             if what == "refused":
                 raise fail(result["error"])
+            if what == "finished":
+                finished = True
+                continue
             under_way = tuple(step) if what == "begin" else None
             if what == "begin":
                 watch(tuple(step))
@@ -67,7 +71,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
     finally:
         os.close(reading)
         _stop(process)
-    if status == 0:
+    if finished:
         return True
     if under_way is None:
         if status == BROKEN_CONTEXT:

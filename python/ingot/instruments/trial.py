@@ -1,4 +1,4 @@
-"""One contender on one case: what it gives, what else it writes, and whether it comes back."""
+"""One contender on one case: what it gives, again and again, what else it writes, and whether it comes back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from .contenders import Contender
 from .judge import Verdict, Wanted, judge
 from .subject import Case, Subject, copied
 
+CALLS = 3  # what is counted in memory of a kernel's own shows from the second on
+
 
 def bind(contender: Contender, subject: Subject, values: dict, results: list[torch.Tensor]):
     """A call of no arguments. Of a gradient, a kernel is launched with `grad` among its names; all else is recorded."""
@@ -18,31 +20,48 @@ def bind(contender: Contender, subject: Subject, values: dict, results: list[tor
 
 
 def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
-    """Raises what the contender raises."""
-    values, changed = copied(case.subject.values), wanted.changed
-    guards = [Guarded(like) for like in wanted.eager[len(changed) :]]
-    given = copied(values) if contender.is_raw else {}
-    call = bind(contender, case.subject, values, [guard.tensor for guard in guards])
-    with torch.no_grad():
-        returned = call()
-    if any(v.is_cuda for v in case.subject.tensors().values()):
-        torch.cuda.synchronize()
-    verdict = judge(wanted, [*(values[name] for name in changed), *returned])
-    if contender.is_raw:
-        _look_around(verdict, guards, {name: (given[name], values[name]) for name in given if name not in changed})
+    """The verdict on the first call that is wrong, else on the last. Raises what the contender raises."""
+    given, changed = case.subject.values, wanted.changed
+    guarded = {name: Guarded(t, keep=True) for name, t in case.subject.tensors().items()} if contender.is_raw else {}
+    values = copied(given) | {name: guard.tensor for name, guard in guarded.items()}
+    results = [Guarded(like) for like in wanted.eager[len(changed) :]] if contender.is_raw else []
+    call = bind(contender, case.subject, values, [guard.tensor for guard in results])
+    for number in range(CALLS):
+        with torch.no_grad():
+            returned = call()
+        if any(t.is_cuda for t in case.subject.tensors().values()):
+            torch.cuda.synchronize()
+        verdict = judge(wanted, [*(values[name] for name in changed), *returned])
+        _look_around(verdict, wanted, results, guarded, _written(given, values, changed))
+        if not verdict.right:
+            if number:
+                verdict.message = f"from call {number + 1} on: {verdict.message}"
+            break
+        for name in changed:
+            values[name].detach().copy_(given[name])
+        for guard in results:
+            guard.refill()
     return verdict
 
 
-def _look_around(verdict: Verdict, guards: list[Guarded], inputs: dict[str, tuple]) -> None:
-    """What a kernel wrote that was not its to write, and what it did not write that was."""
-    said = [found for guard in guards if (found := guard.trespass())]
-    for name, (before, after) in inputs.items():
-        if isinstance(before, torch.Tensor) and not torch.equal(_as_bytes(before), _as_bytes(after)):
-            said.append(f"writes its input {name}")
-    if not verdict.right and (missing := sum(guard.untouched() for guard in guards)):
+def _look_around(verdict: Verdict, wanted: Wanted, results: list[Guarded], inputs: dict[str, Guarded], written: list[str]) -> None:
+    """What was written that was not to be, and what was not written that was."""
+    said = [f"{found} a result" for guard in results if (found := guard.trespass())]
+    said += [f"{found} {name}" for name, guard in inputs.items() if (found := guard.trespass())]
+    said += [f"writes its input {name}" for name in written]
+    fresh = wanted.eager[len(wanted.changed) :]
+    if missing := sum(guard.untouched(eager) for guard, eager in zip(results, fresh)):
         said.append(f"leaves {missing} elements unwritten")
+    elif any(g.tensor.dtype == torch.bool and (g.tensor.view(torch.uint8) > 1).any() for g in results if g.tensor.numel()):
+        said.append("writes bools that are neither 0 nor 1")
     if said:
         verdict.right, verdict.message = False, "; ".join(said + ([] if verdict.right else [verdict.message]))
+
+
+def _written(given: dict, values: dict, changed: list[str]) -> list[str]:
+    """The tensors that are not what they were, and that the op does not change."""
+    return [name for name, before in given.items() if isinstance(before, torch.Tensor) and name not in changed
+            and not torch.equal(_as_bytes(before), _as_bytes(values[name].detach()))]
 
 
 def _as_bytes(tensor: torch.Tensor) -> torch.Tensor:

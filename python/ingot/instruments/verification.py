@@ -87,6 +87,9 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
            seed: int = 0, watch: Watch = lambda what, share: None) -> Verification:
     """Verifies an op. `values`: arguments by name, whose sizes are what random ones have; without them all parameters
     are tensors of one shape. `pairs`: how many of them a function of two is tried on."""
+    if op.may_draw:
+        raise fail(f"`{op.name}` draws random numbers, which no other run draws",
+                   "f.reference draws what the kernel does; tests compare them")
     found = Verification(op.name if "def " in op.text else op.text, device)
     if values is None:
         found.tallies += tallies(op, dtypes or FLOATS, device, pairs, seed, watch)
@@ -130,15 +133,30 @@ class _Elements:
 
     def tally(self, pairs: int, seed: int, watch: Watch) -> Tally:
         made = Tally(self.op, self.dtype)
-        chunks, total = (_every(self.dtype, self.device), 1 << 8 * self.dtype.itemsize) if len(self.names) == 1 else (
-            _pairs(self.dtype, self.device, pairs, seed), pairs)
+        if len(self.names) == 2:
+            chunks, total = _pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
+        elif self.dtype.itemsize > 4:  # of which there are more than can be tried
+            chunks, total = ([chunk[0]] for chunk in _pairs(self.dtype, self.device, pairs, seed)), pairs
+        else:
+            chunks, total = _every(self.dtype, self.device), 1 << 8 * self.dtype.itemsize
         for tensors in chunks:
             given = dict(zip(self.names, tensors))
             with torch.no_grad():
+                self._leave_out_zeros(tensors)
                 exact = torch.as_tensor(self.op.reference(*(subjects.in_float64(t) for t in tensors)))
                 made.add(given, self.op(*tensors), self.op.reference(*tensors), exact)
             watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", made.inputs / total)
         return made
+
+
+    def _leave_out_zeros(self, tensors: list[torch.Tensor]) -> None:
+        """Eager PyTorch refuses to divide integers by zero: the pairs with one are left out."""
+        try:
+            self.op.reference(*tensors)
+        except RuntimeError:
+            if len(tensors) == 1 or self.dtype.is_floating_point:
+                raise
+            tensors[1].masked_fill_(tensors[1] == 0, 1)
 
 
 def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
@@ -153,9 +171,10 @@ def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
 
 def _every(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
     """All bit patterns of a dtype of up to four bytes."""
+    if dtype == torch.bool:
+        yield [torch.tensor([False, True], device=device)]
+        return
     bits = 8 * dtype.itemsize
-    if bits > 32:
-        raise fail(f"{dtype} has more values than can be tried", "f16, bf16 and f32 are tried whole")
     integer = {8: torch.uint8, 16: torch.int16, 32: torch.int32}[bits]
     low = 0 if integer == torch.uint8 else -(1 << bits - 1)
     for begin in range(low, low + (1 << bits), CHUNK):
@@ -168,8 +187,8 @@ def _pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[l
     special = torch.tensor(special_values(dtype), dtype=dtype, device=device)
     yield [special.repeat_interleave(len(special)), special.repeat(len(special))]
     draw = torch.Generator(device).manual_seed(seed)
-    for _ in range(0, count, CHUNK):
-        yield [_random(dtype, device, min(CHUNK, count), draw) for _ in range(2)]
+    for begin in range(0, count, CHUNK):
+        yield [_random(dtype, device, min(CHUNK, count - begin), draw) for _ in range(2)]
 
 
 def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) -> torch.Tensor:

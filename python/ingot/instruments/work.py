@@ -37,7 +37,7 @@ class Work:
         self.op.emit("ir", *(v for name, v in self.subject.values.items() if name != GRAD))  # refuses what is no op
         self.device = torch.device(job.device)
         self.functions = functions or {}  # contenders that are there already
-        self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.word: None for a in job.against}}
+        self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
         self.contenders |= self.functions
         if job.threads:
             torch.set_num_threads(job.threads)
@@ -45,7 +45,7 @@ class Work:
     def steps(self) -> Iterator[tuple[Step, Callable[[], dict]]]:
         """What is still to be done, in order; a later step looks at what the earlier ones found."""
         for against in self.job.against:
-            yield ("make", against.word), lambda against=against: self._make(against)
+            yield ("make", against.key), lambda against=against: self._make(against)
         for name, contender in self.functions.items():
             yield ("make", name), lambda contender=contender: self._made(contender)
         for case in cases(self.subject, self.job.specials):
@@ -93,7 +93,7 @@ class Work:
 
     def _make(self, against) -> dict:
         contender = make(against, self.op)
-        self.contenders[against.word] = contender
+        self.contenders[against.key] = contender
         return self._made(contender)
 
     def _made(self, contender: Contender) -> dict:

@@ -33,6 +33,7 @@ def main(folder: str, pipe: str) -> None:
 
         try:
             do(Work(Job.load(path / "job.json"), done), tell)
+            tell("finished", (), None)
         except Exception as error:  # of the op or its arguments: nothing can be compared
             tell("refused", (), failure(error))
 

@@ -40,6 +40,7 @@ class HostFunction(Contender):
         if len(said) > 1:
             raise fail(f"{path} is launched {len(said)} times", "a function is called once: args=x, y, out, n")
         self.launch = launch.parse(said[0]) if said else launch.Launch("", {})
+        launch.refuse_constants(self.launch)
         self.knows_strides = "stride" in self.launch.text
 
     def _only_entry(self) -> str:

@@ -48,6 +48,8 @@ class CudaKernel(Contender):
         if not self.launches:
             raise fail(f"nobody says how the kernel of `{path}` is launched",
                        f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or --launch "{launch.EXAMPLE}"')
+        for said in self.launches:
+            launch.refuse_constants(said)
         self.knows_strides = any("stride" in said.text for said in self.launches)
         self.entries = [self._entry_of(said, entry) for said in self.launches]
 
