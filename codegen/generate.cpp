@@ -42,7 +42,7 @@ Source generate_functions(const ir::Graph& graph, const Outline& outline, const 
     const Printed printed = print_source(kernel);
     if (!source.text.empty()) {
       source.text += "\n";
-      source.lines.push_back(kNoNode);
+      source.lines.emplace_back();
     }
     source.text += printed.text;
     source.lines.insert(source.lines.end(), printed.lines.begin(), printed.lines.end());
@@ -57,7 +57,7 @@ Source generate(const ir::Graph& graph, const Outline& outline, const std::vecto
   const std::string header = comment_out(author_text);
   const std::string before = header + (header.empty() ? "" : "\n") + prelude_for(target.kind, source.text);
   source.text = before + source.text;
-  source.lines.insert(source.lines.begin(), static_cast<size_t>(std::ranges::count(before, '\n')), kNoNode);
+  source.lines.insert(source.lines.begin(), static_cast<size_t>(std::ranges::count(before, '\n')), {});
   return source;
 }
 

@@ -21,8 +21,8 @@ namespace ingot::codegen {
 /// value, as in cuLaunchKernel.
 struct Source {
   std::string text;
-  std::vector<LaunchInfo> kernels;  ///< one or two for each kernel of the outline, in its order
-  std::vector<ir::NodeId> lines;    ///< the node that each line of the text computes; kNoNode of the others
+  std::vector<LaunchInfo> kernels;   ///< one or two for each kernel of the outline, in its order
+  std::vector<ComputedNodes> lines;  ///< one for each line of the text
 };
 
 std::vector<Schedule> schedules(const ir::Graph& graph, const Outline& outline,

@@ -143,6 +143,11 @@ void Graph::place_node(NodeId id, Span span) {
   if (span) spans_.try_emplace(id, span);
 }
 
+void Graph::mention_node(NodeId id, Span span) {
+  std::vector<Span>& known = mentions_[id];
+  if (std::ranges::find(known, span) == known.end()) known.push_back(span);
+}
+
 const std::vector<std::string>& Graph::names(NodeId id) const {
   static const std::vector<std::string> kNone;
   const auto found = names_.find(id);
@@ -154,11 +159,19 @@ Span Graph::span(NodeId id) const {
   return found == spans_.end() ? Span{} : found->second;
 }
 
+const std::vector<Span>& Graph::mentions(NodeId id) const {
+  static const std::vector<Span> kNone;
+  const auto found = mentions_.find(id);
+  return found == mentions_.end() ? kNone : found->second;
+}
+
 void Graph::carry(const Graph& source, NodeId from, NodeId to) {
   if (this == &source && from == to) return;
   const std::vector<std::string> names = source.names(from);
   for (const std::string& text : names) name_node(to, text);
   place_node(to, source.span(from));
+  const std::vector<Span> mentions = source.mentions(from);
+  for (const Span& span : mentions) mention_node(to, span);
 }
 
 }  // namespace ingot::ir

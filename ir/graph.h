@@ -250,9 +250,12 @@ class Graph : public GraphFrame {
   // Names and spans stand beside the nodes: they never make two nodes differ.
   void name_node(NodeId id, const std::string& name);
   void place_node(NodeId id, Span span);
+  /// Where else an author's name stands for it.
+  void mention_node(NodeId id, Span span);
   const std::vector<std::string>& names(NodeId id) const;
   Span span(NodeId id) const;
-  /// Hands the names and the place of `from` on to `to`, as every rewrite must. `source` may be this graph.
+  const std::vector<Span>& mentions(NodeId id) const;
+  /// Hands the names and the places of `from` on to `to`, as every rewrite must. `source` may be this graph.
   void carry(const Graph& source, NodeId from, NodeId to);
 
  private:
@@ -268,6 +271,7 @@ class Graph : public GraphFrame {
   std::unordered_map<size_t, std::vector<uint32_t>> access_table_;
   std::map<NodeId, std::vector<std::string>> names_;
   std::map<NodeId, Span> spans_;
+  std::map<NodeId, std::vector<Span>> mentions_;
 };
 
 /// Readable text of the whole graph, the `ir` stage of `ingot emit`: the same bytes for the same graph. i0, i1, … are

@@ -31,14 +31,15 @@ std::vector<std::string> strings_in(PyObject* list) {
   return strings;
 }
 
-/// _read_value(name, text, seed, sizes)
+/// _read_value(name, text, seed, sizes, meta=False): of `meta`, a tensor of no elements' memory.
 PyObject* read_value(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char *name, *text;
     unsigned long long seed;
     PyObject* sizes;
-    if (!PyArg_ParseTuple(args, "ssKO!", &name, &text, &seed, &PyDict_Type, &sizes)) return nullptr;
-    runtime::TensorSource source{seed};
+    int meta = 0;
+    if (!PyArg_ParseTuple(args, "ssKO!|p", &name, &text, &seed, &PyDict_Type, &sizes, &meta)) return nullptr;
+    runtime::TensorSource source{.seed = seed, .meta = meta != 0};
     PyObject *key, *size;
     for (Py_ssize_t at = 0; PyDict_Next(sizes, &at, &key, &size);) {
       const char* of = PyUnicode_AsUTF8(key);

@@ -183,22 +183,46 @@ EmitTarget::Device device_named(const char* name) {
   throw_author({}, "Ingot makes no kernels for `" + std::string(device) + "`", "the devices are cpu and cuda");
 }
 
+/// Of a device, which may be None, and an architecture.
+EmitTarget target_of(PyObject* const* args) {
+  const char* device = args[0] == Py_None ? nullptr : PyUnicode_AsUTF8(args[0]);
+  const long architecture = PyLong_AsLong(args[1]);
+  return PyErr_Occurred() ? EmitTarget{} : EmitTarget{device_named(device), static_cast<int>(architecture)};
+}
+
 /// _emit(stage, device, architecture, *args, **keywords); device may be None.
 PyObject* op_emit(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     const Op& op = op_of(object);
     const char* stage = count < 3 ? nullptr : PyUnicode_AsUTF8(args[0]);
     if (!stage) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "_emit takes a stage");
-    const char* device = args[1] == Py_None ? nullptr : PyUnicode_AsUTF8(args[1]);
-    long architecture = PyLong_AsLong(args[2]);
+    const EmitTarget target = target_of(args + 1);
     if (PyErr_Occurred()) return nullptr;
     ArgumentList arguments =
         bind(form_of(self_of(object)), args + 3, static_cast<size_t>(count - 3), keywords, nullptr);
-    EmitTarget target{device_named(device), static_cast<int>(architecture)};
     std::string text;
     {
       WithoutGil released;
       text = op.emit(stage_named(stage), arguments, target);
+    }
+    return text_object(text);
+  });
+}
+
+/// _explain(of_gradient, device, architecture, *args, **keywords): ingot::Explanation as JSON.
+PyObject* op_explain(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const Op& op = op_of(object);
+    if (count < 3) return PyErr_Format(PyExc_TypeError, "_explain takes of_gradient, a device and an architecture");
+    const bool of_gradient = args[0] == Py_True;
+    const EmitTarget target = target_of(args + 1);
+    if (PyErr_Occurred()) return nullptr;
+    ArgumentList arguments =
+        bind(form_of(self_of(object)), args + 3, static_cast<size_t>(count - 3), keywords, nullptr);
+    std::string text;
+    {
+      WithoutGil released;
+      text = op.explain(arguments, of_gradient, target).json();
     }
     return text_object(text);
   });
@@ -413,6 +437,7 @@ PyMethodDef op_methods[] = {
     {"prepare", as_method<op_do<&Op::prepare>>(), METH_FASTCALL | METH_KEYWORDS,
      "prepare(*args, **kwargs)\n--\n\nCompile and load what a call with these arguments would need; launch nothing."},
     {"_check_gradient", as_method<op_do<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_explain", as_method<op_explain>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_split", as_method<op_split>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_define", op_define, METH_VARARGS, nullptr},

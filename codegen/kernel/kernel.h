@@ -19,6 +19,9 @@ namespace ingot::codegen {
 
 inline constexpr ir::NodeId kNoNode{UINT32_MAX};  ///< of what no node of the graph asked for
 
+/// The nodes that a line of source computes, what its outermost operation stands for first.
+using ComputedNodes = std::vector<ir::NodeId>;
+
 struct ValueId {
   uint32_t index = UINT32_MAX;
   auto operator<=>(const ValueId&) const = default;
@@ -118,7 +121,8 @@ struct Symbol {
     ValueId stride;
   };
   std::vector<Term> place = {};
-  uint32_t neighbours = 0;  ///< how many elements beyond each are touched as well
+  std::vector<ir::NodeId> nodes = {};  ///< of a pointer, what reads there, or is stored
+  uint32_t neighbours = 0;             ///< how many elements beyond each are touched as well
   bool is_contiguous = false, is_bool = false, is_written = false;
   std::string of = {};                 ///< of a number, what it is; of a vector, the name of its pointer
   std::vector<uint32_t> extents = {};  ///< of an array
@@ -222,11 +226,12 @@ struct Combine {
   ir::ReduceKind kind;
   std::vector<SymbolId> classes, into;
   uint32_t lanes = 1, threads = 1;
-  uint32_t blocks = 1;   ///< of a cluster that a row has, each with so many threads
-  uint32_t spacing = 1;  ///< how far apart the threads of a row are; their classes are neighbours if they are
-  uint32_t slot = 0;     ///< no other in the kernel has it
-  bool carried = false;  ///< the last element of the array is what was found of all of them
-  bool changes = false;  ///< the values may be assigned anew
+  uint32_t blocks = 1;        ///< of a cluster that a row has, each with so many threads
+  uint32_t spacing = 1;       ///< how far apart the threads of a row are; their classes are neighbours if they are
+  uint32_t slot = 0;          ///< no other in the kernel has it
+  bool carried = false;       ///< the last element of the array is what was found of all of them
+  bool changes = false;       ///< the values may be assigned anew
+  ir::NodeId node = kNoNode;  ///< the reduction
 };
 
 /// What was found of one group of neighbouring classes is put together with the groups before it, as a binary counter

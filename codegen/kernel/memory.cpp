@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace ingot::codegen {
 namespace {
 
@@ -84,6 +86,10 @@ void Memory::name_tensors() {
                                                   leaders.size() == 1 ? name : fmt::format("{}_{}", name, numbers[l]));
     }
   }
+  const std::vector<ir::NodeId> nodes = nodes_of_accesses(context_.graph, context_.outline);
+  if (nodes.size() != count) throw_internal("an access is of no node");
+  for (uint32_t a = 0; a < count; ++a)
+    if (use(a).has_tensor()) assembly_[pointer(a)].nodes.push_back(nodes[a]);
 }
 
 /// A parameter's value is called as it is; what is computed from several, as the author called it, or s1, s2, …

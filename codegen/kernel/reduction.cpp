@@ -221,6 +221,7 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
   std::vector<ValueId> into;
   for (const SymbolId array : reduction.classes) into.push_back(element(array, place));
   if (into.size() == 1) {
+    assembly_.making(reduction.node);
     const bool is_product = found.size() == 2;
     const ValueId both = assembly_.add(
         {.kind = Value::Kind::Primitive,
@@ -287,7 +288,7 @@ void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes
   std::vector<SymbolId> found = reduction.levels ? std::vector{reduction.levels} : reduction.classes;
   if (reduction.runs) found = {reduction.runs}, lanes = 1;
   block.push_back({Combine{reduction.kind, found, reduction.results, lanes, threads, blocks, spacing, slots_++,
-                           static_cast<bool>(reduction.levels), reduction.is_early}});
+                           static_cast<bool>(reduction.levels), reduction.is_early, reduction.node}});
 }
 
 SymbolId RowReductions::states_pointer(uint32_t number, bool written) {

@@ -10,7 +10,7 @@ namespace ingot::codegen {
 /// One function of generated source.
 struct Printed {
   std::string text;
-  std::vector<ir::NodeId> lines;  ///< for each line, the node that it computes; kNoNode where there is none
+  std::vector<ComputedNodes> lines;  ///< one for each line
 };
 
 /// A kernel in its target's language, without the prelude. What is decided here is how it reads: which values get names

@@ -30,6 +30,37 @@ std::string declarator(const Symbol& variable) {
   return text;
 }
 
+/// Vectors are read for all that lies in them, ahead of what is computed.
+bool is_vector_of_memory(Value::Kind kind) {
+  return kind == Value::Kind::Vector || kind == Value::Kind::Shifted || kind == Value::Kind::VectorEnd ||
+         kind == Value::Kind::VectorInRow;
+}
+
+/// The pointer that a value is, or that it reads from.
+SymbolId pointer_of(const Kernel& kernel, ValueId value) {
+  while (!kernel[value].symbol) value = kernel[value].operands[0];
+  return kernel[value].symbol;
+}
+
+/// Whether it stands for the node for which it was made. Parts of addresses are made once for all that are found by
+/// them, and so are names and whole numbers.
+bool says_its_node(const Kernel& kernel, const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::Literal:
+      return ir::is_floating(value.type.dtype);
+    case Value::Kind::Symbol: {
+      const std::optional<KernelParameter>& parameter = kernel[value.symbol].parameter;
+      return parameter && parameter->kind == KernelParameter::Kind::Scalar;
+    }
+    case Value::Kind::Block:
+    case Value::Kind::Thread:
+    case Value::Kind::Index:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 Statements::Statements(const Kernel& kernel)
@@ -43,14 +74,34 @@ Statements::Statements(const Kernel& kernel)
   }
 }
 
-void Statements::line(std::string_view text, ir::NodeId node) {
+void Statements::line(std::string_view text, ComputedNodes nodes) {
   printed_.text += text;
   printed_.text += '\n';
-  printed_.lines.push_back(node);
+  printed_.lines.push_back(std::move(nodes));
 }
 
-void Statements::statement(const std::string& text, ir::NodeId node) {
-  line(std::string(static_cast<size_t>(indent_), ' ') + text, node);
+void Statements::statement(const std::string& text, ComputedNodes nodes) {
+  line(std::string(static_cast<size_t>(indent_), ' ') + text, std::move(nodes));
+}
+
+ComputedNodes Statements::computed(std::initializer_list<ValueId> values) const {
+  ComputedNodes nodes;
+  for (const ValueId value : values)
+    if (value && !expressions_.has_name(value)) add_computed(value, nodes);
+  return nodes;
+}
+
+void Statements::add_computed(ValueId id, ComputedNodes& nodes) const {
+  const Value& value = kernel_[id];
+  const auto add = [&](ir::NodeId node) {
+    if (node != kNoNode && std::ranges::count(nodes, node) == 0) nodes.push_back(node);
+  };
+  if (is_vector_of_memory(value.kind))
+    std::ranges::for_each(kernel_[pointer_of(kernel_, id)].nodes, add);
+  else if (says_its_node(kernel_, value))
+    add(value.node);
+  for (const ValueId operand : value.operands)
+    if (!expressions_.has_name(operand)) add_computed(operand, nodes);
 }
 
 void Statements::print(const Body& statements, int indent) {
@@ -115,7 +166,9 @@ void Statements::give_name(ValueId id) {
   if (value.naming != Naming::Author && value.naming != Naming::Always)
     name = names_.claim(name.empty() ? fmt::format("v{}", ++unnamed_) : name);
   const std::string type = value.type.is_pointer ? "auto" : type_text(value.type);
-  statement(fmt::format("const {} {} = {};", type, name, expressions_.formula(id).text), value.node);
+  ComputedNodes nodes;
+  add_computed(id, nodes);
+  statement(fmt::format("const {} {} = {};", type, name, expressions_.formula(id).text), std::move(nodes));
   expressions_.call(id, name);
 }
 
@@ -140,13 +193,15 @@ void Statements::print_one(const Declare& declare) {
       [&] { return expressions_.text(declare.value).text; });
   const std::string value = expressions_.text(declare.value).text;
   const bool constant = variable.type.lanes > 1;
-  statement(fmt::format("{} {} = {};", constant ? "const auto" : type_text(variable.type), variable.name, value));
+  statement(fmt::format("{} {} = {};", constant ? "const auto" : type_text(variable.type), variable.name, value),
+            computed({declare.value}));
 }
 
 void Statements::print_one(const Assign& assign) {
   const std::string target = expressions_.formula(assign.target).text;
   fit(parts(assign.value), target.size() + 4, [&] { return expressions_.text(assign.value).text; });
-  statement(fmt::format("{} = {};", target, expressions_.text(assign.value).text), kernel_[assign.value].node);
+  statement(fmt::format("{} = {};", target, expressions_.text(assign.value).text),
+            computed({assign.value, assign.target}));
 }
 
 void Statements::print_one(const Advance& advance) {
@@ -165,11 +220,14 @@ void Statements::print_one(const StoreVector& store) {
                        text(store.vector));
   };
   fit(parts(store.vector), 1, call);
-  statement(call() + ";", kernel_[store.vector].node);
+  ComputedNodes nodes = kernel_[pointer_of(kernel_, store.pointer)].nodes;
+  for (const ir::NodeId node : computed({store.vector}))
+    if (std::ranges::count(nodes, node) == 0) nodes.push_back(node);
+  statement(call() + ";", std::move(nodes));
 }
 
 void Statements::print_one(const If& branch) {
-  statement(fmt::format("if ({}) {{", expressions_.text(branch.condition).text));
+  statement(fmt::format("if ({}) {{", expressions_.text(branch.condition).text), computed({branch.condition}));
   block(branch.then);
   if (!branch.otherwise.empty()) {
     statement("} else {");
@@ -248,9 +306,11 @@ void Statements::print_one(const Combine& combine) {
   }
   if (!finds)
     return statement(fmt::format("{}{} {} = {}<{}>({});", combine.changes ? "" : "const ", type_text(value.type),
-                                 value.name, call, pattern, operand));
+                                 value.name, call, pattern, operand),
+                     {combine.node});
   statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
-                        operand, name(combine.classes[1])));
+                        operand, name(combine.classes[1])),
+            {combine.node});
 }
 
 void Statements::print_rows(const Combine& combine) {
@@ -260,7 +320,8 @@ void Statements::print_rows(const Combine& combine) {
   for (const SymbolId symbol : combine.into)
     statement(fmt::format("{} {};", type_text(kernel_[symbol].type), declarator(kernel_[symbol])));
   statement(fmt::format("{}<{}>({});", combine.into.size() > 1 ? "combine_found_rows" : "combine_rows",
-                        name_of(combine.kind), fmt::join(operands, ", ")));
+                        name_of(combine.kind), fmt::join(operands, ", ")),
+            {combine.node});
 }
 
 void Statements::print_one(const Carry& carry) {

@@ -18,7 +18,7 @@ class Statements {
 
   void print(const Body& block, int indent);
   /// Lines that no statement says.
-  void line(std::string_view text, ir::NodeId node = kNoNode);
+  void line(std::string_view text, ComputedNodes nodes = {});
   const Expressions& expressions() const { return expressions_; }
   Printed take() { return std::move(printed_); }
 
@@ -40,7 +40,10 @@ class Statements {
   void print_one(const Carry& carry);
   void print_one(const Join& join);
 
-  void statement(const std::string& text, ir::NodeId node = kNoNode);
+  void statement(const std::string& text, ComputedNodes nodes = {});
+  /// What is computed where the values stand: their nodes, and those of what has no name within them.
+  ComputedNodes computed(std::initializer_list<ValueId> values) const;
+  void add_computed(ValueId id, ComputedNodes& nodes) const;
   void block(const Body& inner);
   bool needs_name(ValueId id) const;
   bool is_said_by_its_store(ValueId id) const;

@@ -105,6 +105,14 @@ std::string_view text_of(Apart apart) {
 
 }  // namespace
 
+std::string print(const AccessSchedule& access) {
+  return fmt::format("{}{}{}{}", text_of(access), access.widened ? ", as float32" : "",
+                     access.foreseen ? ", where it is needed, which is known ahead"
+                     : access.masked ? ", where it is needed"
+                                     : "",
+                     access.ahead ? ", ahead of all phases" : "");
+}
+
 std::string print(const Schedule& schedule, const KernelOutline& outline) {
   const std::string vectors = schedule.simd == 0 ? "" : fmt::format(", vectors of {}", schedule.simd);
   std::string text = fmt::format("{}: {} thread{} of {} lane{}{}{}, {}-bit indices\n", outline.name, schedule.threads,
@@ -114,12 +122,7 @@ std::string print(const Schedule& schedule, const KernelOutline& outline) {
   text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
   if (schedule.rows.classes != 0) text += text_of(schedule.rows);
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
-    text += fmt::format("  access {}: {}{}{}{}\n", a, text_of(schedule.accesses[a]),
-                        schedule.accesses[a].widened ? ", as float32" : "",
-                        schedule.accesses[a].foreseen ? ", where it is needed, which is known ahead"
-                        : schedule.accesses[a].masked ? ", where it is needed"
-                                                      : "",
-                        schedule.accesses[a].ahead ? ", ahead of all phases" : "");
+    text += fmt::format("  access {}: {}\n", a, print(schedule.accesses[a]));
   for (size_t v = 0; v < outline.kept.size(); ++v) {
     const size_t access = outline.first_store() + outline.parts.size() + v;
     const std::string& value = outline.accesses[access].text;

@@ -143,6 +143,8 @@ Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const Ke
 std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
                                         const KernelLayout& layout, const Target& target);
 
+/// For a person.
+std::string print(const AccessSchedule& access);
 /// For a person: `outline` is the kernel's.
 std::string print(const Schedule& schedule, const KernelOutline& outline);
 

@@ -458,6 +458,16 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& ke
   return nodes_of(graph, roots_of(graph, kernel));
 }
 
+std::vector<ir::NodeId> nodes_of_accesses(const ir::Graph& graph, const KernelOutline& kernel) {
+  std::vector<ir::NodeId> nodes;
+  for (const ir::NodeId id : nodes_of(graph, kernel))
+    if (is_access(graph, kernel, id)) nodes.push_back(id);
+  for (const KernelOutline::PartRef& ref : kernel.parts)
+    nodes.push_back(graph.results[ref.result].parts[ref.part].node);
+  for (const KernelOutline::KeptRef& ref : kernel.kept) nodes.push_back(kernel.reductions[ref.reduction].node);
+  return nodes;
+}
+
 Outline outline(const ir::Graph& graph, Cut cut) { return Outliner(graph, cut).run(); }
 
 }  // namespace ingot::codegen

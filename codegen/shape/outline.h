@@ -124,6 +124,8 @@ bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId i
 /// indices are kernel.accesses, in the same order.
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, const KernelOutline& kernel);
 using ir::nodes_of;
+/// Of each access what reads it, or what it stores.
+std::vector<ir::NodeId> nodes_of_accesses(const ir::Graph& graph, const KernelOutline& kernel);
 /// What the kernel computes nodes for: the parts that it stores, and what it reduces.
 std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel);
 

@@ -96,6 +96,12 @@ void Builder::name(const Value& value, std::string_view name) {
   for (const Tile& tile : tensor->tiles) graph.name_node(tile.node, std::string(name));
 }
 
+void Builder::mention(const Value& value) {
+  const Tensor* tensor = value.tensor();
+  if (!tensor || !diagnostics.here || diagnostics.in_library()) return;
+  for (const Tile& tile : tensor->tiles) graph.mention_node(tile.node, diagnostics.here);
+}
+
 ir::NodeId Builder::placed(ir::NodeId node) {
   graph.place_node(node, diagnostics.place());
   check_limits();

@@ -111,6 +111,8 @@ class Builder {
 
   /// Records an author's name for a tensor's node; no effect on other values.
   void name(const Value& value, std::string_view name);
+  /// Records that what is evaluated here is an author's name for a tensor's node.
+  void mention(const Value& value);
   /// Places a new node in the author's text, and checks the graph's limits.
   ir::NodeId placed(ir::NodeId node);
   /// Past 5,000 nodes all sizes are asked to be static; past 50,000 it is an error.

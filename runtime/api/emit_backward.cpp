@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "runtime/api/op_state.h"
+#include "runtime/api/stages.h"
 #include "runtime/call/bound_call.h"
 #include "runtime/call/dtypes.h"
 #include "runtime/call/host_run.h"
@@ -124,45 +125,49 @@ Argument argument_of(const runtime::Actual& actual) {
 
 }  // namespace
 
-std::string OpState::emit_backward(const runtime::Program& plain, const Facts& facts, Stage stage,
-                                   EmitTarget target) const {
+GradientCall OpState::gradient_call(const runtime::Program& plain, const Facts& facts) const {
   const std::span<const frontend::Parameter> parameters = definition_->parameters();
+  GradientCall call;
   uint64_t reached = 0;
   c10::Device device = facts.device;  // the one that stands in for it, where there is no GPU
   for (const runtime::Program::Result& result : plain.results)
     if (!result.mutates) reached |= result.gradients;
-  std::vector<Argument> arguments;
   std::vector<bool> wanted;
-  std::vector<std::string_view> names;
   uint64_t asked = 0;
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
     const runtime::Actual& actual = facts.actuals[i];
     if (actual.kind == frontend::ArgumentFact::Kind::Tensor) device = actual.tensor->device();
-    arguments.push_back(argument_of(actual));
+    call.arguments.push_back(argument_of(actual));
     wanted.push_back(has_gradient(actual, i, reached));
     if (!wanted.back()) continue;
-    names.push_back(parameters[i].name);
+    call.names.push_back(parameters[i].name);
     asked |= uint64_t{1} << std::min<size_t>(i, 63);
   }
-  if (names.empty())
+  if (call.names.empty())
     throw_author(Span{},
                  fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
                  "gradients are of tensors of floats");
   const std::shared_ptr<const runtime::Program> program = program_for(facts, asked).program;
   const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
-  std::vector<at::Tensor> made;  // the gradients with respect to what is returned, then what is kept
-  made.reserve(program->results.size());
-  size_t returned = 0;
+  call.made.reserve(program->results.size());
   for (size_t r = 0; r < program->results.size(); ++r) {
     const runtime::Program::Result& result = program->results[r];
     if (result.mutates || result.use == ir::Use::Summed) continue;
-    made.push_back(stand_in(result, resolved.results[r], device));
-    arguments.push_back(result.gradients != 0 || result.is_kept() ? Argument(std::as_const(made.back())) : Argument());
-    if (!result.is_kept()) ++returned;
+    call.made.push_back(stand_in(result, resolved.results[r], device));
+    const bool is_given = result.gradients != 0 || result.is_kept();
+    call.arguments.push_back(is_given ? Argument(std::as_const(call.made.back())) : Argument());
+    if (!result.is_kept()) ++call.returned;
   }
+  call.op =
+      backward(wanted, call.returned, facts.autocast, /*returns_arguments=*/true, runtime::kept_by(*program, asked));
+  return call;
+}
 
-  const auto op =
-      backward(wanted, returned, facts.autocast, /*returns_arguments=*/true, runtime::kept_by(*program, asked));
+std::string OpState::emit_backward(const runtime::Program& plain, const Facts& facts, Stage stage,
+                                   EmitTarget target) const {
+  const std::span<const frontend::Parameter> parameters = definition_->parameters();
+  const GradientCall call = gradient_call(plain, facts);
+  const auto& [op, arguments, made, names, returned] = call;
   if (stage == Stage::BackwardSource) return op->emit(Stage::Source, arguments, target);
   Facts own;
   runtime::read_facts(*op->definition_, arguments, {}, {}, runtime::Purpose::Show, own);

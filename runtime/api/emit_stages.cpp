@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "runtime/api/op_state.h"
+#include "runtime/api/stages.h"
 #include "runtime/cache/hold_forks.h"
 #include "runtime/compile/compiler.h"
 
@@ -58,42 +59,69 @@ ir::Graph OpState::graph(std::span<const Argument> arguments) const {
   return *programs_.graph(facts);
 }
 
-std::string OpState::emit(Stage stage, std::span<const Argument> arguments, EmitTarget emit_target) const {
+std::string Stages::schedule_text() const {
+  return codegen::schedule_text(*graph, outline, resolved.layouts, target, options);
+}
+
+std::string Stages::kernel_text() const {
+  return codegen::kernel_text(*graph, outline, resolved.layouts, target, options);
+}
+
+codegen::Source Stages::source(std::string_view author_text) const {
+  return runtime::generate_source({.program = *program,
+                                   .cut = resolved.cut,
+                                   .layouts = resolved.layouts,
+                                   .target = target,
+                                   .options = options,
+                                   .graph = [&] { return graph; },
+                                   .author_text = author_text});
+}
+
+Shown OpState::show(std::span<const Argument> arguments, const EmitTarget& target) const {
+  Shown shown;
+  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, shown.facts);
+  shown.on_cuda = wants_cuda(shown.facts, target.device);
+  move_to(shown.facts, shown.on_cuda);
+  shown.program = program_for(shown.facts, 0).program;
+  return shown;
+}
+
+std::shared_ptr<const ir::Graph> OpState::graph_of(const Shown& shown) const {
+  const runtime::Program& program = *shown.program;
+  return program.graph ? program.graph : programs_.graph(shown.facts, {.scatters = runtime::has_sums(program)});
+}
+
+Stages OpState::stages(const Shown& shown, const EmitTarget& target) const {
+  Stages stages;
+  stages.program = shown.program;
+  stages.graph = graph_of(shown);
+  stages.options = codegen_options(shown.on_cuda);
+  stages.resolved = runtime::resolve(*shown.program, shown.facts, stages.options);
+  if (shown.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
+  stages.outline = codegen::outline(*stages.graph, stages.resolved.cut);
+  return stages;
+}
+
+std::string OpState::emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const {
   const runtime::HoldForks held;
   if (stage == Stage::Ast) return ast_text(*definition_);
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->emit(stage, leaves, emit_target);
-  Facts facts;
-  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
-  const bool cuda = wants_cuda(facts, emit_target.device);
-  move_to(facts, cuda);
-  const std::shared_ptr<const runtime::Program> program = program_for(facts, 0).program;
+  if (const auto op = structured(arguments, leaves)) return op->emit(stage, leaves, target);
+  const Shown shown = show(arguments, target);
   if (stage == Stage::Backward || stage == Stage::BackwardSource)
-    return emit_backward(*program, facts, stage, emit_target);
-  const std::shared_ptr<const ir::Graph> graph =
-      program->graph ? program->graph : programs_.graph(facts, {.scatters = runtime::has_sums(*program)});
-  if (stage == Stage::Ir) return ir::print(*graph);
+    return emit_backward(*shown.program, shown.facts, stage, target);
+  if (stage == Stage::Ir) return ir::print(*graph_of(shown));
 
-  const codegen::Options options = codegen_options(cuda);
-  const runtime::Resolved resolved = runtime::resolve(*program, facts, options);
-  codegen::Target target;
-  if (cuda) target = {codegen::Target::Kind::Cuda, architecture_of(emit_target)};
-  const codegen::Outline outline = codegen::outline(*graph, resolved.cut);
-  if (stage == Stage::Schedule) return codegen::schedule_text(*graph, outline, resolved.layouts, target, options);
-  if (stage == Stage::Kernel) return codegen::kernel_text(*graph, outline, resolved.layouts, target, options);
-
-  const codegen::Source source = runtime::generate_source({.program = *program,
-                                                           .cut = resolved.cut,
-                                                           .layouts = resolved.layouts,
-                                                           .target = target,
-                                                           .options = options,
-                                                           .graph = [&] { return graph; },
-                                                           .author_text = definition_->text()});
+  const Stages stages = this->stages(shown, target);
+  if (stage == Stage::Schedule) return stages.schedule_text();
+  if (stage == Stage::Kernel) return stages.kernel_text();
+  const codegen::Source source = stages.source(definition_->text());
   if (stage == Stage::Source) return source.text;
-  if (!cuda)
+  if (!shown.on_cuda)
     throw_author(Span{}, "the ptx stage is of CUDA, and these arguments are on the CPU",
                  "ask for the device cuda, or for the stage source");
-  return runtime::Nvrtc::compile_ptx(source.text, program->name + ".cu", target.architecture, options.fast_math);
+  return runtime::Nvrtc::compile_ptx(source.text, shown.program->name + ".cu", stages.target.architecture,
+                                     stages.options.fast_math);
 }
 
 }  // namespace ingot

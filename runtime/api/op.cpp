@@ -77,6 +77,10 @@ std::string Op::emit(Stage stage, std::span<const Argument> arguments, EmitTarge
   return state_->emit(stage, arguments, target);
 }
 
+Explanation Op::explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const {
+  return state_->explain(arguments, of_gradient, target);
+}
+
 const std::string& Op::name() const { return state_->definition().name(); }
 std::span<const frontend::Parameter> Op::parameters() const { return state_->definition().parameters(); }
 std::string_view Op::text() const { return state_->definition().text(); }

@@ -10,6 +10,7 @@
 #include "codegen/target/target.h"
 #include "frontend/cpp_api.h"
 #include "runtime/api/argument.h"
+#include "runtime/api/explanation.h"
 
 namespace ingot {
 
@@ -102,6 +103,10 @@ class Op {
   /// The text of a stage for these arguments, whose data is never read: meta tensors will do, and CPU tensors stand in
   /// for CUDA ones where there is no GPU. Absent pointers count as aligned.
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target = {}) const;
+
+  /// All stages from the graph to the source, and what each part of them came from; of the gradient with respect to
+  /// all parameters that have one, if that is asked for. Arguments and errors: as for `emit`.
+  Explanation explain(std::span<const Argument> arguments, bool of_gradient = false, EmitTarget target = {}) const;
 
   const std::string& name() const;
   std::span<const frontend::Parameter> parameters() const;

@@ -33,6 +33,10 @@ namespace ingot {
 /// The results of a call, without a heap allocation for the usual few.
 using Results = runtime::Written;
 
+struct Shown;
+struct Stages;
+struct GradientCall;
+
 class OpState : public std::enable_shared_from_this<OpState> {
  public:
   OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime,
@@ -59,6 +63,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// Adds the kernels of such a call to the batch.
   static void prepare(Plan& plan, runtime::KernelBatch& batch);
   std::string emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const;
+  Explanation explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const;
   /// How the call is computed of shards; nothing where it is not. `asks_numbers`: another number among the arguments
   /// may have another answer. Errors: those of a call with the whole tensors.
   std::optional<SplitCall> split(std::span<const Argument> arguments, const SplitRequest& request,
@@ -115,6 +120,10 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                  const runtime::Resolved& resolved, const runtime::Facts& facts) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
+  Shown show(std::span<const Argument> arguments, const EmitTarget& target) const;
+  std::shared_ptr<const ir::Graph> graph_of(const Shown& shown) const;
+  Stages stages(const Shown& shown, const EmitTarget& target) const;
+  GradientCall gradient_call(const runtime::Program& plain, const runtime::Facts& facts) const;
   /// The stages Backward and BackwardSource of `emit`.
   std::string emit_backward(const runtime::Program& plain, const runtime::Facts& facts, Stage stage,
                             EmitTarget target) const;

@@ -132,7 +132,7 @@ TEST(Kernel, NamesAreTheAuthorsFirst) {
   EXPECT_NE(body.find("maximum_1_4[k_1] = maximum(k, i4[k_1]);"), std::string::npos) << body;
 }
 
-TEST(Kernel, EveryLineKnowsTheNodeThatItComputes) {
+TEST(Kernel, EveryLineKnowsTheNodesThatItComputes) {
   Sketch sketch("f");
   const NodeId x = sketch.tensor("x", DType::F32, 1);
   const NodeId sine = sketch.graph.add(Op::Sin, DType::F32, {x});
@@ -142,15 +142,19 @@ TEST(Kernel, EveryLineKnowsTheNodeThatItComputes) {
   for (const Target& target : {kCuda, kCpu}) {
     const Source source = generate_for(sketch.graph, vectors(1), target, "the author's\ntext");
     ASSERT_EQ(static_cast<size_t>(std::ranges::count(source.text, '\n')), source.lines.size());
-    const auto node_of = [&](std::string_view words) {
+    const auto nodes_of = [&](std::string_view words) {
       const size_t at = source.text.find(words);
       EXPECT_NE(at, std::string::npos) << words << " in\n" << source.text;
       return source.lines.at(static_cast<size_t>(
           std::count(source.text.begin(), source.text.begin() + static_cast<std::ptrdiff_t>(at), '\n')));
     };
-    EXPECT_EQ(node_of("const float sine = "), sine);
-    EXPECT_EQ(node_of("= sine * sine;"), product);
-    EXPECT_EQ(node_of("// text"), kNoNode);
+    EXPECT_EQ(nodes_of("const float sine = "), (ComputedNodes{sine, x}));
+    EXPECT_EQ(nodes_of("= sine * sine;").front(), product);
+    if (target.cuda()) {
+      EXPECT_EQ(nodes_of("x8 = load<8>(x, i);"), ComputedNodes{x});
+      EXPECT_EQ(nodes_of("store(out, i, out8);"), ComputedNodes{product});
+    }
+    EXPECT_EQ(nodes_of("// text"), ComputedNodes{});
   }
 }
 
