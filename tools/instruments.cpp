@@ -18,6 +18,7 @@ struct Instrument {
 };
 constexpr Instrument kInstruments[] = {
     {"compare", "Set an op's kernel beside others: which are right, which is faster, and why"},
+    {"explain", "Show on one page what an op becomes, and what each line came from"},
     {"verify", "Try an op on every input, dtype and layout, beside eager PyTorch and float64"},
 };
 

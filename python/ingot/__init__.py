@@ -22,11 +22,11 @@ from .registered import register
 from .value_and_grad import value_and_grad
 
 __all__ = [
-    "Against", "Comparison", "Counters", "Error", "Name", "Op", "__version__", "cache_info", "check_gradient", "compare",
-    "counters", "language", "op", "prepare_all", "register", "value_and_grad",
+    "Against", "Comparison", "Counters", "Error", "Explanation", "Name", "Op", "__version__", "cache_info", "check_gradient", "compare",
+    "counters", "explain", "language", "op", "prepare_all", "register", "value_and_grad",
 ]
 
-_INSTRUMENTS = ("Against", "Comparison", "compare")
+_INSTRUMENTS = ("Against", "Comparison", "Explanation", "compare", "explain")
 
 
 def __getattr__(name: str):

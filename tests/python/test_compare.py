@@ -448,12 +448,26 @@ def test_no_gpu_is_an_error_of_the_environment(capsys):
 # --- From Python ----------------------------------------------------------------------------------------------------
 
 
+def test_the_mean_of_a_constant_row_may_be_rounded():
+    """What is left of a row of equal elements when their mean is taken off is rounding alone, and grows with its norm."""
+    def in_order(x, weight):
+        mean = x.cumsum(-1)[..., -1:] / x.size(-1)
+        return (x - mean) * torch.rsqrt(((x - mean) ** 2).mean(-1, keepdim=True) + 1e-5) * weight
+
+    x = torch.randn(8, 1000)
+    x[3] = 5.1
+    norm = ingot.op("F.layer_norm(x, (1000,), weight)")
+    assert ingot.compare(norm, {"in order": in_order}, x, torch.rand(1000) * 1e-3, rounds=3)["in order"]["state"] == "right"
+    off = {"off": lambda x, w: in_order(x, w) + 1e-5}
+    assert ingot.compare(norm, off, x, torch.rand(1000) * 1e-3, rounds=3)["off"]["state"] == "wrong"
+
+
 def test_from_python_with_functions_of_its_own():
     x, y = torch.randn(1000), torch.randn(1000)
     found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
     assert found["mine"]["state"] == "right" and found["mine"]["us"] > 0 and found.speed_of("mine") > 0
     assert found["off"]["state"] == "wrong" and not found.is_right
-    assert "off: wrong, wrong at [" in str(found) and found._repr_html_().startswith("<pre>")
+    assert "off: wrong, wrong at [" in str(found) and "<table>" in found._repr_html_()
     assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
 
 

@@ -15,8 +15,9 @@ import torch
 import ingot
 
 from ..capture import fail
-from . import comparison, contenders, report, verification
+from . import comparison, contenders, explanation, report, verification
 from .job import Against, Job, read_values
+from .subject import Subject
 from .supervisor import TIME_LIMIT
 
 VALUES = """\
@@ -30,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ingot", description="Ingot's instruments.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_compare(commands)
+    _add_explain(commands)
     _add_verify(commands)
     options, rest = parser.parse_known_args(arguments)
     if unknown := [word for word in rest if not _VALUE.match(word)]:
@@ -89,9 +91,12 @@ def _add_compare(commands) -> None:
     parser.add_argument("--arch", type=int, default=0, metavar="90", help="of kernels that are only looked at")
     parser.add_argument("--seed", type=int, default=0, help="of the random tensors")
     parser.add_argument("--threads", type=int, help="of the CPU")
+    parser.add_argument("--as-asked", action="store_true",
+                        help="try them on these arguments alone, and not on special values and other layouts")
     parser.add_argument("--no-specials", action="store_true", help="do not ask what NaN, infinities and zeros become")
     parser.add_argument("--anyway", action="store_true", help="time those that are wrong, too")
     parser.add_argument("--warm", action="store_true", help="one set of inputs, which caches may hold")
+    parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph, which has no host between them")
     parser.add_argument("--ncu", action="store_true", help="ask Nsight Compute what the GPU counts, too")
     parser.add_argument("--rounds", type=int, default=21, help="how often each is sampled")
     parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
@@ -105,6 +110,8 @@ def _add_compare(commands) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print all that was found as JSON")
     form.add_argument("--csv", action="store_true", help="print a line a contender")
+    parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
+                        help="write a page: tables, drawings, and every kernel's stages side by side")
     parser.set_defaults(run=_compare)
 
 
@@ -113,10 +120,13 @@ def _compare(options) -> int:
     baseline = _baseline(options.baseline)
     found = comparison.compare_job(job, options.time_limit, _progress)
     _clear_progress()
+    kept = report.without_listings(found.found)
     if options.save:
-        options.save.write_text(json.dumps(found.found, indent=1) + "\n")
+        _write(options.save, json.dumps(kept, indent=1) + "\n")
+    if options.html:
+        _write(options.html, found.html())
     if options.json:
-        print(json.dumps(found.found, indent=1))
+        print(json.dumps(kept, indent=1))
     else:
         print(report.as_csv(found.found) if options.csv else found, end="" if options.csv else "\n")
     too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
@@ -126,6 +136,45 @@ def _compare(options) -> int:
     if not found.is_right:
         return comparison.EXIT_WRONG
     return comparison.EXIT_TOO_SLOW if too_slow else comparison.EXIT_OK
+
+
+def _add_explain(commands) -> None:
+    parser = commands.add_parser(
+        "explain", help="show what an op becomes", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Shows what an op becomes for some arguments, stage by stage. Nothing is run, and no GPU is needed.",
+        epilog=f"{VALUES}\nExit status: 2 for bad input, 4 where the machine lacks something.")
+    parser.add_argument("op", nargs="*", metavar="FILE[:op] name=value", help="the op, then a value for each of its parameters")
+    parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead of a file")
+    parser.add_argument("--backward", action="store_true", help="the kernels of its gradient instead")
+    parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
+    parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cuda needs no GPU here")
+    parser.add_argument("--arch", type=int, default=0, metavar="90", help="90 for sm_90: that of the GPU, or 90 without one")
+    parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
+                        help="write a page: text, graph, schedule, source, PTX and machine code side by side")
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    parser.set_defaults(run=_explain)
+
+
+def _explain(options) -> int:
+    words = list(options.op)
+    op, _ = _op(options, words)
+    values, sizes = _values_and_sizes(op, [*words, *options.values])
+    arch = options.arch or (_architecture_here() if options.device == "cuda" else 0)
+    subject = Subject(op, read_values(op, values, 0, sizes, shapes_alone=True))
+    found = explanation.explain_subject(subject, options.backward, options.device, arch)
+    if options.html:
+        _write(options.html, found.html())
+    if options.json:
+        print(json.dumps(found.found, indent=1))
+    elif not options.html:
+        print(found)
+    return comparison.EXIT_OK
+
+
+def _architecture_here() -> int:
+    """Of the GPU; 0 where there is none."""
+    return contenders.kernels.architecture_of(0) if torch.cuda.is_available() else 0
 
 
 def _add_verify(commands) -> None:
@@ -218,8 +267,8 @@ def _job(options) -> Job:
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [],
                device=_device(options.device), numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes,
-               swept=swept, points=points, backward=options.backward, specials=not options.no_specials, anyway=options.anyway,
-               warm=options.warm, ncu=options.ncu, rounds=max(3, options.rounds), threads=options.threads,
+               swept=swept, points=points, backward=options.backward, specials=not options.no_specials, as_asked=options.as_asked,
+               anyway=options.anyway, warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=max(3, options.rounds), threads=options.threads,
                architecture=options.arch)
 
 
@@ -273,6 +322,13 @@ def _read(file: str) -> str:
         raise fail(f"`{file}` is a folder", "name a file in it") from None
     except OSError:
         raise fail(f"there is no file `{file}` to read", "an expression is given with -e") from None
+
+
+def _write(path: pathlib.Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in a folder that is there") from None
 
 
 def _device(name: str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import pathlib
 import tempfile
@@ -12,8 +11,10 @@ from typing import Callable
 import torch
 
 from ..capture import fail
-from . import contenders, launch, report, work
+from . import contenders, report, work
+from .explanation import described
 from .job import Against, Job
+from .subject import Subject
 from .supervisor import TIME_LIMIT, supervise
 
 EXIT_OK, EXIT_WRONG, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
@@ -21,7 +22,7 @@ EXIT_OK, EXIT_WRONG, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
 
 @dataclasses.dataclass
 class Comparison:
-    """What was found. `found`: all of it as plain data, which `ingot compare --json` prints."""
+    """What was found. `found`: all of it as plain data, which `ingot compare --json` prints but for the kernels' stages."""
 
     found: dict
 
@@ -48,39 +49,47 @@ class Comparison:
         """The contenders of whose speed Ingot does not reach so much."""
         return [c["name"] for c in self.found["contenders"][1:] if c.get("speed") and 1 / c["speed"] < share]
 
-
     def plot(self):
         """Draws the speeds, or times over sizes where these were swept. Needs matplotlib; gives its axes."""
         from matplotlib import pyplot
 
-        _, axes = pyplot.subplots()
-        if sweep := self.found.get("sweep"):
-            for contender in self.found["contenders"]:
-                word = contender["word"]
-                if points := [(p["size"], p["contenders"][word]["us"]) for p in sweep["points"] if word in p["contenders"]]:
-                    axes.loglog(*zip(*points), marker="o", label=contender["name"])
-            axes.set(xlabel=sweep["name"], ylabel="µs a call", title=self.found["op"])
-            axes.legend()
-        else:
-            timed = [c for c in self.found["contenders"] if "us" in c]
-            axes.barh([c["name"] for c in reversed(timed)], [c["share_of_copy"] for c in reversed(timed)])
-            axes.set(xlabel="share of a copy's speed", title=f"{self.found['op']} on {self.found['device']}")
+        from .page import drawings
+
+        axes = pyplot.subplots()[1]
+        (drawings.sweep if self.found.get("sweep") else drawings.speeds)(axes, self.found)
+        axes.set_title(f"{self.found['op']} on {self.found['device']}")
         return axes
 
+    def html(self) -> str:
+        """The page: a document that needs nothing beside it."""
+        from . import page
+
+        return page.of_comparison(self.found).html()
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Writes the page to a file."""
+        pathlib.Path(path).write_text(self.html())
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from . import page
+
+        return page.of_comparison(self.found).fragment()
 
 
-def compare(op, against, *args, backward: bool = False, specials: bool = True, anyway: bool = False, warm: bool = False,
-            rounds: int = 21, time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
+def compare(op, against, *args, backward: bool = False, specials: bool = True, as_asked: bool = False, anyway: bool = False,
+            warm: bool = False, graph: bool = False, rounds: int = 21, why: bool = True, isolated: bool = True,
+            time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
     """Sets an op beside others, on these arguments: which are right, which is faster, and why; as `ingot compare` does.
 
     against: what it is compared with, by name or in a list: a word as the command line has it ("kernel.cu:entry", "eager",
         "torch.compile", "module:function"), an `Against` with its launch, or a Python callable that takes what the op
         takes. Kernels are tried in a process of their own; callables run in this one.
-    backward: compare the gradient's kernels.  specials: ask what NaN, infinities and zeros become.  anyway: time those
-    that are wrong, too.  warm: one set of inputs, which caches may hold.  rounds: how often each is sampled.
-    time_limit: seconds that a step in another process may take.
+    backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
+    does.  specials: ask what NaN, infinities and zeros become.  as_asked: try them on
+    these arguments alone.  anyway: time those that are wrong, too.  warm: one set of inputs, which caches may hold.
+    graph: time calls in a CUDA graph.  rounds: how often each is sampled.  why: look at kernels' machine code, too.
+    isolated: False for contenders that are trusted: everything runs in this process, and no argument is copied to
+        another.  time_limit: seconds that a step in another process may take.
     Raises `ingot.Error` for arguments that the op does not take; what is wrong with a contender stands in the result.
     """
     named = against if isinstance(against, dict) else {_word(each): each for each in against}
@@ -90,17 +99,28 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     bound = op.signature.bind(*args, **kwargs)
     tensors = {name: value for name, value in bound.arguments.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
+    options = {"backward": backward, "specials": specials, "as_asked": as_asked, "anyway": anyway, "warm": warm,
+               "graph": graph, "rounds": rounds, "why": why}
+    shown = {name: described(value) for name, value in bound.arguments.items()}
+    job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
+              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], **options)
+    if not isolated:
+        bound.apply_defaults()
+        values = {n: v.detach() if n in tensors else v for n, v in bound.arguments.items()}
+        subject = Subject(op, values, leaves=frozenset(job.leaves))
+        done: dict = {}
+        work.do(work.Work(job, done, functions, subject.gradient() if backward else subject), lambda *_: None, _leave)
+        return Comparison(report.document(job, done, device_name(device)))
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
         texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(value)
                  for name, value in bound.arguments.items()}
-        job = Job(text=op.text, op=op.name, file="", values=texts, against=given, device=device, numerics=op.numerics,
-                  lazy=op.lazy, backward=backward, specials=specials, anyway=anyway, warm=warm, rounds=rounds)
+        job.values = texts
         done = supervise(job, time_limit) if given or not functions else {}
         if functions:
             done = {step: result for step, result in done.items() if step[0] in ("make", "try")}
             work.do(work.Work(job, done, functions), lambda *_: None, _leave)
-    job.values = {name: described(value) for name, value in bound.arguments.items()}
+    job.values = shown
     return Comparison(report.document(job, done, device_name(device)))
 
 
@@ -119,14 +139,6 @@ def _word(each) -> str:
 
 def _as_value(value) -> str:
     return "none" if value is None else str(value)
-
-
-def described(value) -> str:
-    """As a command line would have it."""
-    if not isinstance(value, torch.Tensor):
-        return _as_value(value)
-    short = next(name for name, dtype in launch.DTYPES.items() if dtype == value.dtype)
-    return f"{short}:{'x'.join(map(str, value.shape))}"
 
 
 def compare_job(job: Job, time_limit: float = TIME_LIMIT, watch: Callable = lambda step: None) -> Comparison:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 
-_LINE = re.compile(r'//## File "(?P<file>.*?)", line (?P<line>\d+)')
+_PLACE = re.compile(r'//## File "(?P<file>.*?)", line (?P<line>\d+)')
 _INSTRUCTION = re.compile(r"^\s*/\*(?P<at>[0-9a-f]{4,})\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<op>[A-Z][A-Z0-9_.]*)(?P<rest>[^;]*);")
 _USAGE = re.compile(r"Function (\S+):\s*\n\s*REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 _FUNCTION = re.compile(r"^\.text\.(?P<name>\S+):")
@@ -36,13 +36,16 @@ _FLOPS = {"FADD": 1, "FMUL": 1, "FFMA": 2, "FMNMX": 1, "FSETP": 1, "MUFU": 1, "D
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
-    """One of a kernel. `line`: of the source, where that is known."""
+    """One of a kernel. `places`: the file and line of the source that it is of, and the lines from which that is called,
+    where it was inlined."""
 
     address: int
     text: str
     op: str  # LDG.E.128
-    line: int | None = None
-    file: str = ""
+    places: tuple[tuple[str, int], ...] = ()
+
+    def lines_of(self, file: str) -> list[int]:
+        return [line for name, line in self.places if os.path.basename(name) == os.path.basename(file)]
 
     @property
     def kind(self) -> str:
@@ -78,7 +81,7 @@ def tool(name: str) -> str | None:
 
 def disassemble(cubin: bytes) -> dict[str, list[Instruction]] | None:
     """Every kernel's instructions; None where no tool can tell them."""
-    text = _output("nvdisasm", ["-g", "-c"], cubin)
+    text = _output("nvdisasm", ["-gi", "-c"], cubin)
     return None if text is None else _functions(text)
 
 
@@ -101,15 +104,18 @@ def _output(name: str, options: list[str], cubin: bytes) -> str | None:
 
 def _functions(text: str) -> dict[str, list[Instruction]]:
     functions: dict[str, list[Instruction]] = collections.defaultdict(list)
-    name, line, file = "", None, ""
+    name, places, are_complete = "", [], True
     for row in text.splitlines():
         if found := _FUNCTION.match(row):
-            name, line = found["name"], None
-        elif found := _LINE.search(row):
-            line, file = int(found["line"]), found["file"]
+            name, places = found["name"], []
+        elif found := _PLACE.search(row):
+            places = ([] if are_complete else places) + [(found["file"], int(found["line"]))]
+            are_complete = False
         elif name and (found := _INSTRUCTION.match(row)):
             guard, op = found["guard"] or "", found["op"]
-            functions[name].append(Instruction(int(found["at"], 16), f"{guard}{op}{found['rest']}".strip(), op, line, file))
+            instruction = f"{guard}{op}{found['rest']}".strip()
+            functions[name].append(Instruction(int(found["at"], 16), instruction, op, tuple(places)))
+            are_complete = True
     return {name: _without_padding(instructions) for name, instructions in functions.items()}
 
 

@@ -30,7 +30,7 @@ class Against:
 
 @dataclasses.dataclass
 class Job:
-    """`values`: by parameter, as a command line writes them."""
+    """`values`: by parameter, as a command line writes them. The options are those of `ingot compare`."""
 
     text: str
     op: str
@@ -45,9 +45,13 @@ class Job:
     swept: str = ""  # the one of them that goes through `points`, where each is timed
     points: list[int] = dataclasses.field(default_factory=list)
     backward: bool = False
+    leaves: list[str] = dataclasses.field(default_factory=list)  # with respect to which; to all floats where nobody says
     specials: bool = True
+    as_asked: bool = False  # tried on the arguments alone, and not on special values and other layouts
     anyway: bool = False
     warm: bool = False
+    graph: bool = False  # timed in a CUDA graph
+    why: bool = True  # looked at
     ncu: bool = False
     rounds: int = 21
     threads: int | None = None
@@ -77,18 +81,18 @@ class Job:
         device = torch.device(self.device)
         values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
         promised = frozenset(name for name, text in self.values.items() if "@" in text or ".pt" in text)
-        subject = Subject(op, values, promised)
+        subject = Subject(op, values, promised, leaves=frozenset(self.leaves))
         return subject.gradient(self.seed) if self.backward else subject
 
 
-def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int]) -> dict:
-    """A value for every parameter: the one that was given, or its default."""
+def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], shapes_alone: bool = False) -> dict:
+    """A value for every parameter: the one that was given, or its default. `shapes_alone`: tensors without elements."""
     parameters, values = op.signature.parameters, {}
     if unknown := [name for name in texts if name not in parameters]:
         raise fail(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")
     for name, parameter in parameters.items():
         if name in texts:
-            values[name] = _ingot._read_value(name, texts[name], seed, sizes)
+            values[name] = _ingot._read_value(name, texts[name], seed, sizes, shapes_alone)
         elif parameter.default is parameter.empty:
             raise fail(f"`{name}` of {op.name} has no value", f"say {name}=f32:1024, a number, or a saved tensor")
         else:

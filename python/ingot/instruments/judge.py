@@ -176,19 +176,26 @@ def allowed(eager: torch.Tensor, exact: torch.Tensor, sensitivity: torch.Tensor 
 
 
 def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
-    """What a relative step of half an ulp of each argument alone, of all its elements, and of their sizes, does to each
-    result: what it is worth where formulas cancel, and in sums. Of 16-bit floats it is float32's, in which all compute."""
+    """What a relative step of half an ulp of each argument alone does to each result: of all its elements, of their sizes,
+    and of each up or down, which shows what is left of a row's equal elements when their mean is taken off. It is what
+    rounding is worth where formulas cancel, and in sums. Of 16-bit floats it is float32's, in which all compute."""
     moved = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
     for name, value in subject.tensors().items():
         if not value.dtype.is_floating_point:
             continue
         step = torch.finfo(torch.float32 if value.dtype.itemsize == 2 else value.dtype).eps / 2
-        for push in (lambda x: x * (1 + step), lambda x: x + step * x.abs()):
+        for push in (lambda x: x * (1 + step), lambda x: x + step * x.abs(), lambda x: x * (1 + step * _signs(x))):
             pushed = subject.with_values({**subject.values, name: push(in_float64(value))})
             for k, result in enumerate(pushed.run_in_float64()):
                 if eager[k].dtype.is_floating_point:
                     moved[k] += difference(result, exact[k]).nan_to_num(nan=0.0, posinf=0.0)
     return moved
+
+
+def _signs(x: torch.Tensor) -> torch.Tensor:
+    """1 or -1 for each element, the same at every call."""
+    generator = torch.Generator(x.device).manual_seed(0)
+    return 2 * torch.randint(2, x.shape, generator=generator, device=x.device, dtype=x.dtype) - 1
 
 
 def _other_form(results: list, eager: list[torch.Tensor]) -> str:

@@ -12,12 +12,12 @@ import time
 import torch
 
 from .. import _ingot
-from . import cuda_text
+from . import cuda_text, listing
 from .anatomy import Anatomy, anatomy
 from .contenders import Contender, CudaKernel, Ingot
 from .contenders.kernels import architecture_of
 from .job import Job
-from .subject import GRAD, Subject, copied
+from .subject import GRAD, Subject, copied, is_float
 from .trial import bind
 
 OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # what Ingot compiles with, and the lines
@@ -29,12 +29,13 @@ def architecture(job: Job, device: torch.device) -> int:
 
 
 def at(contender: Contender, subject: Subject, job: Job, runs: bool) -> dict:
-    """`kernels`, in the order of their launches, and of one that runs on a GPU `launched`: what CUPTI tells of a call."""
+    """`kernels`, in the order of their launches, `listing`, their stages, and of one that runs on a GPU `launched`: what
+    CUPTI tells of a call."""
     device, found = torch.device(job.device), {}
     if isinstance(contender, CudaKernel):
-        found["kernels"] = _of_file(contender, subject, architecture(job, device))
+        found["kernels"], found["listing"] = _of_file(contender, subject, architecture(job, device))
     elif isinstance(contender, Ingot):
-        found["kernels"], found["source"] = of_op(contender.op, subject, architecture(job, device))
+        found["kernels"], found["listing"] = of_op(contender.op, subject, architecture(job, device), contender.name)
     if runs and device.type == "cuda":
         found["launched"] = launched(contender, subject)
         found["operations"] = operations(found.get("kernels") or [], found["launched"] or [])
@@ -61,7 +62,7 @@ def peak_flops(device: torch.device) -> float | None:
     return clock and facts.multi_processor_count * 128 * 2 * clock * 1e3
 
 
-def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> list[dict]:
+def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> tuple[list[dict], dict]:
     program, kernels = contender.program(architecture), []
     for entry, grid, block, shared in contender.threads(subject.values, results_like(subject)):
         parameters = program.parameters[entry]
@@ -70,23 +71,27 @@ def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> list
         kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
         _ask_driver(kernel, program.cubin, architecture, shared, subject)
         kernels.append(kernel.as_json())
-    return kernels
+    entries = list(dict.fromkeys(program.names[entry] for entry in contender.entries))
+    file = contender.path.name
+    return kernels, listing.of_program(contender.name, file, contender.text, program.ptx, program.cubin, entries)
 
 
-def of_op(op, subject: Subject, architecture: int) -> tuple[list[dict], str]:
-    """The kernels that Ingot makes of an op for a GPU, which need not be there, and their source."""
-    source = source_of(op, subject, architecture)
+def of_op(op, subject: Subject, architecture: int, name: str = "ingot") -> tuple[list[dict], dict]:
+    """The kernels that Ingot makes of an op for a GPU, which need not be there, and their stages."""
+    explained = explain(op, subject, "cuda", architecture)
+    source, file = explained["source"], f"{op.name}.cu"
     shown = cuda_text.kernels(source)
     options = [*OWN_OPTIONS, "--use_fast_math" if op.numerics == "fast" else "--fmad=false"]
     begin = time.perf_counter()
-    cubin, ptx, _, _ = _ingot._compile_cuda(source, f"{op.name}.cu", architecture, options, [])
+    cubin, ptx, _, _ = _ingot._compile_cuda(source, file, architecture, options, [])
     milliseconds = (time.perf_counter() - begin) * 1e3
     bounds = {name: int(threads) for threads, name in re.findall(r"__launch_bounds__\((\d+)[^)]*\)\s+(\w+)\(", source)}
     kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name)) for k in shown]
     for kernel in kernels:
         kernel.compile_ms = milliseconds
         _ask_driver(kernel, cubin, architecture, 0, subject)
-    return [kernel.as_json() for kernel in kernels], source
+    stages = explained | listing.of_program(name, file, source, ptx, cubin, [k.name for k in shown])
+    return [kernel.as_json() for kernel in kernels], stages
 
 
 def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, subject: Subject) -> None:
@@ -99,12 +104,12 @@ def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, s
     kernel.shared_bytes, kernel.blocks_an_sm = said["shared_bytes"] + shared, said["blocks"]
 
 
-def source_of(op, subject: Subject, architecture: int) -> str:
+def explain(op, subject: Subject, device: str, architecture: int) -> dict:
+    """The stages from the text to the source, and what each part of them came from (runtime/api/explanation.h)."""
     values = [v for name, v in subject.values.items() if name != GRAD]
-    if not subject.is_gradient:
-        return op.emit("source", *values, device="cuda", architecture=architecture)
-    leaves = [v.detach().requires_grad_() if isinstance(v, torch.Tensor) and v.dtype.is_floating_point else v for v in values]
-    return op.emit("backward-source", *leaves, device="cuda", architecture=architecture)
+    if subject.is_gradient:
+        values = [v.detach().requires_grad_() if is_float(v) else v for v in values]
+    return json.loads(op._explain(subject.is_gradient, device, architecture, *values))
 
 
 def results_like(subject: Subject) -> list[torch.Tensor]:

@@ -15,12 +15,15 @@ from typing import Callable
 
 import torch
 
+from ..capture import fail
+
 ROUNDS, SECONDS_A_SAMPLE, MOST_CALLS = 21, 2e-3, 1000
 PRIMING_SECONDS = 0.2  # until clocks are what they will be
 CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, about
 LONGEST_LEAD = 0.02  # seconds that the device sleeps while the host gets ahead
 COPIED_BYTES = {"cuda": 1 << 30, "cpu": 1 << 28}
 MOST_SETS = 64
+CALLS_OF_A_GRAPH = 64
 
 Calls = list[Callable[[], object]]  # the same call, once a set of inputs
 
@@ -61,10 +64,12 @@ def cache_bytes(device: torch.device) -> int:
     return found or 32 << 20
 
 
-@torch.no_grad()
-def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS) -> dict[str, Times]:
-    """Seconds of a call of each runner, and of `copy`, of as many bytes as COPIED_BYTES says."""
-    runners = {**runners, "copy": [_copy(device)]}
+def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False) -> dict[str, Times]:
+    """Seconds of a call of each runner, and of `copy`, of as many bytes as COPIED_BYTES says. `graph`: the calls of each
+    are captured in a CUDA graph, and that is what is launched."""
+    count = dict.fromkeys(runners, CALLS_OF_A_GRAPH if graph else 1) | {"copy": 1}
+    runners = {name: captured(name, calls) if graph else calls for name, calls in runners.items()}
+    runners["copy"] = [_copy(device)]
     sample = _device_sample if device.type == "cuda" else _clock_sample
     hosts, batches, leads = {}, {}, {}
     for name, calls in runners.items():
@@ -81,7 +86,22 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS) 
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             times[name].append(sample(runners[name], batches[name], leads[name], device))
-    return {name: Times(times[name], hosts[name] if device.type == "cuda" else None) for name in names}
+    return {name: Times([seconds / count[name] for seconds in times[name]],
+                        hosts[name] / count[name] if device.type == "cuda" else None) for name in names}
+
+
+def captured(name: str, calls: Calls) -> Calls:
+    """One call that launches CALLS_OF_A_GRAPH of them, from one set of inputs to the next."""
+    if not torch.cuda.is_available():
+        raise fail("a CUDA graph is of a GPU, and there is none")
+    rounds_of(calls, max(3, len(calls)))  # first calls compile
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            rounds_of(calls, CALLS_OF_A_GRAPH)
+    except RuntimeError as error:
+        raise fail(f"{name} cannot be captured in a CUDA graph: {str(error).splitlines()[0]}") from error
+    return [graph.replay]
 
 
 def rounds_of(calls: Calls, count: int) -> None:

@@ -29,7 +29,8 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
         "date": datetime.datetime.now().isoformat(timespec="seconds"), "device": device,
         "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
         "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed,
-        "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "race_error": race.get("error"),
+        "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "graph": race.get("graph"),
+        "race_error": race.get("error"),
         "peak_flops": race.get("peak_flops"),
         "contenders": [_contender(name, done, race) for name in names],
     }
@@ -50,7 +51,7 @@ def _contender(name: str, done: dict[Step, dict], race: dict) -> dict:
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),
              "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
-             "operations": look.get("operations"), "look_error": look.get("error"), "source": look.get("source")}
+             "operations": look.get("operations"), "look_error": look.get("error"), "listing": look.get("listing")}
     if name in race.get("seconds", {}):
         found |= _times(name, race)
     return found
@@ -100,32 +101,40 @@ def _times(name: str, race: dict) -> dict:
 
 # --- Text -----------------------------------------------------------------------------------------------------------
 
+Cells = tuple[list[str], list[list[str]]]  # a header, and rows
 
-def text(found: dict) -> str:
+
+def heading(found: dict) -> str:
     arguments = ", ".join(f"{name}: {value}" for name, value in {**found["arguments"], **found["sizes"]}.items())
     what = f"the gradient of {found['op']}" if found["backward"] else found["op"]
-    parts = [f"{what}({arguments}) on {found['device']}", _table(found)]
-    parts += [_said(contender) for contender in found["contenders"] if _said(contender)]
+    return f"{what}({arguments}) on {found['device']}"
+
+
+def text(found: dict) -> str:
+    parts = [heading(found), table(*timed(found))]
+    parts += [said for contender in found["contenders"] if (said := "\n".join(remarks(contender)))]
     if found["race_error"]:
         parts.append(f"nothing was timed: {found['race_error']}")
-    if kernels := _kernels(found):
-        parts.append(kernels)
-    if counted := _counted(found):
-        parts.append(counted)
+    for header, rows in (kernels(found["contenders"]), counted(found)):
+        if rows:
+            parts.append(table(header, rows))
+    if not_counted(found):
+        parts.append("\n".join(not_counted(found)))
     if found.get("sweep"):
-        parts.append(_curve(found))
+        parts.append(table(*curve(found)))
     if found["why"]:
         parts.append("\n".join(found["why"]))
     parts.append("\n".join(found["how"]))
     return "\n\n".join(parts)
 
 
-def _table(found: dict) -> str:
+def timed(found: dict) -> Cells:
+    """A row a contender."""
     on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
     header = ["", "numbers", "time", "± %", "speed", "of a copy"] + ["host"] * on_gpu
     rows = [[c["name"], _judged(c), duration(c.get("us")), spread(c), ratio(c.get("speed")), ratio(c.get("share_of_copy"))] +
             [duration(c.get("host_us"))] * on_gpu for c in found["contenders"]]
-    return table(header, rows)
+    return header, rows
 
 
 def _judged(contender: dict) -> str:
@@ -134,18 +143,18 @@ def _judged(contender: dict) -> str:
     return contender["message"] if state == RIGHT else state.upper() if state in (WRONG, FAILED) else state
 
 
-def _curve(found: dict) -> str:
+def curve(found: dict) -> Cells:
     """Times over sizes; behind each other one's the speed, as a multiple of Ingot's."""
-    timed = [c for c in found["contenders"] if any(c["word"] in p["contenders"] for p in found["sweep"]["points"])]
+    swept = [c for c in found["contenders"] if any(c["word"] in p["contenders"] for p in found["sweep"]["points"])]
     rows = []
     for point in found["sweep"]["points"]:
-        cells = [point["contenders"].get(c["word"], {}) for c in timed]
-        rows.append([point["size"], *(duration(t.get("us")) + (f" ({t['speed']:.2f})" if t.get("speed") and k else "")
-                                      for k, t in enumerate(cells))])
-    return table([found["sweep"]["name"], *(c["name"] for c in timed)], rows)
+        cells = [point["contenders"].get(c["word"], {}) for c in swept]
+        rows.append([str(point["size"]), *(duration(t.get("us")) + (f" ({t['speed']:.2f})" if t.get("speed") and k else "")
+                                           for k, t in enumerate(cells))])
+    return [found["sweep"]["name"], *(c["name"] for c in swept)], rows
 
 
-def _said(contender: dict) -> str:
+def remarks(contender: dict) -> list[str]:
     """What has no room in a table: what is wrong, and where else."""
     lines = []
     if contender["state"] != RIGHT and contender["message"]:
@@ -155,27 +164,33 @@ def _said(contender: dict) -> str:
             lines.append(f"  there {', '.join(f'{n} = {v}' for n, v in worst['inputs'].items())}; float64 {worst['float64']}")
     if contender["state"] == RIGHT:
         lines += [f"{contender['name']}: right as asked, not with {limit}" for limit in contender["limits"]]
-    return "\n".join(lines)
+    return lines
 
 
-def _kernels(found: dict) -> str:
+def kernels(contenders: list[dict]) -> Cells:
+    """A row a kernel whose machine code is known."""
     header = ["kernel", "registers", "spilled", "shared", "threads", "occupancy", "instructions", "loads", "stores", "branches",
               "compiled"]
     rows = [[f"{c['name']}: {k['kernel']}" if len(c["kernels"]) > 1 else c["name"], k["registers"], k["local_bytes"],
              k["shared_bytes"], k["threads"], ratio(k["occupancy"]), k["instructions"], widths(k["load_widths"]),
              widths(k["store_widths"]), k["branches"], f"{k['compile_ms']:.0f} ms"]
-            for c in found["contenders"] for k in c["kernels"] or ()]
-    return table(header, [["" if cell is None else cell for cell in row] for row in rows]) if rows else ""
+            for c in contenders for k in c["kernels"] or ()]
+    return header, [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
-def _counted(found: dict) -> str:
-    """What ncu counted, and why it did not."""
+def counted(found: dict) -> Cells:
+    """What ncu counted."""
     header = ["counted", "time", "read", "written", "L2 hits", "warps active", "memory busy", "arithmetic busy"]
     rows = [[f"{c['name']}: {k['name']}", duration(k["us"]), megabytes(k["bytes_read"]), megabytes(k["bytes_written"]),
              *(ratio(k[name]) for name in ("l2_hit_rate", "warps_active", "memory_busy", "arithmetic_busy"))]
             for c in found["contenders"] for k in c["counted"] or ()]
+    return header, rows
+
+
+def not_counted(found: dict) -> list[str]:
+    """And why it did not."""
     missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in found["contenders"] if c["count_error"])
-    return "\n".join(([table(header, rows)] if rows else []) + [f"not counted: {why}" for why in missing])
+    return [f"not counted: {why}" for why in missing]
 
 
 def megabytes(count: float | None) -> str:
@@ -187,8 +202,8 @@ def widths(found: dict) -> str:
     return ", ".join(f"{count} × {width} B" for width, count in sorted(found.items(), key=lambda item: -int(item[0])))
 
 
-def table(header: list[str], rows: list[list]) -> str:
-    cells = [header, *[[str(cell) for cell in row] for row in rows]]
+def table(header: list[str], rows: list[list[str]]) -> str:
+    cells = [header, *rows]
     wide = [max(len(row[k]) for row in cells) for k in range(len(header))]
     left = [k == 0 or header[k] == "numbers" for k in range(len(header))]
     return "\n".join("  ".join(c.ljust(w) if l else c.rjust(w) for c, w, l in zip(row, wide, left)).rstrip() for row in cells)
@@ -212,6 +227,21 @@ def spread(contender: dict) -> str:
 
 def ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
+
+
+def without_prelude(source: str) -> str:
+    """Generated source from its first kernel on."""
+    first = next((k for k, row in enumerate(source.splitlines()) if row.startswith('extern "C"')), 0)
+    return "\n".join(source.splitlines()[first:])
+
+
+def without_listings(found: dict) -> dict:
+    """To be kept: of the stages, which are for a page, only the sources."""
+    def kept(contender: dict) -> dict:
+        listing = contender.get("listing")
+        return {k: v for k, v in contender.items() if k != "listing"} | {"source": listing and listing["source"]}
+
+    return found | {"contenders": [kept(contender) for contender in found["contenders"]]}
 
 
 def as_csv(found: dict) -> str:

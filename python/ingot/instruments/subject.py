@@ -24,16 +24,20 @@ ASKED, SPECIAL, ONE_A_ROW, LOUD_ENDS = DECISIVE = "as asked", "special values", 
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """An op and its arguments by name, all of them, in the order of its parameters. Of its gradient: with respect to the
-    floats among its tensors, given `grad`, that of its one result, which stands behind the arguments."""
+    """An op and its arguments by name, all of them, in the order of its parameters. Of its gradient: with respect to
+    `leaves`, or to all floats among its tensors, given `grad`, that of its one result, which stands behind the arguments."""
 
     op: object  # ingot.Op
     values: dict
     promised: frozenset[str] = frozenset()  # whose elements must stay in the range that was asked for
     is_gradient: bool = False
+    leaves: frozenset[str] = frozenset()
 
     def tensors(self) -> dict[str, torch.Tensor]:
         return {name: value for name, value in self.values.items() if isinstance(value, torch.Tensor)}
+
+    def is_leaf(self, name: str) -> bool:
+        return name in self.leaves if self.leaves else name != GRAD and is_float(self.values[name])
 
     def with_values(self, values: dict) -> Subject:
         return dataclasses.replace(self, values=values)
@@ -43,8 +47,8 @@ class Subject:
         _, results = self.run_eager()
         if len(results) != 1 or not results[0].dtype.is_floating_point:
             raise fail(f"the gradient of `{self.op.name}` is compared where it returns one float tensor")
-        drawn = torch.randn(results[0].shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-        grad = torch.empty_like(results[0]).copy_(drawn)
+        generator = torch.Generator(results[0].device).manual_seed(seed)
+        grad = torch.empty_like(results[0]).normal_(generator=generator)
         return dataclasses.replace(self, values={**self.values, GRAD: grad}, is_gradient=True)
 
     def run_eager(self) -> tuple[list[str], list[torch.Tensor]]:
@@ -67,8 +71,8 @@ class Subject:
         if not self.is_gradient:
             return bind(values)
         grad = values[GRAD]
-        arguments = {n: v.detach().requires_grad_() if is_float(v) else v for n, v in values.items() if n != GRAD}
-        leaves = [v for v in arguments.values() if is_float(v)]
+        arguments = {n: v.detach().requires_grad_() if self.is_leaf(n) else v for n, v in values.items() if n != GRAD}
+        leaves = [v for n, v in arguments.items() if self.is_leaf(n)]
         with torch.enable_grad():
             (result,) = bind(arguments)()
         if not result.requires_grad:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .race import CALLS_OF_A_GRAPH
+
 MOST = 2  # lines of a contender
 
 
@@ -111,6 +113,8 @@ def how(found: dict) -> list[str]:
         return ["nothing ran: what is shown is the kernels' machine code alone"]
     on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
     where = "between events on the GPU, the host ahead" if on_gpu else "by the clock"
+    if found["graph"]:
+        where = f"in a CUDA graph of {CALLS_OF_A_GRAPH} of them"
     sets = f"{found['sets']} sets of inputs in turn, more than the cache holds" if found["sets"] > 1 else "one set of inputs"
     return _roofline(found) + [
         f"time: of a call, {where}; the median of {found['rounds']} rounds, in which all take turns, and half the distance of "

@@ -28,12 +28,14 @@ Step = tuple[str, ...]  # ("make", contender), ("try", contender, case), ("race"
 
 
 class Work:
-    """Does the steps. `done`: the results of those that another process has done."""
+    """Does the steps. `done`: the results of those that another process has done. `subject`: what is compared, where it is
+    not to be made anew from the job's texts."""
 
-    def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Contender] | None = None):
+    def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Contender] | None = None,
+                 subject: Subject | None = None):
         self.job, self.done = job, done
-        self.op = job.make_op()
-        self.subject = job.subject(self.op)
+        self.op = subject.op if subject else job.make_op()
+        self.subject = subject or job.subject(self.op)
         self.op.emit("ir", *(v for name, v in self.subject.values.items() if name != GRAD))  # refuses what is no op
         self.device = torch.device(job.device)
         self.functions = functions or {}  # contenders that are there already
@@ -51,14 +53,16 @@ class Work:
         for case in cases(self.subject, self.job.specials):
             yield from self._trials(case)
             gc.collect()  # of results as large as the device
+            if self.job.as_asked:  # which is the first
+                break
         yield ("race",), lambda: self._race(self.subject, self.job.rounds)
         for size in self.job.points:
             yield ("sweep", str(size)), lambda size=size: self._race(self.job.subject(self.op, size), POINT_ROUNDS)
         for name, contender in self.contenders.items():
-            if contender is not None:
+            if contender is not None and self.job.why:
                 yield ("look", name), lambda c=contender, n=name: look.at(c, self.subject, self.job, n in self.entrants())
-                if self.job.ncu and name in self.entrants():
-                    yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
+            if contender is not None and self.job.ncu and name in self.entrants():
+                yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
 
     def _trials(self, case: Case) -> Iterator[tuple[Step, Callable[[], dict]]]:
         tried = [(name, contender) for name, contender in self.contenders.items()
@@ -114,8 +118,9 @@ class Work:
             return bind(contender, subject, values, [torch.empty_like(result) for result in made])
 
         runners = {name: [ready(self.contenders[name], values) for values in inputs] for name in self.entrants()}
-        times = race(runners, self.device, rounds)
-        return {"bytes": moved, "sets": sets, "rounds": rounds,
+        with torch.no_grad():
+            times = race(runners, self.device, rounds, self.job.graph)
+        return {"bytes": moved, "sets": sets, "rounds": rounds, "graph": self.job.graph,
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != "copy"}}

@@ -1,0 +1,52 @@
+"""A kernel's stages as plain data, each line with the lines of the source, or the nodes of the graph, that it came from.
+
+A listing is a dict: `name`, whose it is; `file` and `source`; `ptx`, pairs of a line and the numbers of the source's lines;
+`code`, by kernel its instructions as (address, text, kind, lines), None where nobody could tell them. Ingot's own also have
+`text`, `graph`, `schedule`, `nodes`, `lines` and `accesses` (runtime/api/explanation.h).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .disassembly import disassemble
+
+_LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:\s*,\s*function_name\s+\S+?\s*,\s*inlined_at\s+(\d+)\s+(\d+))?")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"(.*?)"', re.MULTILINE)
+
+
+def of_program(name: str, file: str, source: str, ptx: str, cubin: bytes, kernels: list[str] | None = None) -> dict:
+    """`kernels`: those of whose instructions it tells, in order; all of them where nobody says."""
+    functions = disassemble(cubin)
+    chosen = functions and {k: functions[k] for k in kernels or functions if k in functions}
+    code = chosen and {kernel: [(i.address, i.text, i.kind, i.lines_of(file)) for i in instructions]
+                       for kernel, instructions in chosen.items()}
+    return {"name": name, "file": file, "source": source, "ptx": ptx_lines(ptx, file), "code": code}
+
+
+def of_source(name: str, file: str, source: str) -> dict:
+    """Of what becomes no machine code here."""
+    return {"name": name, "file": file, "source": source, "ptx": None, "code": None}
+
+
+def ptx_lines(ptx: str, file: str) -> list[tuple[str, list[int]]]:
+    """PTX without its line table, and of each line which lines of the file it is of."""
+    files = {int(number): os.path.basename(path) for number, path in _FILE.findall(ptx)}
+    ours = {number for number, name in files.items() if name == os.path.basename(file)}
+    lines: list[tuple[str, list[int]]] = []
+    places: list[int] = []
+    for row in ptx.split("\n"):
+        if found := _LOCATION.match(row):
+            pairs = ((found[1], found[2]), (found[3], found[4]))
+            places = [int(line) for number, line in pairs if number and int(number) in ours and int(line)]
+            continue
+        if _FILE.match(row) or ".section" in row and ".debug" in row:
+            break  # behind the kernels
+        is_instruction = row.startswith("\t") and not row.startswith(("\t.", "\t//"))
+        lines.append((row.expandtabs(4).rstrip(), places if is_instruction else []))
+        if row.startswith("}"):
+            places = []
+    while lines and not lines[-1][0]:
+        lines.pop()
+    return lines

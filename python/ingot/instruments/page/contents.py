@@ -1,0 +1,81 @@
+"""What stands on the page of a comparison, and of an explanation."""
+
+from __future__ import annotations
+
+import functools
+
+from .. import explanation, report
+from ..launch import DTYPES
+from . import drawings
+from .page import Figure, Page, Table, Workbench
+from .panes import of_listing
+
+
+def of_explanation(found: dict) -> Page:
+    header, rows = explanation.accesses(found)
+    tables = [Table("What is read and written, over the axes that a kernel walks", header, rows, (0, 1, 2, 3, 4, 5, 6))]
+    header, kernels = report.kernels([{"name": found["op"], "kernels": found["kernels"]}])
+    if kernels:
+        tables.append(Table("The kernels", header, kernels))
+    return Page(title=explanation.heading(found), facts=[_versions(found)], tables=tables,
+                figures=[_elements(number, access) for number, access in enumerate(found["listing"]["accesses"])],
+                is_of_stages=True, workbenches=[Workbench("From the text to the machine code", of_listing(found["listing"]))],
+                notes=["Sizes and strides are in elements, outermost first; dims that lie as one are one axis, those of size 1 "
+                       "are none. In the drawings every cell is an element, with its place in memory; neighbours of one colour "
+                       "lie in one sector of 32 bytes."])
+
+
+def of_comparison(found: dict) -> Page:
+    header, rows = report.timed(found)
+    tables = [Table("Contenders", header, rows, (0, 1))]
+    for caption, (header, rows) in {"The kernels": report.kernels(found["contenders"]),
+                                    "What Nsight Compute counted": report.counted(found)}.items():
+        if rows:
+            tables.append(Table(caption, header, rows))
+    remarks = [remark for contender in found["contenders"] for remark in report.remarks(contender)]
+    if found["race_error"]:
+        remarks.append(f"nothing was timed: {found['race_error']}")
+    benches = [Workbench(c["name"], of_listing(c["listing"])) for c in found["contenders"] if c.get("listing")]
+    return Page(title=report.heading(found), facts=[_versions(found)], findings=[*remarks, *found["why"]], tables=tables,
+                figures=_figures(found), workbenches=benches, notes=[*report.not_counted(found), *found["how"]])
+
+
+def _versions(found: dict) -> str:
+    return f"Ingot {found['ingot']}, PyTorch {found['torch']}" + (f", {found['date']}" if found.get("date") else "")
+
+
+def _figures(found: dict) -> list[Figure]:
+    figures = []
+    if any(c.get("share_of_copy") is not None for c in found["contenders"]):
+        header, rows = report.timed(found)
+        figures.append(_figure("speeds", "Speed, as a share of a copy's", drawings.speeds, found, Table("", header, rows, (0, 1))))
+    if found.get("sweep"):
+        header, rows = report.curve(found)
+        caption = f"Speed over {found['sweep']['name']}"
+        figures.append(_figure("sweep", caption, drawings.sweep, found, Table("", header, rows)))
+    if points := drawings.roofline_points(found):
+        rows = [[c["name"], f"{intensity:.3g}", f"{speed:.3g}"] for _, c, intensity, speed in points]
+        data = Table("", ["", "operations a byte", "operations a second"], rows)
+        figures.append(_figure("roofline", "Between memory and arithmetic: the roofline", drawings.roofline, found, data))
+    return figures
+
+
+def _figure(key: str, caption: str, draw, found: dict, data: Table) -> Figure:
+    return Figure(caption, drawings.drawn(key, caption, lambda axes: draw(axes, found)), data)
+
+
+def _elements(number: int, access: dict) -> Figure:
+    itemsize = _itemsize(access["dtype"])
+    places = drawings.cells(access)
+    what = "written" if access["is_written"] else "read"
+    caption = f"{explanation.one_line(access['tensor'])} ({access['dtype']}, {what}): {access['how']}"
+    size = (6.2, 0.25 + 0.34 * len(places))
+    draw = functools.partial(drawings.elements, places=places, itemsize=itemsize)
+    columns = len(places[0]) if places else 0
+    data = Table("Places in memory, in elements", ["", *map(str, range(columns))],
+                 [[str(row), *map(str, cells)] for row, cells in enumerate(places)])
+    return Figure(caption, drawings.drawn(f"access-{number}", caption, draw, size), data)
+
+
+def _itemsize(name: str) -> int:
+    return DTYPES[name].itemsize if name in DTYPES else 1

@@ -1,0 +1,136 @@
+"""Drawings as SVG, by matplotlib where it is installed. Their colours are the page's, so that they are light and dark with
+it."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from typing import Callable
+
+# Stand-ins for the page's --ink-00, --ink-01, …
+_STAND_IN = "#0c0c"
+INK, EDGE, WARM, COOL = (f"{_STAND_IN}{number}" for number in ("00", "10", "11", "12"))
+
+
+def colour(number: int) -> str:
+    """Of the number-th contender; Ingot is the first."""
+    return f"{_STAND_IN}0{number % 8 + 1}"
+
+
+def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2, 3.4)) -> str:
+    """The SVG of what `draw` draws on axes, `key`: a name for it that no other drawing of its page has, `label`: what is to
+    be read to those who do not see it. Empty where matplotlib is not installed."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        return ""
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "ingot", "font.size": 9, "font.family": ["sans-serif"],
+                **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+                "axes.edgecolor": EDGE, "grid.color": EDGE, "axes.spines.top": False, "axes.spines.right": False,
+                "legend.frameon": False}
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.subplots())
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _for_a_page(out.getvalue(), key, label)
+
+
+def _for_a_page(svg: str, key: str, label: str) -> str:
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{key}-", svg)
+    svg = re.sub(rf"{_STAND_IN}(\d\d)", r"var(--ink-\1)", svg)
+    quoted = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
+
+
+def speeds(axes, found: dict) -> None:
+    """Of each contender that was timed, the share of a copy's speed, with the quartiles."""
+    timed = [(k, c) for k, c in enumerate(found["contenders"]) if c.get("share_of_copy") is not None]
+    for place, (number, contender) in enumerate(timed):
+        share = contender["share_of_copy"]
+        low, high = (share * contender["us"] / us for us in reversed(contender["us_quartiles"]))
+        axes.barh(place, share, color=colour(number), xerr=[[max(share - low, 0)], [max(high - share, 0)]], ecolor=INK)
+        axes.text(max(share, high), place, f" {share:.2f}", va="center", color=INK)
+    axes.set_yticks(range(len(timed)), [c["name"] for _, c in timed])
+    axes.invert_yaxis()
+    axes.set_xlabel("share of a copy's speed")
+    axes.margins(x=0.12)
+
+
+def sweep(axes, found: dict) -> None:
+    """Bytes a second over sizes, a line a contender."""
+    for number, (contender, points) in enumerate(swept(found)):
+        if points:
+            sizes, bandwidths = zip(*((size, gb_s) for size, _, gb_s in points))
+            axes.plot(sizes, bandwidths, marker="o", markersize=4, color=colour(number), label=contender["name"])
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    if found.get("copy_gb_s"):
+        axes.axhline(found["copy_gb_s"], color=INK, linestyle=":", linewidth=1, label="a large copy")
+    axes.set_xlabel(found["sweep"]["name"])
+    axes.set_ylabel("GB/s")
+    axes.grid(True, linewidth=0.5)
+    axes.legend()
+
+
+def swept(found: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
+    """Of each contender, sizes with their microseconds and GB/s."""
+    def of(word: str) -> list[tuple[int, float, float]]:
+        points = [(point["size"], point["contenders"].get(word)) for point in found["sweep"]["points"]]
+        return [(size, times["us"], times["gb_s"]) for size, times in points if times]
+
+    return [(contender, of(contender["word"])) for contender in found["contenders"]]
+
+
+def roofline(axes, found: dict) -> None:
+    """Operations a second over operations a byte, below what the memory and the arithmetic units could do."""
+    points = roofline_points(found)
+    bandwidth, peak = found["copy_gb_s"] * 1e9, found["peak_flops"]
+    ridge = peak / bandwidth
+    low = min(*(intensity for _, _, intensity, _ in points), ridge) / 4
+    high = max(*(intensity for _, _, intensity, _ in points), ridge) * 4
+    axes.plot([low, ridge, high], [low * bandwidth, peak, peak], color=INK, linewidth=1)
+    for number, contender, intensity, speed in points:
+        axes.plot([intensity], [speed], "o", color=colour(number), label=contender["name"])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("operations a byte")
+    axes.set_ylabel("operations a second")
+    axes.grid(True, linewidth=0.5)
+    axes.legend()
+
+
+def roofline_points(found: dict) -> list[tuple[int, dict, float, float]]:
+    """Number and contender, operations a byte that must move, and operations a second; of those where both are known."""
+    if not found.get("peak_flops") or not found.get("copy_gb_s") or not found.get("bytes"):
+        return []
+    return [(number, c, c["operations"] / found["bytes"], c["operations"] / c["us"] * 1e6)
+            for number, c in enumerate(found["contenders"]) if c.get("operations") and c.get("us")]
+
+
+ROWS, COLUMNS, SECTOR = 4, 16, 32
+
+
+def cells(access: dict) -> list[list[int]]:
+    """The places in memory, in elements from the first of the tensor, of the first elements along the last two axes that
+    the kernel walks; a row each."""
+    extents, strides = [1, 1, *access["extents"]][-2:], [0, 0, *access["strides"]][-2:]
+    rows, columns = min(extents[0], ROWS), min(extents[1], COLUMNS)
+    return [[access["offset"] + r * strides[0] + c * strides[1] for c in range(columns)] for r in range(rows)]
+
+
+def elements(axes, places: list[list[int]], itemsize: int) -> None:
+    """Where elements lie: a cell each, with its place; neighbours of one colour lie in one sector of 32 bytes."""
+    from matplotlib.patches import Rectangle
+
+    sectors: dict[int, int] = {}
+    for r, c in itertools.product(range(len(places)), range(len(places[0]) if places else 0)):
+        sector = places[r][c] * itemsize // SECTOR
+        shade = (WARM, COOL)[sectors.setdefault(sector, len(sectors)) % 2]
+        axes.add_patch(Rectangle((c, r), 1, 1, facecolor=shade, edgecolor=EDGE, linewidth=0.6))
+        axes.text(c + 0.5, r + 0.5, str(places[r][c]), ha="center", va="center", fontsize=6.5 if places[r][c] < 1e5 else 4.5)
+    axes.set(xlim=(0, COLUMNS), ylim=(max(len(places), 1), 0))
+    axes.axis("off")

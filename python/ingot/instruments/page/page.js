@@ -1,0 +1,148 @@
+"use strict";
+
+// Stages light each other up. A stretch of the text, a node of the graph and a line of the schedule say which nodes they
+// stand for; a line of the source says its number and the nodes that it computes; PTX and machine code say which lines of
+// the source they came from. So what is lit follows from a set of nodes and a set of lines.
+
+const numbers = (text) => (text ? text.split(" ").map(Number) : []);
+const meets = (few, set) => few.some((each) => set.has(each));
+
+class Bench {
+  constructor(root) {
+    this.panes = [...root.querySelectorAll(".pane")].map((pane) => new Pane(pane));
+    this.source = this.panes.find((pane) => pane.key === "source");
+    this.held = this.origin = null;
+    for (const pane of this.panes) pane.listen(this);
+    root.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      this.held = null;
+      this.light(null);
+    });
+  }
+
+  /** Lights what belongs to a stretch; nothing at all for null. */
+  light(origin) {
+    const { nodes, lines } = origin ? this.meaning(origin) : { nodes: new Set(), lines: new Set() };
+    const counts = [];
+    this.origin?.element.classList.remove("origin");
+    origin?.element.classList.add("origin");
+    this.origin = origin;
+    for (const pane of this.panes) {
+      const lit = pane.light(nodes, lines);
+      if (lit.length > 0 && pane !== origin?.pane) pane.show(lit);
+      if (lit.length > 0) counts.push(`${pane.name}: ${pane.said(lit)}`);
+    }
+    document.querySelector(".said").textContent = counts.join(" · ");
+  }
+
+  /** The nodes and the lines of the source that a stretch stands for. */
+  meaning(origin) {
+    const nodes = new Set(origin.nodes);
+    const lines = new Set(origin.lines);
+    for (const each of this.source.stretches) {
+      if (origin.lines.length === 0 && meets(each.nodes, nodes)) each.lines.forEach((line) => lines.add(line));
+    }
+    if (origin.lines.length > 0) {
+      for (const each of this.source.stretches) {
+        if (meets(each.lines, lines)) each.nodes.forEach((node) => nodes.add(node));
+      }
+    }
+    return { nodes, lines };
+  }
+
+  hold(stretch) {
+    this.held = this.held === stretch ? null : stretch;
+    this.light(this.held);
+  }
+}
+
+class Pane {
+  constructor(root) {
+    this.key = root.dataset.pane;
+    this.name = root.querySelector("h3").textContent;
+    this.list = root.querySelector(".lines");
+    this.stretches = [...root.querySelectorAll(".stretch")].map((element) => ({
+      element,
+      pane: this,
+      nodes: numbers(element.dataset.nodes),
+      within: numbers(element.dataset.within ?? element.dataset.nodes),
+      lines: numbers(element.dataset.lines),
+      lit: false,
+    }));
+    this.of = new Map(this.stretches.map((stretch) => [stretch.element, stretch]));
+    this.at = Math.max(0, this.stretches.findIndex((stretch) => stretch.nodes.length > 0));
+    if (["source", "ptx"].includes(this.key) && this.stretches.length > 0) this.show([this.stretches[this.at]]);
+  }
+
+  listen(bench) {
+    const under = (event) => this.of.get(event.target.closest(".stretch"));
+    this.list.addEventListener("pointerover", (event) => {
+      const stretch = under(event);
+      if (stretch && !bench.held) bench.light(stretch);
+    });
+    this.list.addEventListener("pointerleave", () => {
+      if (!bench.held) bench.light(null);
+    });
+    this.list.addEventListener("click", (event) => {
+      const stretch = under(event);
+      if (!stretch) return;
+      this.at = this.stretches.indexOf(stretch);
+      bench.hold(stretch);
+    });
+    this.list.addEventListener("focus", () => this.stretches[this.at]?.element.focus({ preventScroll: true }));
+    this.list.addEventListener("focusin", (event) => {
+      const stretch = under(event);
+      if (!stretch || !event.target.matches(":focus-visible")) return;
+      bench.held = null;
+      bench.light(stretch);
+    });
+    this.list.addEventListener("keydown", (event) => {
+      const last = this.stretches.length - 1;
+      const steps = { ArrowDown: this.at + 1, ArrowRight: this.at + 1, ArrowUp: this.at - 1, ArrowLeft: this.at - 1, Home: 0, End: last };
+      if (event.key in steps) {
+        event.preventDefault();
+        this.go(Math.min(Math.max(steps[event.key], 0), last));
+      } else if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        bench.hold(this.stretches[this.at]);
+      } else if (event.key === "Tab" && event.shiftKey) {
+        this.list.tabIndex = -1; // or the way back would lead into the pane again
+        setTimeout(() => (this.list.tabIndex = 0));
+      }
+    });
+  }
+
+  go(to) {
+    this.at = to;
+    this.stretches[to]?.element.focus({ preventScroll: true });
+    this.show([this.stretches[to]]);
+  }
+
+  light(nodes, lines) {
+    const lit = [];
+    for (const stretch of this.stretches) {
+      const is = stretch.lines.length > 0 ? meets(stretch.lines, lines) : meets(stretch.within, nodes);
+      if (is !== stretch.lit) stretch.element.setAttribute("aria-selected", is);
+      stretch.lit = is;
+      if (is) lit.push(stretch);
+    }
+    return lit;
+  }
+
+  /** Scrolls the pane, and nothing around it, until the first of these is seen. */
+  show(stretches) {
+    const line = stretches[0].element.closest(".line");
+    const top = line.offsetTop, bottom = top + line.offsetHeight;
+    if (top < this.list.scrollTop || bottom > this.list.scrollTop + this.list.clientHeight) {
+      this.list.scrollTop = top - this.list.clientHeight / 3;
+    }
+  }
+
+  said(lit) {
+    if (this.key === "text") return lit.map((stretch) => stretch.element.textContent).join("").trim();
+    if (this.key === "source") return `line ${lit.map((stretch) => stretch.lines[0]).join(", ")}`;
+    return `${lit.length} ${lit.length === 1 ? "line" : "lines"}`;
+  }
+}
+
+document.querySelectorAll(".bench").forEach((root) => new Bench(root));

@@ -1,0 +1,72 @@
+"""What stands on a page, and how it becomes HTML."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import pathlib
+
+import jinja2
+
+from .panes import Pane
+
+
+@dataclasses.dataclass
+class Table:
+    """Cells are text. `wide`: the columns whose cells are words and not numbers."""
+
+    caption: str
+    header: list[str]
+    rows: list[list[str]]
+    wide: tuple[int, ...] = (0,)
+
+
+@dataclasses.dataclass
+class Figure:
+    """`svg` is empty where nothing draws; the data stands below it all the same."""
+
+    caption: str
+    svg: str
+    data: Table
+
+
+@dataclasses.dataclass
+class Workbench:
+    """The stages of one listing, side by side. What is lit in one of its panes is lit in all."""
+
+    title: str
+    panes: list[Pane]
+
+    @property
+    def columns(self) -> list[list[Pane]]:
+        """What was written, the source, what it became."""
+        columns = (("text", "graph", "schedule"), ("source",), ("ptx", "sass"))
+        found = [[pane for pane in self.panes if pane.key in keys] for keys in columns]
+        return [column for column in found if column]
+
+
+@dataclasses.dataclass
+class Page:
+    title: str
+    facts: list[str] = dataclasses.field(default_factory=list)  # below the title
+    findings: list[str] = dataclasses.field(default_factory=list)
+    tables: list[Table] = dataclasses.field(default_factory=list)
+    figures: list[Figure] = dataclasses.field(default_factory=list)
+    workbenches: list[Workbench] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)  # at its end
+    is_of_stages: bool = False  # the workbenches come first
+
+    def html(self) -> str:
+        """A document that needs nothing beside it."""
+        return _environment().get_template("page.html").render(page=self)
+
+    def fragment(self) -> str:
+        """Without the workbenches, for a notebook's cell."""
+        return _environment().get_template("fragment.html").render(page=self)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    folder = pathlib.Path(__file__).parent
+    return jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+                              undefined=jinja2.StrictUndefined)

@@ -1,0 +1,121 @@
+"""A listing as panes of lines, cut into stretches that know what they came from."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+_NODE = re.compile(r"^\s*%(\d+) = ")
+_USES = re.compile(r"%(\d+)")
+_ACCESS = re.compile(r"^\s*access (\d+): ")
+
+
+@dataclasses.dataclass
+class Stretch:
+    """Text within a line. `nodes`: of the graph, which it stands for; `within`: and those whose stretches it is part of;
+    `lines`: of the source, which it is or came from."""
+
+    text: str
+    nodes: tuple[int, ...] = ()
+    within: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
+    kind: str = ""
+
+    @property
+    def is_linked(self) -> bool:
+        return bool(self.nodes or self.lines)
+
+
+@dataclasses.dataclass
+class Line:
+    stretches: list[Stretch]
+    number: str = ""
+
+
+@dataclasses.dataclass
+class Pane:
+    """`key`: which stage it is, for its place on the page."""
+
+    key: str
+    title: str
+    lines: list[Line]
+
+    @property
+    def text(self) -> str:
+        return "\n".join("".join(stretch.text for stretch in line.stretches) for line in self.lines)
+
+
+def of_listing(listing: dict) -> list[Pane]:
+    """In the order of the stages; those that the listing has."""
+    panes = []
+    if listing.get("text"):
+        panes.append(Pane("text", "Text", text_lines(listing["text"], listing["nodes"])))
+    if listing.get("graph"):
+        panes.append(Pane("graph", "Graph", graph_lines(listing["graph"])))
+    if listing.get("schedule"):
+        panes.append(Pane("schedule", "Schedule", schedule_lines(listing["schedule"], listing["accesses"])))
+    panes.append(Pane("source", f"Source: {listing['file']}", source_lines(listing["source"], listing.get("lines"))))
+    if listing.get("ptx"):
+        panes.append(Pane("ptx", "PTX", [Line([Stretch(text, lines=tuple(lines))]) for text, lines in listing["ptx"]]))
+    for kernel, instructions in (listing.get("code") or {}).items():
+        panes.append(Pane("sass", f"SASS: {kernel}", code_lines(instructions)))
+    return panes
+
+
+def text_lines(text: str, nodes: list[list[list[int]]]) -> list[Line]:
+    """The author's lines, cut where a node's stretch begins or ends."""
+    stretches = [(node, begin, end) for node, places in enumerate(nodes) for begin, end in places if end > begin]
+    cuts = {place for _, begin, end in stretches for place in (begin, end)}
+    lines, at = [], 0
+    for number, row in enumerate(text.split("\n"), start=1):
+        places = sorted({at, at + len(row), *(cut for cut in cuts if at < cut < at + len(row))})
+        pieces = [_piece(text[begin:end], begin, end, stretches) for begin, end in zip(places, places[1:])]
+        lines.append(Line(pieces, str(number)))
+        at += len(row) + 1
+    while lines and not any(stretch.text.strip() for stretch in lines[-1].stretches):
+        lines.pop()
+    return lines
+
+
+def _piece(text: str, begin: int, end: int, stretches: list[tuple[int, int, int]]) -> Stretch:
+    around = [(node, last - first) for node, first, last in stretches if first <= begin and end <= last]
+    size = min((size for _, size in around), default=0)
+    innermost = dict.fromkeys(node for node, s in around if s == size)
+    return Stretch(text, tuple(innermost), tuple(dict.fromkeys(node for node, _ in around)))
+
+
+def graph_lines(graph: str) -> list[Line]:
+    """A line a node; what is neither, a result or a condition, is of the nodes that it names."""
+    lines = []
+    for row in graph.rstrip("\n").split("\n"):
+        found = _NODE.match(row)
+        nodes = (int(found[1]),) if found else tuple(int(node) for node in _USES.findall(row))
+        lines.append(Line([Stretch(row, nodes, nodes)]))
+    return lines
+
+
+def schedule_lines(schedule: str, accesses: list[dict]) -> list[Line]:
+    """`access 0: vector` is of the node that reads, or is written."""
+    lines, kernel = [], ""
+    for row in schedule.rstrip("\n").split("\n"):
+        if row and not row[0].isspace():
+            kernel = row.partition(":")[0]
+        found = _ACCESS.match(row)
+        nodes = tuple(a["node"] for a in accesses if found and a["kernel"] == kernel and a["number"] == int(found[1]))
+        lines.append(Line([Stretch(row, nodes, nodes)]))
+    return lines
+
+
+def source_lines(source: str, nodes: list[list[int]] | None) -> list[Line]:
+    """Every line is one that others may have come from."""
+    lines = []
+    for number, row in enumerate(source.rstrip("\n").split("\n"), start=1):
+        computed = tuple(nodes[number - 1]) if nodes and number <= len(nodes) else ()
+        linked = (number,) if row.strip() and not row.lstrip().startswith("//") else ()
+        lines.append(Line([Stretch(row, computed, computed, linked)], str(number)))
+    return lines
+
+
+def code_lines(instructions: list) -> list[Line]:
+    return [Line([Stretch(text, lines=tuple(lines), kind=kind)], f"{address:04x}")
+            for address, text, kind, lines in instructions]
