@@ -12,7 +12,7 @@ import torch
 
 import ingot
 from cases.elementwise import FOUR_EXAMPLES
-from timing import median, on_the_host
+from ingot.instruments.race import race
 
 FIRST_CALL = pathlib.Path(__file__).parent / "first_call.py"
 
@@ -56,8 +56,8 @@ def warm_call(device: str, n: int = 1024) -> dict:
     calls |= {"recorded": lambda: f(leaf, y, 0.5), "recorded_mul": lambda: leaf * y,
               "with_gradient": lambda: torch.autograd.grad(f(leaf, y, 0.5), leaf, grad),
               "with_gradient_mul": lambda: torch.autograd.grad(leaf * y, leaf, grad)}
-    seconds = on_the_host(calls)
-    return {"device": device, "microseconds": {who: median(s) * 1e6 for who, s in seconds.items()}}
+    times = race({who: [call] for who, call in calls.items()}, torch.device(device))
+    return {"device": device, "microseconds": {who: (times[who].host or times[who].median) * 1e6 for who in calls}}
 
 
 def cpp_call(build: pathlib.Path, device: str) -> dict | None:

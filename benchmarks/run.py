@@ -4,10 +4,11 @@
     python benchmarks/run.py gpu                        large and small tensors on the GPU; also: gpu-reductions, gradients,
                                                         graphs, calls, cpu, cpu-reductions
     python benchmarks/run.py gpu --only 'one off*'      some cases
-    python benchmarks/run.py gpu --quick                beside the device copy alone
+    python benchmarks/run.py gpu --quick                beside the copy alone
     python benchmarks/run.py --save results.json        and keep the numbers
 
-Needs `ingot` importable. What is compared is measured in the same run, in turns.
+Needs `ingot` importable. The cases are compared by `ingot.compare` (measure.py), what is more than a call of an op by the same
+clock (steps.py): everybody in turns.
 """
 
 import argparse
@@ -24,10 +25,11 @@ import torch
 
 import ingot
 import latency
-import throughput
+import measure
+import steps
 from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
                    WITH_VALUES)
-from peers import PEERS
+from measure import PEERS
 from report import at_most, judged, table
 
 
@@ -55,9 +57,9 @@ def gpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
     large, wrong = measured(options, "large", "large tensors on the GPU, share of a device copy's speed",
-                            "share_of_copy", PEERS, ON_THE_GPU, throughput.large)
+                            "share_of_copy", PEERS, ON_THE_GPU, measure.large)
     small, also_wrong = measured(options, "small", "calls with small tensors on the GPU, microseconds", "microseconds",
-                                 ("eager", "compile", "jiterator"), SMALL, throughput.small)
+                                 ("eager", "compile", "jiterator"), SMALL, measure.small)
     return {"large": large, "small": small}, wrong + also_wrong
 
 
@@ -65,31 +67,36 @@ def gpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
     large, wrong = measured(options, "reductions", "reductions on the GPU, share of a device copy's speed",
-                            "share_of_copy", PEERS, REDUCTIONS, throughput.large)
+                            "share_of_copy", PEERS, REDUCTIONS, measure.large)
     few, also_wrong = measured(options, "few-to-reduce", "reductions of few elements in a CUDA graph, microseconds",
-                               "microseconds", ("eager", "compile"), FEW_TO_REDUCE, throughput.few)
+                               "microseconds", ("eager", "compile"), FEW_TO_REDUCE, measure.few)
     return {"reductions": large, "few_to_reduce": few}, wrong + also_wrong
 
 
 def cpu(options: argparse.Namespace) -> tuple[dict, list[str]]:
     rows, wrong = measured(options, "cpu", "2^20 elements on the CPU, microseconds", "microseconds",
-                           ("eager", "compile"), ON_THE_CPU, throughput.on_the_cpu)
+                           ("eager", "compile"), ON_THE_CPU, measure.on_the_cpu)
     return {"cpu": rows}, wrong
 
 
 def cpu_reductions(options: argparse.Namespace) -> tuple[dict, list[str]]:
     rows, wrong = measured(options, "cpu-reductions", "reductions on the CPU, microseconds", "microseconds",
-                           ("eager", "compile"), REDUCTIONS_ON_THE_CPU, throughput.on_the_cpu)
+                           ("eager", "compile"), REDUCTIONS_ON_THE_CPU, measure.on_the_cpu)
     return {"cpu_reductions": rows}, wrong
 
 
 def gradients(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
+    def alone_and_with_their_call(cases: list, asked: tuple[str, ...]) -> Iterator[dict]:
+        for case in cases:
+            yield from measure.gradients([case], asked)
+            yield from steps.calls_with_gradients([case], asked)
+
     rows, wrong = measured(options, "gradients", "gradients on the GPU, alone and with their call, microseconds", "microseconds",
-                           ("eager", "compile"), GRADIENTS, throughput.backward)
+                           ("eager", "compile"), GRADIENTS, alone_and_with_their_call)
     values, also_wrong = measured(options, "values-and-gradients", "losses with their gradients, share of a device copy's speed",
-                                  "share_of_copy", ("eager", "compile"), WITH_VALUES, throughput.values_and_gradients)
+                                  "share_of_copy", ("eager", "compile"), WITH_VALUES, steps.losses_with_gradients)
     return {"gradients": rows, "values_and_gradients": values}, wrong + also_wrong
 
 
@@ -97,7 +104,7 @@ def graphs(options: argparse.Namespace) -> tuple[dict, list[str]]:
     if not has_gpu():
         return {}, []
     rows, wrong = measured(options, "graphs", "loops in CUDA graphs and steps of training, microseconds", "microseconds",
-                           ("eager", "compile", "handwritten"), GRAPHS, throughput.programs)
+                           ("eager", "compile", "handwritten"), GRAPHS, steps.programs)
     return {"graphs": rows}, wrong
 
 
@@ -144,8 +151,8 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
     parser.add_argument("--only", metavar="PATTERN", default="*", help="cases whose names match as files' would")
     parser.add_argument("--peers", type=lambda names: tuple(names.split(",")), default=PEERS,
-                        help="what is timed beside ingot and the device copy; of " + ",".join(PEERS))
-    parser.add_argument("--quick", action="store_const", const=(), dest="peers", help="nothing beside the device copy")
+                        help="what is timed beside ingot and a copy; of " + ",".join(PEERS))
+    parser.add_argument("--quick", action="store_const", const=(), dest="peers", help="nothing beside the copy")
     parser.add_argument("--within", metavar="SECONDS", type=float, default=1e6,
                         help="begins no further case after that, and fails")
     parser.add_argument("--save", metavar="FILE", type=pathlib.Path, help="writes all numbers as JSON")

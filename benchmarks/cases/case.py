@@ -1,9 +1,12 @@
 """A row of a table: an op, its arguments, and what else computes it."""
 
 import dataclasses
+import pathlib
 from typing import Callable
 
 import torch
+
+import ingot
 
 
 class Tensors:
@@ -26,16 +29,25 @@ class Tensors:
         return torch.randint(0, below, shape, device=self.device, dtype=dtype)
 
 
+FOLDERS = [pathlib.Path(__file__).parents[1] / "kernels", pathlib.Path(__file__).parents[2] / "examples" / "handwritten"]
+
+
 @dataclasses.dataclass(frozen=True)
 class ByHand:
-    """A hand-written kernel. It takes the call's arguments, the results and their number of elements, and each thread
-    computes `lanes` of these, unless `arguments(args, results)` and `blocks(args)` say otherwise."""
+    """A hand-written kernel: of kernels/, which reach what the memory gives, or of examples/handwritten, which are as one
+    usually writes them. How it is launched stands in its file, or in `launch`."""
 
     name: str
-    lanes: int = 1
+    launch: str = ""
     options: tuple[str, ...] = ()  # of the compiler
-    arguments: Callable = lambda args, results: (*args, *results, results[0].numel())
-    blocks: Callable | None = None
+
+    @property
+    def path(self) -> pathlib.Path:
+        return next(path for folder in FOLDERS if (path := folder / f"{self.name}.cu").exists())
+
+    @property
+    def against(self) -> ingot.Against:
+        return ingot.Against(str(self.path), [self.launch] * bool(self.launch), list(self.options), name="handwritten")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +63,7 @@ class Case:
     options: dict = dataclasses.field(default_factory=dict)  # of ingot.op
     first: Callable[[Tensors], tuple] | None = None  # arguments of an earlier call, from which a compiler may learn
     draws: bool = False  # random numbers, of which everybody has his own
-    autotune: bool = True  # max-autotune takes seconds to compile: of like cases, one has it
+    autotune: bool = True  # max-autotune and shapes in general take seconds to compile: of like cases, one has them
     on_cpu: bool = True
 
     @property

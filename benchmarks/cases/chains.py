@@ -24,12 +24,12 @@ def tensors(make: Tensors, count: int) -> tuple:
 def cheap(ops: int) -> Case:
     rounds = ops // 5
     return Case(f"chain: {ops} cheap ops", CHEAP.format(rounds=rounds), lambda make: tensors(make, 2), autotune=False,
-                by_hand=ByHand("cheap_chain", 4, (f"-DROUNDS={rounds}", SAME_ROUNDINGS)))
+                by_hand=ByHand("cheap_chain", options=(f"-DROUNDS={rounds}", SAME_ROUNDINGS)))
 
 
 CASES = [
     cheap(50),
     cheap(200),
     Case("chain: 10 transcendentals", TRANSCENDENTALS, lambda make: tensors(make, 1),
-         by_hand=ByHand("transcendentals", 4, (SAME_ROUNDINGS,))),
+         by_hand=ByHand("transcendentals", options=(SAME_ROUNDINGS,))),
 ]

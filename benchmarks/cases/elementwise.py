@@ -32,11 +32,6 @@ def denoising(make: Tensors) -> tuple:
     return *images, make.uniform(5, steps), make.integers(shape[0], 1, 1, 1, below=steps)
 
 
-def denoise_by_hand(args: tuple, results: tuple) -> tuple:
-    image, table, n = args[0], args[3], args[0].numel()
-    return *args, *results, table.shape[1], image[0].numel(), n
-
-
 def moments(make: Tensors) -> tuple:
     """Parameter, gradient, both moments, and the numbers of a step."""
     tensors = [make.normal(make.n // 4).abs() for _ in range(4)]
@@ -52,10 +47,6 @@ def hidden(make: Tensors) -> tuple:
 def gradients(make: Tensors) -> tuple:
     """Of the result, and both inputs."""
     return tuple(make.normal(make.n // 2, dtype=torch.bfloat16) for _ in range(3))
-
-
-def bias_gelu_by_hand(args: tuple, results: tuple) -> tuple:
-    return *args, *results, args[1].numel(), results[0].numel()
 
 
 def some_bytes(make: Tensors, count: int) -> torch.Tensor:
@@ -105,17 +96,17 @@ FOUR_EXAMPLES = [
     Case("relu_add", example("relu_add"), lambda make: (*pair(make), 0.5), RELU_ADD_JITERATED, ByHand("relu_add")),
     Case("mul", example("mul"), pair, MUL_JITERATED, ByHand("mul")),
     Case("giou", example("giou"), pairs_of_boxes, by_hand=ByHand("giou"), options={"lazy": "never"}),
-    Case("denoise", example("denoise"), denoising, by_hand=ByHand("denoise", arguments=denoise_by_hand)),
+    Case("denoise", example("denoise"), denoising, by_hand=ByHand("denoise")),
 ]
 
 CASES = [
     *FOUR_EXAMPLES,
-    Case("swiglu bf16", SWIGLU, lambda make: pair(make, torch.bfloat16), SWIGLU_JITERATED, ByHand("swiglu", 8)),
-    Case("swiglu backward bf16", SWIGLU_BACKWARD, gradients, SWIGLU_BACKWARD_JITERATED, ByHand("swiglu_backward", 8)),
+    Case("swiglu bf16", SWIGLU, lambda make: pair(make, torch.bfloat16), SWIGLU_JITERATED, ByHand("swiglu")),
+    Case("swiglu backward bf16", SWIGLU_BACKWARD, gradients, SWIGLU_BACKWARD_JITERATED, ByHand("swiglu_backward")),
     Case("gelu(x + b) + r bf16", 'F.gelu(x + b, approximate="tanh") + r', hidden, BIAS_GELU_JITERATED,
-         ByHand("bias_gelu", 8, arguments=bias_gelu_by_hand)),
-    Case("adamw", ADAMW, moments, ADAMW_JITERATED, ByHand("adamw", 4)),
+         ByHand("bias_gelu")),
+    Case("adamw", ADAMW, moments, ADAMW_JITERATED, ByHand("adamw")),
     Case("u8 * f32", "x * y", lambda make: (some_bytes(make, make.n), make.normal(make.n)), MUL_JITERATED,
-         ByHand("mul_bytes", 4)),
-    Case("~u8", "~x", lambda make: (some_bytes(make, 4 * make.n),), INVERT_JITERATED, ByHand("invert", 16)),
+         ByHand("mul_bytes")),
+    Case("~u8", "~x", lambda make: (some_bytes(make, 4 * make.n),), INVERT_JITERATED, ByHand("invert")),
 ]

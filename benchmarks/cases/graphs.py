@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 
 import ingot
-from handwritten import Handwritten, blocks_of
+from ingot.instruments.contenders import CudaKernel
 
-from .case import Program, Tensors
+from .case import ByHand, Program, Tensors
 from .elementwise import EXAMPLES, example
 
 Call = Callable[[], object]
@@ -37,15 +37,19 @@ def sampler(images: int) -> Program:
             return sample
 
         def by_hand() -> Call:
-            kernel, results = Handwritten("denoise"), [torch.empty_like(start) for _ in range(2)]
-            blocks, sizes = blocks_of(start.numel()), (STEPS, start[0].numel(), start.numel())
+            kernel, results = CudaKernel(ByHand("denoise").path), [torch.empty_like(start) for _ in range(2)]
+            samples = [start, *(results[k % 2] for k in range(STEPS))]
+            calls = [kernel.bind({"eps": predicted[k], "sample": samples[k], "noise": noise[k], "table": table, "t": t},
+                                 [samples[k + 1]]) for k in range(STEPS)]
 
-            def step(eps, sample, noise, table, t):
-                result = results[sample is results[0]]
-                kernel(blocks, eps, sample, noise, table, t, result, *sizes)
-                return result
+            def loop() -> torch.Tensor:
+                t.fill_(STEPS - 1)
+                for call in calls:
+                    call()
+                    t.sub_(1)
+                return samples[-1]
 
-            return captured(lambda: sampled(step))
+            return captured(loop)
 
         op = ingot.op(example("denoise"))
         return {"ingot": lambda: captured(lambda: sampled(op)), "eager": lambda: captured(lambda: sampled(op.reference)),

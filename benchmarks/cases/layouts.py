@@ -34,20 +34,16 @@ def one_off(group: str, inputs: int, new: Callable[[Tensors, int], torch.Tensor]
                                   jiterator="", by_hand=None, autotune=False, on_cpu=False)
 
 
-def without_number(args: tuple, results: tuple) -> tuple:
-    return *args[:-1], *results, results[0].numel()
-
-
 def normal(dtype: torch.dtype) -> Callable[[Tensors, int], torch.Tensor]:
     return lambda make, more: make.normal(make.n + more, dtype=dtype)
 
 
 ONE_OFF = [
     *one_off("one off f32", 2, normal(torch.float32), example("relu_add"), RELU_ADD_JITERATED,
-             ByHand("relu_add_shifted", 4, arguments=without_number), 0.5),
-    *one_off("one off bf16", 2, normal(torch.bfloat16), SWIGLU, SWIGLU_JITERATED, ByHand("swiglu_shifted", 8)),
+             ByHand("relu_add_shifted"), 0.5),
+    *one_off("one off bf16", 2, normal(torch.bfloat16), SWIGLU, SWIGLU_JITERATED, ByHand("swiglu_shifted")),
     *one_off("one off u8", 1, lambda make, more: some_bytes(make, 4 * make.n + more), "~x", INVERT_JITERATED,
-             ByHand("invert_shifted", 16)),
+             ByHand("invert_shifted")),
 ]
 
 # --- Rows -----------------------------------------------------------------------------------------------------------
@@ -62,13 +58,11 @@ def rows(group: str, width: int, stride: int, bias: str, name: str, autotune: bo
         biases = {"b": make.normal(width), "c": make.normal(count, 1)}
         return x, *(biases[b] for b in BIASES[bias].split(" + ")), r
 
-    def arguments(args: tuple, results: tuple) -> tuple:
-        x, *biases, r = args  # the kernel has a place for either, and leaves alone what it is not compiled for
-        return x, biases[0], biases[-1], r, *results, width, stride, results[0].numel()
-
+    names = BIASES[bias].split(" + ")  # the kernel has a place for either, and leaves alone what it is not compiled for
+    launch = f"grid=ceil(n / 1024), block=256, args=x, {names[0]}, {names[-1]}, r, out, x.size(1), x.stride(0), n"
     options = tuple(f"-DBY_{kind.upper()}" for kind in ("row", "column") if bias in (kind, "both"))
     return Case(f"{group}: {name}", f'F.gelu(x + {BIASES[bias]}, approximate="tanh") + r', tensors,
-                BIAS_GELU_JITERATED if bias != "both" else "", ByHand("rows", 4, options, arguments), autotune=autotune)
+                BIAS_GELU_JITERATED if bias != "both" else "", ByHand("rows", launch, options), autotune=autotune)
 
 
 ROWS = [
@@ -83,13 +77,9 @@ def planes(make: Tensors) -> tuple:
     return make.normal(batch, channels, 513, 513), make.normal(channels, 1, 1)
 
 
-def planes_by_hand(args: tuple, results: tuple) -> tuple:
-    return *args, *results, 513 * 513, args[1].numel(), results[0].numel()
-
-
 TANH_JITERATED = "template <typename T> T f(T x, T b) { return ::tanh(x - b); }"
 PLANES = Case("tanh(x - b)", "torch.tanh(x - b)", planes, TANH_JITERATED,
-              ByHand("tanh_planes", 4, arguments=planes_by_hand))
+              ByHand("tanh_planes"))
 
 
 # --- Rows by their numbers ------------------------------------------------------------------------------------------
@@ -127,25 +117,15 @@ def images(make: Tensors, *orders: torch.memory_format) -> tuple:
     return tuple(make.normal(*shape).contiguous(memory_format=order) for order in orders)
 
 
-def turning(function: str, sizes: Callable[[torch.Tensor], tuple[int, int, int]]) -> ByHand:
-    """Of two arguments, of which the first lies as the result does, and the second across. `sizes` gives the first
-    one's batch, rows and columns as they lie."""
-
-    def arguments(args: tuple, results: tuple) -> tuple:
-        straight, crossed = args
-        return crossed, straight, *results, *sizes(straight)[1:]
-
-    def blocks(args: tuple) -> tuple[int, int, int]:
-        batch, rows, columns = sizes(args[0])
-        return columns // 64, rows // 64, batch
-
-    options = (f"-DFUNCTION(crossed, straight)=({function})",)
-    return ByHand("transpose", options=options, arguments=arguments, blocks=blocks)
+def turning(function: str, batch: str, rows: str, columns: str) -> ByHand:
+    """Of two arguments, x, which lies as the result does, and y, which lies across; x has so many rows and columns as it
+    lies."""
+    launch = f"grid={columns} // 64, {rows} // 64, {batch}, block=256, args=y, x, out, {rows}, {columns}"
+    return ByHand("transpose", launch, (f"-DFUNCTION(crossed, straight)=({function})",))
 
 
-def image_sizes(x: torch.Tensor) -> tuple[int, int, int]:
-    batch, channels, height, width = x.shape
-    return (batch, channels, height * width) if x.is_contiguous() else (batch, height * width, channels)
+IMAGE = "x.size(0)", "x.size(1)", "(x.size(2) * x.size(3))"
+CHANNELS_LAST_IMAGE = "x.size(0)", "(x.size(2) * x.size(3))", "x.size(1)"
 
 
 def permutation(*order: int, autotune: bool = False, by_hand: ByHand | None = None) -> Case:
@@ -156,20 +136,20 @@ def permutation(*order: int, autotune: bool = False, by_hand: ByHand | None = No
 TRANSPOSED = [
     # The result lies as x.t() does, which comes first.
     Case("transposed: relu(x.t()) + y", "torch.relu(x.t()) + y", squares,
-         by_hand=turning("(straight > 0.0f ? straight : 0.0f) + crossed", lambda x: (1, *x.shape))),
+         by_hand=turning("(straight > 0.0f ? straight : 0.0f) + crossed", "1", "x.size(0)", "x.size(1)")),
     Case("transposed: four pairs", "a.t() * b + c.t() * d + e.t() * f + g.t() * h",
          lambda make: squares(make, 8, 4), autotune=False),
-    permutation(0, 2, 1, by_hand=turning("crossed + straight", lambda x: x.shape)),
+    permutation(0, 2, 1, by_hand=turning("crossed + straight", "x.size(0)", "x.size(1)", "x.size(2)")),
     permutation(1, 0, 2),
     permutation(1, 2, 0),
     permutation(2, 0, 1),
     permutation(2, 1, 0, autotune=True),
     Case("channels-last: times contiguous", "x * y",
          lambda make: images(make, torch.channels_last, torch.contiguous_format), MUL_JITERATED,
-         turning("crossed * straight", image_sizes)),
+         turning("crossed * straight", *CHANNELS_LAST_IMAGE)),
     Case("channels-last: contiguous times it", "x * y",
          lambda make: images(make, torch.contiguous_format, torch.channels_last), MUL_JITERATED,
-         turning("crossed * straight", image_sizes), autotune=False),
+         turning("crossed * straight", *IMAGE), autotune=False),
 ]
 
 # --- Boxes that need not be read ------------------------------------------------------------------------------------

@@ -27,20 +27,8 @@ def short_boxes(make: Tensors) -> tuple:
     return target.to(torch.bfloat16) + 8 * boxes(make, count).to(torch.bfloat16), target, 1e-7
 
 
-def processors() -> int:
-    return torch.cuda.get_device_properties(0).multi_processor_count
-
-
 def giou_loss_by_hand(pred: str = "float", target: str = "float") -> ByHand:
-    blocks_of_a_processor, bytes_of_a_sum = 8, 8
-
-    def arguments(args: tuple, results: tuple) -> tuple:
-        sums = args[0].new_empty(processors() * blocks_of_a_processor * bytes_of_a_sum, dtype=torch.uint8)
-        done = args[0].new_zeros(1, dtype=torch.int32)
-        return *args, *results, sums, done, len(args[0])
-
-    return ByHand("giou_loss", options=(f"-DPRED={pred}", f"-DTARGET={target}"), arguments=arguments,
-                  blocks=lambda args: (processors() * blocks_of_a_processor, 1, 1))
+    return ByHand("giou_loss", options=(f"-DPRED={pred}", f"-DTARGET={target}"))
 
 
 def giou_loss(name: str, make, by_hand: ByHand = giou_loss_by_hand(), on_cpu: bool = True) -> Case:

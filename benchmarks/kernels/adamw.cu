@@ -1,4 +1,6 @@
 // One step of AdamW: four tensors in, three out.
+//
+// launch: grid=ceil(n / 1024), block=256, args=p, grad, m, v, keep, rate, correction, out0, out1, out2, n
 #include "vector.cuh"
 
 extern "C" __global__ void adamw(const float* p, const float* grad, const float* m, const float* v, float keep,

@@ -1,4 +1,6 @@
 // tanh-gelu(x + b) + r in bfloat16; b is a row of a multiple of 8 columns.
+//
+// launch: grid=ceil(n / 2048), block=256, args=x, b, r, out, b.numel(), n
 #include "functions.cuh"
 #include "vector.cuh"
 

@@ -1,4 +1,6 @@
 // ~x of bytes, wherever x begins.
+//
+// launch: grid=ceil(n / 4096), block=256, args=x, out, n
 #include "shifted.cuh"
 
 extern "C" __global__ void invert_shifted(const unsigned char* x, unsigned char* out, long long n) {

@@ -1,4 +1,6 @@
 // relu(x) + y + 0.5 wherever x and y begin.
+//
+// launch: grid=ceil(n / 1024), block=256, args=x, y, out, n
 #include "shifted.cuh"
 
 extern "C" __global__ void relu_add_shifted(const float* x, const float* y, float* out, long long n) {

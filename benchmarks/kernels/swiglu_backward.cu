@@ -1,4 +1,6 @@
 // The gradients of silu(x) * y in bfloat16: three tensors in, two out.
+//
+// launch: grid=ceil(n / 2048), block=256, args=g, x, y, out0, out1, n
 #include "vector.cuh"
 
 __device__ inline void gradients(float g, float x, float y, bfloat16& dx, bfloat16& dy) {

@@ -1,4 +1,6 @@
 // silu(x) * y in bfloat16, wherever x and y begin.
+//
+// launch: grid=ceil(n / 2048), block=256, args=x, y, out, n
 #include "functions.cuh"
 #include "shifted.cuh"
 

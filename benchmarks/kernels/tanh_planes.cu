@@ -1,5 +1,7 @@
 // tanh(x - b), b a number a channel, planes of any size: vectors along the whole, one division, and the plane that ends
 // within a vector gives way to the next. n is a multiple of 4.
+//
+// launch: grid=ceil(n / 1024), block=256, args=x, b, out, x.size(2) * x.size(3), b.numel(), n
 #include "vector.cuh"
 
 extern "C" __global__ void tanh_planes(const float* x, const float* b, float* out, int plane, int channels,

@@ -1,4 +1,6 @@
 // Ten transcendental functions of one another.
+//
+// launch: grid=ceil(n / 1024), block=256, args=x, out, n
 #include "vector.cuh"
 
 extern "C" __global__ void transcendentals(const float* x, float* out, long long n) {

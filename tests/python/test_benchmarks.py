@@ -1,8 +1,9 @@
 """What the benchmarks time and what they ask for, where no GPU is needed to know."""
 
-import ctypes
+import dataclasses
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -10,13 +11,16 @@ import pytest
 import torch
 
 import ingot
+from ingot.instruments import contenders, launch
+from ingot.oracle import as_list
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import peers  # noqa: E402
+import measure  # noqa: E402
+import steps  # noqa: E402
+import tables  # noqa: E402
 import thresholds  # noqa: E402
-import throughput  # noqa: E402
 from cases import (  # noqa: E402
     FEW_TO_REDUCE,
     GRADIENTS,
@@ -29,60 +33,32 @@ from cases import (  # noqa: E402
     WITH_VALUES,
     graphs,
 )
-from cases.case import Case, Program, Tensors  # noqa: E402
-from handwritten import FOLDERS, kernel_source, packed, parameter_types  # noqa: E402
+from cases.case import Case, Tensors  # noqa: E402
+
+BY_HAND = list({(c.by_hand.name, c.by_hand.options, c.by_hand.launch): c for c in ON_THE_GPU + REDUCTIONS if c.by_hand}.values())
 
 
-def kernels():
-    """Those that the cases launch; test_compare.py reads the other examples."""
-    launched = {case.by_hand.name for case in ON_THE_GPU + REDUCTIONS if case.by_hand} | {"denoise"}
-    return [next(path for folder in FOLDERS if (path := folder / f"{name}.cu").exists()) for name in sorted(launched)]
-
-
-def test_arguments_are_passed_in_the_kernels_own_types():
-    source = "extern \"C\" __global__ void f(const float* x, float b, long long n, int k, double d) {"
-    types = parameter_types(source, "f")
-    assert types == [ctypes.c_void_p, ctypes.c_float, ctypes.c_longlong, ctypes.c_int, ctypes.c_double]
-    x = torch.ones(3)
-    values = [value.value for value in packed(types, (x, 0.5, 1 << 40, 3, 0.1))]
-    assert values == [x.data_ptr(), 0.5, 1 << 40, 3, 0.1]
-    with pytest.raises(TypeError, match="takes 5 arguments, 1 were given"):
-        packed(types, (x,))
-
-
-@pytest.mark.parametrize("path", kernels(), ids=lambda path: path.stem)
-def test_every_hand_written_kernel_is_read(path):
-    types = parameter_types(path.read_text(), path.stem)
-    assert ctypes.c_void_p in types and types[-1] in (ctypes.c_longlong, ctypes.c_int)
-
-
-def test_the_hand_written_kernels_of_the_cases_compile():
+@pytest.mark.parametrize("case", BY_HAND, ids=lambda case: case.name)
+def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
     if torch.version.cuda is None:
         pytest.skip("explained: this PyTorch has no NVRTC")
-    for name, options in sorted({(c.by_hand.name, c.by_hand.options) for c in ON_THE_GPU + REDUCTIONS if c.by_hand}):
-        binary, _ = torch.cuda._utils._nvrtc_compile(
-            kernel_source(name), name, "90", cuda_include_dirs=[str(FOLDERS[0])], nvcc_options=list(options))
-        assert binary
+    against = case.by_hand.against
+    kernel = contenders.named(against.word, ingot.op(case.text), against.launches, against.options)
+    program = kernel.program(90)
+    op, args = ingot.op(case.text), case.make(Tensors("cpu", 1 << 18))
+    values = op.signature.bind(*args)
+    values.apply_defaults()
+    scope = launch.scope_of(dict(values.arguments), as_list(op.reference(*args)))
+    for said, entry in zip(kernel.launches, kernel.entries):
+        given = said.arguments(scope, program.parameters[entry])
+        assert all(launch.packed(a, p) for a, p in zip(given, program.parameters[entry]))
+        assert said.extent("block", scope) == (256, 1, 1)
 
 
-def test_a_peer_that_computes_something_else_is_not_timed():
-    x = torch.randn(8)
-    peers.check(x + 0.5, (x + 0.5,))
-    with pytest.raises(AssertionError, match="not close"):
-        peers.check(x, (x + 0.5,))
-    with pytest.raises(AssertionError, match="2 results instead of 1"):
-        peers.check((x, x), (x,))
-
-
-def test_torch_compile_is_given_functions_that_it_takes_for_different_ones():
-    from torch._dynamo.testing import CompileCounter
-
-    for k in range(torch._dynamo.config.recompile_limit + 1):
-        function = peers.eager_function(Case("a case", f"x + {k}", lambda make: (make.normal(4),)))
-        counter = CompileCounter()
-        answer = torch.compile(function, backend=counter, fullgraph=True)(torch.zeros(4))
-        assert torch.equal(answer, torch.full((4,), float(k)))
-        assert counter.frame_count == 1
+def test_a_peer_that_computes_something_else_is_told(monkeypatch):
+    monkeypatch.setitem(measure.WORDS, "eager", lambda x: x + 0.5)
+    row = measure.attempt(Case("a case", "x + 1", lambda make: (make.normal(1000),)), Tensors("cpu"), ("eager",), warm=True)
+    assert "wrong at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
 
 
 def test_every_case_has_a_threshold_and_every_threshold_a_case():
@@ -104,20 +80,44 @@ def test_a_threshold_is_missed_beyond_the_tolerance():
 
 
 def test_cases_that_reduce_give_what_eager_does():
-    made = [(case, case.make(Tensors("cpu"))) for case in REDUCTIONS_ON_THE_CPU]
-    ingot.prepare_all((peers.ingot_op(case), args) for case, args in made)
-    errors: dict[str, str] = {}
-    for case, args in made:
-        peers.checked(case, args, (), errors)
-        assert not errors, (case.name, errors)
+    made = [(ingot.op(case.text, **case.options), case.make(Tensors("cpu"))) for case in REDUCTIONS_ON_THE_CPU]
+    ingot.prepare_all(made)
+    for op, args in made:
+        in_float32 = [a.float() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
+        for mine, theirs in zip(as_list(op(*args)), as_list(op.reference(*in_float32)), strict=True):
+            rtol, atol = (1e-2, 1e-3) if mine.dtype.itemsize == 2 else (1e-4, 1e-5)
+            torch.testing.assert_close(mine.float(), theirs, rtol=rtol, atol=atol)
 
 
 def test_a_case_that_fails_says_so_and_another_is_timed():
     cases = [Case("refused", "x.nonzero()", lambda make: (make.normal(4),)),
              Case("right", "x + 1", lambda make: (make.normal(4),))]
-    refused, right = list(throughput.on_the_cpu(cases, ("eager",)))[:2]
+    refused, right = list(measure.on_the_cpu(cases, ("eager",)))[:2]
     assert "nonzero" in refused["errors"]["ingot"] and "microseconds" not in refused
     assert set(right["microseconds"]) == {"ingot", "eager"} and not right["errors"]
+    assert right["times_as_fast_as"]["eager"] == pytest.approx(right["microseconds"]["eager"] / right["microseconds"]["ingot"], rel=0.5)
+
+
+def test_a_row_is_what_a_comparison_found():
+    found = {"race_error": None, "copy_gb_s": 100.0, "contenders": [
+        {"name": "ingot", "state": "right", "message": "", "us": 2.0, "host_us": 5.0, "share_of_copy": 0.9, "speed": 1.0},
+        {"name": "eager", "state": "right", "message": "", "us": 8.0, "host_us": 3.0, "share_of_copy": 0.2, "speed": 0.25},
+        {"name": "compile", "state": "failed", "message": "it is late", "cases": {}},
+        {"name": "mine", "state": "wrong", "message": "wrong at [3]"}]}
+    row = measure.in_a_row(found)
+    assert row["times_as_fast_as"] == {"eager": 4.0, "copy": 0.9} and row["share_of_copy"]["eager"] == 0.2
+    assert row["errors"] == {"compile": "it is late", "mine": "wrong at [3]"}
+    assert measure.in_a_row(found, with_host=True)["times_as_fast_as"] == {"eager": 8.0 / 5.0, "copy": 0.9}
+    assert set(measure.in_a_row(found, must_be_right=False)["errors"]) == {"compile"}
+
+
+@pytest.mark.parametrize("document, table", [("README.md", tables.large), ("docs/compare.md", tables.examples)])
+def test_the_documents_tables_are_what_was_measured(document, table):
+    text = (ROOT / document).read_text()
+    results = [json.loads((ROOT / "benchmarks" / "results" / name).read_text())
+               for name in sorted(set(re.findall(r"benchmarks/results/([\w-]+\.json)", text)))]
+    found = [table(each) for each in results if "large" in each or "relu_add" in each]
+    assert any(len(each.splitlines()) > 4 and each in text for each in found), found
 
 
 def test_the_benchmarks_run(tmp_path):
@@ -131,36 +131,43 @@ def test_the_benchmarks_run(tmp_path):
     assert all(set(row["microseconds"]) == {"ingot"} for row in rows)
 
 
-def test_gradients_are_timed_that_are_eagers():
-    for case in GRADIENTS:
-        for kept in (True, False):
-            errors: dict[str, str] = {}
-            calls = peers.gradients(case, case.make(Tensors("cpu", 1 << 12)), ("eager",), kept, errors)
-            assert not errors and set(calls) == {"ingot", "eager"}, (case.name, errors)
+@pytest.mark.parametrize("case", GRADIENTS, ids=lambda case: case.name)
+def test_gradients_are_those_of_eager(case):
+    args = case.make(Tensors("cpu", 1 << 12))
+    row = measure.compared(case, args, ("eager",), backward=True, anyway=case.draws, warm=True, rounds=3)
+    assert all(c["state"] == "right" or case.draws for c in row["contenders"]), [c["message"] for c in row["contenders"]]
+    assert all("us" in c for c in row["contenders"])
+    errors: dict[str, str] = {}
+    calls = steps.checked(steps.with_gradient(case, case.make(Tensors("cpu", 1 << 12))), ("eager",), errors, case.draws)
+    assert not errors and set(calls) == {"ingot", "eager"}, errors
 
 
-def test_gradients_that_are_not_eagers_are_not_timed():
+def test_what_is_not_eagers_is_not_timed():
     x = torch.randn(1000)
-    peers.check_gradients((x,), (x * 1.001,))
-    peers.check_gradients((x.flip(0),), (x,), draws=True)
+    steps.check((x,), (x * 1.001,))
+    steps.check((x.flip(0),), (x,), draws=True)
     for found, draws in ((x.flip(0), False), (x * 1.1, True), (x * float("nan"), True)):
         with pytest.raises(AssertionError, match="apart"):
-            peers.check_gradients((found,), (x,), draws)
+            steps.check((found,), (x,), draws)
+    with pytest.raises(ValueError):
+        steps.check((x, x), (x,))
 
 
 def test_values_are_timed_with_gradients_that_are_eagers():
     for case in WITH_VALUES:
         errors: dict[str, str] = {}
-        calls = peers.values_and_gradients(case, case.make(Tensors("cpu")), ("eager",), errors)
+        calls = steps.checked(steps.loss_with_gradient(case, case.make(Tensors("cpu"))), ("eager",), errors)
         assert not errors and set(calls) == {"ingot", "eager"}, (case.name, errors)
+        pred, target, _ = case.make(Tensors("cpu"))
+        assert calls["ingot"].bytes_moved == 2 * pred.nbytes + target.nbytes  # both are read, a gradient is written
 
 
 @pytest.mark.parametrize("program", [graphs.sampler(2), graphs.training(4)], ids=lambda program: program.group)
 def test_programs_are_timed_that_give_what_eager_does(program):
     errors: dict[str, str] = {}
-    assert set(peers.programs(program, Tensors("cpu"), ("eager",), errors)) == {"ingot", "eager"} and not errors
-    spoilt = Program("spoilt", lambda make: program.makers(make) | {"ingot": lambda: lambda: torch.full((1,), 3.0)})
-    assert set(peers.programs(spoilt, Tensors("cpu"), ("eager",), errors)) == {"eager"} and "ingot" in errors
+    assert set(steps.checked(program.makers(Tensors("cpu")), ("eager",), errors)) == {"ingot", "eager"} and not errors
+    spoilt = dataclasses.replace(program, makers=lambda make: program.makers(make) | {"ingot": lambda: lambda: torch.full((1,), 3.0)})
+    assert set(steps.checked(spoilt.makers(Tensors("cpu")), ("eager",), errors)) == {"eager"} and "ingot" in errors
 
 
 def test_eager_is_timed_as_its_author_calls_it():

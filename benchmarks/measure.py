@@ -1,0 +1,119 @@
+"""The cases, each by `ingot.compare`: on the arguments of its own alone, everybody in this process."""
+
+from typing import Callable, Iterable, Iterator
+
+import torch
+
+import ingot
+from cases.case import Case, Tensors
+from ingot.instruments.contenders.ops import plain_function
+
+PEERS = ("eager", "compile", "autotune", "dynamic", "jiterator", "handwritten")
+WORDS = {"eager": "eager", "compile": "torch.compile", "autotune": "torch.compile:max-autotune-no-cudagraphs",
+         "dynamic": "torch.compile:dynamic"}
+ROUNDS = 9
+Asked = tuple[str, ...]  # some of PEERS
+
+
+def large(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+    """Tensors that no cache holds."""
+    for case in cases:
+        yield attempt(case, Tensors("cuda"), asked)
+
+
+def small(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+    """Calls one after another on the same tensors, launch included: the GPU's time or the host's, whichever is longer."""
+    for case in cases:
+        yield attempt(case, Tensors("cuda"), asked, with_host=True, warm=True)
+
+
+def few(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+    """The same in a CUDA graph, without the host."""
+    for case in cases:
+        yield attempt(case, Tensors("cuda"), asked, warm=True, graph=True)
+
+
+def on_the_cpu(cases: list[Case], asked: Asked) -> Iterator[dict]:
+    """On one thread and on all of them, in the cache; results are allocated by everybody."""
+    all_threads = torch.get_num_threads()
+    for threads, name in ((1, "one thread"), (all_threads, "all threads")):
+        torch.set_num_threads(threads)
+        for case in cases:
+            row = attempt(case, Tensors("cpu"), asked, warm=True, rounds=21)
+            yield row | {"case": f"{name}: {case.name}", "group": name}
+    torch.set_num_threads(all_threads)
+
+
+def gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+    """The gradients of a call that was made before."""
+    for case in cases:
+        # Who draws random numbers of his own has others' gradients.
+        row = attempt(case, Tensors("cuda"), asked, backward=True, anyway=case.draws)
+        yield row | {"case": f"backward: {case.name}", "group": case.name}
+
+
+def attempt(case: Case, tensors: Tensors, asked: Asked, with_host: bool = False, rounds: int = ROUNDS, **options) -> dict:
+    """A row; what fails in it is said there, and keeps nobody from the next."""
+    row: dict = {"case": case.name, "group": case.group, "errors": {}}
+    try:
+        found = compared(case, case.make(tensors), asked, rounds=rounds, **options)
+        row |= in_a_row(found, with_host, must_be_right=not case.draws)
+    except Exception as error:
+        row["errors"]["ingot"] = first_line(error)
+    if tensors.device == "cuda":
+        torch.cuda.empty_cache()
+    return row
+
+
+def compared(case: Case, args: tuple, asked: Asked, **options) -> dict:
+    """What `ingot.compare` finds of the case."""
+    op = ingot.op(case.text, **case.options)
+    chosen = {who: each for who, each in contenders(case, op, args[0].device).items() if who in asked}
+    return ingot.compare(op, chosen, *args, isolated=False, as_asked=True, why=False, **options).found
+
+
+def contenders(case: Case, op: ingot.Op, device: torch.device) -> dict:
+    """The peers that can express the case."""
+    made: dict = dict(WORDS)
+    if not case.autotune or device.type != "cuda":
+        del made["autotune"], made["dynamic"]
+    if case.first:  # of which a compiler may learn
+        first = case.first(Tensors(device.type))
+        op(*first)
+        made["compile"] = torch.compile(plain_function(op), fullgraph=True)
+        made["compile"](*first)
+    if device.type == "cuda":
+        if case.jiterator:
+            made["jiterator"] = jiterated(case.jiterator)
+        if case.by_hand:
+            made["handwritten"] = case.by_hand.against
+    return made
+
+
+def jiterated(text: str) -> Callable:
+    """Of the tensors alone: numbers stand in the text."""
+    results = text.count("T&")
+    make = torch.cuda.jiterator
+    function = make._create_multi_output_jit_fn(text, results) if results else make._create_jit_fn(text)
+    return lambda *args: function(*(a for a in args if isinstance(a, torch.Tensor)))
+
+
+def in_a_row(found: dict, with_host: bool = False, must_be_right: bool = True) -> dict:
+    """Of a comparison's document: microseconds of a call, shares of a copy's speed, how many times as fast as each peer
+    Ingot is, and what is wrong with whom."""
+    timed = {c["name"]: c for c in found["contenders"] if "us" in c}
+    microseconds = {who: max(c["us"], c["host_us"] or 0.0) if with_host else c["us"] for who, c in timed.items()}
+    row: dict = {"microseconds": microseconds, "share_of_copy": {who: c["share_of_copy"] for who, c in timed.items()},
+                 "copy_gb_s": found.get("copy_gb_s"),
+                 "errors": {c["name"]: c["message"] for c in found["contenders"] if c["state"] == "failed"
+                            or c["state"] == "wrong" and must_be_right}}
+    if found["race_error"]:
+        row["errors"]["ingot"] = found["race_error"]
+    if own := timed.get("ingot"):
+        row["times_as_fast_as"] = {who: us / microseconds["ingot"] if with_host else 1 / timed[who]["speed"]
+                                   for who, us in microseconds.items() if who != "ingot"} | {"copy": own["share_of_copy"]}
+    return row
+
+
+def first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]

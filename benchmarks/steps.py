@@ -1,0 +1,140 @@
+"""What is more than a call of an op: a call with its gradient, a loss with its own, a loop in a CUDA graph, a step of
+training. Everybody is timed as `ingot.compare` times, once it has given about what eager PyTorch does."""
+
+import statistics
+from typing import Callable, Iterable, Iterator
+
+import torch
+
+import ingot
+from cases.case import Case, Program, Tensors
+from ingot.instruments.contenders.ops import plain_function
+from ingot.instruments.race import COPIED_BYTES, race
+from measure import ROUNDS, Asked, first_line
+
+Call = Callable[[], object]
+Made = dict[str, Callable[[], Call]]  # what makes a call of no arguments, by whom; "eager" is among them
+
+
+def calls_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+    for case in cases:
+        yield attempt(f"both: {case.name}", case.name, lambda case=case: with_gradient(case, case.make(Tensors("cuda"))), asked,
+                      draws=case.draws)
+
+
+def losses_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
+    """Shares of a copy's speed, counting the bytes of the arguments and of the gradient."""
+    for case in cases:
+        yield attempt(case.name, case.group, lambda case=case: loss_with_gradient(case, case.make(Tensors("cuda"))), asked,
+                      beside_a_copy=True)
+
+
+def programs(cases: Iterable[Program], asked: Asked) -> Iterator[dict]:
+    for case in cases:
+        yield attempt(case.name, case.group, lambda case=case: case.makers(Tensors("cuda")), asked)
+
+
+def with_gradient(case: Case, args: tuple) -> Made:
+    """A call, and the gradients with respect to the arguments that require grad."""
+    op = ingot.op(case.text, **case.options)
+    leaves = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
+    given = torch.randn_like(op.reference(*args))
+    made = {"ingot": lambda: op, "eager": lambda: plain_function(op),
+            "compile": lambda: torch.compile(plain_function(op), fullgraph=True)}
+
+    def bound(function) -> Call:
+        def call():
+            with torch.enable_grad():
+                result = function(*args)
+            return torch.autograd.grad(result, leaves, given)
+
+        return call
+
+    return {who: lambda make=make: bound(make()) for who, make in made.items()}
+
+
+def loss_with_gradient(case: Case, args: tuple) -> Made:
+    """A loss and its gradient with respect to the first argument: `ingot.value_and_grad`, and of the others their call and
+    autograd's."""
+    op = ingot.op(case.text, **case.options)
+    leaf, rest = args[0].detach().requires_grad_(), args[1:]
+
+    def by_autograd(function) -> Call:
+        def call():
+            with torch.enable_grad():
+                value = function(leaf, *rest)
+            return value.detach(), *torch.autograd.grad(value, leaf)
+
+        return call
+
+    def at_once(function) -> Call:
+        def call():
+            return function(*args)
+
+        call.bytes_moved = sum(a.nbytes for a in (*args, leaf) if isinstance(a, torch.Tensor))  # a gradient is as large
+        return call
+
+    return {"ingot": lambda: at_once(ingot.value_and_grad(op)), "eager": lambda: by_autograd(plain_function(op)),
+            "compile": lambda: by_autograd(torch.compile(plain_function(op), fullgraph=True))}
+
+
+def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, draws: bool = False,
+            beside_a_copy: bool = False) -> dict:
+    """A row; what fails in it is said there, and keeps nobody from the next."""
+    row: dict = {"case": name, "group": group, "errors": {}}
+    try:
+        calls = checked(makers(), asked, row["errors"], draws)
+        row |= timed(calls, beside_a_copy)
+    except Exception as error:
+        row["errors"]["ingot"] = first_line(error)
+    torch.cuda.empty_cache()
+    return row
+
+
+def timed(calls: dict[str, Call], beside_a_copy: bool = False) -> dict:
+    with torch.no_grad():
+        times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS)
+    seconds = {who: times[who].device for who in calls}
+    faster = {who: statistics.median(theirs / own for theirs, own in zip(samples, seconds["ingot"]))
+              for who, samples in seconds.items() if who != "ingot"} if "ingot" in seconds else {}
+    row = {"microseconds": {who: times[who].median * 1e6 for who in calls}, "times_as_fast_as": faster}
+    if beside_a_copy and "ingot" in calls:
+        # What a copy of as many bytes would take: half of those it moves are read.
+        as_many = calls["ingot"].bytes_moved / (2 * COPIED_BYTES["cuda"])
+        row["share_of_copy"] = {who: statistics.median(c * as_many / s for c, s in zip(times["copy"].device, samples))
+                                for who, samples in seconds.items()}
+        faster["copy"] = row["share_of_copy"]["ingot"]
+    return row
+
+
+def checked(made: Made, asked: Asked, errors: dict[str, str], draws: bool = False) -> dict[str, Call]:
+    """Ingot's and those of the peers that were asked for, each once it has given three times about what eager does: what
+    a step of training changes shows in the next. Where everybody draws his own random numbers, norms are about eager's."""
+    answers, calls = {}, {}
+    for who in dict.fromkeys(("eager", "ingot", *asked)):
+        if who not in made:
+            continue
+        try:
+            calls[who] = made[who]()
+            answers[who] = [tuple(t.detach().clone() for t in listed(calls[who]())) for _ in range(3)]
+            for mine, theirs in zip(answers[who], answers.get("eager", answers[who])):
+                check(mine, theirs, draws)
+        except Exception as error:
+            calls.pop(who, None)
+            errors[who] = first_line(error)
+    return {who: call for who, call in calls.items() if who in ("ingot", *asked)}
+
+
+def check(found: tuple, wanted: tuple, draws: bool = False) -> None:
+    for mine, theirs in zip(found, wanted, strict=True):
+        mine, theirs = mine.float(), theirs.float()
+        if draws:
+            apart = (mine.norm() - theirs.norm()).abs() / theirs.norm()
+        else:
+            apart = (mine - theirs).abs().max() / theirs.abs().max()
+        if not apart <= 0.05:
+            raise AssertionError(f"the {'norm' if draws else 'result'} is {apart:.2g} of the largest apart from eager's")
+
+
+def listed(answer) -> tuple:
+    return tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
