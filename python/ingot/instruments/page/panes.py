@@ -31,6 +31,13 @@ class Line:
     stretches: list[Stretch]
     number: str = ""
 
+    @classmethod
+    def of(cls, stretch: Stretch, number: str = "") -> Line:
+        """One that is of one stretch, but for its indentation."""
+        text = stretch.text.lstrip()
+        indent = stretch.text[: len(stretch.text) - len(text)]
+        return cls([Stretch(indent)] * bool(indent) + [dataclasses.replace(stretch, text=text)], number)
+
 
 @dataclasses.dataclass
 class Pane:
@@ -56,7 +63,7 @@ def of_listing(listing: dict) -> list[Pane]:
         panes.append(Pane("schedule", "Schedule", schedule_lines(listing["schedule"], listing["accesses"])))
     panes.append(Pane("source", f"Source: {listing['file']}", source_lines(listing["source"], listing.get("lines"))))
     if listing.get("ptx"):
-        panes.append(Pane("ptx", "PTX", [Line([Stretch(text, lines=tuple(lines))]) for text, lines in listing["ptx"]]))
+        panes.append(Pane("ptx", "PTX", [Line.of(Stretch(text, lines=tuple(lines))) for text, lines in listing["ptx"]]))
     for kernel, instructions in (listing.get("code") or {}).items():
         panes.append(Pane("sass", f"SASS: {kernel}", code_lines(instructions)))
     return panes
@@ -90,7 +97,7 @@ def graph_lines(graph: str) -> list[Line]:
     for row in graph.rstrip("\n").split("\n"):
         found = _NODE.match(row)
         nodes = (int(found[1]),) if found else tuple(int(node) for node in _USES.findall(row))
-        lines.append(Line([Stretch(row, nodes, nodes)]))
+        lines.append(Line.of(Stretch(row, nodes, nodes)))
     return lines
 
 
@@ -102,7 +109,7 @@ def schedule_lines(schedule: str, accesses: list[dict]) -> list[Line]:
             kernel = row.partition(":")[0]
         found = _ACCESS.match(row)
         nodes = tuple(a["node"] for a in accesses if found and a["kernel"] == kernel and a["number"] == int(found[1]))
-        lines.append(Line([Stretch(row, nodes, nodes)]))
+        lines.append(Line.of(Stretch(row, nodes, nodes)))
     return lines
 
 
@@ -112,10 +119,10 @@ def source_lines(source: str, nodes: list[list[int]] | None) -> list[Line]:
     for number, row in enumerate(source.rstrip("\n").split("\n"), start=1):
         computed = tuple(nodes[number - 1]) if nodes and number <= len(nodes) else ()
         linked = (number,) if row.strip() and not row.lstrip().startswith("//") else ()
-        lines.append(Line([Stretch(row, computed, computed, linked)], str(number)))
+        lines.append(Line.of(Stretch(row, computed, computed, linked), str(number)))
     return lines
 
 
 def code_lines(instructions: list) -> list[Line]:
-    return [Line([Stretch(text, lines=tuple(lines), kind=kind)], f"{address:04x}")
+    return [Line.of(Stretch(text, lines=tuple(lines), kind=kind), f"{address:04x}")
             for address, text, kind, lines in instructions]
