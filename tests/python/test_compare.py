@@ -94,6 +94,16 @@ def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
     assert len(launch.packed(value, launch.Parameter(type))) == size
 
 
+def test_what_is_left_out_is_not_read_and_blocks_are():
+    text = ("#if 0\n// launch: grid=1, block=1, args=x\n#ifdef A\n#endif\n__global__ void old(int n) {}\n#else\n"
+            "// launch: grid=2, block=2, args=x\n__global__ void now(int n) {}\n#endif\n#if 01\n__global__ void too(int n) {}\n#endif\n"
+            'extern "C" {\nstruct A { int a; };\nint declared(int a);\nvoid first(const float* x, long n) { if (n) { n = 0; } }\n'
+            "void second(float* out) {}\n}\nvoid third(int n) {}\n")
+    assert [k.name for k in cuda_text.kernels(text)] == ["now", "too"]
+    assert cuda_text.launches(text) == ["grid=2, block=2, args=x"]
+    assert cuda_text.functions(text) == [cuda_text.Entry("first", ("x", "n")), cuda_text.Entry("second", ("out",))]
+
+
 def test_the_text_of_a_file_says_what_its_kernels_take():
     text = """
     // launch: grid=1, block=32,

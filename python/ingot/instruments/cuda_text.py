@@ -31,12 +31,28 @@ class Entry:
 
 def launches(text: str) -> list[str]:
     """The launches that its comments tell, in order."""
-    return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", said) for word, said in _SAID.findall(text) if word == "launch"]
+    said_in = _SAID.findall(_without_if_0(text))
+    return [re.sub(r"\s*\n\s*(//|\*)\s*", " ", said) for word, said in said_in if word == "launch"]
 
 
 def options(text: str) -> list[str]:
     """The compiler's options that its comments tell."""
-    return [option for word, said in _SAID.findall(text) if word == "options" for option in shlex.split(said)]
+    return [option for word, said in _SAID.findall(_without_if_0(text)) if word == "options" for option in shlex.split(said)]
+
+
+def _without_if_0(text: str) -> str:
+    """Lines that `#if 0` leaves out are empty."""
+    lines, depth = [], 0  # of conditions within one that is left out
+    for line in text.split("\n"):
+        directive = line.strip().replace(" ", "")
+        if depth:
+            depth += directive.startswith("#if")
+            depth -= directive.startswith("#endif") or depth == 1 and directive.startswith(("#else", "#elif"))
+            lines.append("")
+            continue
+        depth = int(re.match(r"#if(0|false)(?!\w)", directive) is not None)
+        lines.append("" if depth else line)
+    return "\n".join(lines)
 
 
 def kernels(text: str) -> list[Entry]:
@@ -45,8 +61,22 @@ def kernels(text: str) -> list[Entry]:
 
 
 def functions(text: str) -> list[Entry]:
-    """Every function with C's linkage."""
-    return _once(_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')))
+    """Every function with C's linkage, alone or in a block of them."""
+    return _once([*_entries(text, re.compile(r'\bextern\s*"C"(?!\s*\{)')), *_entries_of_blocks(text)])
+
+
+def _entries_of_blocks(text: str) -> Iterator[Entry]:
+    plain = _plain(text)
+    for block in re.finditer(r'\bextern\s*"C"\s*\{', plain):
+        begin = at = block.end()
+        depth = 1
+        while depth and at < len(plain):
+            depth += (plain[at] == "{") - (plain[at] == "}")
+            if depth == 1 and plain[at] in ";}" or depth == 2 and plain[at] == "{":
+                if plain[at] == "{" and (found := _entry_behind(plain[begin:at], 0)):
+                    yield Entry(*found)
+                begin = at + 1
+            at += 1
 
 
 def _once(entries: Iterator[Entry]) -> list[Entry]:
@@ -54,8 +84,14 @@ def _once(entries: Iterator[Entry]) -> list[Entry]:
     return list({entry.name: entry for entry in entries}.values())
 
 
+def _plain(text: str) -> str:
+    """Without comments and what is left out, every place where it was."""
+    blank = lambda comment: re.sub(r"[^\n]", " ", comment[0])  # noqa: E731
+    return _COMMENT.sub(blank, _without_if_0(text))
+
+
 def _entries(text: str, mark: re.Pattern):
-    plain = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
+    plain = _plain(text)
     for found in mark.finditer(plain):
         if entry := _entry_behind(plain, found.end()):
             name, parameters = entry
