@@ -1,6 +1,7 @@
 """`ingot compare`: who is right, what is said of who is not, and what a kernel's machine code tells. What needs a GPU runs
 where there is one; functions of C++ hang, crash and write out of bounds anywhere."""
 
+import itertools
 import json
 import pathlib
 import re
@@ -485,6 +486,43 @@ def test_from_python_with_words_and_names(tmp_path):
     word = function_file(tmp_path, "right", BODIES["right"])
     found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
     assert found["by hand"]["state"] == "right" and found[word] is found["by hand"]
+
+
+def test_one_that_is_wrong_only_after_many_calls_is_wrong():
+    calls = itertools.count()
+    tired = {"tired": lambda x: x * 2 + (next(calls) > 100)}
+    found = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
+    assert found["tired"]["state"] == "wrong" and "after it was timed: wrong at [" in found["tired"]["message"]
+    assert not found.is_right and found["ingot"]["state"] == "right"
+
+
+def test_in_this_process_nothing_is_copied_and_gradients_are_of_what_requires_them():
+    x, y = torch.randn(100, 7, requires_grad=True), torch.randn(7)
+    found = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, as_asked=True, isolated=False, rounds=3,
+                          why=False)
+    assert found.is_right and set(found["eager"]["cases"]) == {"as asked"} and found["ingot"]["kernels"] is None
+    moved = found.found["bytes"]  # x, y, the incoming gradient, and x's alone
+    assert moved == 4 * (700 + 7 + 700 + 700)
+    assert x.grad is None
+    both = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x.detach(), y, backward=True, as_asked=True, rounds=3, why=False)
+    assert both.is_right and both.found["bytes"] == moved + 4 * 7
+
+
+@on_a_gpu
+def test_calls_in_a_cuda_graph():
+    x = torch.randn(1000, device="cuda")
+    found = ingot.compare(ingot.op("x * 2 + 1"), ["eager", "torch.compile"], x, graph=True, warm=True, isolated=False, rounds=5)
+    assert found.is_right and found.found["race_error"] is None and found["ingot"]["us"] < 10
+    assert "in a CUDA graph of 64 of them" in str(found)
+    refused = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
+    assert "waits cannot be captured in a CUDA graph" in refused.found["race_error"]
+
+
+def test_a_cuda_graph_asks_for_a_gpu():
+    if torch.cuda.is_available():
+        pytest.skip("explained: there is a CUDA device")
+    found = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), graph=True, isolated=False, rounds=3)
+    assert "a CUDA graph is of a GPU" in found.found["race_error"] and "nothing was timed" in str(found)
 
 
 # --- How it is measured ---------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
             time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
     """Sets an op beside others, on these arguments: which are right, which is faster, and why; as `ingot compare` does.
 
-    against: what it is compared with, by name or in a list: a word as the command line has it ("kernel.cu:entry", "eager",
+    against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry", "eager",
         "torch.compile", "module:function"), an `Against` with its launch, or a Python callable that takes what the op
         takes. Kernels are tried in a process of their own; callables run in this one.
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
@@ -92,6 +92,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
         another.  time_limit: seconds that a step in another process may take.
     Raises `ingot.Error` for arguments that the op does not take; what is wrong with a contender stands in the result.
     """
+    if isinstance(against, (str, Against)) or callable(against):
+        against = [against]
     named = against if isinstance(against, dict) else {_word(each): each for each in against}
     functions = {name: contenders.PythonFunction(each, name) for name, each in named.items() if _is_function(each)}
     given = [each if isinstance(each, Against) else Against(each, name=name * isinstance(against, dict))

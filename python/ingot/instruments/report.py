@@ -47,6 +47,8 @@ def _contender(name: str, done: dict[Step, dict], race: dict) -> dict:
     make, look = done.get(("make", name), {}), done.get(("look", name), {})
     tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
     state, message = _state(make, tried)
+    if late := race.get("wrong", {}).get(name):
+        state, message = WRONG, late
     found = {"name": make.get("name", name), "word": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),

@@ -15,7 +15,7 @@ from . import look
 from .contenders import Contender, Ingot
 from .counters import counters
 from .job import Job, make
-from .judge import Wanted
+from .judge import Wanted, judge
 from .race import race, sets_for
 from .subject import ASKED, DECISIVE, GRAD, Case, Subject, cases, copied
 from .trial import bind, trial
@@ -121,9 +121,22 @@ class Work:
         with torch.no_grad():
             times = race(runners, self.device, rounds, self.job.graph)
         return {"bytes": moved, "sets": sets, "rounds": rounds, "graph": self.job.graph,
+                "wrong": {} if wanted.changed else self._wrong_now(runners, wanted),
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != "copy"}}
+
+    def _wrong_now(self, runners: dict, wanted: Wanted) -> dict[str, str]:
+        """What is wrong, after so many calls, of those that were right when they were tried."""
+        found = {}
+        for name, calls in runners.items():
+            if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
+                   step[2] in DECISIVE):
+                with torch.no_grad():
+                    verdict = judge(wanted, calls[0]())
+                if not verdict.right:
+                    found[name] = f"after it was timed: {verdict.message}"
+        return found
 
 
 def must_move(subject: Subject, wanted: Wanted) -> int:
