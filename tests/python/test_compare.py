@@ -508,6 +508,38 @@ def test_in_this_process_nothing_is_copied_and_gradients_are_of_what_requires_th
     assert both.is_right and both.found["bytes"] == moved + 4 * 7
 
 
+TRITON = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(x, out, factor, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, at < n) * factor, at < n)
+"""
+
+
+@on_a_gpu
+def test_a_triton_kernel_is_launched(tmp_path):
+    (tmp_path / "scales.py").write_text(TRITON)
+    word = f"{tmp_path / 'scales.py'}:scaled"
+    launches = {"right": "grid=ceil(n / 1024), args=x, out, 2.0, n, BLOCK=1024", "short": "grid=n // 1024, args=x, out, 2.0, n, BLOCK=1024"}
+    against = [Against(word, [launch], name=name) for name, launch in launches.items()]
+    document = found(job(*against, text="x * 2", values={"x": "f32:10000"}, device="cuda:0"))
+    right, short = document["contenders"][1:]
+    assert (right["state"], right["kind"]) == ("right", "triton") and right["us"] > 0, right["message"]
+    assert short["state"] == "wrong" and "elements unwritten" in short["message"]
+
+
+@on_a_gpu
+def test_counters_are_told_or_why_not():
+    document = found(job("eager", text="x * 2", values={"x": "f32:1000000"}, device="cuda:0", ncu=True))
+    for contender in document["contenders"]:
+        counted, error = contender["counted"], contender["count_error"]
+        assert error or counted and all(k["bytes_read"] > 3e6 for k in counted), contender
+
+
 @on_a_gpu
 def test_calls_in_a_cuda_graph():
     x = torch.randn(1000, device="cuda")
