@@ -37,11 +37,13 @@ def on_the_cpu(cases: list[Case], asked: Asked) -> Iterator[dict]:
     """On one thread and on all of them, in the cache; results are allocated by everybody."""
     all_threads = torch.get_num_threads()
     for threads, name in ((1, "one thread"), (all_threads, "all threads")):
-        torch.set_num_threads(threads)
         for case in cases:
-            row = attempt(case, Tensors("cpu"), asked, warm=True, rounds=21)
+            torch.set_num_threads(threads)
+            try:
+                row = attempt(case, Tensors("cpu"), asked, warm=True, rounds=21)
+            finally:
+                torch.set_num_threads(all_threads)
             yield row | {"case": f"{name}: {case.name}", "group": name}
-    torch.set_num_threads(all_threads)
 
 
 def gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
@@ -80,14 +82,25 @@ def contenders(case: Case, op: ingot.Op, device: torch.device) -> dict:
     if case.first:  # of which a compiler may learn
         first = case.first(Tensors(device.type))
         op(*first)
-        made["compile"] = torch.compile(plain_function(op), fullgraph=True)
-        made["compile"](*first)
+        made["compile"] = after(first, torch.compile(plain_function(op), fullgraph=True))
     if device.type == "cuda":
         if case.jiterator:
             made["jiterator"] = jiterated(case.jiterator)
         if case.by_hand:
             made["handwritten"] = case.by_hand.against
     return made
+
+
+def after(first: tuple, function: Callable) -> Callable:
+    """The function, which is called with other arguments before its first call."""
+    called = []
+
+    def call(*args):
+        if not called:
+            called.append(function(*first))
+        return function(*args)
+
+    return call
 
 
 def jiterated(text: str) -> Callable:
@@ -116,4 +129,4 @@ def in_a_row(found: dict, with_host: bool = False, must_be_right: bool = True) -
 
 
 def first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")

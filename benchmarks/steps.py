@@ -44,9 +44,7 @@ def with_gradient(case: Case, args: tuple) -> Made:
 
     def bound(function) -> Call:
         def call():
-            with torch.enable_grad():
-                result = function(*args)
-            return torch.autograd.grad(result, leaves, given)
+            return torch.autograd.grad(function(*args), leaves, given)
 
         return call
 
@@ -61,8 +59,7 @@ def loss_with_gradient(case: Case, args: tuple) -> Made:
 
     def by_autograd(function) -> Call:
         def call():
-            with torch.enable_grad():
-                value = function(leaf, *rest)
+            value = function(leaf, *rest)
             return value.detach(), *torch.autograd.grad(value, leaf)
 
         return call
@@ -92,8 +89,7 @@ def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, dra
 
 
 def timed(calls: dict[str, Call], beside_a_copy: bool = False) -> dict:
-    with torch.no_grad():
-        times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS)
+    times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS)
     seconds = {who: times[who].device for who in calls}
     faster = {who: statistics.median(theirs / own for theirs, own in zip(samples, seconds["ingot"]))
               for who, samples in seconds.items() if who != "ingot"} if "ingot" in seconds else {}
@@ -117,11 +113,13 @@ def checked(made: Made, asked: Asked, errors: dict[str, str], draws: bool = Fals
         try:
             calls[who] = made[who]()
             answers[who] = [tuple(t.detach().clone() for t in listed(calls[who]())) for _ in range(3)]
-            for mine, theirs in zip(answers[who], answers.get("eager", answers[who])):
+            for mine, theirs in zip(answers[who], answers["eager"]):
                 check(mine, theirs, draws)
         except Exception as error:
             calls.pop(who, None)
             errors[who] = first_line(error)
+            if who == "eager":  # which says what is right
+                return {}
     return {who: call for who, call in calls.items() if who in ("ingot", *asked)}
 
 
@@ -131,7 +129,7 @@ def check(found: tuple, wanted: tuple, draws: bool = False) -> None:
         if draws:
             apart = (mine.norm() - theirs.norm()).abs() / theirs.norm()
         else:
-            apart = (mine - theirs).abs().max() / theirs.abs().max()
+            apart = (mine - theirs).abs().max() / theirs.abs().max().clamp(min=torch.finfo(torch.float32).tiny)
         if not apart <= 0.05:
             raise AssertionError(f"the {'norm' if draws else 'result'} is {apart:.2g} of the largest apart from eager's")
 

@@ -1,7 +1,7 @@
 """Tables of the documents, of what was measured and kept.
 
-    python benchmarks/tables.py large results/2026-11-22-h200-peers.json          README.md: `run.py gpu --save`
-    python benchmarks/tables.py examples results/2026-11-27-h200-examples.json    docs/compare.md: `examples.py --save`
+    python benchmarks/tables.py large benchmarks/results/2026-11-22-h200-peers.json        README.md: `run.py gpu --save`
+    python benchmarks/tables.py examples benchmarks/results/2026-11-27-h200-examples.json  docs/compare.md: `examples.py --save`
 """
 
 import argparse
@@ -14,14 +14,15 @@ LARGE = {"relu_add": "`relu_add`, 2²⁸ elements", "mul": "`mul`, 2²⁸ elemen
 EXAMPLES = {"relu_add": "`relu_add`, 2²⁸ elements", "mul": "`mul`, 2²⁸", "mul_backward": "its gradient, 2²⁷",
             "denoise": "`denoise`, 512 × 3 × 256 × 256", "giou": "`giou` of 16 million boxes, padded as a detector's",
             "giou_loss": "`giou_loss` of the same", "group_norm_mish": "`group_norm_mish`, 1024 × 256 × 256"}
-WINS = 1.02  # what is faster than Ingot by more than this is in bold
+WINS = 1.02  # a speed, as a multiple of Ingot's, above which it is in bold
 
 
 def large(results: dict) -> str:
     """Shares of a copy's speed."""
     shares = {row["case"]: row["share_of_copy"] for row in results["large"]}
     who = ("ingot", "handwritten", "compile", "eager")
-    rows = [[label, *(f"{shares[case][each]:.2f}" for each in who)] for case, label in LARGE.items() if case in shares]
+    rows = [[label, *(f"{shares[case][each]:.2f}" if each in shares[case] else "–" for each in who)]
+            for case, label in LARGE.items() if case in shares]
     return markdown(["op", "Ingot", "hand-written¹", "torch.compile", "eager"], rows)
 
 

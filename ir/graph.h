@@ -250,7 +250,7 @@ class Graph : public GraphFrame {
   // Names and spans stand beside the nodes: they never make two nodes differ.
   void name_node(NodeId id, const std::string& name);
   void place_node(NodeId id, Span span);
-  /// Where else an author's name stands for it.
+  /// Where else an author's expression comes to it.
   void mention_node(NodeId id, Span span);
   const std::vector<std::string>& names(NodeId id) const;
   Span span(NodeId id) const;

@@ -205,7 +205,8 @@ struct Call {
     WillWrite,  ///< where, how many: memory that is to be at hand when they are
   } function;
   std::vector<ValueId> operands;
-  SymbolId filled = {};  ///< the array that it writes; none where it writes a tensor
+  SymbolId filled = {};       ///< the array that it writes; none where it writes a tensor
+  ir::NodeId node = kNoNode;  ///< what it computes
 };
 
 /// `body` for each piece of [begin, end): `size` elements from `first` on, a number that the compiler knows, and in the
@@ -240,6 +241,7 @@ struct Carry {
   ir::ReduceKind kind;
   SymbolId classes, levels;
   ValueId group;
+  ir::NodeId node = kNoNode;
 };
 
 /// What was found of neighbouring classes, the elements of an array, made one.
@@ -247,6 +249,7 @@ struct Join {
   ir::ReduceKind kind;
   SymbolId classes;
   ValueId into;
+  ir::NodeId node = kNoNode;
 };
 
 struct Statement {

@@ -242,7 +242,7 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
     return;
   }
   const auto take = reduction.kind == ReduceKind::ArgMax ? Call::Function::TakeLarger : Call::Function::TakeSmaller;
-  Call call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0]};
+  Call call{take, {into[0], into[1], found[0], found[1]}, reduction.classes[0], reduction.node};
   if (condition)
     block.push_back({If{condition, {{std::move(call)}}}});
   else
@@ -257,7 +257,7 @@ void RowReductions::declare_levels(Body& block, RowReduction& reduction, uint32_
 }
 
 void RowReductions::carry(Body& block, const RowReduction& reduction, ValueId group) {
-  block.push_back({Carry{reduction.kind, reduction.classes[0], reduction.levels, group}});
+  block.push_back({Carry{reduction.kind, reduction.classes[0], reduction.levels, group, reduction.node}});
 }
 
 void RowReductions::declare_runs(Body& block, RowReduction& reduction, uint32_t runs) {
@@ -280,7 +280,7 @@ void RowReductions::join(Body& block, const RowReduction& reduction, ValueId run
         into,
         assembly_.add(
             {.kind = Value::Kind::Thread, .type = {DType::U32}, .level = Level::Row, .naming = Value::Naming::Inline}));
-  block.push_back({Join{reduction.kind, reduction.classes[0], into}});
+  block.push_back({Join{reduction.kind, reduction.classes[0], into, reduction.node}});
 }
 
 void RowReductions::combine(Body& block, RowReduction& reduction, uint32_t lanes, uint32_t threads, uint32_t spacing,

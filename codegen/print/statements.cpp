@@ -30,35 +30,48 @@ std::string declarator(const Symbol& variable) {
   return text;
 }
 
-/// Vectors are read for all that lies in them, ahead of what is computed.
-bool is_vector_of_memory(Value::Kind kind) {
-  return kind == Value::Kind::Vector || kind == Value::Kind::Shifted || kind == Value::Kind::VectorEnd ||
-         kind == Value::Kind::VectorInRow;
-}
-
 /// The pointer that a value is, or that it reads from.
 SymbolId pointer_of(const Kernel& kernel, ValueId value) {
   while (!kernel[value].symbol) value = kernel[value].operands[0];
   return kernel[value].symbol;
 }
 
-/// Whether it stands for the node for which it was made. Parts of addresses are made once for all that are found by
-/// them, and so are names and whole numbers.
-bool says_its_node(const Kernel& kernel, const Value& value) {
+/// The nodes for which a value is computed. Variables, and parts of addresses, are made once for all that ask for them.
+/// Vectors are read for all that lies in them, ahead of what is computed.
+ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
+  const Value& value = kernel[id];
   switch (value.kind) {
-    case Value::Kind::Literal:
-      return ir::is_floating(value.type.dtype);
-    case Value::Kind::Symbol: {
-      const std::optional<KernelParameter>& parameter = kernel[value.symbol].parameter;
-      return parameter && parameter->kind == KernelParameter::Kind::Scalar;
-    }
-    case Value::Kind::Block:
-    case Value::Kind::Thread:
-    case Value::Kind::Index:
-      return false;
+    case Value::Kind::Vector:
+    case Value::Kind::Shifted:
+    case Value::Kind::VectorEnd:
+    case Value::Kind::VectorInRow:
+      return kernel[pointer_of(kernel, id)].nodes;
+    case Value::Kind::Load:
+      return value.node == kNoNode ? kernel[pointer_of(kernel, id)].nodes : ComputedNodes{value.node};
+    case Value::Kind::AnyRow:
+    case Value::Kind::Quotient:
+    case Value::Kind::Decay:
+    case Value::Kind::Wrap:
+    case Value::Kind::Check:
+    case Value::Kind::Primitive:
+    case Value::Kind::Cast:
+    case Value::Kind::Bitcast:
+      return value.node == kNoNode ? ComputedNodes{} : ComputedNodes{value.node};
     default:
-      return true;
+      return {};
   }
+}
+
+ComputedNodes nodes_of(ir::NodeId node) { return node == kNoNode ? ComputedNodes{} : ComputedNodes{node}; }
+
+/// Whether it is an element of memory, and none of a variable.
+bool is_of_memory(const Kernel& kernel, ValueId id) {
+  return kernel[id].kind == Value::Kind::Load || kernel[id].kind == Value::Kind::Target;
+}
+
+void add_all(ComputedNodes& nodes, const ComputedNodes& more) {
+  for (const ir::NodeId node : more)
+    if (std::ranges::count(nodes, node) == 0) nodes.push_back(node);
 }
 
 }  // namespace
@@ -84,23 +97,17 @@ void Statements::statement(const std::string& text, ComputedNodes nodes) {
   line(std::string(static_cast<size_t>(indent_), ' ') + text, std::move(nodes));
 }
 
-ComputedNodes Statements::computed(std::initializer_list<ValueId> values) const {
+ComputedNodes Statements::computed(ValueId value) const {
+  if (!value) return {};
+  if (expressions_.has_name(value)) return computed_for(kernel_, value);
   ComputedNodes nodes;
-  for (const ValueId value : values)
-    if (value && !expressions_.has_name(value)) add_computed(value, nodes);
+  add_computed(value, nodes);
   return nodes;
 }
 
 void Statements::add_computed(ValueId id, ComputedNodes& nodes) const {
-  const Value& value = kernel_[id];
-  const auto add = [&](ir::NodeId node) {
-    if (node != kNoNode && std::ranges::count(nodes, node) == 0) nodes.push_back(node);
-  };
-  if (is_vector_of_memory(value.kind))
-    std::ranges::for_each(kernel_[pointer_of(kernel_, id)].nodes, add);
-  else if (says_its_node(kernel_, value))
-    add(value.node);
-  for (const ValueId operand : value.operands)
+  add_all(nodes, computed_for(kernel_, id));
+  for (const ValueId operand : kernel_[id].operands)
     if (!expressions_.has_name(operand)) add_computed(operand, nodes);
 }
 
@@ -194,14 +201,15 @@ void Statements::print_one(const Declare& declare) {
   const std::string value = expressions_.text(declare.value).text;
   const bool constant = variable.type.lanes > 1;
   statement(fmt::format("{} {} = {};", constant ? "const auto" : type_text(variable.type), variable.name, value),
-            computed({declare.value}));
+            computed(declare.value));
 }
 
 void Statements::print_one(const Assign& assign) {
   const std::string target = expressions_.formula(assign.target).text;
   fit(parts(assign.value), target.size() + 4, [&] { return expressions_.text(assign.value).text; });
-  statement(fmt::format("{} = {};", target, expressions_.text(assign.value).text),
-            computed({assign.value, assign.target}));
+  ComputedNodes nodes = computed(assign.value);
+  if (is_of_memory(kernel_, assign.target)) add_all(nodes, kernel_[pointer_of(kernel_, assign.target)].nodes);
+  statement(fmt::format("{} = {};", target, expressions_.text(assign.value).text), std::move(nodes));
 }
 
 void Statements::print_one(const Advance& advance) {
@@ -221,13 +229,12 @@ void Statements::print_one(const StoreVector& store) {
   };
   fit(parts(store.vector), 1, call);
   ComputedNodes nodes = kernel_[pointer_of(kernel_, store.pointer)].nodes;
-  for (const ir::NodeId node : computed({store.vector}))
-    if (std::ranges::count(nodes, node) == 0) nodes.push_back(node);
+  add_all(nodes, computed(store.vector));
   statement(call() + ";", std::move(nodes));
 }
 
 void Statements::print_one(const If& branch) {
-  statement(fmt::format("if ({}) {{", expressions_.text(branch.condition).text), computed({branch.condition}));
+  statement(fmt::format("if ({}) {{", expressions_.text(branch.condition).text), computed(branch.condition));
   block(branch.then);
   if (!branch.otherwise.empty()) {
     statement("} else {");
@@ -269,7 +276,7 @@ void Statements::print_one(const Barrier& barrier) {
 void Statements::print_one(const Call& call) {
   std::vector<std::string> operands;
   for (const ValueId operand : call.operands) operands.push_back(expressions_.text(operand).text);
-  statement(fmt::format("{}({});", name_of(call.function), fmt::join(operands, ", ")));
+  statement(fmt::format("{}({});", name_of(call.function), fmt::join(operands, ", ")), nodes_of(call.node));
 }
 
 void Statements::print_one(const Pieces& pieces) {
@@ -307,10 +314,10 @@ void Statements::print_one(const Combine& combine) {
   if (!finds)
     return statement(fmt::format("{}{} {} = {}<{}>({});", combine.changes ? "" : "const ", type_text(value.type),
                                  value.name, call, pattern, operand),
-                     {combine.node});
+                     nodes_of(combine.node));
   statement(fmt::format("const auto [{}, {}] = {}<{}>({}, {});", value.name, name(combine.into[1]), call, pattern,
                         operand, name(combine.classes[1])),
-            {combine.node});
+            nodes_of(combine.node));
 }
 
 void Statements::print_rows(const Combine& combine) {
@@ -321,20 +328,22 @@ void Statements::print_rows(const Combine& combine) {
     statement(fmt::format("{} {};", type_text(kernel_[symbol].type), declarator(kernel_[symbol])));
   statement(fmt::format("{}<{}>({});", combine.into.size() > 1 ? "combine_found_rows" : "combine_rows",
                         name_of(combine.kind), fmt::join(operands, ", ")),
-            {combine.node});
+            nodes_of(combine.node));
 }
 
 void Statements::print_one(const Carry& carry) {
   const Symbol& classes = kernel_[carry.classes];
   const std::string_view kind = name_of(carry.kind);
   statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[carry.levels].name,
-                        expressions_.text(carry.group).text, kind, classes.extents[0], classes.name));
+                        expressions_.text(carry.group).text, kind, classes.extents[0], classes.name),
+            nodes_of(carry.node));
 }
 
 void Statements::print_one(const Join& join) {
   const Symbol& classes = kernel_[join.classes];
   statement(fmt::format("{} = tree<{}, {}>({});", expressions_.text(join.into).text, name_of(join.kind),
-                        classes.extents[0], classes.name));
+                        classes.extents[0], classes.name),
+            nodes_of(join.node));
 }
 
 void Statements::print_one(const Return& leave) {

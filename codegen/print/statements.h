@@ -41,8 +41,9 @@ class Statements {
   void print_one(const Join& join);
 
   void statement(const std::string& text, ComputedNodes nodes = {});
-  /// What is computed where the values stand: their nodes, and those of what has no name within them.
-  ComputedNodes computed(std::initializer_list<ValueId> values) const;
+  /// What is computed where a value stands: its nodes, and those of what has no name within it. Of one that has a name
+  /// its own.
+  ComputedNodes computed(ValueId value) const;
   void add_computed(ValueId id, ComputedNodes& nodes) const;
   void block(const Body& inner);
   bool needs_name(ValueId id) const;

@@ -30,10 +30,7 @@ Value Frame::value_of(const ast::Constant& node, const ast::Expr&) {
 
 Value Frame::value_of(const ast::Name& node, const ast::Expr&) {
   for (Scope* scope = &scope_; scope; scope = scope->enclosing) {
-    if (auto found = scope->values.find(node.name); found != scope->values.end()) {
-      evaluation_.mention(found->second);
-      return found->second;
-    }
+    if (auto found = scope->values.find(node.name); found != scope->values.end()) return found->second;
     if (scope->locals && std::binary_search(scope->locals->begin(), scope->locals->end(), node.name)) {
       refuse_foreign(node.name);
       unbound_name(node.name);

@@ -22,7 +22,9 @@ Value Frame::evaluate(ExprId id) {
   At at(evaluation_.diagnostics, expr.span);
   evaluation_.step();
   Depth depth(evaluation_);
-  return std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
+  Value value = std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
+  evaluation_.mention(value);
+  return value;
 }
 
 Frame::Flow Frame::run(const ast::Block& block) {

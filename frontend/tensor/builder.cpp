@@ -99,7 +99,8 @@ void Builder::name(const Value& value, std::string_view name) {
 void Builder::mention(const Value& value) {
   const Tensor* tensor = value.tensor();
   if (!tensor || !diagnostics.here || diagnostics.in_library()) return;
-  for (const Tile& tile : tensor->tiles) graph.mention_node(tile.node, diagnostics.here);
+  for (const Tile& tile : tensor->tiles)
+    if (graph.span(tile.node) != diagnostics.here) graph.mention_node(tile.node, diagnostics.here);
 }
 
 ir::NodeId Builder::placed(ir::NodeId node) {

@@ -111,7 +111,7 @@ class Builder {
 
   /// Records an author's name for a tensor's node; no effect on other values.
   void name(const Value& value, std::string_view name);
-  /// Records that what is evaluated here is an author's name for a tensor's node.
+  /// Records that what is evaluated here comes to a tensor's node; no effect on other values.
   void mention(const Value& value);
   /// Places a new node in the author's text, and checks the graph's limits.
   ir::NodeId placed(ir::NodeId node);

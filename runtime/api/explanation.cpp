@@ -29,6 +29,30 @@ const Source* text_of(const ir::Graph& graph) {
   return nullptr;
 }
 
+/// What has no line of its own is computed where what is made of it is: a number, the factors of a sum of products.
+void give_lines_to_all(const ir::Graph& graph, std::vector<std::vector<uint32_t>>& lines) {
+  std::vector<std::vector<size_t>> lines_of(graph.count());
+  for (size_t line = 0; line < lines.size(); ++line)
+    for (const uint32_t node : lines[line]) lines_of[node].push_back(line);
+  std::vector<bool> is_homeless;
+  for (const std::vector<size_t>& own : lines_of) is_homeless.push_back(own.empty());
+  for (auto user = static_cast<uint32_t>(graph.count()); user-- > 0;) {
+    for (const ir::NodeId arg : graph[{user}].args) {
+      if (!is_homeless[arg.index]) continue;
+      for (const size_t line : lines_of[user]) {
+        if (std::ranges::count(lines_of[arg.index], line) > 0) continue;
+        lines_of[arg.index].push_back(line);
+        lines[line].push_back(arg.index);
+      }
+    }
+  }
+}
+
+std::string name_of(const ir::Graph& graph, const codegen::AccessUse& use) {
+  if (use.in_workspace) return "workspace";
+  return use.kind == codegen::AccessUse::Kind::Store ? graph.results[use.tensor].name : graph.params[use.tensor].name;
+}
+
 void add_accesses(const Stages& stages, std::vector<Explanation::Access>& accesses) {
   const std::vector<codegen::Schedule> schedules =
       codegen::schedules(*stages.graph, stages.outline, stages.resolved.layouts, stages.target, stages.options);
@@ -42,7 +66,7 @@ void add_accesses(const Stages& stages, std::vector<Explanation::Access>& access
       accesses.push_back({.kernel = kernel.name,
                           .number = static_cast<uint32_t>(a),
                           .node = nodes[a].index,
-                          .tensor = use.text,
+                          .tensor = name_of(*stages.graph, use),
                           .dtype = std::string(ir::short_name(use.dtype)),
                           .is_written = use.kind == codegen::AccessUse::Kind::Store,
                           .is_gathered = use.kind == codegen::AccessUse::Kind::Gather,
@@ -86,6 +110,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
     std::vector<uint32_t>& line = found.lines.emplace_back();
     for (const ir::NodeId node : nodes) line.push_back(node.index);
   }
+  give_lines_to_all(graph, found.lines);
   for (const codegen::LaunchInfo& kernel : source.kernels) found.kernels.push_back(kernel.entry);
   add_accesses(stages, found.accesses);
   return found;

@@ -17,7 +17,7 @@ struct Explanation {
     std::string kernel;
     uint32_t number = 0;  ///< of the kernel's accesses, as the schedule counts them
     uint32_t node = 0;    ///< of the graph: what reads, or what is written
-    std::string tensor;   ///< as the author calls it
+    std::string tensor;   ///< the parameter, or the result: "x", "out"
     std::string dtype;
     bool is_written = false;
     bool is_gathered = false;               ///< at indices that are computed, of which the strides say nothing
@@ -28,7 +28,7 @@ struct Explanation {
 
   std::string text;  ///< the author's
   std::string graph, schedule, source;
-  /// Of each node of the graph, which %k is, where it stands in the text, and where a name of it does.
+  /// Of each node of the graph, which %k is, where it stands in the text, and where else an expression comes to it.
   std::vector<std::vector<Stretch>> nodes;
   std::vector<std::vector<uint32_t>> lines;  ///< of each line of the source, the nodes that it computes
   std::vector<std::string> kernels;          ///< their names, in the order of their launches

@@ -77,6 +77,7 @@ def test_a_threshold_is_missed_beyond_the_tolerance():
     assert thresholds.missed({"copy": 1.0}, found) == []
     assert thresholds.missed({"copy": 1.0, "compile": 1.0, "best": 1.0}, found) == ["compile", "best"]
     assert thresholds.missed({"eager": 1.0}, found) == []
+    assert thresholds.ratios({"times_as_fast_as": {"copy": 0.1, "eager": 2.0, "compile": 1.5}})["best"] == 1.5  # no copy is a peer
 
 
 def test_cases_that_reduce_give_what_eager_does():

@@ -550,11 +550,27 @@ def test_calls_in_a_cuda_graph():
     assert "waits cannot be captured in a CUDA graph" in refused.found["race_error"]
 
 
-def test_a_cuda_graph_asks_for_a_gpu():
-    if torch.cuda.is_available():
-        pytest.skip("explained: there is a CUDA device")
-    found = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), graph=True, isolated=False, rounds=3)
-    assert "a CUDA graph is of a GPU" in found.found["race_error"] and "nothing was timed" in str(found)
+def test_a_cuda_graph_asks_for_a_gpu(capsys):
+    with pytest.raises(ingot.Error, match="a CUDA graph is of a GPU"):
+        ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), graph=True)
+    assert command.main(["compare", "-e", "x + 1", "x=f32:3", "--graph", "--device", "cpu"]) == 2
+    assert "a CUDA graph is of a GPU" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path, capsys):
+    (tmp_path / "bytes.py").write_bytes(b"\xff\xfe def f(x): return x")
+    (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbfdef f(x): return x + 1\n")
+    (tmp_path / "leaves.py").write_text("import ingot, sys\nsys.exit(3)\n")
+    for name, status, message in (("bytes.py", 2, "is no text in UTF-8"), ("marked.py", 0, ""), ("leaves.py:f", 2, "SystemExit")):
+        assert command.main(["explain", str(tmp_path / name), "x=f32:4"]) == status
+        assert message in capsys.readouterr().err
+
+
+def test_an_op_may_have_a_parameter_that_is_called_grad():
+    step, x, y = ingot.op("def step(p, grad, rate: float): return p - rate * grad"), torch.randn(100), torch.randn(100)
+    assert ingot.compare(step, "eager", x, y, 0.5, rounds=3, as_asked=True).is_right
+    with pytest.raises(ingot.Error, match="has a parameter `grad`"):
+        ingot.compare(step, "eager", x, y, 0.5, rounds=3, backward=True, isolated=False)
 
 
 # --- How it is measured ---------------------------------------------------------------------------------------------

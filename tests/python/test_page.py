@@ -59,6 +59,76 @@ def test_a_line_of_source_knows_all_that_it_computes(explained):
     assert lines["if (i >= n) return;"].nodes == ()
 
 
+def computed(explanation, words: str) -> set[str]:
+    """What the graph says, numbers aside, of the nodes that the only line of the kernels with these words computes."""
+    listing = explanation.found["listing"]
+    graph = {int(n): text for n, text in re.findall(r"%(\d+) = (.*)", listing["graph"])}
+    source = listing["source"].split("\n")
+    first = next(k for k, row in enumerate(source) if row.startswith('extern "C"'))
+    rows = [(row, nodes) for row, nodes in zip(source[first:], listing["lines"][first:]) if words in row]
+    (found,) = [nodes for _, nodes in rows] if len(rows) == 1 else pytest.fail(f"{words}: {rows}\n{listing['source']}")
+    return {re.sub(r"%\d+", "%", graph[node].partition("   ;")[0]) for node in found}
+
+
+def of(text: str, *args, **options) -> ingot.Explanation:
+    return ingot.explain(ingot.op(text), *args, **options)
+
+
+X, Y = torch.empty(64, 512), torch.empty(64, 512)
+
+
+@pytest.mark.parametrize("text, args, lines", [
+    ("x.sum(-1) + (x * y).sum(-1)", (X, Y), {
+        "sum_of[k] = sum_of[k] +": {"reduce f32 sum of % over [x.size(0), x.size(1)] along 1"},
+        "fmaf(": {"reduce f32 sum of % over [x.size(0), x.size(1)] along 1", "mul f32 %, %"},
+        "sum_of[c] = 0.0f": set(), "sum_1_of[c] = 0.0f": set(), "= load<4>(x_row, i);": {"load f32 x[i0, i1]"}}),
+    ("def f(x, y):\n    a = x + 1\n    b = y * 2\n    return a, b, a - b\n", (X, Y), {
+        "a4[k] = a": {"add f32 %, %", "scalar f32 1.0"}, "b4[k] = b": {"mul f32 %, %", "scalar f32 2.0"},
+        "out2_4[k] = ": {"sub f32 %, %"}, "store(a, i, a4)": {"add f32 %, %", "scalar f32 1.0"}}),
+    ("x.argmax(-1)", (X,), {"take_larger(": {"reduce f32 argmax of % over [x.size(0), x.size(1)] along 1"}}),
+    ("(x * 3).relu() + 1", (X,), {"out4[k] = ": {
+        "mul f32 %, %", "scalar f32 3.0", "scalar f32 0.0", "maximum f32 %, %", "scalar f32 1.0", "add f32 %, %"}}),
+])
+def test_lines_know_what_they_compute_and_nothing_else(text, args, lines):
+    made = of(text, *args)
+    for words, expected in lines.items():
+        found = computed(made, words)
+        assert {each for each in found if "load" not in each or words.startswith("= load")} == expected, (words, found)
+
+
+@pytest.mark.parametrize("text, args", [
+    ("F.layer_norm(x, (x.size(-1),), w, b)", (X, torch.empty(512), torch.empty(512))), ("softmax(x, -1) * y", (X, Y)),
+    ("(x * y).mean() + x", (X, Y)), ("x.mT * y", (torch.empty(300, 200), torch.empty(200, 300))),
+    ("x[i] * 2", (X, torch.zeros(7, dtype=torch.int64))), ("where(x > 0, x.exp(), y)", (X, Y)),
+    ("F.dropout(x, 0.5) + y", (X, Y)), ("F.cross_entropy(x, t)", (X, torch.zeros(64, dtype=torch.int64))),
+])
+@pytest.mark.parametrize("backward", [False, True])
+def test_every_node_has_a_line(text, args, backward):
+    found = of(text, *args, backward=backward).found["listing"]
+    named = {node for nodes in found["lines"] for node in nodes}
+    graph = {int(n): row for n, row in re.findall(r"%(\d+) = (.*)", found["graph"])}
+    assert not {row for node, row in graph.items() if node not in named}
+
+
+def test_a_call_and_a_repeated_expression_stand_for_what_they_come_to():
+    made = of("def sq(v):\n    return v * v\n\ndef f(x, y):\n    return sq(x) + sq(y + 1) + x.exp() - x.exp()\n", X, Y)
+    stretches = [s for line in pane(made, "text").lines for s in line.stretches]
+    squares = [s.nodes for s in stretches if s.text == "sq("]
+    graph = {int(n): row for n, row in re.findall(r"%(\d+) = (.*)", made.found["listing"]["graph"])}
+    assert [[graph[n].split()[0] for n in nodes] for nodes in squares] == [["mul"], ["mul"]] and squares[0] != squares[1]
+    assert len({s.nodes for s in stretches if s.text == ".exp()"}) == 1
+    (body,) = [s for s in stretches if s.text == " * "]
+    assert set(body.nodes) == {n for nodes in squares for n in nodes}
+
+
+def test_ptx_that_is_inlined_often_knows_the_kernels_line():
+    found = of("softmax(x, -1)", torch.empty(64, 300)).found["listing"]
+    first = next(k for k, row in enumerate(found["source"].split("\n"), 1) if row.startswith('extern "C"'))
+    located = [lines for _, lines in found["ptx"] if lines]
+    assert len(located) > 100 and all(lines[-1] >= first for lines in located)
+    assert any("shfl" in text and len(lines) > 2 for text, lines in found["ptx"])
+
+
 def line_of(explanation, words: str) -> int:
     (found,) = [k for k, row in enumerate(explanation.found["listing"]["source"].splitlines(), 1) if words in row]
     return found
@@ -218,6 +288,46 @@ def test_a_comparison_draws_itself_in_a_notebook_and_with_pyplot():
     assert [round(bar.get_width(), 3) for bar in bars.patches] == [round(10 / 11, 3), round(10 / 22, 3)]
 
 
+def test_names_are_names_in_drawings_too():
+    found = measured()
+    for contender, name in zip(found["contenders"], ("costs $1 and $2", "_C.so:f")):
+        contender["name"] = name
+    made = comparison.Comparison(found).html()
+    assert made.count("costs $1 and $2") >= 4 and made.count("_C.so:f") >= 4  # legends and axes among them
+
+
+def test_two_fragments_on_one_page_share_no_name(explained):
+    both = Document(explained._repr_html_() + explained._repr_html_())
+    assert len(both.all("id")) == len(set(both.all("id"))) > 0
+
+
+def test_what_is_gathered_is_not_drawn_and_rows_are_written_once():
+    gathered = Document(of("x[i] * 2", X, torch.zeros(7, dtype=torch.int64)).html())
+    labels = [a["aria-label"] for tag, a in gathered.tags if tag == "svg"]
+    assert [label.split(" ")[0] for label in labels] == ["i", "out"]
+    (written,) = [a for a in of("x.sum(-1)", X).found["listing"]["accesses"] if a["is_written"]]
+    assert drawings.cells(written) == [[0] * len(drawings.cells(written)[0])] or drawings.cells(written)[0][:2] == [0, 1]
+
+
+def test_arguments_that_are_made_up_of_several_are_described():
+    op = ingot.op("def f(xs: list, y):\n    return [x * y for x in xs]\n")
+    made = ingot.explain(op, [torch.randn(10), torch.randn(20, 10)], torch.randn(10))
+    assert "xs: [f32:10, f32:20x10], y: f32:10" in Document(made.html()).text
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: ingot.explain(ingot.op("x + y"), X), "missing a required argument: 'y'"),
+    (lambda: ingot.explain(ingot.op("x + y"), X, Y, X), "too many positional arguments"),
+    (lambda: ingot.explain("x + 1", X), "a str is no op of Ingot's"),
+    (lambda: ingot.explain(ingot.op("x + 1"), X, device="cpu", architecture=80), "an architecture is of a GPU"),
+    (lambda: ingot.explain(ingot.op("def f(x, grad): return x * grad"), X, Y, backward=True), "has a parameter `grad`"),
+])
+def test_what_cannot_be_explained_is_told(call, message):
+    with pytest.raises(ingot.Error, match=re.escape(message)):
+        call()
+    assert ingot.explain(ingot.op("x + 1"), X, device=torch.device("cpu")).found["architecture"] is None
+
+
 # --- The command ----------------------------------------------------------------------------------------------------
 
 
@@ -326,7 +436,7 @@ def test_a_click_on_a_line_of_source_lights_its_instructions(shown):
     shown.click("source", "out4[k] = maximum")
     assert {"FMNMX", "FADD"} <= ops(shown.lit("sass")) and not ops(shown.lit("sass")) & {"LDG", "STG", "EXIT"}
     assert len([text for text in shown.lit("sass") if text.startswith("FADD")]) == 8  # two sums of four lanes
-    assert "".join(shown.lit("text")) == "xyrelu(x) + y + bias"
+    assert "".join(shown.lit("text")) == "relu(x) + y + bias"
     assert any("max.NaN.f32" in text for text in shown.lit("ptx")) and not any("ld.global" in text for text in shown.lit("ptx"))
     shown.click("source", "store(out, i, out4);")
     assert "STG" in ops(shown.lit("sass")) and "FADD" not in ops(shown.lit("sass"))
@@ -337,11 +447,11 @@ def test_a_click_on_an_instruction_lights_what_it_came_from(shown):
     shown.click("sass", "STG")
     assert [text for text in shown.lit("source") if text.startswith("store(out")]
     assert "".join(shown.lit("text")) == "relu(x) + y + bias"
-    first, second = [shown.find("sass", "LDG", nth) for nth in (0, 1)]
-    assert first != second
     read = []
     for nth in (0, 1):
         shown.click("sass", "LDG", nth)
+        assert len([text for text in shown.lit("sass") if "LDG" in text]) == 1  # the other came from another line
+        assert len([text for text in shown.lit("ptx") if "ld.global" in text]) == 1
         read.append((shown.lit("text"), [text for text in shown.lit("source") if text.startswith("const auto")]))
     # Where it is a parameter, and where it is used.
     assert sorted(read) == [([x, x], [f"const auto {x}4 = load<4>({x}, {i});"]) for x, i in (("x", "i"), ("y", "i1"))]
@@ -432,6 +542,47 @@ def test_kernels_of_a_comparison_light_up_apart(browser, tmp_path, explained):
     both.click("source", "store(out, i, out4);", nth=1)
     lit = [len(bench.find_elements("css selector", "[aria-selected=true]")) for bench in benches]
     assert len(benches) == 2 and lit[0] == 0 < lit[1]
+
+
+def test_escape_puts_a_light_out_from_anywhere(shown):
+    from selenium.webdriver.common.keys import Keys
+
+    shown.click("text", "relu(")
+    assert shown.lit("sass")
+    shown.browser.find_element("css selector", "h1").click()
+    shown.keys(Keys.ESCAPE)
+    assert shown.lit("sass") == [] and shown.browser.find_element("css selector", ".said").text == ""
+
+
+def test_panes_have_room_in_narrow_windows_and_with_many_kernels(browser, tmp_path):
+    of("def f(x, w):\n    s = x.sum(0)\n    m = (x * w).mean()\n    return s / m, m\n", torch.empty(300, 64), torch.empty(64)).save(
+        tmp_path / "a.html")
+    shown = Shown(browser, tmp_path / "a.html")
+    try:
+        for width, height in ((1600, 700), (900, 900), (500, 800)):
+            browser.set_window_size(width, height)
+            heights = browser.execute_script("return [...document.querySelectorAll('.lines')].map(l => [l.clientHeight, l.scrollHeight])")
+            assert all(seen >= min(whole, 55) for seen, whole in heights), (width, heights)
+            if width < 1000:
+                assert all(seen >= min(whole, 200) for seen, whole in heights), (width, heights)
+            assert browser.execute_script("const p = document.querySelector('.panes'); return p.scrollHeight <= p.clientHeight + 1")
+            assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+    finally:
+        browser.set_window_size(1600, 1200)
+    assert len(browser.find_elements("css selector", ".pane.sass")) > 3 and shown.find("source", "extern")
+
+
+def test_a_pane_without_links_bears_every_key(browser, tmp_path, explained):
+    from selenium.webdriver.common.keys import Keys
+
+    found = json.loads(json.dumps(explained.found))
+    found["listing"]["ptx"] = [["a line", []]]
+    ingot.Explanation(found).save(tmp_path / "a.html")
+    shown = Shown(browser, tmp_path / "a.html")
+    browser.get_log("browser")
+    browser.execute_script("document.querySelector('.pane.ptx .lines').focus()")
+    shown.keys(Keys.ARROW_DOWN, Keys.HOME, Keys.END, Keys.ENTER)
+    assert browser.get_log("browser") == []
 
 
 def test_a_large_page_answers_at_once(browser, tmp_path):

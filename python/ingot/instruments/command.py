@@ -33,6 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     _add_compare(commands)
     _add_explain(commands)
     _add_verify(commands)
+    for stream in (sys.stdout, sys.stderr):  # a terminal of few characters is no reason to fail
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     options, rest = parser.parse_known_args(arguments)
     if unknown := [word for word in rest if not _VALUE.match(word)]:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -262,11 +265,14 @@ def _job(options) -> Job:
     words = list(options.op)
     op, file = _op(options, words)
     values, sizes = _values_and_sizes(op, [*words, *options.values])
+    device = _device(options.device)
+    if options.graph and not device.startswith("cuda"):
+        raise fail("a CUDA graph is of a GPU", "leave --graph out, or ask for --device cuda")
     swept, points = _sweep(options.sweep)
     if swept:
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [],
-               device=_device(options.device), numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes,
+               device=device, numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes,
                swept=swept, points=points, backward=options.backward, specials=not options.no_specials, as_asked=options.as_asked,
                anyway=options.anyway, warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=max(3, options.rounds), threads=options.threads,
                architecture=options.arch)
@@ -317,7 +323,9 @@ def _file_and_name(word: str) -> tuple[str, str]:
 
 def _read(file: str) -> str:
     try:
-        return pathlib.Path(file).read_text()
+        return pathlib.Path(file).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise fail(f"`{file}` is no text in UTF-8", "save it as UTF-8") from None
     except IsADirectoryError:
         raise fail(f"`{file}` is a folder", "name a file in it") from None
     except OSError:
@@ -326,7 +334,7 @@ def _read(file: str) -> str:
 
 def _write(path: pathlib.Path, text: str) -> None:
     try:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in a folder that is there") from None
 

@@ -6,13 +6,14 @@ import dataclasses
 import json
 import pathlib
 import tempfile
+import uuid
 from typing import Callable
 
 import torch
 
 from ..capture import fail
 from . import contenders, report, work
-from .explanation import described
+from .explanation import bound, described
 from .job import Against, Job
 from .subject import Subject
 from .supervisor import TIME_LIMIT, supervise
@@ -68,12 +69,12 @@ class Comparison:
 
     def save(self, path: str | pathlib.Path) -> None:
         """Writes the page to a file."""
-        pathlib.Path(path).write_text(self.html())
+        pathlib.Path(path).write_text(self.html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
         from . import page
 
-        return page.of_comparison(self.found).fragment()
+        return page.of_comparison(self.found, prefix=uuid.uuid4().hex[:8]).fragment()
 
 
 def compare(op, against, *args, backward: bool = False, specials: bool = True, as_asked: bool = False, anyway: bool = False,
@@ -98,25 +99,25 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     functions = {name: contenders.PythonFunction(each, name) for name, each in named.items() if _is_function(each)}
     given = [each if isinstance(each, Against) else Against(each, name=name * isinstance(against, dict))
              for name, each in named.items() if not _is_function(each)]
-    bound = op.signature.bind(*args, **kwargs)
-    tensors = {name: value for name, value in bound.arguments.items() if isinstance(value, torch.Tensor)}
+    values = bound(op, args, kwargs)
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
     options = {"backward": backward, "specials": specials, "as_asked": as_asked, "anyway": anyway, "warm": warm,
                "graph": graph, "rounds": rounds, "why": why}
-    shown = {name: described(value) for name, value in bound.arguments.items()}
+    if graph and not device.startswith("cuda"):
+        raise fail("a CUDA graph is of a GPU, and these arguments are not on one")
+    shown = {name: described(value) for name, value in values.items()}
     job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
               lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], **options)
     if not isolated:
-        bound.apply_defaults()
-        values = {n: v.detach() if n in tensors else v for n, v in bound.arguments.items()}
-        subject = Subject(op, values, leaves=frozenset(job.leaves))
+        subject = Subject(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
         done: dict = {}
         work.do(work.Work(job, done, functions, subject.gradient() if backward else subject), lambda *_: None, _leave)
         return Comparison(report.document(job, done, device_name(device)))
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
         texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(value)
-                 for name, value in bound.arguments.items()}
+                 for name, value in values.items()}
         job.values = texts
         done = supervise(job, time_limit) if given or not functions else {}
         if functions:
@@ -140,7 +141,9 @@ def _word(each) -> str:
 
 
 def _as_value(value) -> str:
-    return "none" if value is None else str(value)
+    if isinstance(value, (list, tuple, dict)):
+        raise fail("an argument that is made up of several does not travel to another process", "compare with isolated=False")
+    return described(value)
 
 
 def compare_job(job: Job, time_limit: float = TIME_LIMIT, watch: Callable = lambda step: None) -> Comparison:

@@ -12,7 +12,8 @@ import re
 
 from .disassembly import disassemble
 
-_LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:\s*,\s*function_name\s+\S+?\s*,\s*inlined_at\s+(\d+)\s+(\d+))?")
+_LOCATION = re.compile(r"^\s*\.loc\s+(?P<at>\d+\s+\d+\s+\d+)"
+                       r"(?:\s*,\s*function_name\s+\S+?\s*,\s*inlined_at\s+(?P<by>\d+\s+\d+\s+\d+))?")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"(.*?)"', re.MULTILINE)
 
 
@@ -36,10 +37,15 @@ def ptx_lines(ptx: str, file: str) -> list[tuple[str, list[int]]]:
     ours = {number for number, name in files.items() if name == os.path.basename(file)}
     lines: list[tuple[str, list[int]]] = []
     places: list[int] = []
+    inlined_at: dict[str, str | None] = {}  # a place that calls what is inlined stands before what it calls
     for row in ptx.split("\n"):
         if found := _LOCATION.match(row):
-            pairs = ((found[1], found[2]), (found[3], found[4]))
-            places = [int(line) for number, line in pairs if number and int(number) in ours and int(line)]
+            inlined_at[found["at"]] = found["by"]
+            chain = [found["at"]]
+            while (caller := inlined_at.get(chain[-1])) and caller not in chain:
+                chain.append(caller)
+            pairs = [tuple(map(int, place.split()[:2])) for place in chain]
+            places = [line for number, line in pairs if number in ours and line]
             continue
         if _FILE.match(row) or ".section" in row and ".debug" in row:
             break  # behind the kernels

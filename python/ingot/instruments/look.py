@@ -17,7 +17,7 @@ from .anatomy import Anatomy, anatomy
 from .contenders import Contender, CudaKernel, Ingot
 from .contenders.kernels import architecture_of
 from .job import Job
-from .subject import GRAD, Subject, copied, is_float
+from .subject import Subject, copied, is_float
 from .trial import bind
 
 OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # what Ingot compiles with, and the lines
@@ -106,7 +106,7 @@ def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, s
 
 def explain(op, subject: Subject, device: str, architecture: int) -> dict:
     """The stages from the text to the source, and what each part of them came from (runtime/api/explanation.h)."""
-    values = [v for name, v in subject.values.items() if name != GRAD]
+    values = list(subject.arguments.values())
     if subject.is_gradient:
         values = [v.detach().requires_grad_() if is_float(v) else v for v in values]
     return json.loads(op._explain(subject.is_gradient, device, architecture, *values))

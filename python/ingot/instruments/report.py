@@ -122,7 +122,7 @@ def text(found: dict) -> str:
             parts.append(table(header, rows))
     if not_counted(found):
         parts.append("\n".join(not_counted(found)))
-    if found.get("sweep"):
+    if found.get("sweep") and len(curve(found)[0]) > 1:
         parts.append(table(*curve(found)))
     if found["why"]:
         parts.append("\n".join(found["why"]))

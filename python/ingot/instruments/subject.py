@@ -36,14 +36,21 @@ class Subject:
     def tensors(self) -> dict[str, torch.Tensor]:
         return {name: value for name, value in self.values.items() if isinstance(value, torch.Tensor)}
 
+    @property
+    def arguments(self) -> dict:
+        """Those of the op, without what a gradient is given."""
+        return {name: value for name, value in self.values.items() if not (self.is_gradient and name == GRAD)}
+
     def is_leaf(self, name: str) -> bool:
-        return name in self.leaves if self.leaves else name != GRAD and is_float(self.values[name])
+        return name in self.leaves if self.leaves else is_float(self.values[name])
 
     def with_values(self, values: dict) -> Subject:
         return dataclasses.replace(self, values=values)
 
     def gradient(self, seed: int = 0) -> Subject:
         """The same op's gradient. Raises `ingot.Error` where the op has not one float for a result."""
+        if GRAD in self.values:
+            raise fail(f"`{self.op.name}` has a parameter `{GRAD}`, which is what its gradient is given", "give it another name")
         _, results = self.run_eager()
         if len(results) != 1 or not results[0].dtype.is_floating_point:
             raise fail(f"the gradient of `{self.op.name}` is compared where it returns one float tensor")
@@ -259,8 +266,7 @@ def with_odd_sizes(subject: Subject) -> Subject | None:
     changed = subject.with_values(narrowed)
     try:
         if subject.is_gradient:
-            plain = {name: v for name, v in narrowed.items() if name != GRAD}
-            changed = dataclasses.replace(subject, values=plain, is_gradient=False).gradient()
+            changed = dataclasses.replace(changed, values=changed.arguments, is_gradient=False).gradient()
         each(changed, torch.Tensor.cpu).run_eager()
     except Exception:  # whatever eager PyTorch says of them, these sizes are none that the op takes
         return None

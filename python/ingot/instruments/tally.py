@@ -51,7 +51,7 @@ class Tally:
             self.worst, at = float(ulps.max()), int(ulps.argmax())
             self.worst_at = self._place(at, tensors, ours, eager, exact)
         if not same.all():
-            room = judge.allowed(eager, exact, 0.0, of_eagers=1.0, ulps=ULP_A_STEP)
+            room = judge.allowed(eager, exact, of_eagers=1.0, ulps=ULP_A_STEP)
             far = ~same & (bits(ours) != bits(rounded)) & ~(off <= room)
             self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
             if self.first_other is None:

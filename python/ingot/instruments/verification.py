@@ -17,7 +17,7 @@ from ..oracle import judge as judge_steps
 from . import subject as subjects
 from .contenders import Ingot
 from .judge import Wanted, judge
-from .subject import GRAD, Case, Subject, copied, special_values
+from .subject import Case, Subject, copied, special_values
 from .tally import EDGES, Tally
 from .trial import bind
 
@@ -299,7 +299,7 @@ def _gradient(subject: Subject, dtype: str) -> Iterator[Trial]:
         verdict = judge(wanted, found)
         yield Trial(f"{dtype}, gradient beside eager's", verdict.right, verdict.message)
         if dtype == "f32":
-            ingot.check_gradient(subject.op, *(v for n, v in subject.values.items() if n != GRAD))
+            ingot.check_gradient(subject.op, *subject.arguments.values())
             yield Trial("gradient beside differences in float64", True, "a part in 10⁴ at most")
     except Exception as error:
         yield Trial(f"{dtype}, gradient", False, str(error).splitlines()[0])

@@ -110,7 +110,7 @@ def _count(number: int, noun: str) -> str:
 def how(found: dict) -> list[str]:
     """How the table was measured."""
     if found["bytes"] is None:
-        return ["nothing ran: what is shown is the kernels' machine code alone"]
+        return ["nothing was timed: what is shown is who is right, and the kernels' machine code"]
     on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
     where = "between events on the GPU, the host ahead" if on_gpu else "by the clock"
     if found["graph"]:

@@ -17,7 +17,7 @@ from .counters import counters
 from .job import Job, make
 from .judge import Wanted, judge
 from .race import race, sets_for
-from .subject import ASKED, DECISIVE, GRAD, Case, Subject, cases, copied
+from .subject import ASKED, DECISIVE, Case, Subject, cases, copied
 from .trial import bind, trial
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
@@ -36,7 +36,7 @@ class Work:
         self.job, self.done = job, done
         self.op = subject.op if subject else job.make_op()
         self.subject = subject or job.subject(self.op)
-        self.op.emit("ir", *(v for name, v in self.subject.values.items() if name != GRAD))  # refuses what is no op
+        self.op.emit("ir", *self.subject.arguments.values())  # refuses what is no op
         self.device = torch.device(job.device)
         self.functions = functions or {}  # contenders that are there already
         self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}

@@ -97,7 +97,7 @@ def _imported(module: str):
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(made)
-    except Exception as error:  # whatever its author's text raises
+    except (Exception, SystemExit) as error:  # whatever its author's text raises
         raise fail(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)

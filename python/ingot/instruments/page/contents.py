@@ -11,21 +11,24 @@ from .page import Figure, Page, Table, Workbench
 from .panes import of_listing
 
 
-def of_explanation(found: dict) -> Page:
+def of_explanation(found: dict, prefix: str = "") -> Page:
+    """`prefix`: of the ids in its drawings, where other pages may stand beside it."""
     header, rows = explanation.accesses(found)
     tables = [Table("What is read and written, over the axes that a kernel walks", header, rows, (0, 1, 2, 3, 4, 5, 6))]
     header, kernels = report.kernels([{"name": found["op"], "kernels": found["kernels"]}])
     if kernels:
         tables.append(Table("The kernels", header, kernels))
     return Page(title=explanation.heading(found), facts=[_versions(found)], tables=tables,
-                figures=[_elements(number, access) for number, access in enumerate(found["listing"]["accesses"])],
+                figures=[_elements(f"{prefix}access-{number}", access)
+                         for number, access in enumerate(found["listing"]["accesses"]) if not access["is_gathered"]],
                 is_of_stages=True, workbenches=[Workbench("From the text to the machine code", of_listing(found["listing"]))],
                 notes=["Sizes and strides are in elements, outermost first; dims that lie as one are one axis, those of size 1 "
-                       "are none. In the drawings every cell is an element, with its place in memory; neighbours of one colour "
-                       "lie in one sector of 32 bytes."])
+                       "are none. In the drawings every cell is an element, with its place in memory; neighbours in a row that "
+                       "have one colour lie in one sector of 32 bytes."])
 
 
-def of_comparison(found: dict) -> Page:
+def of_comparison(found: dict, prefix: str = "") -> Page:
+    """`prefix`: as for an explanation."""
     header, rows = report.timed(found)
     tables = [Table("Contenders", header, rows, (0, 1))]
     for caption, (header, rows) in {"The kernels": report.kernels(found["contenders"]),
@@ -37,34 +40,33 @@ def of_comparison(found: dict) -> Page:
         remarks.append(f"nothing was timed: {found['race_error']}")
     benches = [Workbench(c["name"], of_listing(c["listing"])) for c in found["contenders"] if c.get("listing")]
     return Page(title=report.heading(found), facts=[_versions(found)], findings=[*remarks, *found["why"]], tables=tables,
-                figures=_figures(found), workbenches=benches, notes=[*report.not_counted(found), *found["how"]])
+                figures=_figures(found, prefix), workbenches=benches, notes=[*report.not_counted(found), *found["how"]])
 
 
 def _versions(found: dict) -> str:
     return f"Ingot {found['ingot']}, PyTorch {found['torch']}" + (f", {found['date']}" if found.get("date") else "")
 
 
-def _figures(found: dict) -> list[Figure]:
+def _figures(found: dict, prefix: str) -> list[Figure]:
     figures = []
+
+    def add(key: str, caption: str, draw, data: Table) -> None:
+        figures.append(Figure(caption, drawings.drawn(f"{prefix}{key}", caption, lambda axes: draw(axes, found)), data))
+
     if any(c.get("share_of_copy") is not None for c in found["contenders"]):
         header, rows = report.timed(found)
-        figures.append(_figure("speeds", "Speed, as a share of a copy's", drawings.speeds, found, Table("", header, rows, (0, 1))))
-    if found.get("sweep"):
+        add("speeds", "Speed, as a share of a copy's", drawings.speeds, Table("", header, rows, (0, 1)))
+    if found.get("sweep") and any(points for _, points in drawings.swept(found)):
         header, rows = report.curve(found)
-        caption = f"Speed over {found['sweep']['name']}"
-        figures.append(_figure("sweep", caption, drawings.sweep, found, Table("", header, rows)))
+        add("sweep", f"Speed over {found['sweep']['name']}", drawings.sweep, Table("", header, rows))
     if points := drawings.roofline_points(found):
         rows = [[c["name"], f"{intensity:.3g}", f"{speed:.3g}"] for _, c, intensity, speed in points]
         data = Table("", ["", "operations a byte", "operations a second"], rows)
-        figures.append(_figure("roofline", "Between memory and arithmetic: the roofline", drawings.roofline, found, data))
+        add("roofline", "Between memory and arithmetic: the roofline", drawings.roofline, data)
     return figures
 
 
-def _figure(key: str, caption: str, draw, found: dict, data: Table) -> Figure:
-    return Figure(caption, drawings.drawn(key, caption, lambda axes: draw(axes, found)), data)
-
-
-def _elements(number: int, access: dict) -> Figure:
+def _elements(key: str, access: dict) -> Figure:
     itemsize = _itemsize(access["dtype"])
     places = drawings.cells(access)
     what = "written" if access["is_written"] else "read"
@@ -74,7 +76,7 @@ def _elements(number: int, access: dict) -> Figure:
     columns = len(places[0]) if places else 0
     data = Table("Places in memory, in elements", ["", *map(str, range(columns))],
                  [[str(row), *map(str, cells)] for row, cells in enumerate(places)])
-    return Figure(caption, drawings.drawn(f"access-{number}", caption, draw, size), data)
+    return Figure(caption, drawings.drawn(key, caption, draw, size), data)
 
 
 def _itemsize(name: str) -> int:

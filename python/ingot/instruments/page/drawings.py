@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import warnings
 from typing import Callable
 
 # Stand-ins for the page's --ink-00, --ink-01, …
@@ -26,14 +27,15 @@ def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2
         from matplotlib.figure import Figure
     except ImportError:
         return ""
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "ingot", "font.size": 9, "font.family": ["sans-serif"],
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "ingot", "font.size": 9, "text.parse_math": False,
                 **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
                 "axes.edgecolor": EDGE, "grid.color": EDGE, "axes.spines.top": False, "axes.spines.right": False,
                 "legend.frameon": False}
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         out = io.StringIO()
+        warnings.simplefilter("ignore")  # of glyphs that the measuring font lacks: the browser has its own
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _for_a_page(out.getvalue(), key, label)
 
@@ -65,7 +67,7 @@ def sweep(axes, found: dict) -> None:
     for number, (contender, points) in enumerate(swept(found)):
         if points:
             sizes, bandwidths = zip(*((size, gb_s) for size, _, gb_s in points))
-            axes.plot(sizes, bandwidths, marker="o", markersize=4, color=colour(number), label=contender["name"])
+            axes.plot(sizes, bandwidths, marker="o", markersize=4, color=colour(number), label=_label(contender))
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
     if found.get("copy_gb_s"):
@@ -74,6 +76,11 @@ def sweep(axes, found: dict) -> None:
     axes.set_ylabel("GB/s")
     axes.grid(True, linewidth=0.5)
     axes.legend()
+
+
+def _label(contender: dict) -> str:
+    """A legend leaves out what begins with an underscore."""
+    return "\u200b" + contender["name"] if contender["name"].startswith("_") else contender["name"]
 
 
 def swept(found: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
@@ -94,7 +101,7 @@ def roofline(axes, found: dict) -> None:
     high = max(*(intensity for _, _, intensity, _ in points), ridge) * 4
     axes.plot([low, ridge, high], [low * bandwidth, peak, peak], color=INK, linewidth=1)
     for number, contender, intensity, speed in points:
-        axes.plot([intensity], [speed], "o", color=colour(number), label=contender["name"])
+        axes.plot([intensity], [speed], "o", color=colour(number), label=_label(contender))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("operations a byte")
@@ -116,14 +123,15 @@ ROWS, COLUMNS, SECTOR = 4, 16, 32
 
 def cells(access: dict) -> list[list[int]]:
     """The places in memory, in elements from the first of the tensor, of the first elements along the last two axes that
-    the kernel walks; a row each."""
-    extents, strides = [1, 1, *access["extents"]][-2:], [0, 0, *access["strides"]][-2:]
+    the kernel walks; a row each. What is written once for all steps of an axis, as a row's sum is, does not move along it."""
+    axes = [(e, s) for e, s in zip(access["extents"], access["strides"]) if s or not access["is_written"]]
+    extents, strides = zip(*[(1, 0), (1, 0), *axes][-2:])
     rows, columns = min(extents[0], ROWS), min(extents[1], COLUMNS)
     return [[access["offset"] + r * strides[0] + c * strides[1] for c in range(columns)] for r in range(rows)]
 
 
 def elements(axes, places: list[list[int]], itemsize: int) -> None:
-    """Where elements lie: a cell each, with its place; neighbours of one colour lie in one sector of 32 bytes."""
+    """Where elements lie: a cell each, with its place; neighbours in a row of one colour lie in one sector of 32 bytes."""
     from matplotlib.patches import Rectangle
 
     sectors: dict[int, int] = {}

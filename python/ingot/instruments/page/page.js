@@ -7,58 +7,65 @@
 const numbers = (text) => (text ? text.split(" ").map(Number) : []);
 const meets = (few, set) => few.some((each) => set.has(each));
 
+const said = document.querySelector(".said");
+let holder = null; // the bench whose light was kept, of all on the page
+
+function release() {
+  const bench = holder;
+  holder = null;
+  bench?.light(null);
+}
+
 class Bench {
   constructor(root) {
     this.panes = [...root.querySelectorAll(".pane")].map((pane) => new Pane(pane));
     this.source = this.panes.find((pane) => pane.key === "source");
-    this.held = this.origin = null;
+    this.origin = null;
     for (const pane of this.panes) pane.listen(this);
-    root.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      this.held = null;
-      this.light(null);
-    });
   }
 
   /** Lights what belongs to a stretch; nothing at all for null. */
   light(origin) {
-    const { nodes, lines } = origin ? this.meaning(origin) : { nodes: new Set(), lines: new Set() };
+    const { nodes, lines, end } = origin ? this.meaning(origin) : { nodes: new Set(), lines: new Set(), end: null };
     const counts = [];
     this.origin?.element.classList.remove("origin");
     origin?.element.classList.add("origin");
     this.origin = origin;
     for (const pane of this.panes) {
-      const lit = pane.light(nodes, lines);
+      const lit = pane.light(nodes, lines, end);
       if (lit.length > 0 && pane !== origin?.pane) pane.show(lit);
       if (lit.length > 0) counts.push(`${pane.name}: ${pane.said(lit)}`);
     }
-    document.querySelector(".said").textContent = counts.join(" · ");
+    said.textContent = counts.join(" · ");
   }
 
-  /** The nodes and the lines of the source that a stretch stands for. */
+  /**
+   * The nodes and the lines of the source that a stretch stands for. `end`, of an instruction, is the line of the kernel at
+   * which its chain of calls begins: others that went through the same function from elsewhere are not of it.
+   */
   meaning(origin) {
     const nodes = new Set(origin.nodes);
     const lines = new Set(origin.lines);
     for (const each of this.source.stretches) {
       if (origin.lines.length === 0 && meets(each.nodes, nodes)) each.lines.forEach((line) => lines.add(line));
+      if (origin.lines.length > 0 && meets(each.lines, lines)) each.nodes.forEach((node) => nodes.add(node));
     }
-    if (origin.lines.length > 0) {
-      for (const each of this.source.stretches) {
-        if (meets(each.lines, lines)) each.nodes.forEach((node) => nodes.add(node));
-      }
-    }
-    return { nodes, lines };
+    return { nodes, lines, end: origin.pane.isCode ? origin.lines.at(-1) : null };
   }
 
   hold(stretch) {
-    this.held = this.held === stretch ? null : stretch;
-    this.light(this.held);
+    const again = holder === this && this.origin === stretch;
+    release();
+    if (again) return;
+    holder = this;
+    this.light(stretch);
   }
 }
 
 class Pane {
   constructor(root) {
     this.key = root.dataset.pane;
+    this.isCode = this.key === "ptx" || this.key === "sass";
     this.name = root.querySelector("h3").textContent;
     this.list = root.querySelector(".lines");
     this.stretches = [...root.querySelectorAll(".stretch")].map((element) => ({
@@ -78,10 +85,10 @@ class Pane {
     const under = (event) => this.of.get(event.target.closest(".stretch"));
     this.list.addEventListener("pointerover", (event) => {
       const stretch = under(event);
-      if (stretch && !bench.held) bench.light(stretch);
+      if (stretch && !holder) bench.light(stretch);
     });
     this.list.addEventListener("pointerleave", () => {
-      if (!bench.held) bench.light(null);
+      if (!holder) bench.light(null);
     });
     this.list.addEventListener("click", (event) => {
       const stretch = under(event);
@@ -93,7 +100,7 @@ class Pane {
     this.list.addEventListener("focusin", (event) => {
       const stretch = under(event);
       if (!stretch || !event.target.matches(":focus-visible")) return;
-      bench.held = null;
+      release();
       bench.light(stretch);
     });
     this.list.addEventListener("keydown", (event) => {
@@ -104,7 +111,7 @@ class Pane {
         this.go(Math.min(Math.max(steps[event.key], 0), last));
       } else if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
-        bench.hold(this.stretches[this.at]);
+        if (this.stretches.length > 0) bench.hold(this.stretches[this.at]);
       } else if (event.key === "Tab" && event.shiftKey) {
         this.list.tabIndex = -1; // or the way back would lead into the pane again
         setTimeout(() => (this.list.tabIndex = 0));
@@ -113,15 +120,17 @@ class Pane {
   }
 
   go(to) {
+    if (this.stretches.length === 0) return;
     this.at = to;
     this.stretches[to]?.element.focus({ preventScroll: true });
     this.show([this.stretches[to]]);
   }
 
-  light(nodes, lines) {
+  light(nodes, lines, end) {
     const lit = [];
     for (const stretch of this.stretches) {
-      const is = stretch.lines.length > 0 ? meets(stretch.lines, lines) : meets(stretch.within, nodes);
+      const isOfLines = end !== null && this.isCode ? stretch.lines.at(-1) === end : meets(stretch.lines, lines);
+      const is = stretch.lines.length > 0 ? isOfLines : meets(stretch.within, nodes);
       if (is !== stretch.lit) stretch.element.setAttribute("aria-selected", is);
       stretch.lit = is;
       if (is) lit.push(stretch);
@@ -145,4 +154,9 @@ class Pane {
   }
 }
 
-document.querySelectorAll(".bench").forEach((root) => new Bench(root));
+const benches = [...document.querySelectorAll(".bench")].map((root) => new Bench(root));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  holder = null;
+  for (const bench of benches) bench.light(null);
+});
