@@ -18,6 +18,8 @@ import torch
 
 assert ingot.__file__.startswith(sys.argv[1]), ingot.__file__
 x, y = torch.randn(7, 5), torch.randn(5)
-assert torch.equal(ingot.op("relu(x) + y")(x, y), torch.relu(x) + y)
+op = ingot.op("relu(x) + y")
+assert torch.equal(op(x, y), torch.relu(x) + y)
+assert "class Bench" in ingot.explain(op, x, y, device="cpu").html()  # the page's files are of the package
 PROGRAM
 readelf -d site/ingot/libingot.so | grep -qF 'path: [$ORIGIN:$ORIGIN/../torch/lib:$ORIGIN/../nvidia/cu13/lib]'
