@@ -6,7 +6,8 @@ from .case import ByHand, Case
 def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> Case:
     """`formula` is the jiterator's, of a number x."""
     text, function = ("torch.tanh(x)", "tanhf") if name == "tanh" else (f"F.{name}(x)", name)
-    by_hand = ByHand("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n", (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
+    by_hand = ByHand("activation", f"grid=ceil(n / {256 * lanes}), block=256, args=x, out, n",
+                     (f"-DFUNCTION={function}", f"-DLANES={lanes}"))
     return Case(name, text, lambda make: (make.normal(make.n),), autotune=autotune, by_hand=by_hand,
                 jiterator=f"template <typename T> T f(T x) {{ return {formula}; }}")
 

@@ -271,11 +271,11 @@ def _job(options) -> Job:
     swept, points = _sweep(options.sweep)
     if swept:
         sizes.setdefault(swept, points[-1])
-    return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [],
-               device=device, numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes,
-               swept=swept, points=points, backward=options.backward, specials=not options.no_specials, as_asked=options.as_asked,
-               anyway=options.anyway, warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=max(3, options.rounds), threads=options.threads,
-               architecture=options.arch)
+    return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,
+               numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points,
+               backward=options.backward, specials=not options.no_specials, as_asked=options.as_asked, anyway=options.anyway,
+               warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=max(3, options.rounds),
+               threads=options.threads, architecture=options.arch)
 
 
 def _values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, int]]:

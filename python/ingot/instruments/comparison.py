@@ -82,15 +82,20 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
             time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
     """Sets an op beside others, on these arguments: which are right, which is faster, and why; as `ingot compare` does.
 
-    against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry", "eager",
-        "torch.compile", "module:function"), an `Against` with its launch, or a Python callable that takes what the op
-        takes. Kernels are tried in a process of their own; callables run in this one.
+    against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry",
+        "eager", "torch.compile", "module:function"), an `Against` with its launch, or a Python callable that takes what
+        the op takes. Kernels are tried in a process of their own; callables run in this one.
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
-    does.  specials: ask what NaN, infinities and zeros become.  as_asked: try them on
-    these arguments alone.  anyway: time those that are wrong, too.  warm: one set of inputs, which caches may hold.
-    graph: time calls in a CUDA graph.  rounds: how often each is sampled.  why: look at kernels' machine code, too.
-    isolated: False for contenders that are trusted: everything runs in this process, and no argument is copied to
-        another.  time_limit: seconds that a step in another process may take.
+        does.
+    specials: ask what NaN, infinities and zeros become.
+    as_asked: try them on these arguments alone, and not on special values and other layouts.
+    anyway: time those that are wrong, too.
+    warm: one set of inputs, which caches may hold.
+    graph: time calls in a CUDA graph.
+    rounds: how often each is sampled.
+    why: look at kernels' machine code, too.
+    isolated: False for contenders that are trusted: all runs in this process, and no argument is copied to another.
+    time_limit: seconds that a step in another process may take.
     Raises `ingot.Error` for arguments that the op does not take; what is wrong with a contender stands in the result.
     """
     if isinstance(against, (str, Against)) or callable(against):
