@@ -71,6 +71,8 @@ struct KernelFacts {
   bool is_passed = false;       ///< another kernel takes its elements in passing
 };
 
+/// Whether a kernel that reduces stores something of each element as well.
+bool stores_elements(const KernelFacts& facts);
 /// `graph` must be the one that the outline was made of.
 KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout);
 

@@ -302,7 +302,8 @@ Schedule reducing_on_cuda(const ir::Graph& graph, const KernelOutline& outline, 
     if (!is_group || layout.accesses[a].leader != a) continue;
     schedule.accesses.back().chunks = chunks_of_group(outline, layout, a);
     const uint32_t vectors = schedule.rows.classes / schedule.rows.pieces / schedule.rows.threads;
-    const bool come_together = schedule.rows.steps == 0 && schedule.lanes == 1 && vectors > 1 && vectors <= kRunsAhead;
+    const bool come_together = schedule.rows.steps == 0 && schedule.lanes == 1 && vectors > 1 &&
+                               vectors <= kRunsAhead && stores_elements(facts);
     schedule.accesses.back().foreseen = come_together && foresees(access, schedule.accesses.back().chunks, vectors);
   }
   const Step by_threads{Scope::Block, schedule.rows.threads};

@@ -243,7 +243,7 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss(
         sum_1_of[c] = 0LL;
     }
     for (int from = piece * 1024 + threadIdx.x; from < n0; from += 32768) {
-        Vec<float, 4> target4[2], pred4[2];
+        Vec<float, 4> target4[2];
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const int i = from + v * 512;
@@ -253,39 +253,29 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss(
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
             const int i = from + v * 512;
-            const int at = min(i, last);
-            const float v1 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
-            const bool valid = v1 > 0.0f;
-            if (valid) {
-                pred4[v] = load<4>(pred, at * pred_stride);
-            }
-        }
-#pragma unroll
-        for (int v = 0; v < 2; ++v) {
-            const int i = from + v * 512;
             if (i < n0) {
-                const float v2 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
-                const bool valid = v2 > 0.0f;
+                const float v1 = (target4[v][2] - target4[v][0]) * (target4[v][3] - target4[v][1]);
+                const bool valid = v1 > 0.0f;
                 float chosen = 0.0f;
                 if (valid) {
-                    const float rb = minimum(pred4[v][2], target4[v][2]);
-                    const float lt = maximum(pred4[v][0], target4[v][0]);
+                    const auto pred4 = load<4>(pred, i * pred_stride);
+                    const float rb = minimum(pred4[2], target4[v][2]);
+                    const float lt = maximum(pred4[0], target4[v][0]);
                     const float w = maximum(0.0f, rb - lt);
-                    const float rb_1 = minimum(pred4[v][3], target4[v][3]);
-                    const float lt_1 = maximum(pred4[v][1], target4[v][1]);
+                    const float rb_1 = minimum(pred4[3], target4[v][3]);
+                    const float lt_1 = maximum(pred4[1], target4[v][1]);
                     const float h = maximum(0.0f, rb_1 - lt_1);
                     const float overlap = w * h;
-                    const float v3 = (pred4[v][2] - pred4[v][0]) * (pred4[v][3] - pred4[v][1]) + v2;
-                    const float union_ = v3 - overlap;
-                    const float erb = maximum(pred4[v][2], target4[v][2]);
-                    const float elt = minimum(pred4[v][0], target4[v][0]);
+                    const float union_ = (pred4[2] - pred4[0]) * (pred4[3] - pred4[1]) + v1 - overlap;
+                    const float erb = maximum(pred4[2], target4[v][2]);
+                    const float elt = minimum(pred4[0], target4[v][0]);
                     const float ew = maximum(0.0f, erb - elt);
-                    const float erb_1 = maximum(pred4[v][3], target4[v][3]);
-                    const float elt_1 = minimum(pred4[v][1], target4[v][1]);
+                    const float erb_1 = maximum(pred4[3], target4[v][3]);
+                    const float elt_1 = minimum(pred4[1], target4[v][1]);
                     const float eh = maximum(0.0f, erb_1 - elt_1);
                     const float hull = ew * eh;
-                    const float v4 = quotient_of(hull - union_, hull + 1e-07f);
-                    const float giou = quotient_of(overlap, union_ + 1e-07f) - v4;
+                    const float v2 = quotient_of(hull - union_, hull + 1e-07f);
+                    const float giou = quotient_of(overlap, union_ + 1e-07f) - v2;
                     chosen = 1.0f - giou;
                 }
                 sum_of[v] = sum_of[v] + chosen;
