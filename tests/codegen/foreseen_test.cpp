@@ -71,5 +71,48 @@ TEST(Foreseen, ElementsAreWhatTheyAre) {
   }
 }
 
+/// Kernels that go through rows do so where they store elements, too; those of sums alone read where it is asked.
+TEST(Foreseen, RowsWhoseElementsAreStored) {
+  std::mt19937 random(29);
+  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
+  constexpr const char* kTexts[] = {
+      "def op(x, y):\n    v = where(x[..., 0] > 0, y[..., 0] * y[..., 1], x[..., 1])\n    return v, v.sum()\n",
+      "def op(x, y):\n    return where(x[..., 0] > 0, y[..., 0] * y[..., 1], x[..., 1]).sum()\n"};
+  std::vector<std::shared_ptr<const frontend::Definition>> texts;
+  std::vector<ReduceCase> cases;
+  for (const char* text : kTexts) {
+    texts.push_back(frontend::define(text));
+    for (const int64_t n : {2, 255, 3000, 3001, 9001, 40000}) {
+      ReduceCase& one = cases.emplace_back();
+      one.name = "case" + std::to_string(cases.size());
+      one.graph = graph_of(*texts.back(), {2, 2});
+      one.graph.name = one.name;
+      one.x = tensor({n, 2}, {0, 1}, 0, whole);
+    }
+  }
+  const Library library = library_of(cases, kCuda);
+  ASSERT_TRUE(library.loaded());
+  size_t foreseen[2] = {};
+  for (size_t c = 0; c < cases.size(); ++c) {
+    ReduceCase& one = cases[c];
+    const bool stores = c < cases.size() / 2;
+    const Prepared prepared = one.prepared();
+    for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
+      foreseen[stores] += static_cast<size_t>(std::ranges::count(schedule.accesses, true, &AccessSchedule::foreseen));
+    const std::vector<Bytes> results = run(one, kCuda, library, random);
+    float sum = 0;
+    for (int64_t i = 0; i < one.x.extents.sizes[0]; ++i) {
+      const float a = one.x.at({i, 0}), b = one.x.at({i, 1}), value = a > 0 ? a * b : b;
+      if (stores) {
+        ASSERT_EQ(element<float>(results[0], i), value) << i << " of " << one.name;
+      }
+      sum += value;
+    }
+    ASSERT_EQ(element<float>(results[stores ? 1 : 0], 0), sum) << one.name;
+  }
+  EXPECT_GT(foreseen[true], 1u);
+  EXPECT_EQ(foreseen[false], 0u);
+}
+
 }  // namespace
 }  // namespace ingot::codegen
