@@ -118,7 +118,8 @@ def rounds_of(calls: Calls, count: int) -> None:
 def _copy(device: torch.device) -> Callable[[], object]:
     source = torch.ones(COPIED_BYTES[device.type] // 4, device=device)
     if device.type == "cuda":
-        source.normal_()  # what has the same bits everywhere costs a GPU less power
+        # What has the same bits everywhere costs a GPU less power.
+        source.normal_(generator=torch.Generator(device).manual_seed(0))
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
 
