@@ -190,41 +190,42 @@ EmitTarget target_of(PyObject* const* args) {
   return PyErr_Occurred() ? EmitTarget{} : EmitTarget{device_named(device), static_cast<int>(architecture)};
 }
 
+/// What `make` gives for a call's arguments, which stand behind a device and an architecture. Other threads run
+/// meanwhile.
+template <typename Make>
+PyObject* text_of_call(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords, Make make) {
+  const EmitTarget target = target_of(args);
+  if (PyErr_Occurred()) return nullptr;
+  ArgumentList arguments = bind(form_of(self_of(object)), args + 2, static_cast<size_t>(count - 2), keywords, nullptr);
+  std::string text;
+  {
+    WithoutGil released;
+    text = make(op_of(object), arguments, target);
+  }
+  return text_object(text);
+}
+
 /// _emit(stage, device, architecture, *args, **keywords); device may be None.
 PyObject* op_emit(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
-    const Op& op = op_of(object);
     const char* stage = count < 3 ? nullptr : PyUnicode_AsUTF8(args[0]);
     if (!stage) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "_emit takes a stage");
-    const EmitTarget target = target_of(args + 1);
-    if (PyErr_Occurred()) return nullptr;
-    ArgumentList arguments =
-        bind(form_of(self_of(object)), args + 3, static_cast<size_t>(count - 3), keywords, nullptr);
-    std::string text;
-    {
-      WithoutGil released;
-      text = op.emit(stage_named(stage), arguments, target);
-    }
-    return text_object(text);
+    return text_of_call(object, args + 1, count - 1, keywords,
+                        [&](const Op& op, const auto& arguments, EmitTarget target) {
+                          return op.emit(stage_named(stage), arguments, target);
+                        });
   });
 }
 
 /// _explain(of_gradient, device, architecture, *args, **keywords): ingot::Explanation as JSON.
 PyObject* op_explain(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
-    const Op& op = op_of(object);
     if (count < 3) return PyErr_Format(PyExc_TypeError, "_explain takes of_gradient, a device and an architecture");
     const bool of_gradient = args[0] == Py_True;
-    const EmitTarget target = target_of(args + 1);
-    if (PyErr_Occurred()) return nullptr;
-    ArgumentList arguments =
-        bind(form_of(self_of(object)), args + 3, static_cast<size_t>(count - 3), keywords, nullptr);
-    std::string text;
-    {
-      WithoutGil released;
-      text = op.explain(arguments, of_gradient, target).json();
-    }
-    return text_object(text);
+    return text_of_call(object, args + 1, count - 1, keywords,
+                        [&](const Op& op, const auto& arguments, EmitTarget target) {
+                          return op.explain(arguments, of_gradient, target).json();
+                        });
   });
 }
 

@@ -36,6 +36,8 @@ SymbolId pointer_of(const Kernel& kernel, ValueId value) {
   return kernel[value].symbol;
 }
 
+ComputedNodes nodes_of(ir::NodeId node) { return node == kNoNode ? ComputedNodes{} : ComputedNodes{node}; }
+
 /// The nodes for which a value is computed. Variables, and parts of addresses, are made once for all that ask for them.
 /// Vectors are read for all that lies in them, ahead of what is computed.
 ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
@@ -47,7 +49,7 @@ ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
     case Value::Kind::VectorInRow:
       return kernel[pointer_of(kernel, id)].nodes;
     case Value::Kind::Load:
-      return value.node == kNoNode ? kernel[pointer_of(kernel, id)].nodes : ComputedNodes{value.node};
+      return value.node == kNoNode ? kernel[pointer_of(kernel, id)].nodes : nodes_of(value.node);
     case Value::Kind::AnyRow:
     case Value::Kind::Quotient:
     case Value::Kind::Decay:
@@ -56,13 +58,11 @@ ComputedNodes computed_for(const Kernel& kernel, ValueId id) {
     case Value::Kind::Primitive:
     case Value::Kind::Cast:
     case Value::Kind::Bitcast:
-      return value.node == kNoNode ? ComputedNodes{} : ComputedNodes{value.node};
+      return nodes_of(value.node);
     default:
       return {};
   }
 }
-
-ComputedNodes nodes_of(ir::NodeId node) { return node == kNoNode ? ComputedNodes{} : ComputedNodes{node}; }
 
 /// Whether it is an element of memory, and none of a variable.
 bool is_of_memory(const Kernel& kernel, ValueId id) {

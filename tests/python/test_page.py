@@ -177,7 +177,7 @@ def test_every_access_of_a_schedule_has_its_node():
 
 def test_a_gradient_has_stages_of_its_own():
     found = relu_add(backward=True).found
-    assert "backward" in found["op"] or found["backward"]
+    assert found["backward"] and all("backward" in name for name in found["listing"]["kernels"])
     assert "grad" in found["listing"]["graph"] and found["listing"]["source"] != relu_add().found["listing"]["source"]
     assert found["kernels"] and any(found["listing"]["nodes"])
 
@@ -306,7 +306,7 @@ def test_what_is_gathered_is_not_drawn_and_rows_are_written_once():
     labels = [a["aria-label"] for tag, a in gathered.tags if tag == "svg"]
     assert [label.split(" ")[0] for label in labels] == ["i", "out"]
     (written,) = [a for a in of("x.sum(-1)", X).found["listing"]["accesses"] if a["is_written"]]
-    assert drawings.cells(written) == [[0] * len(drawings.cells(written)[0])] or drawings.cells(written)[0][:2] == [0, 1]
+    assert drawings.cells(written) == [list(range(16))]
 
 
 def test_arguments_that_are_made_up_of_several_are_described():

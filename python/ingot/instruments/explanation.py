@@ -14,7 +14,7 @@ import ingot
 from ..capture import fail
 from . import listing, look, report
 from .contenders.kernels import architecture_of
-from .subject import GRAD, Subject
+from .subject import Subject
 
 
 @dataclasses.dataclass
@@ -66,8 +66,8 @@ def bound(op, args: tuple, kwargs: dict) -> dict:
 
 def explain_subject(subject: Subject, backward: bool, device: str, architecture: int) -> Explanation:
     op = subject.op
-    if backward and GRAD in subject.values:
-        raise fail(f"`{op.name}` has a parameter `{GRAD}`, which is what its gradient is given", "give it another name")
+    if backward:
+        subject.refuse_grad()
     subject = dataclasses.replace(subject, is_gradient=backward)
     found = {"ingot": ingot.__version__, "torch": torch.__version__, "op": op.name, "backward": backward, "device": device,
              "numerics": op.numerics, "lazy": op.lazy,

@@ -47,10 +47,14 @@ class Subject:
     def with_values(self, values: dict) -> Subject:
         return dataclasses.replace(self, values=values)
 
-    def gradient(self, seed: int = 0) -> Subject:
-        """The same op's gradient. Raises `ingot.Error` where the op has not one float for a result."""
+    def refuse_grad(self) -> None:
+        """Raises `ingot.Error` where a parameter of the op has the name of what its gradient is given."""
         if GRAD in self.values:
             raise fail(f"`{self.op.name}` has a parameter `{GRAD}`, which is what its gradient is given", "give it another name")
+
+    def gradient(self, seed: int = 0) -> Subject:
+        """The same op's gradient. Raises `ingot.Error` where the op has not one float for a result."""
+        self.refuse_grad()
         _, results = self.run_eager()
         if len(results) != 1 or not results[0].dtype.is_floating_point:
             raise fail(f"the gradient of `{self.op.name}` is compared where it returns one float tensor")
