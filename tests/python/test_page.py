@@ -328,6 +328,18 @@ def test_what_cannot_be_explained_is_told(call, message):
     assert ingot.explain(ingot.op("x + 1"), X, device=torch.device("cpu")).found["architecture"] is None
 
 
+@pytest.mark.parametrize("text, shapes", [
+    ("x + 1", [(0,)]), ("x + 1", [()]), ("x.sum()", [(0, 3)]), ("x * y", [(1, 1), (1,)]), ("x.softmax(-1)", [(3, 1)]),
+    ("x[..., ::2] + y", [(4, 8), (4, 4)]), ("torch.cat([x, y])", [(3,), (5,)]), ("F.pad(x, (1, 2))", [(3, 4)]),
+    ("torch.stack([x, x * 2])", [(3,)]), ("x.expand(3, 4) * y", [(3, 1), (4,)]),
+])
+@pytest.mark.parametrize("options", [{}, {"device": "cpu"}, {"backward": True}])
+def test_sizes_of_0_and_1_and_all_kinds_of_views_have_a_page(text, shapes, options):
+    made = of(text, *(torch.empty(shape) for shape in shapes), **options)
+    document = Document(made.html())
+    assert document.open == [] and made.found["listing"]["graph"].splitlines()[0] in document.text and str(made)
+
+
 # --- The command ----------------------------------------------------------------------------------------------------
 
 
