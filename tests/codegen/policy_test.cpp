@@ -485,10 +485,15 @@ TEST(Rows, OfGroupsAreTakenTwoAtATime) {
   const RowSchedule groups = RowsOf({corner}, 24, 0).once(), elements = RowsOf({of_elements(4)}, 24, 0).once();
   EXPECT_EQ(groups.classes / groups.pieces / groups.threads, 2u);
   EXPECT_EQ(elements.classes / elements.pieces / elements.threads, 4u);
-  RowsOf boxes({corner}, 22, 0);
+  AccessFacts gradient = stored(4);
+  gradient.moves_in_row = true;
+  RowsOf boxes({corner, gradient}, 22, 0);
   boxes.facts.loads = 8;
   EXPECT_EQ(boxes.once().pieces, 8192u) << "blocks take more turns";
   EXPECT_EQ(boxes.once().threads, 128u);
+  boxes.facts.accesses.pop_back();
+  EXPECT_EQ(boxes.once().pieces, 4096u) << "the second launch waits for fewer where nothing is stored besides";
+  EXPECT_EQ(boxes.once().threads, 256u);
   boxes.layout.length_bits = 21;
   EXPECT_EQ(boxes.once().threads, 512u);
 }
