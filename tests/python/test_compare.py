@@ -1,195 +1,20 @@
-"""`ingot compare`: who is right, what is said of who is not, and what a kernel's machine code tells. What needs a GPU runs
+"""`ingot compare` from the command line and from Python: who is right, and what is said of who is not. What needs a GPU runs
 where there is one; functions of C++ hang, crash and write out of bounds anywhere."""
 
 import itertools
 import json
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 import torch
 
 import ingot
-from ingot.instruments import anatomy, command, contenders, cuda_text, judge, launch, race, report, subject, supervisor, work
-from ingot.instruments.job import Against, Job
+from comparisons import RELU_ADD, found, job, of, on_a_gpu
+from ingot.instruments import command, report
+from ingot.instruments.job import Against
 
 ROOT = pathlib.Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-from examples import compare_line, preparation  # noqa: E402
-
-HANDWRITTEN = sorted((ROOT / "examples/handwritten").glob("*.cu"))
-RELU_ADD = "def relu_add(x, y, bias: float): return relu(x) + y + bias"
-on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-
-
-def job(*against, text=RELU_ADD, device="cpu", **options) -> Job:
-    values = {"x": "f32:1000x7", "y": "f32:7", "bias": "0.5"} if text == RELU_ADD else {}
-    op = ingot.op(text)
-    return Job(**{"text": text, "op": op.name, "file": "", "values": values, "device": device, "rounds": 3,
-                  "against": [a if isinstance(a, Against) else Against(a) for a in against], **options})
-
-
-def found(asked: Job, time_limit: float = 60.0) -> dict:
-    return report.document(asked, supervisor.supervise(asked, time_limit), "here")
-
-
-def of(document: dict, word: str) -> dict:
-    return next(c for c in document["contenders"] if c["word"] == word)
-
-
-# --- How a kernel is launched ---------------------------------------------------------------------------------------
-
-X, OUT = torch.zeros(1000, 3), torch.zeros(1000)
-SCOPE = launch.scope_of({"x": X, "bias": 0.5, "k": 3}, [OUT])
-
-
-@pytest.mark.parametrize("text, value", [
-    ("ceil(n / 256)", 4), ("n // 256", 3), ("n / 8", 125), ("x.size(0) * x.shape[-1]", 3000), ("x.stride(0)", 3),
-    ("min(ceil(n / 256), 2)", 2), ("1 if n % 8 == 0 else 2", 1), ("-k + 2 ** 3", 5), ("x.numel() << 1", 6000),
-    ("ceil((2 ** 62 + 1) / 2)", 2**61 + 1),
-])
-def test_an_expression_of_a_launch_is_exact(text, value):
-    (expression,) = launch.parse(f"grid={text}").fields["grid"]
-    assert launch.evaluate(expression, SCOPE, text) == value
-
-
-@pytest.mark.parametrize("text, message", [
-    ("grid=ceil(m / 256), block=256", "`m` in the launch"),
-    ("grid=n / 3, block=256", "comes to 333.3"),
-    ("grid=0, block=256", "comes to 0"),
-    ("grid=1, 1, 1, 1, block=256", "has 4 numbers"),
-    ("block=256", "has no grid"),
-    ("grid=x, block=1", "comes to a tensor"),
-    ("grid=__import__('os'), block=1", "is called as nothing here is"),
-    ("grid=bias.shape, block=1", "not a tensor"),
-    ("grid=n / 0, block=1", "divides by zero"),
-])
-def test_what_is_wrong_with_a_launch_is_said(text, message):
-    with pytest.raises(ingot.Error, match=re.escape(message)):
-        launch.parse(text).extent("grid", SCOPE)
-
-
-@pytest.mark.parametrize("text, message", [
-    ("256, grid=1", "begins with `256`, which has no name"), ("grid=1, grid=2", "says twice"), ("grid=1 +", "is no expression")])
-def test_a_launch_that_cannot_be_read(text, message):
-    with pytest.raises(ingot.Error, match=re.escape(message)):
-        launch.parse(text)
-
-
-@pytest.mark.parametrize("value, type, message", [
-    (X, "double const*", "points at float64"), (0.5, "float*", "is a pointer, and is given 0.5"), (X, "float", "is no pointer"),
-    (0.5, "int", "is a whole number, and is given 0.5"), (2**31, "int", "does not fit"), (-1, "unsigned long", "does not fit"),
-    (1, "Stride", "of a type that no number is passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
-])
-def test_an_argument_that_a_parameter_would_misread_is_refused(value, type, message):
-    with pytest.raises(ingot.Error, match=re.escape(message)):
-        launch.packed(value, launch.Parameter(type, "p"))
-
-
-@pytest.mark.parametrize("value, type, size", [
-    (0.5, "float", 4), (0.5, "double", 8), (3, "int", 4), (2**40, "long long", 8), (2**40, "long unsigned int", 8), (True, "bool", 1),
-    (3, "float", 4), (X, "float4 const*", 8), (X, "void*", 8), (0.5, "__half", 2), (launch.Typed(3, "int"), "", 4)])
-def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
-    assert len(launch.packed(value, launch.Parameter(type))) == size
-
-
-def test_what_is_left_out_is_not_read_and_blocks_are():
-    text = ("#if 0\n// launch: grid=1, block=1, args=x\n#ifdef A\n#endif\n__global__ void old(int n) {}\n#else\n"
-            "// launch: grid=2, block=2, args=x\n__global__ void now(int n) {}\n#endif\n#if 01\n__global__ void too(int n) {}\n#endif\n"
-            'extern "C" {\nstruct A { int a; };\nint declared(int a);\nvoid first(const float* x, long n) { if (n) { n = 0; } }\n'
-            "void second(float* out) {}\n}\nvoid third(int n) {}\n")
-    assert [k.name for k in cuda_text.kernels(text)] == ["now", "too"]
-    assert cuda_text.launches(text) == ["grid=2, block=2, args=x"]
-    assert cuda_text.functions(text) == [cuda_text.Entry("first", ("x", "n")), cuda_text.Entry("second", ("out",))]
-
-
-def test_the_text_of_a_file_says_what_its_kernels_take():
-    text = """
-    // launch: grid=1, block=32,
-    //   args=x
-    /* options: -DA=1 -I"with space" */
-    // __global__ void commented(int a);
-    template <typename T, int N>
-    __global__ void __launch_bounds__(max(256, 128)) scale(const T* __restrict__ x, float (by), T out[], int = 3) {}
-    __global__ static void nothing(void) {}
-    """
-    assert cuda_text.kernels(text) == [cuda_text.Entry("scale", ("x", "by", "out", ""), True), cuda_text.Entry("nothing", ())]
-    assert cuda_text.launches(text) == ["grid=1, block=32, args=x"]
-    assert cuda_text.options(text) == ["-DA=1", "-Iwith space"]
-    given = "-O3 -lineinfo -Xptxas -v -gencode arch=compute_90,code=sm_90 -fmad=false -I inc -Xcompiler -fopenmp --use_fast_math -lcuda"
-    assert cuda_text.as_nvrtc(given.split()) == ["-lineinfo", "--ptxas-options=-v", "-fmad=false", "-Iinc", "--use_fast_math"]
-
-
-# --- Who is right ---------------------------------------------------------------------------------------------------
-
-
-def asked(text: str, **values) -> subject.Subject:
-    return subject.Subject(ingot.op(text), values)
-
-
-def verdict(of: subject.Subject, *results) -> judge.Verdict:
-    return judge.judge(judge.Wanted.of(of), list(results))
-
-
-def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
-    torch.manual_seed(0)
-    x, y, z = torch.randn(3, 4096)
-    product = asked("x * y + z", x=x, y=y, z=z)
-    contracted = torch.addcmul(z.double(), x.double(), y.double()).float()
-    assert verdict(product, contracted).right
-    assert verdict(product, x * y + z).bit_for_bit
-    off = contracted.clone()
-    off[7] += 1e-4
-    wrong = verdict(product, off)
-    assert not wrong.right and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
-    assert "wrong at [7]: " in wrong.message
-
-
-def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():
-    torch.manual_seed(0)
-    x = torch.rand(100, 4096)
-    total = asked("sum(x, -1)", x=x)
-    one_by_one = x[:, 0].clone()
-    for k in range(1, x.shape[1]):
-        one_by_one += x[:, k]
-    assert verdict(total, x.flip(-1).sum(-1)).right
-    assert verdict(total, one_by_one).right
-    assert not verdict(total, x[:, 1:].sum(-1)).right
-
-
-@pytest.mark.parametrize("text, wrong", [
-    ("relu(x)", lambda x: torch.where(x > 0, x, 0)), ("clamp(x, min=0)", lambda x: torch.fmax(x, torch.zeros(()))),
-    ("x - x", torch.zeros_like), ("exp(x)", lambda x: torch.exp(x.clamp(max=88.0)))])
-def test_special_values_show_what_a_formula_forgets(text, wrong):
-    x = torch.randn(1000)
-    plain = asked(text, x=x)
-    planted = subject.with_specials(plain)
-    assert verdict(plain, wrong(x)).right
-    assert not verdict(planted, wrong(planted.values["x"])).right
-    assert verdict(planted, ingot.op(text)(planted.values["x"])).right
-
-
-def test_integers_must_be_equal_and_forms_the_same():
-    x = torch.arange(10)
-    assert not verdict(asked("x + 1", x=x), x + 2).right
-    assert verdict(asked("x + 1", x=x), (x + 1).int()).message == "the result has dtype torch.int32, eager's torch.int64"
-    assert "shape [1]" in verdict(asked("sum(x)", x=x), x.sum().view(1)).message
-
-
-def test_special_values_meet_each_other():
-    values = subject.with_specials(asked("x + y", x=torch.randn(1000), y=torch.randn(1000))).values
-    pairs = {(repr(a), repr(b)) for a, b in zip(values["x"].tolist(), values["y"].tolist())}
-    assert {("nan", "inf"), ("inf", "-inf"), ("-0.0", "nan")} <= pairs
-
-
-def test_odd_sizes_keep_what_indices_count_up_to_and_what_sizes_mean():
-    boxes = subject.with_odd_sizes(asked("x * y", x=torch.randn(1024, 4), y=torch.randn(1024, 1)))
-    assert [tuple(t.shape) for t in boxes.values.values()] == [(1023, 4), (1023, 1)]
-    table = subject.with_odd_sizes(asked("t[i]", t=torch.randn(64, 100), i=torch.tensor([0, 63, 5])))
-    assert tuple(table.values["t"].shape) == (64, 99)
-
 
 # --- Functions of C++, which go wrong on a CPU as well ----------------------------------------------------------------
 
@@ -325,61 +150,7 @@ def test_times_over_sizes(tmp_path):
     assert re.search(r"^n +ingot +eager\n64 ", report.text(document), re.MULTILINE)
 
 
-# --- What machine code tells ----------------------------------------------------------------------------------------
-
-
-def kernels_of(word: str, op: str, **values) -> tuple[dict, dict]:
-    asked = job(word, text=(ROOT / "examples" / op).read_text(), values=values, specials=False)
-    done = {}
-    work.do(work.Work(asked, done), lambda *_: None)
-    return done[("look", word)]["kernels"], done[("look", "ingot")]["kernels"]
-
-
-def test_a_kernel_is_looked_at_without_a_gpu():
-    (by_hand,), (own,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
-    assert by_hand["loads"] == {name: {"widest": 4, "narrowest": 4, "count": 1} for name in ("x", "y")}
-    assert own["loads"]["x"]["widest"] == own["stores"]["out"]["widest"] == 16
-    assert by_hand["load_widths"] == {4: 2} and by_hand["branches"] == 0 and own["branches"] > 0
-    assert by_hand["threads"] == own["threads"] == 256 and by_hand["occupancy"] == 1.0
-    assert by_hand["kinds"]["float32"] >= 3 and by_hand["local_bytes"] == 0 and by_hand["registers"] < 32
-
-
-def test_what_differs_is_said_in_words():
-    document = found(job(f"{ROOT}/examples/handwritten/relu_add.cu", values={"x": "f32:4096", "y": "f32:4096", "bias": "0.5"}))
-    assert "relu_add.cu reads x and y by 4 bytes at a time, Ingot by 16" in document["why"][0]
-
-
-@pytest.mark.parametrize("registers, threads, shared, blocks", [
-    (32, 256, 0, 8), (33, 256, 0, 6), (64, 256, 0, 4), (255, 256, 0, 1), (16, 32, 0, 32), (32, 1024, 0, 2), (32, 128, 48 << 10, 4),
-    (32, 100, 0, 16)])
-def test_blocks_that_fit_as_the_occupancy_tables_have_it(registers, threads, shared, blocks):
-    assert anatomy.blocks_that_fit(registers, threads, shared) == blocks
-
-
-@pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
-def test_every_example_compiles_and_has_a_compare_line(path):
-    kernel = contenders.CudaKernel(path)
-    program = kernel.program(90)
-    assert all(program.parameters[entry] is not None for entry in kernel.entries) and not program.warnings
-    assert str(path.relative_to(ROOT)) in compare_line(path)
-
-
-@on_a_gpu
-@pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
-def test_every_example_is_right_on_a_gpu(path, monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(ROOT)
-    boxes = str(tmp_path / "boxes.pt")
-    if script := preparation(path):
-        small = [{"build/boxes.pt": boxes, "160000": "41"}.get(word, word) for word in script]
-        subprocess.run([sys.executable, *small], check=True)
-    words = [re.sub(r"^n=\d+", "n=32" if "denoise" in path.stem or "norm" in path.stem else "n=4096", w) for w in compare_line(path)]
-    words = [w.replace("build/boxes.pt", boxes) for w in words]
-    status = command.main(["compare", *words, "--rounds", "3", "--json"])
-    document = json.loads(capsys.readouterr().out)
-    assert status == 0, [(c["name"], c["message"]) for c in document["contenders"]]
-    assert not any("aligned" not in limit for c in document["contenders"] for limit in c["limits"]), document["contenders"]
-    assert all(c["state"] == "right" and c["us"] > 0 and c["launched"] for c in document["contenders"])
-
+# --- On a GPU ---------------------------------------------------------------------------------------------------------
 
 GPU_BODIES = {
     "past": "if (i < n + 2) out[i] = 1;", "faults": "out[i + (1ll << 44)] = 1;", "hangs": "while (true) __nanosleep(1000);",
@@ -403,7 +174,29 @@ def test_a_kernel_that_faults_or_hangs_takes_nobody_along(tmp_path):
     assert said["by_four"]["state"] == "right" and any("misaligned" in limit for limit in said["by_four"]["limits"])
 
 
-# --- The command line -----------------------------------------------------------------------------------------------
+# --- Others -----------------------------------------------------------------------------------------------------------
+
+
+def test_jiterator_is_given_what_the_text_does():
+    from ingot.instruments.contenders.jiterated import function_text
+
+    text, count = function_text(lambda x, y: torch.clamp(x, 0, 1) * y + 0.5, [torch.ones(3).bfloat16()] * 2)
+    assert count == 1 and text.splitlines()[1:] == [
+        "  using A = float;", "  const A a0 = x0;", "  const A a1 = x1;",
+        "  const A v2 = (A(1) < (a0 < A(0) ? A(0) : a0) ? A(1) : (a0 < A(0) ? A(0) : a0));", "  const A v3 = v2 * a1;",
+        "  const A v4 = v3 + A(0.5);", "  return v4;", "}"]
+    for function in (lambda x: x.sum(), lambda x: x.int(), lambda x: torch.add(x, x, alpha=2)):
+        with pytest.raises(ingot.Error, match="jiterator expresses functions of elements alone"):
+            function_text(function, [torch.ones(3)])
+
+
+@on_a_gpu
+def test_jiterator_runs_it():
+    document = found(job("jiterator", text="F.silu(x) * y", values={"x": "f32:4096", "y": "f32:4096"}, device="cuda:0"))
+    assert of(document, "jiterator")["state"] == "right" and of(document, "jiterator")["us"] > 0
+
+
+# --- The command line -------------------------------------------------------------------------------------------------
 
 
 def run(capsys, *words) -> tuple[int, str, str]:
@@ -456,21 +249,16 @@ def test_no_gpu_is_an_error_of_the_environment(capsys):
     assert "there is no device cuda" in capsys.readouterr().err
 
 
-# --- From Python ----------------------------------------------------------------------------------------------------
+def test_a_file_that_is_no_text_is_told(tmp_path, capsys):
+    (tmp_path / "bytes.py").write_bytes(b"\xff\xfe def f(x): return x")
+    (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbfdef f(x): return x + 1\n")
+    (tmp_path / "leaves.py").write_text("import ingot, sys\nsys.exit(3)\n")
+    for name, status, message in (("bytes.py", 2, "is no text in UTF-8"), ("marked.py", 0, ""), ("leaves.py:f", 2, "SystemExit")):
+        assert command.main(["explain", str(tmp_path / name), "x=f32:4"]) == status
+        assert message in capsys.readouterr().err
 
 
-def test_the_mean_of_a_constant_row_may_be_rounded():
-    """What is left of a row of equal elements when their mean is taken off is rounding alone, and grows with its norm."""
-    def in_order(x, weight):
-        mean = x.cumsum(-1)[..., -1:] / x.size(-1)
-        return (x - mean) * torch.rsqrt(((x - mean) ** 2).mean(-1, keepdim=True) + 1e-5) * weight
-
-    x = torch.randn(8, 1000)
-    x[3] = 5.1
-    norm = ingot.op("F.layer_norm(x, (1000,), weight)")
-    assert ingot.compare(norm, {"in order": in_order}, x, torch.rand(1000) * 1e-3, rounds=3)["in order"]["state"] == "right"
-    off = {"off": lambda x, w: in_order(x, w) + 1e-5}
-    assert ingot.compare(norm, off, x, torch.rand(1000) * 1e-3, rounds=3)["off"]["state"] == "wrong"
+# --- From Python ------------------------------------------------------------------------------------------------------
 
 
 def test_from_python_with_functions_of_its_own():
@@ -486,6 +274,13 @@ def test_from_python_with_words_and_names(tmp_path):
     word = function_file(tmp_path, "right", BODIES["right"])
     found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
     assert found["by hand"]["state"] == "right" and found[word] is found["by hand"]
+
+
+def test_one_that_is_right_once_is_wrong_before_it_is_timed():
+    calls = itertools.count()
+    once = {"once": lambda x: x * 2 + (next(calls) > 0)}
+    found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, as_asked=True)
+    assert found["once"]["message"].startswith("from call 2 on: wrong at [") and "us" not in found["once"]
 
 
 def test_one_that_is_wrong_only_after_many_calls_is_wrong():
@@ -532,94 +327,8 @@ def test_a_triton_kernel_is_launched(tmp_path):
     assert short["state"] == "wrong" and "elements unwritten" in short["message"]
 
 
-@on_a_gpu
-def test_counters_are_told_or_why_not():
-    document = found(job("eager", text="x * 2", values={"x": "f32:1000000"}, device="cuda:0", ncu=True))
-    for contender in document["contenders"]:
-        counted, error = contender["counted"], contender["count_error"]
-        assert error or counted and all(k["bytes_read"] > 3e6 for k in counted), contender
-
-
-@on_a_gpu
-def test_calls_in_a_cuda_graph():
-    x = torch.randn(1000, device="cuda")
-    found = ingot.compare(ingot.op("x * 2 + 1"), ["eager", "torch.compile"], x, graph=True, warm=True, isolated=False, rounds=5)
-    assert found.is_right and found.found["race_error"] is None and found["ingot"]["us"] < 10
-    assert "in a CUDA graph of 64 of them" in str(found)
-    refused = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
-    assert "waits cannot be captured in a CUDA graph" in refused.found["race_error"]
-
-
-def test_a_cuda_graph_asks_for_a_gpu(capsys):
-    with pytest.raises(ingot.Error, match="a CUDA graph is of a GPU"):
-        ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), graph=True)
-    assert command.main(["compare", "-e", "x + 1", "x=f32:3", "--graph", "--device", "cpu"]) == 2
-    assert "a CUDA graph is of a GPU" in capsys.readouterr().err
-
-
-def test_a_file_that_is_no_text_is_told(tmp_path, capsys):
-    (tmp_path / "bytes.py").write_bytes(b"\xff\xfe def f(x): return x")
-    (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbfdef f(x): return x + 1\n")
-    (tmp_path / "leaves.py").write_text("import ingot, sys\nsys.exit(3)\n")
-    for name, status, message in (("bytes.py", 2, "is no text in UTF-8"), ("marked.py", 0, ""), ("leaves.py:f", 2, "SystemExit")):
-        assert command.main(["explain", str(tmp_path / name), "x=f32:4"]) == status
-        assert message in capsys.readouterr().err
-
-
 def test_an_op_may_have_a_parameter_that_is_called_grad():
     step, x, y = ingot.op("def step(p, grad, rate: float): return p - rate * grad"), torch.randn(100), torch.randn(100)
     assert ingot.compare(step, "eager", x, y, 0.5, rounds=3, as_asked=True).is_right
     with pytest.raises(ingot.Error, match="has a parameter `grad`"):
         ingot.compare(step, "eager", x, y, 0.5, rounds=3, backward=True, isolated=False)
-
-
-# --- How it is measured ---------------------------------------------------------------------------------------------
-
-
-def test_all_take_turns_on_all_sets():
-    calls = []
-    runners = {name: [lambda name=name, k=k: calls.append((name, k)) for k in range(3)] for name in ("a", "b")}
-    times = race.race(runners, torch.device("cpu"), rounds=3)
-    assert set(times) == {"a", "b", "copy"} and all(len(t.device) == 3 for t in times.values())
-    assert {call for call in calls} == {(name, k) for name in "ab" for k in range(3)}
-
-
-def test_sets_are_more_than_a_cache_holds():
-    device = torch.device("cpu")
-    assert race.sets_for(1 << 40, device) == 1
-    assert race.sets_for(1 << 20, device) * (1 << 20) >= min(2 * race.cache_bytes(device), race.MOST_SETS << 20)
-
-
-NCU = '''==PROF== Connected to process 1
-"ID","Process ID","Kernel Name","Block Size","dram__bytes_read.sum","gpu__time_duration.sum","lts__t_sector_hit_rate.pct"
-"","","","","byte","nsecond","%"
-"0","1","relu_add","(256, 1, 1)","1,024,000","2,500","33.5"
-'''
-
-
-def test_what_ncu_counts_is_read():
-    from ingot.instruments import counters
-
-    (kernel,) = counters.table(NCU)
-    assert kernel["name"] == "relu_add" and kernel["us"] == 2.5 and kernel["bytes_read"] == 1024000
-    assert kernel["l2_hit_rate"] == pytest.approx(0.335) and kernel["memory_busy"] is None
-    assert counters.table("==ERROR== nothing") == []
-
-
-def test_jiterator_is_given_what_the_text_does():
-    from ingot.instruments.contenders.jiterated import function_text
-
-    text, count = function_text(lambda x, y: torch.clamp(x, 0, 1) * y + 0.5, [torch.ones(3).bfloat16()] * 2)
-    assert count == 1 and text.splitlines()[1:] == [
-        "  using A = float;", "  const A a0 = x0;", "  const A a1 = x1;",
-        "  const A v2 = (A(1) < (a0 < A(0) ? A(0) : a0) ? A(1) : (a0 < A(0) ? A(0) : a0));", "  const A v3 = v2 * a1;",
-        "  const A v4 = v3 + A(0.5);", "  return v4;", "}"]
-    for function in (lambda x: x.sum(), lambda x: x.int(), lambda x: torch.add(x, x, alpha=2)):
-        with pytest.raises(ingot.Error, match="jiterator expresses functions of elements alone"):
-            function_text(function, [torch.ones(3)])
-
-
-@on_a_gpu
-def test_jiterator_runs_it():
-    document = found(job("jiterator", text="F.silu(x) * y", values={"x": "f32:4096", "y": "f32:4096"}, device="cuda:0"))
-    assert of(document, "jiterator")["state"] == "right" and of(document, "jiterator")["us"] > 0

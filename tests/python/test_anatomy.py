@@ -1,0 +1,93 @@
+"""What a kernel's machine code tells, and what a GPU counts."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from comparisons import found, job, on_a_gpu
+from ingot.instruments import anatomy, command, contenders, counters, work
+
+ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from examples import compare_line, preparation  # noqa: E402
+
+HANDWRITTEN = sorted((ROOT / "examples/handwritten").glob("*.cu"))
+
+
+def kernels_of(word: str, op: str, **values) -> tuple[dict, dict]:
+    asked = job(word, text=(ROOT / "examples" / op).read_text(), values=values, specials=False)
+    done = {}
+    work.do(work.Work(asked, done), lambda *_: None)
+    return done[("look", word)]["kernels"], done[("look", "ingot")]["kernels"]
+
+
+def test_a_kernel_is_looked_at_without_a_gpu():
+    (by_hand,), (own,) = kernels_of(f"{ROOT}/examples/handwritten/relu_add.cu", "relu_add.py", x="f32:4096", y="f32:4096", bias="0.5")
+    assert by_hand["loads"] == {name: {"widest": 4, "narrowest": 4, "count": 1} for name in ("x", "y")}
+    assert own["loads"]["x"]["widest"] == own["stores"]["out"]["widest"] == 16
+    assert by_hand["load_widths"] == {4: 2} and by_hand["branches"] == 0 and own["branches"] > 0
+    assert by_hand["threads"] == own["threads"] == 256 and by_hand["occupancy"] == 1.0
+    assert by_hand["kinds"]["float32"] >= 3 and by_hand["local_bytes"] == 0 and by_hand["registers"] < 32
+
+
+def test_what_differs_is_said_in_words():
+    document = found(job(f"{ROOT}/examples/handwritten/relu_add.cu", values={"x": "f32:4096", "y": "f32:4096", "bias": "0.5"}))
+    assert "relu_add.cu reads x and y by 4 bytes at a time, Ingot by 16" in document["why"][0]
+
+
+@pytest.mark.parametrize("registers, threads, shared, blocks", [
+    (32, 256, 0, 8), (33, 256, 0, 6), (64, 256, 0, 4), (255, 256, 0, 1), (16, 32, 0, 32), (32, 1024, 0, 2), (32, 128, 48 << 10, 4),
+    (32, 100, 0, 16)])
+def test_blocks_that_fit_as_the_occupancy_tables_have_it(registers, threads, shared, blocks):
+    assert anatomy.blocks_that_fit(registers, threads, shared) == blocks
+
+
+@pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
+def test_every_example_compiles_and_has_a_compare_line(path):
+    kernel = contenders.CudaKernel(path)
+    program = kernel.program(90)
+    assert all(program.parameters[entry] is not None for entry in kernel.entries) and not program.warnings
+    assert str(path.relative_to(ROOT)) in compare_line(path)
+
+
+@on_a_gpu
+@pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
+def test_every_example_is_right_on_a_gpu(path, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(ROOT)
+    boxes = str(tmp_path / "boxes.pt")
+    if script := preparation(path):
+        small = [{"build/boxes.pt": boxes, "160000": "41"}.get(word, word) for word in script]
+        subprocess.run([sys.executable, *small], check=True)
+    words = [re.sub(r"^n=\d+", "n=32" if "denoise" in path.stem or "norm" in path.stem else "n=4096", w) for w in compare_line(path)]
+    words = [w.replace("build/boxes.pt", boxes) for w in words]
+    status = command.main(["compare", *words, "--rounds", "3", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert status == 0, [(c["name"], c["message"]) for c in document["contenders"]]
+    assert not any("aligned" not in limit for c in document["contenders"] for limit in c["limits"]), document["contenders"]
+    assert all(c["state"] == "right" and c["us"] > 0 and c["launched"] for c in document["contenders"])
+
+
+NCU = '''==PROF== Connected to process 1
+"ID","Process ID","Kernel Name","Block Size","dram__bytes_read.sum","gpu__time_duration.sum","lts__t_sector_hit_rate.pct"
+"","","","","byte","nsecond","%"
+"0","1","relu_add","(256, 1, 1)","1,024,000","2,500","33.5"
+'''
+
+
+def test_what_ncu_counts_is_read():
+    (kernel,) = counters.table(NCU)
+    assert kernel["name"] == "relu_add" and kernel["us"] == 2.5 and kernel["bytes_read"] == 1024000
+    assert kernel["l2_hit_rate"] == pytest.approx(0.335) and kernel["memory_busy"] is None
+    assert counters.table("==ERROR== nothing") == []
+
+
+@on_a_gpu
+def test_counters_are_told_or_why_not():
+    document = found(job("eager", text="x * 2", values={"x": "f32:1000000"}, device="cuda:0", ncu=True))
+    for contender in document["contenders"]:
+        counted, error = contender["counted"], contender["count_error"]
+        assert error or counted and all(k["bytes_read"] > 3e6 for k in counted), contender

@@ -1,0 +1,89 @@
+"""How kernels are launched: the words of a launch, its arguments, and what a file says of itself."""
+
+import re
+
+import pytest
+import torch
+
+import ingot
+from ingot.instruments import cuda_text, launch
+
+X, OUT = torch.zeros(1000, 3), torch.zeros(1000)
+SCOPE = launch.scope_of({"x": X, "bias": 0.5, "k": 3}, [OUT])
+
+
+@pytest.mark.parametrize("text, value", [
+    ("ceil(n / 256)", 4), ("n // 256", 3), ("n / 8", 125), ("x.size(0) * x.shape[-1]", 3000), ("x.stride(0)", 3),
+    ("min(ceil(n / 256), 2)", 2), ("1 if n % 8 == 0 else 2", 1), ("-k + 2 ** 3", 5), ("x.numel() << 1", 6000),
+    ("ceil((2 ** 62 + 1) / 2)", 2**61 + 1),
+])
+def test_an_expression_of_a_launch_is_exact(text, value):
+    (expression,) = launch.parse(f"grid={text}").fields["grid"]
+    assert launch.evaluate(expression, SCOPE, text) == value
+
+
+@pytest.mark.parametrize("text, message", [
+    ("grid=ceil(m / 256), block=256", "`m` in the launch"),
+    ("grid=n / 3, block=256", "comes to 333.3"),
+    ("grid=0, block=256", "comes to 0"),
+    ("grid=1, 1, 1, 1, block=256", "has 4 numbers"),
+    ("block=256", "has no grid"),
+    ("grid=x, block=1", "comes to a tensor"),
+    ("grid=__import__('os'), block=1", "is called as nothing here is"),
+    ("grid=bias.shape, block=1", "not a tensor"),
+    ("grid=n / 0, block=1", "divides by zero"),
+])
+def test_what_is_wrong_with_a_launch_is_said(text, message):
+    with pytest.raises(ingot.Error, match=re.escape(message)):
+        launch.parse(text).extent("grid", SCOPE)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("256, grid=1", "begins with `256`, which has no name"), ("grid=1, grid=2", "says twice"), ("grid=1 +", "is no expression")])
+def test_a_launch_that_cannot_be_read(text, message):
+    with pytest.raises(ingot.Error, match=re.escape(message)):
+        launch.parse(text)
+
+
+@pytest.mark.parametrize("value, type, message", [
+    (X, "double const*", "points at float64"), (0.5, "float*", "is a pointer, and is given 0.5"), (X, "float", "is no pointer"),
+    (0.5, "int", "is a whole number, and is given 0.5"), (2**31, "int", "does not fit"), (-1, "unsigned long", "does not fit"),
+    (1, "Stride", "of a type that no number is passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
+])
+def test_an_argument_that_a_parameter_would_misread_is_refused(value, type, message):
+    with pytest.raises(ingot.Error, match=re.escape(message)):
+        launch.packed(value, launch.Parameter(type, "p"))
+
+
+@pytest.mark.parametrize("value, type, size", [
+    (0.5, "float", 4), (0.5, "double", 8), (3, "int", 4), (2**40, "long long", 8), (2**40, "long unsigned int", 8), (True, "bool", 1),
+    (3, "float", 4), (X, "float4 const*", 8), (X, "void*", 8), (0.5, "__half", 2), (launch.Typed(3, "int"), "", 4)])
+def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
+    assert len(launch.packed(value, launch.Parameter(type))) == size
+
+
+def test_what_is_left_out_is_not_read_and_blocks_are():
+    text = ("#if 0\n// launch: grid=1, block=1, args=x\n#ifdef A\n#endif\n__global__ void old(int n) {}\n#else\n"
+            "// launch: grid=2, block=2, args=x\n__global__ void now(int n) {}\n#endif\n#if 01\n__global__ void too(int n) {}\n#endif\n"
+            'extern "C" {\nstruct A { int a; };\nint declared(int a);\nvoid first(const float* x, long n) { if (n) { n = 0; } }\n'
+            "void second(float* out) {}\n}\nvoid third(int n) {}\n")
+    assert [k.name for k in cuda_text.kernels(text)] == ["now", "too"]
+    assert cuda_text.launches(text) == ["grid=2, block=2, args=x"]
+    assert cuda_text.functions(text) == [cuda_text.Entry("first", ("x", "n")), cuda_text.Entry("second", ("out",))]
+
+
+def test_the_text_of_a_file_says_what_its_kernels_take():
+    text = """
+    // launch: grid=1, block=32,
+    //   args=x
+    /* options: -DA=1 -I"with space" */
+    // __global__ void commented(int a);
+    template <typename T, int N>
+    __global__ void __launch_bounds__(max(256, 128)) scale(const T* __restrict__ x, float (by), T out[], int = 3) {}
+    __global__ static void nothing(void) {}
+    """
+    assert cuda_text.kernels(text) == [cuda_text.Entry("scale", ("x", "by", "out", ""), True), cuda_text.Entry("nothing", ())]
+    assert cuda_text.launches(text) == ["grid=1, block=32, args=x"]
+    assert cuda_text.options(text) == ["-DA=1", "-Iwith space"]
+    given = "-O3 -lineinfo -Xptxas -v -gencode arch=compute_90,code=sm_90 -fmad=false -I inc -Xcompiler -fopenmp --use_fast_math -lcuda"
+    assert cuda_text.as_nvrtc(given.split()) == ["-lineinfo", "--ptxas-options=-v", "-fmad=false", "-Iinc", "--use_fast_math"]
