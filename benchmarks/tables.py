@@ -1,59 +1,147 @@
-"""Tables of the documents, of what was measured and kept.
+"""The tables of the documents, made of what was measured and kept.
 
-    python benchmarks/tables.py large benchmarks/results/2026-11-22-h200-peers.json        README.md: `run.py gpu --save`
-    python benchmarks/tables.py examples benchmarks/results/2026-11-27-h200-examples.json  docs/compare.md: `examples.py --save`
+    python benchmarks/tables.py            makes them anew, and says in which documents one is another now
+    python benchmarks/tables.py --check    only says it, and fails
+
+A table stands below a comment that names it and the files of results/ that it is of; where several have a case, the last is
+taken:
+
+    <!-- benchmarks/tables.py: reductions 2026-11-25-h200-reductions.json 2026-11-27-h200-small-graphs-boxes.json -->
 """
 
 import argparse
 import json
+import math
 import pathlib
+import re
+import sys
+from typing import Callable, Iterable
 
-# How the documents call what was measured.
-LARGE = {"relu_add": "`relu_add`, 2²⁸ elements", "mul": "`mul`, 2²⁸ elements", "giou": "`giou`, 2²⁴ boxes, a result a box",
-         "denoise": "`denoise`, 1024 × 3 × 256 × 256"}
-EXAMPLES = {"relu_add": "`relu_add`, 2²⁸ elements", "mul": "`mul`, 2²⁸", "mul_backward": "its gradient, 2²⁷",
-            "denoise": "`denoise`, 512 × 3 × 256 × 256", "giou": "`giou` of 16 million boxes, padded as a detector's",
-            "giou_loss": "`giou_loss` of the same", "group_norm_mish": "`group_norm_mish`, 1024 × 256 × 256"}
+import rows
+from rows import EXAMPLES, Row
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MARK = re.compile(r"(<!-- benchmarks/tables\.py: ([\w-]+) (.+?) -->\n\n)((?:\|.*\n)*)")
+NOBODY = "–"  # measured it
 WINS = 1.02  # a speed, as a multiple of Ingot's, above which it is in bold
 
+# --- Tables ---------------------------------------------------------------------------------------------------------
 
-def large(results: dict) -> str:
-    """Shares of a copy's speed."""
-    shares = {row["case"]: row["share_of_copy"] for row in results["large"]}
-    who = ("ingot", "handwritten", "compile", "eager")
-    rows = [[label, *(f"{shares[case][each]:.2f}" if each in shares[case] else "–" for each in who)]
-            for case, label in LARGE.items() if case in shares]
-    return markdown(["op", "Ingot", "hand-written¹", "torch.compile", "eager"], rows)
+Cell = Callable[[list[dict]], str]  # of the cases that a name stands for
+Columns = dict[str, Cell]  # by their titles
+
+
+def cases(part: str, wanted: list[Row], columns: Columns, prefix: str = "") -> Callable[[dict], str]:
+    """A table of cases that run.py kept under `part`. A column in which nobody was measured is left out."""
+
+    def table(results: dict) -> str:
+        def cells(cell: Cell) -> list[str]:
+            return [joined([cell(matching(results[part], prefix + name)) for name in names]) for _, names in wanted]
+
+        filled = {title: found for title, cell in columns.items() if {*(found := cells(cell))} != {NOBODY}}
+        return markdown(["work", *filled], [[label, *found] for (label, _), *found in zip(wanted, *filled.values())])
+
+    return table
+
+
+def matching(found: list[dict], name: str) -> list[dict]:
+    if chosen := [row for row in found if is_of(name, row["case"])]:
+        return chosen
+    raise KeyError(f"no case {name} was kept")
+
+
+def is_of(name: str, case: str) -> bool:
+    return bool(re.fullmatch(re.escape(name).replace(r"\*", ".*"), case))
+
+
+def joined(cells: list[str]) -> str:
+    return " · ".join(cells) if {*cells} != {NOBODY} else NOBODY
+
+
+def of(kind: str, who: str, form: Callable[[float], str]) -> Cell:
+    """What was measured of `who`; of several cases the least and the most; a dash where nobody measured it."""
+
+    def cell(measured: list[dict]) -> str:
+        found = [row[kind][who] for row in measured if who in row.get(kind, {})]
+        return " to ".join(dict.fromkeys(form(end) for end in (min(found), max(found)))) if found else NOBODY
+
+    return cell
+
+
+def columns(kind: str, form: Callable[[float], str], *who: str, title: str = "{}") -> Columns:
+    return {title.format(TITLES[each]): of(kind, each, form) for each in who or TITLES}
+
+
+def digits(count: int, scale: float = 1.0) -> Callable[[float], str]:
+    """So many that tell something, of numbers to scale."""
+    return lambda value: f"{value * scale:.{max(0, count - 1 - math.floor(math.log10(value * scale)))}f}"
 
 
 def examples(results: dict) -> str:
     """Ingot's share of a copy's speed, and the others' speeds as multiples of Ingot's."""
-    header = ["op", "Ingot, of a copy", "as usually written", "an expert's", "torch.compile", "eager"]
-    rows = []
+    lines = []
     for case, label in EXAMPLES.items():
-        if "contenders" not in results.get(case, {}):
-            continue
         found = {c["name"]: c for c in results[case]["contenders"]}
         speeds = [found.get(name, {}).get("speed") for name in (f"{case}.cu", f"{case}_expert.cu", "torch.compile", "eager")]
-        rows.append([label, f"{found['ingot']['share_of_copy']:.2f}", *map(speed, speeds)])
-    return markdown(header, rows)
+        lines.append([label, f"{found['ingot']['share_of_copy']:.2f}", *map(speed, speeds)])
+    return markdown(["op", "Ingot, of a copy", "as usually written", "an expert's", "torch.compile", "eager"], lines)
 
 
 def speed(value: float | None) -> str:
-    return "–" if value is None else f"**{value:.2f}**" if value > WINS else f"{value:.2f}"
+    return NOBODY if value is None else f"**{value:.2f}**" if value > WINS else f"{value:.2f}"
 
 
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows])
+def markdown(header: list[str], lines: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in [header, ["---"] * len(header), *lines])
+
+
+TITLES = {"ingot": "Ingot", "handwritten": "by hand", "compile": "torch.compile", "eager": "eager"}
+SHARES = columns("share_of_copy", "{:.2f}".format)
+
+TABLES: dict[str, Callable[[dict], str]] = {
+    "large": cases("large", rows.LARGE, SHARES),
+    "large-reductions": cases("reductions", rows.LARGE_REDUCTIONS, SHARES),
+    "elementwise": cases("large", rows.ELEMENTWISE, SHARES),
+    "reductions": cases("reductions", rows.REDUCTIONS, SHARES),
+    "few": cases("few_to_reduce", rows.FEW, columns("microseconds", digits(2))),
+    "gradients": cases("gradients", rows.GRADIENTS, columns("microseconds", digits(2, 1e-3))),
+    "values": cases("values_and_gradients", rows.WITH_VALUES, SHARES),
+    "graphs": cases("graphs", rows.GRAPHS, columns("microseconds", digits(3, 1e-3))),
+    "cpu": cases("cpu", rows.CPU, columns("times_as_fast_as", digits(2), "compile", "eager", title="times {}"), "one thread: "),
+    "examples": examples,
+}
+
+# --- Documents ------------------------------------------------------------------------------------------------------
+
+
+def kept(names: Iterable[str]) -> dict:
+    """All that files of results/ have, a case as the last of them has it."""
+    found: dict = {}
+    for name in names:
+        for part, value in json.loads((RESULTS / name).read_text()).items():
+            if isinstance(value, list) and all(isinstance(row, dict) and "case" in row for row in value):
+                value = list({row["case"]: row for row in (*found.get(part, ()), *value)}.values())
+            found[part] = value
+    return found
+
+
+def renewed(text: str) -> str:
+    """A document with its tables made anew."""
+    return MARK.sub(lambda mark: mark[1] + TABLES[mark[2]](kept(mark[3].split())), text)
 
 
 def main() -> None:
-    tables = {"large": large, "examples": examples}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=tables)
-    parser.add_argument("results", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--check", action="store_true", help="changes no document")
     options = parser.parse_args()
-    print(tables[options.table](json.loads(options.results.read_text())))
+    changed = [path for path in DOCUMENTS if renewed(path.read_text()) != path.read_text()]
+    for path in changed:
+        print(f"{path.relative_to(ROOT)}: a table is not what was measured" if options.check else path.relative_to(ROOT))
+        if not options.check:
+            path.write_text(renewed(path.read_text()))
+    sys.exit(options.check and bool(changed))
 
 
 if __name__ == "__main__":

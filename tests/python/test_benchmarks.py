@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -18,6 +17,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import measure  # noqa: E402
+import rows  # noqa: E402
 import steps  # noqa: E402
 import tables  # noqa: E402
 import thresholds  # noqa: E402
@@ -112,13 +112,31 @@ def test_a_row_is_what_a_comparison_found():
     assert set(measure.in_a_row(found, must_be_right=False)["errors"]) == {"compile"}
 
 
-@pytest.mark.parametrize("document, table", [("README.md", tables.large), ("docs/compare.md", tables.examples)])
-def test_the_documents_tables_are_what_was_measured(document, table):
-    text = (ROOT / document).read_text()
-    results = [json.loads((ROOT / "benchmarks" / "results" / name).read_text())
-               for name in sorted(set(re.findall(r"benchmarks/results/([\w-]+\.json)", text)))]
-    found = [table(each) for each in results if "large" in each or "relu_add" in each]
-    assert any(len(each.splitlines()) > 4 and each in text for each in found), found
+@pytest.mark.parametrize("path", tables.DOCUMENTS, ids=lambda path: path.name)
+def test_the_documents_tables_are_what_was_measured(path):
+    assert tables.renewed(path.read_text()) == path.read_text(), "python benchmarks/tables.py makes them anew"
+
+
+def test_every_table_stands_in_a_document_and_every_case_of_its_is_measured():
+    marked = {name for path in tables.DOCUMENTS for _, name, _, table in tables.MARK.findall(path.read_text()) if table}
+    assert marked == {*tables.TABLES}
+    names = {case.name for case in (*ON_THE_GPU, *REDUCTIONS, *FEW_TO_REDUCE, *ON_THE_CPU, *WITH_VALUES, *GRAPHS)}
+    names |= {f"{kind}: {case.name}" for kind in ("backward", "both") for case in GRADIENTS}
+    asked = [name for table in vars(rows).values() if isinstance(table, list) for _, some in table for name in some]
+    assert not [name for name in asked if not any(tables.is_of(name, case) for case in names)]
+
+
+def test_a_table_is_of_all_that_was_kept():
+    def row(case, **shares):
+        return {"case": case, "share_of_copy": shares}
+
+    table = tables.cases("large", [("`a` · `b*`", ["a", "b*"]), ("`c`", ["c"])], tables.SHARES)
+    found = [row("a", ingot=0.5, eager=0.123), row("b1", ingot=1.0), row("b2", ingot=1.25), row("c", ingot=1.0)]
+    assert table({"large": found}) == (
+        "| work | Ingot | eager |\n| --- | --- | --- |\n| `a` · `b*` | 0.50 · 1.00 to 1.25 | 0.12 · – |\n| `c` | 1.00 | – |\n")
+    with pytest.raises(KeyError, match="no case c was kept"):
+        table({"large": found[:3]})
+    assert [tables.digits(2, 1e-3)(us) for us in (82, 200, 1234, 12345)] == ["0.082", "0.20", "1.2", "12"]
 
 
 def test_the_benchmarks_run(tmp_path):
