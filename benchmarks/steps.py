@@ -1,5 +1,6 @@
 """What is more than a call of an op: a call with its gradient, a loss with its own, a loop in a CUDA graph, a step of
-training. Everybody is timed as `ingot.compare` times, once it has given about what eager PyTorch does."""
+training. Everybody is timed as `ingot.compare` times, once it has given about what eager PyTorch does; what runs in a loop of
+its own, by what a turn of it takes, the host's part or the device's."""
 
 import statistics
 from typing import Callable, Iterable, Iterator
@@ -19,7 +20,7 @@ Made = dict[str, Callable[[], Call]]  # what makes a call of no arguments, by wh
 def calls_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
     for case in cases:
         yield attempt(f"both: {case.name}", case.name, lambda case=case: with_gradient(case, case.make(Tensors("cuda"))), asked,
-                      draws=case.draws)
+                      draws=case.draws, in_a_loop=True)
 
 
 def losses_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
@@ -31,7 +32,7 @@ def losses_with_gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]
 
 def programs(cases: Iterable[Program], asked: Asked) -> Iterator[dict]:
     for case in cases:
-        yield attempt(case.name, case.group, lambda case=case: case.makers(Tensors("cuda")), asked)
+        yield attempt(case.name, case.group, lambda case=case: case.makers(Tensors("cuda")), asked, in_a_loop=True)
 
 
 def with_gradient(case: Case, args: tuple) -> Made:
@@ -76,20 +77,20 @@ def loss_with_gradient(case: Case, args: tuple) -> Made:
 
 
 def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, draws: bool = False,
-            beside_a_copy: bool = False) -> dict:
+            beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
     """A row; what fails in it is said there, and keeps nobody from the next."""
     row: dict = {"case": name, "group": group, "errors": {}}
     try:
         calls = checked(makers(), asked, row["errors"], draws)
-        row |= timed(calls, beside_a_copy)
+        row |= timed(calls, beside_a_copy, in_a_loop)
     except Exception as error:
         row["errors"]["ingot"] = first_line(error)
     torch.cuda.empty_cache()
     return row
 
 
-def timed(calls: dict[str, Call], beside_a_copy: bool = False) -> dict:
-    times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS)
+def timed(calls: dict[str, Call], beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
+    times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
     seconds = {who: times[who].device for who in calls}
     faster = {who: statistics.median(theirs / own for theirs, own in zip(samples, seconds["ingot"]))
               for who, samples in seconds.items() if who != "ingot"} if "ingot" in seconds else {}

@@ -1,5 +1,7 @@
 """How everybody is timed."""
 
+import time
+
 import pytest
 import torch
 
@@ -20,6 +22,82 @@ def test_sets_are_more_than_a_cache_holds():
     device = torch.device("cpu")
     assert race.sets_for(1 << 40, device) == 1
     assert race.sets_for(1 << 20, device) * (1 << 20) >= min(2 * race.cache_bytes(device), race.MOST_SETS << 20)
+
+
+class SimulatedGpu:
+    """A queue of work beside a host, in seconds: a call takes `device` of one and `host` of the other."""
+
+    def __init__(self, monkeypatch, device: float, host: float):
+        self.device, self.host, self.now, self.done = device, host, 0.0, 0.0
+        for name, fake in {"_sleep": lambda cycles: self.enqueue(cycles / race.CYCLES_A_SECOND), "Event": lambda **_: Moment(self),
+                           "synchronize": lambda _: self.wait()}.items():
+            monkeypatch.setattr(torch.cuda, name, fake)
+        monkeypatch.setattr(race.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(race, "_copy", lambda device: self.call)
+
+    def enqueue(self, seconds: float) -> None:
+        self.done = max(self.done, self.now) + seconds
+
+    def call(self) -> None:
+        self.now += self.host
+        self.enqueue(self.device)
+
+    def wait(self) -> None:
+        self.now = max(self.now, self.done)
+
+
+class Moment:
+    """An event of it."""
+
+    def __init__(self, gpu: SimulatedGpu):
+        self.gpu = gpu
+
+    def record(self) -> None:
+        self.at = max(self.gpu.done, self.gpu.now)
+
+    def query(self) -> bool:
+        return self.at <= self.gpu.now
+
+    def synchronize(self) -> None:
+        self.gpu.now = max(self.gpu.now, self.at)
+
+    def elapsed_time(self, end: "Moment") -> float:
+        return (end.at - self.at) * 1e3
+
+
+@pytest.mark.parametrize("device, host", [(5e-6, 20e-6), (300e-6, 20e-6), (50e-6, 900e-6)])
+def test_a_gpus_seconds_are_without_the_host_or_as_in_a_loop(monkeypatch, device, host):
+    gpu = SimulatedGpu(monkeypatch, device, host)
+    alone = race.race({"x": [gpu.call]}, torch.device("cuda"), rounds=3)["x"]
+    assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
+    in_a_loop = race.race({"x": [gpu.call]}, torch.device("cuda"), rounds=3, ahead=False)["x"]
+    assert in_a_loop.device == pytest.approx([max(device, host)] * 3, rel=0.1)
+
+
+def test_a_host_that_was_late_begins_anew(monkeypatch):
+    gpu, paces = SimulatedGpu(monkeypatch, device=5e-6, host=0.0), iter([400e-6] * 10 + [20e-6] * 10)
+
+    def call():
+        gpu.host = next(paces)
+        gpu.call()
+
+    assert race._device_sample([call], 10, 500e-6, torch.device("cuda")) == pytest.approx(5e-6)
+    assert next(paces, None) is None
+
+
+@on_a_gpu
+def test_a_call_that_waits_takes_longer_in_a_loop():
+    x = torch.ones(1000, device="cuda")
+
+    def call():
+        begin = time.perf_counter()
+        while time.perf_counter() < begin + 2e-4:
+            pass
+        return x * 2
+
+    device = torch.device("cuda")
+    alone, in_a_loop = (race.race({"x": [call]}, device, rounds=5, ahead=ahead)["x"].median for ahead in (True, False))
+    assert alone < 2e-5 and 2e-4 <= in_a_loop < 6e-4
 
 
 @on_a_gpu

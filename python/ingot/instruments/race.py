@@ -1,7 +1,7 @@
 """Who is faster: all in one run, in turns, over sets of inputs that no cache holds.
 
 On a GPU a sample is a batch of calls between two events, with the host so far ahead that it is never waited for; what
-the host spends on a call is measured beside it. On the CPU a sample is a batch of calls by the clock. A round takes a
+the host spends on a call is measured beside it. Or both are in it, as in a program's own loop. On the CPU a sample is a batch of calls by the clock. A round takes a
 sample of each, in an order that changes from round to round. A copy of a large tensor is one of the runners, so that
 every round has its own measure of what the memory gives.
 """
@@ -17,7 +17,8 @@ import torch
 
 from ..capture import fail
 
-ROUNDS, SECONDS_A_SAMPLE, MOST_CALLS = 21, 2e-3, 1000
+ROUNDS, MOST_CALLS = 21, 1000
+SECONDS_A_SAMPLE, SECONDS_WITH_HOST = 2e-3, 2e-2
 PRIMING_SECONDS = 0.2  # until clocks are what they will be
 CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, about
 LONGEST_LEAD = 0.02  # seconds that the device sleeps while the host gets ahead
@@ -65,9 +66,11 @@ def cache_bytes(device: torch.device) -> int:
     return found or 32 << 20
 
 
-def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False) -> dict[str, Times]:
+def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False,
+         ahead: bool = True) -> dict[str, Times]:
     """Seconds of a call of each runner, and of `copy`, of as many bytes as COPIED_BYTES says. `graph`: the calls of each
-    are captured in a CUDA graph, and that is what is launched."""
+    are captured in a CUDA graph, and that is what is launched. `ahead=False`: a GPU's seconds are what a call takes in a
+    loop, the host's part or the device's, whichever is longer."""
     count = dict.fromkeys(runners, CALLS_OF_A_GRAPH if graph else 1) | {"copy": 1}
     runners = {name: captured(name, calls) if graph else calls for name, calls in runners.items()}
     runners["copy"] = [_copy(device)]
@@ -79,9 +82,9 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
         hosts[name] = _host_seconds(calls, device)
         once = sample(calls, max(3, len(calls)), 0.0, device)
         # A batch goes through the sets evenly.
-        whole = max(1, min(MOST_CALLS, int(SECONDS_A_SAMPLE / max(once, 1e-7))) // len(calls))
+        whole = max(1, min(MOST_CALLS, int((SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST) / max(once, 1e-7))) // len(calls))
         batches[name] = whole * len(calls)
-        leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4)
+        leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4) if ahead else 0.0
     _prime(runners, device)
     names, times = list(runners), {name: [] for name in runners}
     for number in range(rounds):
@@ -125,13 +128,18 @@ def _copy(device: torch.device) -> Callable[[], object]:
 
 
 def _device_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    torch.cuda._sleep(int(lead * CYCLES_A_SECOND))
-    begin.record()
-    rounds_of(calls, count)
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end) / count / 1e3
+    """With no lead, the host's part is in it. Where a host was late after all, anew with twice the lead."""
+    while True:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(int(lead * CYCLES_A_SECOND))
+        begin.record()
+        rounds_of(calls, count)
+        end.record()
+        was_late = begin.query()
+        end.synchronize()
+        if not was_late or lead in (0.0, LONGEST_LEAD):
+            return begin.elapsed_time(end) / count / 1e3
+        lead = min(2 * lead, LONGEST_LEAD)
 
 
 def _clock_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
