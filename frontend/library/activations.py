@@ -13,7 +13,7 @@ def relu(input, inplace=False):
 
 
 def _relu_backward(grad, result, input, inplace):
-    return where(result > 0, grad, 0)
+    return where(result <= 0, 0, grad)
 
 
 def relu6(input, inplace=False):

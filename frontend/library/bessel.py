@@ -119,7 +119,7 @@ def i1(input):
 
 
 def _i1_backward(grad, result, input):
-    return grad * where(input == 0, 0.5, i0(input) - result / input)
+    return grad * where(abs(input) > torch.finfo(input.dtype).eps, i0(input) - result / input, 0.5)
 
 
 @native
@@ -136,7 +136,7 @@ def i1e(input):
 
 
 def _i1e_backward(grad, result, input):
-    return grad * where(input == 0, 0.5, i0e(input) - result * (sign(input) + 1 / input))
+    return grad * where(abs(input) > torch.finfo(input.dtype).eps, i0e(input) - result * (sign(input) + 1 / input), 0.5)
 
 
 @native

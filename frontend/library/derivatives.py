@@ -216,7 +216,8 @@ def _atanh_backward(grad, result, input):
 
 
 def _atan2_backward(grad, result, a, b):
-    scale = where((a == 0) & (b == 0), 0, 1 / (a * a + b * b))
+    square = a * a + b * b
+    scale = where(square == 0, 0, 1 / square)
     return grad * b * scale, grad * -a * scale
 
 

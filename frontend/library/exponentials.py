@@ -64,7 +64,8 @@ def sinc(input):
 
 def _sinc_backward(grad, result, input):
     angle = input * 3.141592653589793
-    return where(input == 0, 0, grad * ((angle * cos(angle) - sin(angle)) / (angle * input)))
+    area = angle * input
+    return where(area == 0, 0, grad * ((angle * cos(angle) - sin(angle)) / area))
 
 
 @native

@@ -68,6 +68,10 @@ def _huber_loss(input, target, delta):
     return where(error < delta, 0.5 * error * error, delta * (error - 0.5 * delta)).to(dtype)
 
 
+def _huber_loss_backward(grad, result, input, target, delta):
+    return grad * clamp(input - target, -delta, delta), grad * clamp(target - input, -delta, delta)
+
+
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """half the squared error where it is less than delta, beyond that linear
 
@@ -89,6 +93,12 @@ def _smooth_l1_loss(input, target, beta):
     _check(input, "float")
     error = abs(input - target)
     return where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta)
+
+
+def _smooth_l1_loss_backward(grad, result, input, target, beta):
+    error = input - target
+    of_input = grad * where(abs(error) >= beta, sign(error), error / beta)
+    return of_input, -of_input
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
