@@ -39,6 +39,16 @@ def test_what_differs_is_said_in_words():
     assert "relu_add.cu reads x and y by 4 bytes at a time, Ingot by 16" in document["why"][0]
 
 
+def test_tensors_are_called_as_the_op_calls_them(tmp_path):
+    path = tmp_path / "swapped.cu"
+    path.write_text("// launch: grid=ceil(n / 128), block=128, args=y, x, out, n\n"
+                    "__global__ void k(const float4* x, const float* a, float* res, int n) {\n  int i = blockIdx.x * 128 + threadIdx.x;\n"
+                    "  if (i < n / 4) { float4 v = x[i]; res[i] = a[i] + v.x + v.y + v.z + v.w; }\n}\n")
+    (kernel,), _ = kernels_of(str(path), "mul.py", x="f32:4096", y="f32:4096")
+    assert {name: access["widest"] for name, access in kernel["loads"].items()} == {"x": 4, "y": 16}
+    assert [*kernel["stores"]] == ["out"]
+
+
 @pytest.mark.parametrize("registers, threads, shared, blocks", [
     (32, 256, 0, 8), (33, 256, 0, 6), (64, 256, 0, 4), (255, 256, 0, 1), (16, 32, 0, 32), (32, 1024, 0, 2), (32, 128, 48 << 10, 4),
     (32, 100, 0, 16)])

@@ -62,6 +62,21 @@ def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp
     assert all(0.001 < c["speed"] < 1000 for c in document["contenders"] if "us" in c)
 
 
+def test_what_is_read_past_one_and_written_past_another_is_noticed(tmp_path):
+    """Where both edges hold the same, relu of one added to the other is what was there."""
+    path = tmp_path / "rounds_up.cpp"
+    path.write_text('// launch: args=x, y, out, n\nextern "C" void rounds_up(const float* x, const float* y, float* out, long n) {\n'
+                    "  n = (n + 255) / 256 * 256;\n  for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k];\n}\n")
+    document = found(job(str(path), text="relu(x) + y", values={"x": "f32:2001", "y": "f32:2001"}))
+    assert "writes 188 bytes behind a result" in of(document, str(path))["message"]
+
+
+def test_a_library_must_be_told_its_arguments(tmp_path):
+    (tmp_path / "library.so").write_bytes(b"")
+    document = found(job(f"{tmp_path / 'library.so'}:scale", text="x * 2", values={"x": "f32:10"}))
+    assert "nobody says what `scale` of " in document["contenders"][1]["message"]
+
+
 def test_bad_files_and_words_fail_alone(tmp_path):
     broken, missing = tmp_path / "broken.cpp", tmp_path / "missing.cpp"
     broken.write_text('extern "C" void broken(float* out, long n) { out[0] = unknown; }\n// launch: args=out, n\n')
@@ -218,6 +233,8 @@ def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
     status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--csv", "--baseline", str(kept))
     assert status == 3 and re.search(r"ingot became slower: 0\.[0-4]", err), err
     assert out.splitlines()[0].startswith("name,word,kind,state,message,us,") and len(out.splitlines()) == 3
+    status, _, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=2e4", "--against", "eager", "--baseline", str(kept))
+    assert status == 2 and "the baseline is of another size: {'n': 10000}, and here it is {'n': 20000}" in err
 
 
 def test_exit_statuses(capsys, tmp_path):
@@ -234,6 +251,11 @@ def test_exit_statuses(capsys, tmp_path):
     (["-e", "rellu(x)", "x=f32:3"], "did you mean `relu`?"), (["-e", "x + 1", "x=f33:3"], "`x=f33:3`"),
     (["-e", "x + 1", "x=f32:n", "--sweep", "n=5"], "is no range of sizes"),
     (["-e", "x + 1", "x=f32:3", "--baseline", "nowhere.json"], "cannot read the baseline"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "CMakePresets.json"], "it holds no comparison"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "benchmarks/results/2026-11-27-h200-examples.json"], "it holds no comparison"),
+    (["-e", "x + 1", "x=f32:3", "--save", "nowhere/kept.json"], "there is no such folder"),
+    (["-e", "x + 1", "x=f32:3", "--html", "docs"], "it is a folder"),
+    (["-e", "x + 1", "x=f32:3", "--sweep", "n=10..100"], "no value has the size `n`"),
     (["examples/group_norm_mish.py", "x=f32:3"], "is a Python program"),
 ])
 def test_bad_input_is_said_and_exits_with_two(capsys, monkeypatch, words, message):
@@ -268,6 +290,53 @@ def test_from_python_with_functions_of_its_own():
     assert found["off"]["state"] == "wrong" and not found.is_right
     assert "off: wrong, wrong at [" in str(found) and "<table>" in found._repr_html_()
     assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
+
+
+def test_from_python_special_values_are_planted_in_copies():
+    x, y = torch.randn(1000), torch.randn(1000)
+    loses_nan = {"loses NaN": lambda x, y: torch.where(x > 0, x, 0) + y}
+    for options in ({}, {"isolated": False}):
+        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, **options)["loses NaN"]["state"] == "wrong"
+        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, specials=False, **options).is_right
+
+
+def test_the_largest_numbers_are_not_asked_of_sums():
+    x = torch.randn(1000, 64)
+    for text in ("F.layer_norm(x, (64,))", "x.var(0)", "x.std(-1)"):
+        assert ingot.compare(ingot.op(text), "eager", x, rounds=3, isolated=False, why=False).is_right, text
+
+
+def test_few_elements_show_what_is_off_by_a_part_in_n():
+    x = torch.randn(10, 100000)
+    biased = {"biased": lambda x: x.var(-1, correction=0)}
+    found = ingot.compare(ingot.op("x.var(-1)"), biased, x, rounds=3, isolated=False, why=False)
+    assert any(limit.startswith("few elements: wrong at [") for limit in found["biased"]["limits"])
+
+
+def test_nobody_is_lost_for_his_name(tmp_path):
+    op, x = ingot.op("x * 2"), torch.randn(100)
+    right, wrong = (lambda x: x * 2), (lambda x: x * 3)
+    options = {"rounds": 3, "isolated": False, "why": False}
+    two = ingot.compare(op, [wrong, right], x, **options)
+    assert [(c["name"], c["state"]) for c in two.found["contenders"]] == [
+        ("ingot", "right"), ("<lambda>", "wrong"), ("<lambda>#2", "right")]
+    mine = ingot.compare(op, {"eager": wrong, "theirs": "eager"}, x, **options)
+    assert mine["eager"]["state"] == "wrong" and mine["theirs"]["state"] == "right"
+    path = tmp_path / "scale.cpp"
+    path.write_text('extern "C" void scale(const float* x, float* out, float by, long n) { for (long k = 0; k < n; ++k) out[k] = x[k] * by; }')
+    launched = [ingot.Against(str(path), launches=[f"args=x, out, f32({by}), n"]) for by in (2, 3)]
+    assert [c["state"] for c in ingot.compare(op, launched, x, **options).found["contenders"]] == ["right", "right", "wrong"]
+    for named, message in (({"ingot": right}, "is the name of the op itself"), ({"copy": right}, "is the name of the copy"), ({"f": 3}, "is a int")):
+        with pytest.raises(ingot.Error, match=message):
+            ingot.compare(op, named, x)
+
+
+def test_what_draws_is_compared_only_anyway():
+    drops, x = ingot.op("F.dropout(x, 0.5)"), torch.randn(1000)
+    with pytest.raises(ingot.Error, match="draws random numbers, which nobody else draws"):
+        ingot.compare(drops, "eager", x, isolated=False)
+    found = ingot.compare(drops, "eager", x, isolated=False, anyway=True, rounds=3)
+    assert found["eager"]["us"] > 0
 
 
 def test_from_python_with_words_and_names(tmp_path):

@@ -107,7 +107,7 @@ def test_calls_in_a_cuda_graph():
     assert found.is_right and found.found["race_error"] is None and found["ingot"]["us"] < 10
     assert "in a CUDA graph of 64 of them" in str(found)
     refused = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
-    assert "waits cannot be captured in a CUDA graph" in refused.found["race_error"]
+    assert "waits cannot be captured in a CUDA graph" in refused["waits"]["message"] and refused["waits"]["state"] == "failed"
 
 
 def test_a_cuda_graph_asks_for_a_gpu(capsys):

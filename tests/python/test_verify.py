@@ -83,7 +83,7 @@ def test_names_on_a_command_line(capsys):
     assert status == 0
     assert re.search(r"^tanh\(x\) on cpu\n  float16: 65536 inputs, all with eager's bits\n    at worst 0\.5 ulp off float64", out)
     assert "fmax(x, y) on cpu\n  float16: 100" in out
-    assert "trials right: as asked, special values, a special value a row, loud ends, large values, odd sizes, one element" in out
+    assert "trials right: as asked, special values, a special value a row, loud ends, large values, odd sizes, few elements, one element" in out
 
 
 def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
@@ -91,6 +91,30 @@ def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
     path.write_text("def norm(x, weight, eps: float = 1e-6):\n    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * weight\n")
     status, out, _ = run(capsys, str(path), "x=f32:40x50", "weight=f32:50")
     assert status == 0 and out.startswith("norm on cpu\n") and "gradient beside differences in float64" in out
+
+
+@pytest.mark.parametrize("words", [
+    ["-e", "log(x)", "x=f32:20x33"], ["pow", "--pairs", "1000"],  # random numbers are outside of their domain
+    ["-e", "x[i]", "x=i64:64", "i=i64:8@0..63"], ["-e", "x % y", "x=i32:64", "y=i32:64@1..9"],  # promised ranges
+    ["-e", "F.layer_norm(x, (64,))", "x=f32:20x64"], ["-e", "x.std(-1)", "x=f32:20x64"],  # squares of the largest numbers
+])
+def test_what_is_right_is_not_called_wrong(capsys, words):
+    status, out, _ = run(capsys, *words, "--dtype", "f32")
+    assert status == 0, out
+    assert ("differences in float64" in out) == any(word.startswith(("log", "pow", "F.", "x.std")) for word in words)
+
+
+def test_what_is_changed_in_place_may_lie_anywhere(capsys, tmp_path):
+    (tmp_path / "scales.py").write_text("def f(x, y):\n    x.mul_(y)\n    x += 1\n")
+    status, out, _ = run(capsys, str(tmp_path / "scales.py"), "--dtype", "f32")
+    assert status == 0 and "every second element" in out, out
+
+
+def test_why_a_dtype_is_not_tried_is_said(capsys):
+    status, _, err = run(capsys, "-e", "x.cumsum(-1)")
+    assert status == 2 and "takes none of f16, bf16, f32 as it was tried: `cumsum` is not in the language" in err
+    status, out, _ = run(capsys, "floor_divide", "--dtype", "i32,bool", "--pairs", "1000")
+    assert status == 0 and "trials right: as asked, odd sizes" in out and "bool was tried in no layout: " in out
 
 
 def test_integers_are_not_divided_by_zero_and_long_ones_are_sampled(capsys):
@@ -108,7 +132,7 @@ def test_a_wrong_gradient_is_noticed(capsys, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ([], "there is nothing to verify"), (["sums"], "did you mean `sum`?"), (["rand_like"], "draws random numbers"),
-    (["abs", "x=f32:4"], "is for an op, and abs is a name"), (["softmax"], "takes more than tensors"),
+    (["abs", "x=f32:4"], "is for an op, and abs is a name"), (["softmax"], "does not take one, two or three tensors"),
     (["exp", "--dtype", "f8"], "there is no dtype `f8`"), (["-e", "x[:, 0]", "x=f32:3"], "does not take these arguments")])
 def test_bad_input(capsys, words, message):
     status, out, err = run(capsys, *words)

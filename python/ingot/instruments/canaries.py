@@ -5,19 +5,22 @@ from __future__ import annotations
 import torch
 
 EDGE = 1 << 16  # bytes on each side, so that what lies between is as well aligned as an allocation
-PATTERN = 0xA5
+# In every byte of an edge, another one in each tensor's. None is another's complement: what is read past one tensor and
+# written past another is not what was there.
+PATTERNS = [0x81 + 2 * k for k in range(63)]
 UNWRITTEN = 0xFF  # in every byte: NaN in every float, so that what is added to it shows
 
 
 class Guarded:
-    """A tensor with the sizes, the strides and the alignment of another one, and edges. Its elements are the other's, or
-    what no kernel writes by accident."""
+    """A tensor with the sizes, the strides and the alignment of another one, and edges of a pattern. Its elements are the
+    other's, or what no kernel writes by accident."""
 
-    def __init__(self, like: torch.Tensor, keep: bool = False):
+    def __init__(self, like: torch.Tensor, pattern: int, keep: bool = False):
+        self._pattern = pattern
         reach = sum((size - 1) * stride for size, stride in zip(like.shape, like.stride())) + 1 if like.numel() else 0
         past = like.storage_offset() * like.itemsize % 16
         begin, size = EDGE + past, reach * like.itemsize
-        self._memory = torch.full((EDGE + past + size + EDGE,), PATTERN, dtype=torch.uint8, device=like.device)
+        self._memory = torch.full((EDGE + past + size + EDGE,), pattern, dtype=torch.uint8, device=like.device)
         self._before, self._behind = self._memory[:begin], self._memory[begin + size :]
         # Through bytes: past need not be a multiple of what a view asks for.
         inside = torch.empty(0, dtype=like.dtype, device=like.device)
@@ -32,7 +35,7 @@ class Guarded:
         """What was written that is not the tensor's; empty where nothing was."""
         reached = {}
         for side, edge in (("before", self._before.flip(0)), ("behind", self._behind)):
-            if len(written := (edge != PATTERN).nonzero()):
+            if len(written := (edge != self._pattern).nonzero()):
                 reached[side] = int(written.max()) + 1
         if not reached:
             return ""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import pathlib
 import re
 import shlex
+import signal
 import sys
 
 import torch
@@ -16,9 +18,10 @@ import ingot
 
 from ..capture import fail
 from . import comparison, contenders, explanation, report, verification
-from .job import Against, Job, read_values
+from .job import Against, Job, promised_in, read_values
 from .subject import Subject
 from .supervisor import TIME_LIMIT
+from .work import OWN
 
 VALUES = """\
 Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with n=1e6, i64:8@0..50 (a
@@ -41,12 +44,20 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.values = [*getattr(options, "values", []), *rest]
     try:
-        return options.run(options)
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
     except ingot.Error as error:
         print(error, file=sys.stderr)
         return comparison.EXIT_ENVIRONMENT if getattr(error, "fault", "") == "environment" else comparison.EXIT_BAD_INPUT
+    except BrokenPipeError:  # whoever read has seen enough; Python flushes once more as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OF_A_SIGNAL + signal.SIGPIPE
+    except KeyboardInterrupt:
+        return EXIT_OF_A_SIGNAL + signal.SIGINT
 
 
+EXIT_OF_A_SIGNAL = 128  # as a shell has it
 _IS_PROGRAM = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # whose ops are found by running it
 _VALUE = re.compile(r"[A-Za-z_]\w*=")
 
@@ -93,7 +104,7 @@ def _add_compare(commands) -> None:
     parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
     parser.add_argument("--arch", type=int, default=0, metavar="90", help="of kernels that are only looked at")
     parser.add_argument("--seed", type=int, default=0, help="of the random tensors")
-    parser.add_argument("--threads", type=int, help="of the CPU")
+    parser.add_argument("--threads", type=_positive(int), help="of the CPU")
     parser.add_argument("--as-asked", action="store_true",
                         help="try them on these arguments alone, and not on special values and other layouts")
     parser.add_argument("--no-specials", action="store_true", help="do not ask what NaN, infinities and zeros become")
@@ -101,11 +112,11 @@ def _add_compare(commands) -> None:
     parser.add_argument("--warm", action="store_true", help="one set of inputs, which caches may hold")
     parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph, which has no host between them")
     parser.add_argument("--ncu", action="store_true", help="ask Nsight Compute what the GPU counts, too")
-    parser.add_argument("--rounds", type=int, default=21, help="how often each is sampled")
+    parser.add_argument("--rounds", type=_positive(int), default=21, help="how often each is sampled")
     parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
-    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS",
+    parser.add_argument("--time-limit", type=_positive(float), default=TIME_LIMIT, metavar="SECONDS",
                         help="of a step; what takes longer is stopped")
-    parser.add_argument("--at-least", type=float, metavar="SHARE",
+    parser.add_argument("--at-least", type=_positive(float), metavar="SHARE",
                         help="exit with 3 where Ingot reaches less of a contender's speed")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",
@@ -120,20 +131,25 @@ def _add_compare(commands) -> None:
 
 def _compare(options) -> int:
     job = _job(options)
-    baseline = _baseline(options.baseline)
+    baseline = _baseline(options.baseline, job)
+    for path in filter(None, (options.save, options.html)):
+        _refuse_unwritable(path)
     found = comparison.compare_job(job, options.time_limit, _progress)
     _clear_progress()
     kept = report.without_listings(found.found)
-    if options.save:
-        _write(options.save, json.dumps(kept, indent=1) + "\n")
-    if options.html:
-        _write(options.html, found.html())
     if options.json:
         print(json.dumps(kept, indent=1))
     else:
         print(report.as_csv(found.found) if options.csv else found, end="" if options.csv else "\n")
+    if options.save:
+        _write(options.save, json.dumps(kept, indent=1) + "\n")
+    if options.html:
+        _write(options.html, found.html())
     too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
-    too_slow += comparison.against_baseline(found.found, baseline) if baseline else []
+    if baseline:
+        too_slow += comparison.against_baseline(found.found, baseline)
+    if (baseline or options.at_least) and found.speed_of(OWN) is None:
+        too_slow.append("nothing was timed, so that nothing is known to be fast enough")
     for line in too_slow:
         print(line, file=sys.stderr)
     if not found.is_right:
@@ -200,6 +216,21 @@ def _add_verify(commands) -> None:
     parser.set_defaults(run=_verify)
 
 
+def _positive(kind: type):
+    """A type of argparse: a number above 0."""
+
+    def read(text: str):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not 0 < value < math.inf:
+            raise argparse.ArgumentTypeError(f"`{text}` is no {'whole ' * (kind is int)}number above 0")
+        return value
+
+    return read
+
+
 def _count(text: str) -> int:
     if (count := _size(text)) is None:
         raise argparse.ArgumentTypeError(f"`{text}` is no number")
@@ -210,8 +241,8 @@ def _verify(options) -> int:
     if unknown := [d for d in options.dtype or () if d not in verification.DTYPES]:
         raise fail(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(verification.DTYPES)}")
     found, device = [], _device(options.device)
-    for op, values in _verified(options):
-        found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, _share))
+    for op, values, promised in _verified(options):
+        found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, _share, promised))
         _clear_progress()
         if not options.json:
             print(verification.text(found[-1]), flush=True)
@@ -221,7 +252,7 @@ def _verify(options) -> int:
 
 
 def _verified(options):
-    """The ops that are asked for, with the arguments of one that was given any."""
+    """The ops that are asked for, with the arguments of one that was given any, and which of them stay what they are."""
     words = list(options.op)
     chosen = {"numerics": options.numerics, "lazy": options.lazy}
     is_file = options.expression is not None or (words and pathlib.Path(_file_and_name(words[0])[0]).suffix == ".py")
@@ -230,11 +261,11 @@ def _verified(options):
             raise fail("there is nothing to verify", "name functions of the language, a FILE[:op], or an expression with -e")
         if values := [word for word in [*words, *options.values] if _VALUE.match(word)]:
             raise fail(f"`{values[0]}` is for an op, and {words[0]} is a name", f'say it whole: -e "{words[0]}(x)" {values[0]}')
-        yield from ((ingot.op(verification.text_of_name(name), **chosen), None) for name in words)
+        yield from ((ingot.op(verification.text_of_name(name), **chosen), None, []) for name in words)
         return
     op, _ = _op(options, words)
     values, sizes = _values_and_sizes(op, [*words, *options.values])
-    yield op, read_values(op, values, options.seed, sizes) if values else None
+    yield op, read_values(op, values, options.seed, sizes) if values else None, promised_in(values)
 
 
 def _share(what: str, share: float) -> None:
@@ -270,11 +301,13 @@ def _job(options) -> Job:
         raise fail("a CUDA graph is of a GPU", "leave --graph out, or ask for --device cuda")
     swept, points = _sweep(options.sweep)
     if swept:
+        if not any(swept in re.split(dims, value) for value in values.values() for dims in (r"[x,\[\]:@]", r"[,\[\]:@]")):
+            raise fail(f"no value has the size `{swept}` that is swept", f"a value names it: x=f32:{swept}")
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,
                numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points,
                backward=options.backward, specials=not options.no_specials, as_asked=options.as_asked, anyway=options.anyway,
-               warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=max(3, options.rounds),
+               warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=options.rounds,
                threads=options.threads, architecture=options.arch)
 
 
@@ -354,13 +387,22 @@ def _device(name: str | None) -> str:
     return name
 
 
-def _baseline(path: pathlib.Path | None) -> dict | None:
+def _refuse_unwritable(path: pathlib.Path) -> None:
+    """Before anything is measured."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise fail(f"cannot write `{path}`: {'it is a folder' if path.is_dir() else 'there is no such folder'}",
+                   "name a file in a folder that is there")
+
+
+def _baseline(path: pathlib.Path | None, job: Job) -> dict | None:
     if path is None:
         return None
     try:
-        return comparison.load_baseline(path)
+        found = comparison.load_baseline(path)
     except (OSError, ValueError) as error:
         raise fail(f"cannot read the baseline {path}: {error}", "it is a file that --save has written") from None
+    comparison.refuse_other(job, found)
+    return found
 
 
 def _progress(step: tuple[str, ...]) -> None:

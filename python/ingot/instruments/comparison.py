@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import pathlib
 import tempfile
@@ -16,7 +17,9 @@ from . import contenders, report, work
 from .explanation import bound, described
 from .job import Against, Job
 from .subject import Subject
+from .race import COPY
 from .supervisor import TIME_LIMIT, supervise
+from .work import OWN
 
 EXIT_OK, EXIT_WRONG, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
 
@@ -32,9 +35,10 @@ class Comparison:
 
     def __getitem__(self, name: str) -> dict:
         """What was found of a contender, by the name that the table has, or the word that it was asked for by."""
-        for contender in self.found["contenders"]:
-            if name in (contender["name"], contender["word"]):
-                return contender
+        for key in ("name", "word"):
+            for contender in self.found["contenders"]:
+                if contender[key] == name:
+                    return contender
         raise KeyError(name)
 
     @property
@@ -47,8 +51,12 @@ class Comparison:
         return self[name].get("speed")
 
     def slower_than(self, share: float) -> list[str]:
-        """The contenders of whose speed Ingot does not reach so much."""
-        return [c["name"] for c in self.found["contenders"][1:] if c.get("speed") and 1 / c["speed"] < share]
+        """The contenders of whose speed Ingot does not reach so much, at any size that was swept."""
+        slow = [c["name"] for c in self.found["contenders"][1:] if c.get("speed") and 1 / c["speed"] < share]
+        names = {c["word"]: c["name"] for c in self.found["contenders"][1:]}
+        sweep = self.found.get("sweep", {"points": ()})
+        return slow + [f"{names[word]} at {sweep['name']}={point['size']}" for point in sweep["points"]
+                       for word, times in point["contenders"].items() if word in names and times.get("speed", 0) * share > 1]
 
     def plot(self):
         """Draws the speeds, or times over sizes where these were swept. Needs matplotlib; gives its axes."""
@@ -84,7 +92,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
 
     against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry",
         "eager", "torch.compile", "module:function"), an `Against` with its launch, or a Python callable that takes what
-        the op takes. Kernels are tried in a process of their own; callables run in this one.
+        the op takes. Words are tried in a process of their own; callables run in this one, on copies of the arguments.
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
         does.
     specials: ask what NaN, infinities and zeros become.
@@ -98,12 +106,10 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     time_limit: seconds that a step in another process may take.
     Raises `ingot.Error` for arguments that the op does not take; what is wrong with a contender stands in the result.
     """
-    if isinstance(against, (str, Against)) or callable(against):
-        against = [against]
-    named = against if isinstance(against, dict) else {_word(each): each for each in against}
-    functions = {name: contenders.PythonFunction(each, name) for name, each in named.items() if _is_function(each)}
-    given = [each if isinstance(each, Against) else Against(each, name=name * isinstance(against, dict))
-             for name, each in named.items() if not _is_function(each)]
+    if rounds < 1:
+        raise fail(f"there are no {rounds} rounds", "1 is the least")
+    named = _named(against)
+    given = [each if isinstance(each, Against) else Against(each, name=name) for name, each in named if not _is_function(each)]
     values = bound(op, args, kwargs)
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
@@ -113,7 +119,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
         raise fail("a CUDA graph is of a GPU, and these arguments are not on one")
     shown = {name: described(value) for name, value in values.items()}
     job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
-              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], **options)
+              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[], **options)
+    functions = _functions(named, [OWN, COPY, *(each.key for each in given)])
     if not isolated:
         subject = Subject(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
         done: dict = {}
@@ -126,7 +133,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
         job.values = texts
         done = supervise(job, time_limit) if given or not functions else {}
         if functions:
-            done = {step: result for step, result in done.items() if step[0] in ("make", "try")}
+            # Who has died in a race does not run in this one.
+            done = {step: result for step, result in done.items() if step[0] in ("make", "try") or step[0] == "race" and len(step) == 2}
             work.do(work.Work(job, done, functions), lambda *_: None, _leave)
     job.values = shown
     return Comparison(report.document(job, done, device_name(device)))
@@ -141,8 +149,34 @@ def _is_function(each) -> bool:
     return callable(each) and not isinstance(each, (str, Against))
 
 
-def _word(each) -> str:
-    return each if isinstance(each, str) else getattr(each, "word", None) or getattr(each, "__name__", repr(each))
+def _named(against) -> list[tuple[str, object]]:
+    """The contenders, with the names that they were given; empty where tables are to call them by their words."""
+    if isinstance(against, (str, Against)) or callable(against):
+        against = [against]
+    named = list(against.items()) if isinstance(against, dict) else [("", each) for each in against]
+    for name, each in named:
+        if not isinstance(each, (str, Against)) and not callable(each):
+            raise fail(f"`{name or each!r}` is a {type(each).__name__}, and nothing that an op is compared with",
+                       f"a Python callable, an ingot.Against, or a word: {contenders.FORMS}")
+        if name in (OWN, COPY):
+            raise fail(f"`{name}` is the name of the {'op itself' if name == OWN else 'copy beside which all are timed'}",
+                       "give it another name")
+    return named
+
+
+def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, contenders.PythonFunction]:
+    """Python callables by names of their own."""
+    found: dict[str, contenders.PythonFunction] = {}
+    for given, each in named:
+        if not _is_function(each):
+            continue
+        wanted = name = given or getattr(each, "__name__", type(each).__name__)
+        for number in itertools.count(2):
+            if name not in taken and name not in found:
+                break
+            name = f"{wanted}#{number}"
+        found[name] = contenders.PythonFunction(each, given or name)
+    return found
 
 
 def _as_value(value) -> str:
@@ -153,14 +187,15 @@ def _as_value(value) -> str:
 
 def compare_job(job: Job, time_limit: float = TIME_LIMIT, watch: Callable = lambda step: None) -> Comparison:
     done = supervise(job, time_limit, watch)
-    return Comparison(report.document(job, done, device_name(job.device)))
+    return Comparison(report.document(job, done, device_name(job.device, job.threads)))
 
 
-def device_name(device: str) -> str:
+def device_name(device: str, threads: int | None = None) -> str:
     kind = torch.device(device)
     if kind.type == "cuda":
         return torch.cuda.get_device_name(kind)
-    return f"{processor()}, {torch.get_num_threads()} threads"
+    count = threads or torch.get_num_threads()
+    return f"{processor()}, {count} thread{'s' * (count != 1)}"
 
 
 def processor() -> str:
@@ -173,13 +208,16 @@ def processor() -> str:
     return "CPU"
 
 
+SAME = ("op", "text", "arguments", "sizes", "backward", "numerics", "lazy", "graph", "device")  # as in the baseline
+
+
 def against_baseline(found: dict, baseline: dict) -> list[str]:
     """What became slower since: by more than the spread of both, as shares of a copy, which both measured."""
     before = {c["word"]: c for c in baseline["contenders"]}
     slower = []
     for now in found["contenders"]:
         then = before.get(now["word"])
-        if not then or "share_of_copy" not in now or "share_of_copy" not in then:
+        if not then or not now.get("share_of_copy") or not then.get("share_of_copy"):
             continue
         room = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
         change = now["share_of_copy"] / then["share_of_copy"]
@@ -190,4 +228,17 @@ def against_baseline(found: dict, baseline: dict) -> list[str]:
 
 
 def load_baseline(path: pathlib.Path) -> dict:
-    return json.loads(path.read_text())
+    """What `--save` has kept. Raises ValueError for something else."""
+    found = json.loads(path.read_text())
+    if not isinstance(found, dict) or not isinstance(found.get("contenders"), list) or {*SAME} - {*found}:
+        raise ValueError("it holds no comparison")
+    return found
+
+
+def refuse_other(job: Job, baseline: dict) -> None:
+    """Raises `ingot.Error` where the baseline is of something else than what is asked for."""
+    asked = report.asked(job, device_name(job.device, job.threads))
+    for what in SAME:
+        if baseline[what] != asked[what]:
+            raise fail(f"the baseline is of another {what.removesuffix('s')}: {baseline[what]!r}, and here it is {asked[what]!r}",
+                       "compare with what --save kept of the same op, on the same values and the same machine")

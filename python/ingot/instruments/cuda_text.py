@@ -8,10 +8,12 @@ they are launched and compiled:
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 import re
 import shlex
 from typing import Iterator
 
+from ..capture import fail
 from . import launch
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -27,6 +29,14 @@ class Entry:
     name: str
     parameters: tuple[str, ...]
     is_template: bool = False
+
+
+def read(path: pathlib.Path) -> str:
+    """The text of a file, without the mark that some editors put in front. Raises `ingot.Error` for what is none."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise fail(f"`{path}` is no text in UTF-8", "save it as UTF-8") from None
 
 
 def launches(text: str) -> list[str]:

@@ -46,6 +46,7 @@ class Job:
     points: list[int] = dataclasses.field(default_factory=list)
     backward: bool = False
     leaves: list[str] = dataclasses.field(default_factory=list)  # with respect to which; to all floats where nobody says
+    promised: list[str] | None = None  # tensors whose elements stay in their range; else those with one, and those of files
     specials: bool = True
     as_asked: bool = False  # tried on the arguments alone, and not on special values and other layouts
     anyway: bool = False
@@ -58,7 +59,7 @@ class Job:
     architecture: int = 0  # of kernels that are only looked at; 0: the device's, or 90
 
     def __post_init__(self):
-        counts: dict[str, int] = {}
+        counts = {"ingot": 1}  # the op itself
         for against in self.against:
             number = counts[against.word] = counts.get(against.word, 0) + 1
             against.key = against.word + f"#{number}" * (number > 1)
@@ -80,9 +81,14 @@ class Job:
         values = read_values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
         device = torch.device(self.device)
         values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
-        promised = frozenset(name for name, text in self.values.items() if "@" in text or ".pt" in text)
-        subject = Subject(op, values, promised, leaves=frozenset(self.leaves))
+        promised = promised_in(self.values) if self.promised is None else self.promised
+        subject = Subject(op, values, frozenset(promised), leaves=frozenset(self.leaves))
         return subject.gradient(self.seed) if self.backward else subject
+
+
+def promised_in(texts: dict[str, str]) -> list[str]:
+    """The tensors whose elements were asked for: within a range, or those of a file."""
+    return [name for name, text in texts.items() if "@" in text or ".pt" in text]
 
 
 def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], shapes_alone: bool = False) -> dict:

@@ -98,6 +98,13 @@ class Launch:
         """Bytes of shared memory that a block gets beside what its text asks for."""
         return int(evaluate(self.fields["shared"][0], scope, self.text)) if "shared" in self.fields else 0
 
+    def names(self, parameters: list[Parameter]) -> list[str]:
+        """What the op calls each parameter of the kernel, where it is given a tensor; else what the kernel does."""
+        given = self.fields.get("args", ())
+        if len(given) != len(parameters):
+            return [p.name for p in parameters]
+        return [e.id if isinstance(e, ast.Name) and "*" in p.type else p.name for e, p in zip(given, parameters)]
+
     def arguments(self, scope: dict, parameters: list[Parameter]) -> list:
         """A value for each parameter of the kernel. Where the launch has no args, the parameters' names are those of
         the op."""

@@ -64,9 +64,10 @@ def peak_flops(device: torch.device) -> float | None:
 
 def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> tuple[list[dict], dict]:
     program, kernels = contender.program(architecture), []
-    for entry, grid, block, shared in contender.threads(subject.values, results_like(subject)):
+    threads = contender.threads(subject.values, results_like(subject))
+    for said, (entry, grid, block, shared) in zip(contender.launches, threads):
         parameters = program.parameters[entry]
-        kernel = anatomy(program.cubin, program.ptx, program.names[entry], [p.name for p in parameters], math.prod(block),
+        kernel = anatomy(program.cubin, program.ptx, program.names[entry], said.names(parameters), math.prod(block),
                          shared, {k for k, p in enumerate(parameters) if "*" in p.type})
         kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
         _ask_driver(kernel, program.cubin, architecture, shared, subject)

@@ -8,26 +8,38 @@ every round has its own measure of what the memory gives.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import statistics
 import time
-from typing import Callable
+from typing import Callable, Iterator
 
 import torch
 
 from ..capture import fail
+from .settings import Settings
 
 ROUNDS, MOST_CALLS = 21, 1000
 SECONDS_A_SAMPLE, SECONDS_WITH_HOST = 2e-3, 2e-2
 PRIMING_SECONDS = 0.2  # until clocks are what they will be
 CYCLES_A_SECOND = 2e9  # of torch.cuda._sleep, about
 LONGEST_LEAD = 0.02  # seconds that the device sleeps while the host gets ahead
+COPY = "copy"  # what everybody is measured beside
 COPIED_BYTES = {"cuda": 1 << 30, "cpu": 1 << 28}
 MOST_SETS = 64
 LONG_FOR_A_HOST = 1e-4  # seconds of a call, of which a short one is measured again in every round
+LONGEST_SAMPLE = 0.1  # seconds for which all sets are gone through
 CALLS_OF_A_GRAPH = 64
 
 Calls = list[Callable[[], object]]  # the same call, once a set of inputs
+
+
+class Dropped(Exception):
+    """One of those who take turns has failed in his; the cause says how."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.name = name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,33 +79,56 @@ def cache_bytes(device: torch.device) -> int:
 
 
 def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False,
-         ahead: bool = True) -> dict[str, Times]:
-    """Seconds of a call of each runner, and of `copy`, of as many bytes as COPIED_BYTES says. `graph`: the calls of each
+         ahead: bool = True, watch: Callable[[str], None] = lambda name: None) -> dict[str, Times]:
+    """Seconds of a call of each runner, and of COPY, of as many bytes as COPIED_BYTES says. `graph`: the calls of each
     are captured in a CUDA graph, and that is what is launched. `ahead=False`: a GPU's seconds are what a call takes in a
-    loop, the host's part or the device's, whichever is longer."""
-    count = dict.fromkeys(runners, CALLS_OF_A_GRAPH if graph else 1) | {"copy": 1}
-    runners = {name: captured(name, calls) if graph else calls for name, calls in runners.items()}
-    runners["copy"] = [_copy(device)]
+    loop, the host's part or the device's, whichever is longer. `watch` is told whose turn it is. Raises `Dropped`."""
+    settings = Settings()
+
+    @contextlib.contextmanager
+    def turn(name: str) -> Iterator[None]:
+        watch(name)
+        try:
+            yield
+        except Exception as error:
+            if name == COPY:
+                raise
+            raise Dropped(name) from error
+        settings.restore()
+
+    count = dict.fromkeys(runners, CALLS_OF_A_GRAPH if graph else 1) | {COPY: 1}
+    if graph:
+        for name, calls in runners.items():
+            with turn(name):
+                runners = runners | {name: captured(name, calls)}
+    runners = runners | {COPY: [_copy(device)]}
     sample = _device_sample if device.type == "cuda" else _clock_sample
     hosts, batches, leads = {}, {}, {}
     for name, calls in runners.items():
-        rounds_of(calls, max(3, len(calls)))  # first calls compile
-        _wait(device)
-        hosts[name] = _host_seconds(calls, device)
-        once = sample(calls, max(3, len(calls)), 0.0, device)
-        # A batch goes through the sets evenly.
-        whole = max(1, min(MOST_CALLS, int((SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST) / max(once, 1e-7))) // len(calls))
-        batches[name] = whole * len(calls)
+        with turn(name):
+            rounds_of(calls, max(3, len(calls)))  # first calls compile
+            _wait(device)
+            hosts[name] = _host_seconds(calls, device) if device.type == "cuda" else 0.0
+            once = max(sample(calls, max(3, len(calls)), 0.0, device), 1e-7)
+        batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST)
         leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4) if ahead else 0.0
-    _prime(runners, device)
+    _prime(runners, device, turn)
     names, times = list(runners), {name: [] for name in runners}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            times[name].append(sample(runners[name], batches[name], leads[name], device))
-            if device.type == "cuda" and hosts[name] < LONG_FOR_A_HOST:
-                hosts[name] = min(hosts[name], _host_seconds(runners[name], device, samples=1))
+            with turn(name):
+                times[name].append(sample(runners[name], batches[name], leads[name], device))
+                if device.type == "cuda" and hosts[name] < LONG_FOR_A_HOST:
+                    hosts[name] = min(hosts[name], _host_seconds(runners[name], device, samples=1))
     return {name: Times([seconds / count[name] for seconds in times[name]],
                         hosts[name] / count[name] if device.type == "cuda" else None) for name in names}
+
+
+def _batch(once: float, sets: int, seconds: float) -> int:
+    """Calls of a sample. They go through the sets evenly, if that does not take long."""
+    if once * sets > LONGEST_SAMPLE:
+        return max(1, int(LONGEST_SAMPLE / once))
+    return max(1, min(MOST_CALLS, int(seconds / once)) // sets) * sets
 
 
 def captured(name: str, calls: Calls) -> Calls:
@@ -162,12 +197,13 @@ def _host_seconds(calls: Calls, device: torch.device, count: int = 50, samples: 
     return min(found)
 
 
-def _prime(runners: dict[str, Calls], device: torch.device) -> None:
+def _prime(runners: dict[str, Calls], device: torch.device, turn: Callable) -> None:
     begin = time.perf_counter()
     while time.perf_counter() - begin < PRIMING_SECONDS:
-        for calls in runners.values():
-            rounds_of(calls, 1)
-        _wait(device)
+        for name, calls in runners.items():
+            with turn(name):
+                rounds_of(calls, 1)
+                _wait(device)
 
 
 def _wait(device: torch.device) -> None:

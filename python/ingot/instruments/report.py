@@ -13,42 +13,47 @@ import ingot
 
 from . import words
 from .job import Job
-from .race import COPIED_BYTES
+from .race import COPIED_BYTES, COPY
 from .subject import ASKED, DECISIVE
-from .work import OWN, Step
+from .work import OWN, RACE, Step
 
 RIGHT, WRONG, FAILED, UNCHECKED = "right", "wrong", "failed", "unchecked"
 
 
+def asked(job: Job, device: str) -> dict:
+    """What a comparison is of."""
+    return {"device": device, "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
+            "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed, "graph": job.graph}
+
+
 def document(job: Job, done: dict[Step, dict], device: str) -> dict:
     """Everything that was found, as JSON can hold it. `device`: what the machine calls it."""
-    race = done.get(("race",), {})
+    race = done.get(RACE, {})
     names = [OWN, *dict.fromkeys(step[1] for step in done if step[0] == "make")]
     made = {
         "ingot": ingot.__version__, "torch": torch.__version__, "cuda": torch.version.cuda,
-        "date": datetime.datetime.now().isoformat(timespec="seconds"), "device": device,
-        "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
-        "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed,
-        "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "graph": race.get("graph"),
-        "race_error": race.get("error"),
+        "date": datetime.datetime.now().isoformat(timespec="seconds"), **asked(job, device),
+        "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "race_error": race.get("error"),
         "peak_flops": race.get("peak_flops"),
-        "contenders": [_contender(name, done, race) for name in names],
+        "contenders": [_contender(name, done, job) for name in names],
     }
     if job.points:
-        made["sweep"] = {"name": job.swept, "points": [_point(size, done.get(("sweep", str(size)), {})) for size in job.points]}
+        made["sweep"] = {"name": job.swept, "points": [_point(size, done) for size in job.points]}
     if "seconds" in race:
-        made["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(race["seconds"]["copy"]) / 1e9
+        made["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(race["seconds"][COPY]) / 1e9
     made["why"] = words.differences(made)
     made["how"] = words.how(made)
     return made
 
 
-def _contender(name: str, done: dict[Step, dict], race: dict) -> dict:
-    make, look = done.get(("make", name), {}), done.get(("look", name), {})
+def _contender(name: str, done: dict[Step, dict], job: Job) -> dict:
+    make, look, race = (done.get(step, {}) for step in (("make", name), ("look", name), RACE))
     tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
     state, message = _state(make, tried)
-    if late := race.get("wrong", {}).get(name):
-        state, message = WRONG, late
+    if state == RIGHT:
+        points = [(("sweep", str(size)), f"at {job.swept}={size}: ") for size in job.points]
+        late = (_state_late(name, step, where, done) for step, where in [(RACE, ""), *points])
+        state, message = next(filter(None, late), (state, message))
     found = {"name": make.get("name", name), "word": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),
@@ -59,8 +64,18 @@ def _contender(name: str, done: dict[Step, dict], race: dict) -> dict:
     return found
 
 
-def _point(size: int, race: dict) -> dict:
-    names = [name for name in race.get("seconds", {}) if name != "copy"]
+def _state_late(name: str, step: Step, where: str, done: dict[Step, dict]) -> tuple[str, str] | None:
+    """Of one who was right until he was timed."""
+    if error := done.get((*step, name), {}).get("error"):
+        return FAILED, f"{where}while it was timed: {error}"
+    if wrong := done.get(step, {}).get("wrong", {}).get(name):
+        return WRONG, where + wrong
+    return None
+
+
+def _point(size: int, done: dict[Step, dict]) -> dict:
+    race = done.get(("sweep", str(size)), {})
+    names = [name for name in race.get("seconds", {}) if name != COPY]
     return {"size": size, "bytes": race.get("bytes"), "error": race.get("error"),
             "contenders": {name: _times(name, race) for name in names}}
 
@@ -93,7 +108,7 @@ def _times(name: str, race: dict) -> dict:
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
     copied = COPIED_BYTES["cuda" if host is not None else "cpu"]
     # What a copy of as many bytes would take: half of those it moves are read.
-    share = statistics.median(c * race["bytes"] / (2 * copied) / s for c, s in zip(race["seconds"]["copy"], seconds))
+    share = statistics.median(c * race["bytes"] / (2 * copied) / s for c, s in zip(race["seconds"][COPY], seconds))
     found = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "host_us": None if host is None else host * 1e6,
              "gb_s": race["bytes"] / median / 1e9, "share_of_copy": share}
     if OWN in race["seconds"]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import re
 from typing import Callable, Iterator
 
 import torch
@@ -15,6 +17,7 @@ Call = Callable[[], list[torch.Tensor]]
 
 MOST_ODD = 1 << 22  # elements of a tensor of odd sizes
 SMALLEST_FREE = 17  # a size below means something: the corners of a box, channels of a pixel
+FEW = 5
 
 
 GRAD = "grad"
@@ -40,6 +43,11 @@ class Subject:
     def arguments(self) -> dict:
         """Those of the op, without what a gradient is given."""
         return {name: value for name, value in self.values.items() if not (self.is_gradient and name == GRAD)}
+
+    @functools.cached_property
+    def adds_up(self) -> bool:
+        """Whether the op, or its gradient, makes one number of several by adding or multiplying them."""
+        return self.is_gradient or bool(re.search(r"= reduce \w+ (sum|prod)\b", self.op.emit("ir", *self.arguments.values())))
 
     def is_leaf(self, name: str) -> bool:
         return name in self.leaves if self.leaves else is_float(self.values[name])
@@ -142,6 +150,8 @@ def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
         yield Case("large values", large)
     if odd := with_odd_sizes(subject):
         yield Case("odd sizes", odd)
+    if few := with_few_elements(subject):
+        yield Case("few elements", few)
     yield Case("one element off alignment", each(subject, _one_off))
     if any(t.ndim >= 2 and t.numel() for t in subject.tensors().values()):
         yield Case("transposed memory", each(subject, _transposed), needs_strides=True)
@@ -166,8 +176,10 @@ def _transposed(tensor: torch.Tensor) -> torch.Tensor:
 # --- Special values -------------------------------------------------------------------------------------------------
 
 
-def special_values(dtype: torch.dtype) -> list[float | int]:
-    """What formulas forget: zeros of both signs, infinities, NaN, the ends of the range, subnormals."""
+def special_values(dtype: torch.dtype, adds_up: bool = False) -> list[float | int]:
+    """What formulas forget: zeros of both signs, infinities, NaN, the ends of the range, subnormals. Of what adds up
+    elements, in the place of the ends of the range what can be squared and added: where that is not finite any more is
+    not the formula's, but whoever adds wider has the longer range."""
     if dtype == torch.bool:
         return [False, True]
     if not dtype.is_floating_point:
@@ -175,7 +187,9 @@ def special_values(dtype: torch.dtype) -> list[float | int]:
         return sorted({0, 1, 2, info.min, info.max, max(info.min, -1)})
     info = torch.finfo(dtype)
     nan, inf = math.nan, math.inf
-    return [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, info.max, -info.max, info.tiny, -info.tiny,
+    wide = torch.finfo(torch.float32) if dtype.itemsize == 2 else info  # what is added in
+    largest = min(info.max, math.sqrt(wide.max) / 2**16) if adds_up else info.max
+    return [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, largest, -largest, info.tiny, -info.tiny,
             info.smallest_normal * info.eps, 0.5, -2.5, 88.8, -104.0]
 
 
@@ -184,7 +198,7 @@ def with_specials(subject: Subject) -> Subject | None:
     next one's, where there are so many. None where there is none to plant."""
     values, period = dict(subject.values), 1
     for number, (name, tensor) in enumerate(_to_plant_in(subject)):
-        special = torch.tensor(special_values(tensor.dtype), dtype=tensor.dtype, device=tensor.device)
+        special = torch.tensor(special_values(tensor.dtype, subject.adds_up), dtype=tensor.dtype, device=tensor.device)
         if tensor.numel() < len(special) ** 2:  # not each with each, but others beside others
             order = torch.arange(-(-tensor.numel() // 2), device=tensor.device) * (2 * number + 1) + 5 * number
         else:
@@ -202,7 +216,7 @@ def with_a_special_a_row(subject: Subject) -> Subject | None:
     for name, tensor in _to_plant_in(subject):
         if tensor.ndim < 2:
             continue
-        special = torch.tensor(special_values(tensor.dtype), dtype=tensor.dtype, device=tensor.device)
+        special = torch.tensor(special_values(tensor.dtype, subject.adds_up), dtype=tensor.dtype, device=tensor.device)
         changed = tensor.contiguous().clone()
         rows = changed.view(-1, tensor.shape[-1])
         number = torch.arange(len(rows), device=tensor.device)
@@ -248,24 +262,40 @@ def _if_other(subject: Subject, values: dict) -> Subject | None:
 
 
 def with_odd_sizes(subject: Subject) -> Subject | None:
-    """The first elements along each dim, of sizes that no vector or block divides; what has one size still has. What is
-    too small to mean nothing keeps its size, and so does what an index counts up to. None where eager PyTorch refuses
-    that, or nothing changes."""
+    """The first elements along each dim, of sizes that no vector or block divides."""
     tensors = subject.tensors()
-    sizes = {size for t in tensors.values() for size in t.shape if size >= SMALLEST_FREE}
-    reached = [int(t.max()) for t in tensors.values() if t.dtype in (torch.int32, torch.int64) and t.numel()]
-    odd = {size: size - 1 - size % 2 for size in sizes}
-    odd = {size: smaller for size, smaller in odd.items() if not any(smaller <= index < size for index in reached)}
+    odd = _kept_sizes(subject, lambda size: size - 1 - size % 2)
     while odd and max(math.prod(odd.get(size, size) for size in t.shape) for t in tensors.values()) > MOST_ODD:
         largest = max(odd, key=odd.get)
         if odd[largest] < 2 * SMALLEST_FREE:
             break
         odd[largest] = odd[largest] // 2 | 1
-        if any(odd[largest] <= index < largest for index in reached):
+        if any(odd[largest] <= index < largest for index in _reached(subject)):
             del odd[largest]
-    if not odd:
+    return _narrowed(subject, odd)
+
+
+def with_few_elements(subject: Subject) -> Subject | None:
+    """The first of them along each dim: what is off by a part in N, as a mean by N - 1 is, is far off there."""
+    return _narrowed(subject, _kept_sizes(subject, lambda size: FEW))
+
+
+def _kept_sizes(subject: Subject, smaller: Callable[[int], int]) -> dict[int, int]:
+    """By size what is kept of it. What is too small to mean nothing keeps its size, and so does what an index counts up to."""
+    sizes = {size for t in subject.tensors().values() for size in t.shape if size >= SMALLEST_FREE}
+    return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in _reached(subject))}
+
+
+def _reached(subject: Subject) -> list[int]:
+    return [int(t.max()) for t in subject.tensors().values() if t.dtype in (torch.int32, torch.int64) and t.numel()]
+
+
+def _narrowed(subject: Subject, kept: dict[int, int]) -> Subject | None:
+    """What has one size still has. None where eager PyTorch refuses that, or nothing changes."""
+    tensors = subject.tensors()
+    if not kept:
         return None
-    narrowed = {name: v[tuple(slice(odd.get(size, size)) for size in v.shape)].contiguous() if name in tensors else v
+    narrowed = {name: v[tuple(slice(kept.get(size, size)) for size in v.shape)].contiguous() if name in tensors else v
                 for name, v in subject.values.items()}
     changed = subject.with_values(narrowed)
     try:

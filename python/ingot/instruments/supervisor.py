@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Callable
+from typing import Callable, Iterator
 
 from ..capture import fail
 from .job import Job
@@ -21,6 +21,8 @@ from .work import BROKEN_CONTEXT, Step
 
 TIME_LIMIT = 120.0  # seconds of a step
 MOST_STARTS = 40
+A_WHILE = 0.2  # seconds, after which it is looked whether a process is still there
+RACERS_STEP = {"race": 1, "sweep": 2}  # how long a step is in which contenders take turns
 TAIL = 2000  # characters of what a process wrote last
 
 
@@ -45,24 +47,25 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
         process = subprocess.Popen([sys.executable, "-m", "ingot.instruments.worker", str(folder), str(writing)],
                                    stdout=output, stderr=output, pass_fds=[writing], start_new_session=True)
     os.close(writing)
-    under_way: Step | None = None
-    finished = False  # a contender may end the process, with any status
+    under_way: Step | None = None  # in a race with the name of him whose turn it is
     try:
-        for line in _lines(reading, lambda: time_limit):
+        for line in _lines(reading, time_limit, process):
             what, step, result = json.loads(line)
-            if what == "refused":
-                raise fail(result["error"])
-            if what == "finished":
-                finished = True
-                continue
-            under_way = tuple(step) if what == "begin" else None
-            if what == "begin":
-                watch(tuple(step))
-            else:
-                done[tuple(step)] = result
-        status = process.wait()
-    except TimeoutError:
-        _stop(process)
+            match what:
+                case "refused":
+                    raise fail(result["error"])
+                case "finished":  # whatever becomes of the process now, and of what it has started
+                    return True
+                case "turn":
+                    under_way = under_way[: RACERS_STEP[under_way[0]]] + tuple(step)
+                case "begin":
+                    under_way = tuple(step)
+                    watch(under_way)
+                case "end":
+                    under_way = None
+                    done[tuple(step)] = result
+        status = process.wait(time_limit)
+    except (TimeoutError, subprocess.TimeoutExpired):
         if under_way is None:
             raise fail(f"the comparison was stopped: nothing came back for {time_limit:g} s",
                        "--time-limit says how long a step may take") from None
@@ -71,8 +74,6 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
     finally:
         os.close(reading)
         _stop(process)
-    if finished:
-        return True
     if under_way is None:
         if status == BROKEN_CONTEXT:
             return False
@@ -81,19 +82,25 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
     return False
 
 
-def _lines(pipe: int, limit: Callable[[], float]):
-    """The lines that come through a pipe, until it is closed. Raises TimeoutError where one keeps us waiting."""
+def _lines(pipe: int, limit: float, process: subprocess.Popen) -> Iterator[bytes]:
+    """The lines that come through a pipe, until it is closed or the process has ended: others may hold the pipe open. Raises
+    TimeoutError where one keeps us waiting."""
     selector, waiting = selectors.DefaultSelector(), b""
     selector.register(pipe, selectors.EVENT_READ)
-    until = time.monotonic() + limit()
+    until = time.monotonic() + limit
     while True:
-        if not selector.select(max(0.0, until - time.monotonic())):
-            raise TimeoutError
+        has_ended = process.poll() is not None  # all that it said is in the pipe
+        if not selector.select(0.0 if has_ended else min(A_WHILE, max(0.0, until - time.monotonic()))):
+            if has_ended:
+                return
+            if time.monotonic() > until:
+                raise TimeoutError
+            continue
         if not (read := os.read(pipe, 1 << 16)):
             return
         *lines, waiting = (waiting + read).split(b"\n")
         for line in lines:
-            until = time.monotonic() + limit()
+            until = time.monotonic() + limit
             yield line
 
 

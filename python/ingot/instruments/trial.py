@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 
-from .canaries import Guarded
+from .canaries import PATTERNS, Guarded
 from .contenders import Contender
 from .judge import Verdict, Wanted, judge
 from .subject import Case, Subject, copied
@@ -22,9 +24,11 @@ def bind(contender: Contender, subject: Subject, values: dict, results: list[tor
 def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
     """The verdict on the first call that is wrong, else on the last. Raises what the contender raises."""
     given, changed = case.subject.values, wanted.changed
-    guarded = {name: Guarded(t, keep=True) for name, t in case.subject.tensors().items()} if contender.is_raw else {}
+    patterns = itertools.cycle(PATTERNS)
+    inputs, fresh = (case.subject.tensors(), wanted.eager[len(changed) :]) if contender.is_raw else ({}, [])
+    guarded = {name: Guarded(tensor, next(patterns), keep=True) for name, tensor in inputs.items()}
     values = copied(given) | {name: guard.tensor for name, guard in guarded.items()}
-    results = [Guarded(like) for like in wanted.eager[len(changed) :]] if contender.is_raw else []
+    results = [Guarded(like, next(patterns)) for like in fresh]
     call = bind(contender, case.subject, values, [guard.tensor for guard in results])
     for number in range(CALLS):
         with torch.no_grad():

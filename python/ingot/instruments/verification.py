@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import warnings
-from typing import Callable, Iterator
+from typing import Callable, Iterable, Iterator
 
 import torch
 
@@ -48,6 +48,7 @@ class Verification:
     device: str
     tallies: list[Tally] = dataclasses.field(default_factory=list)
     trials: list[Trial] = dataclasses.field(default_factory=list)
+    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # why a dtype was tried in no layout
 
     @property
     def is_right(self) -> bool:
@@ -55,7 +56,8 @@ class Verification:
 
     def as_json(self) -> dict:
         return {"name": self.name, "device": self.device, "is_right": self.is_right,
-                "inputs": [t.as_json() for t in self.tallies], "trials": [dataclasses.asdict(t) for t in self.trials]}
+                "inputs": [t.as_json() for t in self.tallies], "trials": [dataclasses.asdict(t) for t in self.trials],
+                "refused": self.refused}
 
 
 def text_of_name(name: str) -> str:
@@ -69,7 +71,7 @@ def text_of_name(name: str) -> str:
         text = f"{name}({', '.join('xyz'[:arity])})"
         if _takes(text, [torch.ones(2, 3, dtype=dtype)] * arity):
             return text
-    raise fail(f"`{name}` takes more than tensors", f'say it whole: ingot verify -e "{name}(x, …)" x=f32:64x33')
+    raise fail(f"`{name}` does not take one, two or three tensors of one dtype", f'say it whole: ingot verify -e "{name}(x, …)" x=f32:64x33')
 
 
 def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
@@ -84,19 +86,25 @@ def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
 
 
 def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None, device: str = "cpu", pairs: int = PAIRS,
-           seed: int = 0, watch: Watch = lambda what, share: None) -> Verification:
-    """Verifies an op. `values`: arguments by name, whose sizes are what random ones have; without them all parameters
-    are tensors of one shape. `pairs`: how many of them a function of two is tried on."""
+           seed: int = 0, watch: Watch = lambda what, share: None, promised: Iterable[str] = ()) -> Verification:
+    """Verifies an op. `values`: arguments by name, of whose sizes it is tried; without them all parameters are tensors of
+    one shape. `promised`: those of them whose elements stay what they are. `pairs`: how many of them a function of two is
+    tried on."""
     if op.may_draw:
         raise fail(f"`{op.name}` draws random numbers, which no other run draws",
                    "f.reference draws what the kernel does; tests compare them")
     found = Verification(op.name if "def " in op.text else op.text, device)
     if values is None:
         found.tallies += tallies(op, dtypes or FLOATS, device, pairs, seed, watch)
-    found.trials += list(_trials(op, values, dtypes or FLOATS, device, seed, watch))
+    refused: dict[str, Exception] = {}
+    found.trials += list(_trials(op, values, frozenset(promised), dtypes or FLOATS, device, seed, watch, refused))
     if not found.tallies and not found.trials:
-        raise fail(f"`{op.name}` takes none of {', '.join(dtypes or FLOATS)} as it was tried",
+        why = _first_line(next(iter(refused.values())))
+        if values is not None:
+            raise fail(f"`{op.name}` does not take these arguments: {why}")
+        raise fail(f"`{op.name}` takes none of {', '.join(refused)} as it was tried: {why}",
                    "say what it is called with: name=f32:64x33, and a number for what is one")
+    found.refused = {dtype: _first_line(error) for dtype, error in refused.items()}
     return found
 
 
@@ -206,20 +214,25 @@ def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) 
 # --- Any op ---------------------------------------------------------------------------------------------------------
 
 
-def _trials(op, values: dict | None, dtypes: tuple[str, ...], device: str, seed: int, watch: Watch) -> Iterator[Trial]:
+def _trials(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str, ...], device: str, seed: int, watch: Watch,
+            refused: dict[str, Exception]) -> Iterator[Trial]:
+    """`refused` gets the dtypes that eager PyTorch, or the op, does not take, and why."""
     for number, name in enumerate(dtypes):
-        subject = _subject(op, values, DTYPES[name], device, seed)
-        if subject is None:
+        try:
+            subject = _subject(op, values, promised, DTYPES[name], device, seed)
+        except Exception as error:
+            refused[name] = error
             continue
         for case in _layouts(subject):
             watch(f"{op.name} {name} {case.name}", number / len(dtypes))
-            yield _forward(case, f"{name}, {case.name}")
+            if _is_taken(case.subject):
+                yield _forward(case, f"{name}, {case.name}")
         if DTYPES[name].is_floating_point:
             yield from _gradient(subject, name)
 
 
-def _subject(op, values: dict | None, dtype: torch.dtype, device: str, seed: int) -> Subject | None:
-    """Arguments whose floats have the dtype; None where eager PyTorch, or the op, takes none such."""
+def _subject(op, values: dict | None, promised: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Subject:
+    """Arguments whose floats have the dtype. Raises what eager PyTorch, or the op, does where none such are taken."""
     draw = torch.Generator().manual_seed(seed)
     if values is None:
         given = {name: torch.randn(SHAPE, generator=draw, dtype=torch.float64) for name, p in op.signature.parameters.items()
@@ -232,15 +245,16 @@ def _subject(op, values: dict | None, dtype: torch.dtype, device: str, seed: int
     defaults = {n: p.default for n, p in op.signature.parameters.items() if n not in given}
     ordered = {n: (given | defaults)[n] for n in op.signature.parameters}
     ordered = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in ordered.items()}
-    try:
-        op.emit("ir", *ordered.values())
-        subject = Subject(op, ordered)
-        subject.run_eager()
-    except Exception as error:
-        if values is not None:
-            raise fail(f"`{op.name}` does not take these arguments: {error}") from error
-        return None
+    op.emit("ir", *ordered.values())
+    subject = Subject(op, ordered, promised)
+    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _is_taken(subject)):  # a divisor is zero
+        subject = subjects.each(subject, lambda tensor: tensor.clamp(min=1))
+    subject.run_eager()
     return subject
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).removeprefix("error: ").splitlines()[0]
 
 
 def _layouts(subject: Subject) -> Iterator[Case]:
@@ -278,14 +292,20 @@ def _forward(case: Case, what: str) -> Trial:
         returned = bind(Ingot(case.subject.op), case.subject, values, [])()
     except Exception as error:
         return Trial(what, False, f"{type(error).__name__}: {error}".splitlines()[0])
-    changed = [values[n] for n, version in versions.items() if values[n]._version > version]
+    changed = [values[n].contiguous() for n, version in versions.items() if values[n]._version > version]
     verdict = judge_steps(_reference(case.subject), (), {}, [*changed, *returned], case.subject.op.numerics)
     return Trial(what, verdict.ok, verdict.message)
 
 
 def _reference(subject: Subject):
-    """Eager's results, on copies of the arguments, as the oracle asks for them again and again."""
-    return lambda: subject.run_eager()[1]
+    """Eager's results, on copies of the arguments, as the oracle asks for them again and again; what it changes in place, as
+    dense as the oracle asks for."""
+
+    def results() -> list[torch.Tensor]:
+        changed, found = subject.run_eager()
+        return [*(t.contiguous() for t in found[: len(changed)]), *found[len(changed) :]]
+
+    return results
 
 
 def _gradient(subject: Subject, dtype: str) -> Iterator[Trial]:
@@ -298,11 +318,24 @@ def _gradient(subject: Subject, dtype: str) -> Iterator[Trial]:
         found = bind(Ingot(subject.op), of_gradient, copied(of_gradient.values), [])()
         verdict = judge(wanted, found)
         yield Trial(f"{dtype}, gradient beside eager's", verdict.right, verdict.message)
-        if dtype == "f32":
-            ingot.check_gradient(subject.op, *subject.arguments.values())
+        if dtype == "f32" and (smooth := _in_its_domain(subject)):
+            ingot.check_gradient(smooth.op, *smooth.arguments.values())
             yield Trial("gradient beside differences in float64", True, "a part in 10⁴ at most")
     except Exception as error:
         yield Trial(f"{dtype}, gradient", False, str(error).splitlines()[0])
+
+
+def _in_its_domain(subject: Subject) -> Subject | None:
+    """Arguments whose results are finite, as they must be for differences: the same, or between 0.1 and 0.9."""
+    def between(name: str, value):
+        is_free = subjects.is_float(value) and name not in subject.promised
+        return value.sigmoid() * 0.8 + 0.1 if is_free else value
+
+    inside = subject.with_values({name: between(name, value) for name, value in subject.values.items()})
+    for each in (subject, inside):
+        if _is_taken(each) and all(result.isfinite().all() for result in each.run_in_float64()):
+            return each
+    return None
 
 
 # --- Text -----------------------------------------------------------------------------------------------------------
@@ -317,6 +350,7 @@ def text(found: Verification) -> str:
         kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in found.trials if t.right))
         lines.append(f"  {len(found.trials) - len(wrong)} of {len(found.trials)} trials right: {kinds}")
     lines += [f"  WRONG {t.what}: {t.message}" for t in wrong]
+    lines += [f"  {dtype} was tried in no layout: {why}" for dtype, why in found.refused.items()]
     return "\n".join(lines)
 
 

@@ -11,20 +11,26 @@ from typing import Callable, Iterator
 
 import torch
 
+from ..capture import fail
 from . import look
 from .contenders import Contender, Ingot
 from .counters import counters
 from .job import Job, make
 from .judge import Wanted, judge
-from .race import race, sets_for
+from .race import COPY, Dropped, race, sets_for
+from .settings import Settings
 from .subject import ASKED, DECISIVE, Case, Subject, cases, copied
 from .trial import bind, trial
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
 OWN = "ingot"
+RACE = ("race",)
 POINT_ROUNDS = 9  # at each size of a sweep
 
-Step = tuple[str, ...]  # ("make", contender), ("try", contender, case), ("race",), ("look", contender)
+# ("make", contender), ("try", contender, case), ("race",), ("look", contender); of one that failed in its turn of a race
+# ("race", contender), and of a point of a sweep ("sweep", size, contender).
+Step = tuple[str, ...]
+Tell = Callable[[str, Step, "dict | None"], None]
 
 
 class Work:
@@ -37,10 +43,14 @@ class Work:
         self.op = subject.op if subject else job.make_op()
         self.subject = subject or job.subject(self.op)
         self.op.emit("ir", *self.subject.arguments.values())  # refuses what is no op
+        if self.op.may_draw and not job.anyway:
+            raise fail(f"`{self.op.name}` draws random numbers, which nobody else draws, so that nobody is known to be right",
+                       "anyway (--anyway) times them all the same")
         self.device = torch.device(job.device)
         self.functions = functions or {}  # contenders that are there already
         self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
         self.contenders |= self.functions
+        self.watch: Callable[[str], None] = lambda name: None  # told whose turn it is in a race
         if job.threads:
             torch.set_num_threads(job.threads)
 
@@ -55,9 +65,10 @@ class Work:
             gc.collect()  # of results as large as the device
             if self.job.as_asked:  # which is the first
                 break
-        yield ("race",), lambda: self._race(self.subject, self.job.rounds)
+        yield RACE, lambda: self._race(RACE, self.subject, self.job.rounds)
         for size in self.job.points:
-            yield ("sweep", str(size)), lambda size=size: self._race(self.job.subject(self.op, size), POINT_ROUNDS)
+            point, rounds = ("sweep", str(size)), min(POINT_ROUNDS, self.job.rounds)
+            yield point, lambda point=point, size=size: self._race(point, self.job.subject(self.op, size), rounds)
         for name, contender in self.contenders.items():
             if contender is not None and self.job.why:
                 yield ("look", name), lambda c=contender, n=name: look.at(c, self.subject, self.job, n in self.entrants())
@@ -84,12 +95,14 @@ class Work:
             return False
         return contender.knows_strides or not case.needs_strides
 
-    def entrants(self) -> list[str]:
-        """Who is timed: whoever was right, or whoever came back where it is asked for anyway."""
+    def entrants(self, step: Step = RACE) -> list[str]:
+        """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
         chosen = []
         for name, contender in self.contenders.items():
             decisive = [self.done[step] for case in DECISIVE if (step := ("try", name, case)) in self.done]
             if contender is None or not decisive or any("error" in result for result in decisive):
+                continue
+            if (*RACE, name) in self.done or (*step, name) in self.done:
                 continue
             if self.job.anyway or all(result["right"] for result in decisive):
                 chosen.append(name)
@@ -107,24 +120,28 @@ class Work:
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
         return found
 
-    def _race(self, subject: Subject, rounds: int) -> dict:
+    def _race(self, step: Step, subject: Subject, rounds: int) -> dict:
         wanted = Wanted.of(subject)
         moved = must_move(subject, wanted)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
         inputs = [copied(subject.values) for _ in range(sets)]
 
-        def ready(contender: Contender, values: dict):
-            made = wanted.eager[len(wanted.changed) :] if contender.is_raw else []
-            return bind(contender, subject, values, [torch.empty_like(result) for result in made])
+        def ready(name: str) -> list[Callable[[], object]]:
+            self.watch(name)
+            made = wanted.eager[len(wanted.changed) :] if self.contenders[name].is_raw else []
+            try:
+                return [bind(self.contenders[name], subject, values, [torch.empty_like(like) for like in made]) for values in inputs]
+            except Exception as error:
+                raise Dropped(name) from error
 
-        runners = {name: [ready(self.contenders[name], values) for values in inputs] for name in self.entrants()}
+        runners = {name: ready(name) for name in self.entrants(step)}
         with torch.no_grad():
-            times = race(runners, self.device, rounds, self.job.graph)
-        return {"bytes": moved, "sets": sets, "rounds": rounds, "graph": self.job.graph,
+            times = race(runners, self.device, rounds, self.job.graph, watch=self.watch)
+        return {"bytes": moved, "sets": sets, "rounds": rounds,
                 "wrong": {} if wanted.changed else self._wrong_now(runners, wanted),
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
-                "host_seconds": {name: t.host for name, t in times.items() if name != "copy"}}
+                "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
 
     def _wrong_now(self, runners: dict, wanted: Wanted) -> dict[str, str]:
         """What is wrong, after so many calls, of those that were right when they were tried."""
@@ -132,8 +149,12 @@ class Work:
         for name, calls in runners.items():
             if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
-                with torch.no_grad():
-                    verdict = judge(wanted, calls[0]())
+                self.watch(name)
+                try:
+                    with torch.no_grad():
+                        verdict = judge(wanted, calls[0]())
+                except Exception as error:
+                    raise Dropped(name) from error
                 if not verdict.right:
                     found[name] = f"after it was timed: {verdict.message}"
         return found
@@ -152,22 +173,34 @@ def distinct_bytes(tensor: torch.Tensor) -> int:
     return count * tensor.itemsize
 
 
-def do(work: Work, tell: Callable[[str, Step, dict | None], None], leave: Callable[[int], None] = os._exit) -> None:
+def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:
     """Does all steps, and tells of each before and after. A GPU context that is broken is left, with the process."""
+    work.watch = lambda name: tell("turn", (name,) if name != COPY else (), None)
     for step, action in work.steps():
         if step in work.done:
             if step[0] == "make" and "error" not in work.done[step]:
                 action()  # what it made did not travel
             continue
-        tell("begin", step, None)
-        try:
-            result = action()
-        except Exception as error:  # of a contender's; the others are not to suffer
-            result = failure(error)
-        work.done[step] = result
-        tell("end", step, result)
-        if "error" in result and is_context_broken(work.device):
-            leave(BROKEN_CONTEXT)
+        while not _is_done(work, step, action, tell, leave):
+            pass
+
+
+def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, leave: Callable[[int], None]) -> bool:
+    """Does a step; False where it is to be done again without somebody who was dropped."""
+    settings, of = Settings(), step
+    tell("begin", step, None)
+    try:
+        result = action()
+    except Dropped as dropped:
+        of, result = (*step, dropped.name), failure(dropped.__cause__)
+    except Exception as error:  # of a contender's; the others are not to suffer
+        result = failure(error)
+    settings.restore()
+    work.done[of] = result
+    tell("end", of, result)
+    if "error" in result and is_context_broken(work.device):
+        leave(BROKEN_CONTEXT)
+    return of == step
 
 
 def failure(error: Exception) -> dict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import pathlib
 import re
 import tempfile
@@ -32,13 +33,15 @@ class HostFunction(Contender):
         if not path.is_file():
             raise fail(f"there is no file `{path}`", "a library is named with its folder: ./library.so:entry")
         self.path, self.is_library = path, path.suffix == ".so"
-        self.text = "" if self.is_library else path.read_text()
+        self.text = "" if self.is_library else cuda_text.read(path)
         self.entry = entry or self._only_entry()
         self.name, self.word = f"{path.name}:{self.entry}", f"{path}:{self.entry}"
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
         said = launches or cuda_text.launches(self.text)
         if len(said) > 1:
             raise fail(f"{path} is launched {len(said)} times", "a function is called once: args=x, y, out, n")
+        if self.is_library and not said:
+            raise fail(f"nobody says what `{self.entry}` of {path} is called with", '--launch "args=x, y, out, n"')
         self.launch = launch.parse(said[0]) if said else launch.Launch("", {})
         launch.refuse_constants(self.launch)
         self.knows_strides = "stride" in self.launch.text
@@ -59,7 +62,7 @@ class HostFunction(Contender):
         """The function, and its parameters: of a library, whose types nobody knows, None."""
         if self.is_library:
             return self._symbol(self.path), None
-        text = f'#line 1 "{self.path}"\n{self.text}{_PROBE.format(entry=self.entry)}'
+        text = f'#line 1 {json.dumps(str(self.path), ensure_ascii=False)}\n{self.text}{_PROBE.format(entry=self.entry)}'
         made = _ingot._compile_host(text, self.path.name, self.options)
         with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a library that is open needs no name
             file.write(made)

@@ -1,0 +1,107 @@
+"""`ingot compare`: contenders that fail late, leave things behind, or change what all share, and the others beside them."""
+
+import pytest
+import torch
+
+import ingot
+from comparisons import found, job, of
+from ingot.instruments.settings import Settings
+
+CALLABLES = """
+import os, threading, time
+import torch
+
+calls = {"raises": 0, "exits": 0, "hangs": 0, "forks": 0}
+
+
+def late(name):
+    calls[name] += 1
+    return calls[name] > 100
+
+
+def raises(x):
+    if late("raises"):
+        raise ValueError("no more")
+    return x * 2
+
+
+def exits(x):
+    if late("exits"):
+        os._exit(0)
+    return x * 2
+
+
+def hangs(x):
+    if late("hangs"):
+        time.sleep(1e6)
+    return x * 2
+
+
+def threads(x):
+    if threading.active_count() < 3:
+        threading.Thread(target=time.sleep, args=(1e6,)).start()
+    return x * 2
+
+
+def forks(x):
+    calls["forks"] += 1
+    if calls["forks"] == 1 and os.fork() == 0:
+        time.sleep(100)
+        os._exit(0)
+    return x * 2
+
+
+def sets(x):
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    torch.set_grad_enabled(False)
+    return x * 2
+
+
+def grows_wrong(x):
+    return x * 2 + (x.numel() > 5000)
+"""
+
+
+@pytest.fixture
+def callables(tmp_path) -> str:
+    path = tmp_path / "callables.py"
+    path.write_text(CALLABLES)
+    return str(path)
+
+
+def beside(callables: str, *names: str, time_limit: float = 60.0, **options) -> dict:
+    words = [f"{callables}:{name}" for name in names]
+    return found(job(*words, "eager", text="x * 2", values={"x": "f32:1000"}, **options), time_limit)
+
+
+def test_who_fails_while_he_is_timed_takes_nobody_along(callables):
+    document = beside(callables, "raises", "exits", "hangs", time_limit=12)
+    for name, message in (("raises", "ValueError: no more"), ("exits", "its process exited with 0"), ("hangs", "did not come back within 12 s")):
+        contender = of(document, f"{callables}:{name}")
+        assert contender["state"] == "failed" and contender["message"] == f"while it was timed: {message}" + " (--time-limit)" * (name == "hangs")
+        assert "us" not in contender
+    for name in ("ingot", "eager"):
+        assert of(document, name)["state"] == "right" and of(document, name)["us"] > 0
+
+
+def test_what_is_left_behind_is_not_waited_for(callables):
+    document = beside(callables, "threads", "forks", time_limit=30)
+    assert all(c["state"] == "right" and c["us"] > 0 for c in document["contenders"]), document["contenders"]
+
+
+def test_what_one_sets_is_undone(callables):
+    before = Settings()._now()
+    document = beside(callables, "sets")
+    assert [c["state"] for c in document["contenders"]] == ["right"] * 3, document["contenders"]
+    in_this_process = ingot.compare(ingot.op("x / 2"), {"sets": lambda x: (torch.set_default_dtype(torch.float64), torch.set_num_threads(1), x / 2)[-1],
+                                                        "new": lambda x: x / torch.full((), 2.0)}, torch.randn(100), rounds=3, isolated=False)
+    assert in_this_process.is_right and Settings()._now() == before
+
+
+def test_who_is_wrong_at_a_size_of_a_sweep_is_wrong(callables):
+    document = beside(callables, "grows_wrong")
+    assert of(document, f"{callables}:grows_wrong")["state"] == "right"
+    swept = job(f"{callables}:grows_wrong", text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, swept="n", points=[1000, 10000])
+    grown = of(found(swept), f"{callables}:grows_wrong")
+    assert grown["state"] == "wrong" and grown["message"].startswith("at n=10000: after it was timed: wrong at [")
