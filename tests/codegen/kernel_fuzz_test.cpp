@@ -12,7 +12,11 @@
 namespace ingot::codegen {
 namespace {
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kKernels = 30;  // each takes six times as long
+#else
 constexpr int kKernels = 120;
+#endif
 
 /// The graph's meaning at one index of the domain. What an arm of a `where` needs may be skipped where the arm is not
 /// taken: an index that is out of range there may be found or not.
