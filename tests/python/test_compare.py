@@ -306,6 +306,18 @@ def test_the_largest_numbers_are_not_asked_of_sums():
         assert ingot.compare(ingot.op(text), "eager", x, rounds=3, isolated=False, why=False).is_right, text
 
 
+def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
+    x = torch.randn(1000000)
+    loses = {"loses": lambda x: (x.sum(dtype=torch.float64) - x[::1024].sum(dtype=torch.float64)).float()}
+    found = ingot.compare(ingot.op("x.sum()"), loses, x, rounds=3, isolated=False, why=False)
+    assert found["loses"]["message"].startswith("on positive values: wrong at []")
+
+
+def test_what_does_not_travel_is_said():
+    with pytest.raises(ingot.Error, match="`x` is of torch.float8_e4m3fn, which does not travel to another process"):
+        ingot.compare(ingot.op("x.float() * 2"), "eager", torch.randn(10).to(torch.float8_e4m3fn))
+
+
 def test_few_elements_show_what_is_off_by_a_part_in_n():
     x = torch.randn(10, 100000)
     biased = {"biased": lambda x: x.var(-1, correction=0)}

@@ -21,6 +21,8 @@ from .race import COPY
 from .supervisor import TIME_LIMIT, supervise
 from .work import OWN
 
+READABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool, torch.uint8, torch.int8, torch.int16,
+            torch.int32, torch.int64)  # what the reader of saved tensors knows
 EXIT_OK, EXIT_WRONG, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
 
 
@@ -126,6 +128,9 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
         done: dict = {}
         work.do(work.Work(job, done, functions, subject.gradient() if backward else subject), lambda *_: None, _leave)
         return Comparison(report.document(job, done, device_name(device)))
+    if strange := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
+        raise fail(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which does not travel to another process",
+                   "compare with isolated=False")
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
         texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(value)

@@ -22,7 +22,8 @@ FEW = 5
 
 GRAD = "grad"
 # One that fails on these is wrong.
-ASKED, SPECIAL, ONE_A_ROW, LOUD_ENDS = DECISIVE = "as asked", "special values", "a special value a row", "loud ends"
+ASKED, SPECIAL, ONE_A_ROW, LOUD_ENDS, POSITIVE = DECISIVE = (
+    "as asked", "special values", "a special value a row", "loud ends", "positive values")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,8 +138,8 @@ class Case:
 
 
 def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
-    """The arguments as asked, with special values planted, and small but for the ends of rows, which decide; then other
-    values, sizes, addresses and strides."""
+    """The arguments as asked, with special values planted, small but for the ends of rows, and positive, which decide; then
+    other values, sizes, addresses and strides."""
     yield Case(ASKED, subject)
     if specials and (planted := with_specials(subject)):
         yield Case(SPECIAL, planted)
@@ -146,6 +147,8 @@ def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
         yield Case(ONE_A_ROW, planted)
     if loud := with_loud_ends(subject):
         yield Case(LOUD_ENDS, loud)
+    if specials and (positive := with_positive_values(subject)):
+        yield Case(POSITIVE, positive)
     if specials and (large := with_large_values(subject)):
         yield Case("large values", large)
     if odd := with_odd_sizes(subject):
@@ -238,6 +241,14 @@ def with_loud_ends(subject: Subject) -> Subject | None:
                 changed.select(dim, -1).fill_(largest)
         values[name] = torch.empty_like(tensor).copy_(changed)
     return _if_other(subject, values)
+
+
+def with_positive_values(subject: Subject) -> Subject | None:
+    """Floats of one sign and about one size, where elements are added up: of sums that cancel, one that is lost is not much
+    beside what rounding may do."""
+    return _if_other(subject, subject.values | {
+        name: torch.empty_like(t).copy_(t.abs().clamp(max=1) + 0.5) for name, t in _to_plant_in(subject)
+        if t.dtype.is_floating_point and subject.adds_up})
 
 
 def with_large_values(subject: Subject) -> Subject | None:
