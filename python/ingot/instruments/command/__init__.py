@@ -1,0 +1,43 @@
+"""The command line of the instruments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+
+import ingot
+
+from ..comparison import EXIT_BAD_INPUT, EXIT_ENVIRONMENT
+from . import compare, explain, verify
+from .options import IS_VALUE
+
+EXIT_OF_A_SIGNAL = 128  # as a shell has it
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command; gives its exit status."""
+    parser = argparse.ArgumentParser(prog="ingot", description="Ingot's instruments.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for each in (compare, explain, verify):
+        each.add(commands)
+    for stream in (sys.stdout, sys.stderr):  # a terminal of few characters is no reason to fail
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    options, rest = parser.parse_known_args(arguments)
+    if unknown := [word for word in rest if not IS_VALUE.match(word)]:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.values = [*getattr(options, "values", []), *rest]
+    try:
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
+    except ingot.Error as error:
+        print(error, file=sys.stderr)
+        return EXIT_ENVIRONMENT if getattr(error, "fault", "") == "environment" else EXIT_BAD_INPUT
+    except BrokenPipeError:  # whoever read has seen enough; Python flushes once more as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OF_A_SIGNAL + signal.SIGPIPE
+    except KeyboardInterrupt:
+        return EXIT_OF_A_SIGNAL + signal.SIGINT

@@ -1,0 +1,63 @@
+"""`ingot verify`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+
+import ingot
+
+from ...capture import fail
+from .. import comparison, verification
+from ..job import promised_in, read_values
+from .options import (IS_VALUE, VALUES, add_op, clear_progress, count, device_of, file_and_name, op_of, share_done,
+                      values_and_sizes)
+
+
+def add(commands) -> None:
+    parser = commands.add_parser(
+        "verify", help="try an op on every input", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Tries an op beside eager PyTorch and float64: a function of one number on every input, one of two on very\n"
+        "many, and any op on random arguments of every dtype and layout, with its gradient.",
+        epilog=f"{VALUES}\nExit status: 1 where something is wrong, 2 for bad input, 4 where the machine lacks something.")
+    add_op(parser, " | NAME")
+    parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")),
+                        help="f16,bf16,f32 where nothing is said; of " + ",".join(verification.DTYPES))
+    parser.add_argument("--pairs", type=count, default=verification.PAIRS, metavar="N",
+                        help="that a function of two numbers is tried on")
+    parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
+    parser.add_argument("--seed", type=int, default=0, help="of what is random")
+    parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options) -> int:
+    if unknown := [d for d in options.dtype or () if d not in verification.DTYPES]:
+        raise fail(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(verification.DTYPES)}")
+    found, device = [], device_of(options.device)
+    for op, values, promised in _verified(options):
+        found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, share_done, promised))
+        clear_progress()
+        if not options.json:
+            print(verification.text(found[-1]), flush=True)
+    if options.json:
+        print(json.dumps([each.as_json() for each in found], indent=1))
+    return comparison.EXIT_OK if all(each.is_right for each in found) else comparison.EXIT_WRONG
+
+
+def _verified(options):
+    """The ops that are asked for, with the arguments of one that was given any, and which of them stay what they are."""
+    words = list(options.op)
+    chosen = {"numerics": options.numerics, "lazy": options.lazy}
+    is_file = options.expression is not None or (words and pathlib.Path(file_and_name(words[0])[0]).suffix == ".py")
+    if not is_file:
+        if not words:
+            raise fail("there is nothing to verify", "name functions of the language, a FILE[:op], or an expression with -e")
+        if values := [word for word in [*words, *options.values] if IS_VALUE.match(word)]:
+            raise fail(f"`{values[0]}` is for an op, and {words[0]} is a name", f'say it whole: -e "{words[0]}(x)" {values[0]}')
+        yield from ((ingot.op(verification.text_of_name(name), **chosen), None, []) for name in words)
+        return
+    op, _ = op_of(options, words)
+    values, sizes = values_and_sizes(op, [*words, *options.values])
+    yield op, read_values(op, values, options.seed, sizes) if values else None, promised_in(values)
