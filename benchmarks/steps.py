@@ -10,7 +10,7 @@ import torch
 import ingot
 from cases.case import Case, Program, Tensors
 from ingot.instruments.contenders.ops import plain_function
-from ingot.instruments.race import COPIED_BYTES, race
+from ingot.instruments.race import COPIED_BYTES, Dropped, race
 from measure import ROUNDS, Asked, first_line
 
 Call = Callable[[], object]
@@ -82,15 +82,20 @@ def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, dra
     row: dict = {"case": name, "group": group, "errors": {}}
     try:
         calls = checked(makers(), asked, row["errors"], draws)
-        row |= timed(calls, beside_a_copy, in_a_loop)
+        row |= timed(calls, row["errors"], beside_a_copy, in_a_loop)
     except Exception as error:
         row["errors"]["ingot"] = first_line(error)
     torch.cuda.empty_cache()
     return row
 
 
-def timed(calls: dict[str, Call], beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
-    times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
+def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
+    """Who fails in his turn is left out, and the others begin anew."""
+    try:
+        times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
+    except Dropped as dropped:
+        errors[dropped.name] = first_line(dropped.__cause__)
+        return timed({who: call for who, call in calls.items() if who != dropped.name}, errors, beside_a_copy, in_a_loop)
     seconds = {who: times[who].device for who in calls}
     faster = {who: statistics.median(theirs / own for theirs, own in zip(samples, seconds["ingot"]))
               for who, samples in seconds.items() if who != "ingot"} if "ingot" in seconds else {}

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import ingot
-from ingot.instruments import contenders, launch
+from ingot.instruments import contenders, launch, race
 from ingot.oracle import as_list
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -170,6 +170,18 @@ def test_what_is_not_eagers_is_not_timed():
             steps.check((found,), (x,), draws)
     with pytest.raises(ValueError):
         steps.check((x, x), (x,))
+
+
+def test_who_fails_in_his_turn_is_left_out(monkeypatch):
+    def raced(runners, *_, **__):
+        if "compile" in runners:
+            raise race.Dropped("compile") from ValueError("late")
+        return {who: race.Times([2.0 if who == "eager" else 1.0] * 3, None) for who in runners}
+
+    monkeypatch.setattr(steps, "race", raced)
+    errors: dict[str, str] = {}
+    row = steps.timed(dict.fromkeys(("ingot", "eager", "compile"), lambda: None), errors)
+    assert errors == {"compile": "ValueError: late"} and row["times_as_fast_as"] == {"eager": 2.0}
 
 
 def test_values_are_timed_with_gradients_that_are_eagers():

@@ -60,6 +60,12 @@ def sets(x):
 
 def grows_wrong(x):
     return x * 2 + (x.numel() > 5000)
+
+
+def refuses_much(x):
+    if x.numel() > 5000:
+        raise ValueError("so many")
+    return x * 2
 """
 
 
@@ -99,9 +105,12 @@ def test_what_one_sets_is_undone(callables):
     assert in_this_process.is_right and Settings()._now() == before
 
 
-def test_who_is_wrong_at_a_size_of_a_sweep_is_wrong(callables):
-    document = beside(callables, "grows_wrong")
-    assert of(document, f"{callables}:grows_wrong")["state"] == "right"
-    swept = job(f"{callables}:grows_wrong", text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, swept="n", points=[1000, 10000])
-    grown = of(found(swept), f"{callables}:grows_wrong")
-    assert grown["state"] == "wrong" and grown["message"].startswith("at n=10000: after it was timed: wrong at [")
+def test_who_is_wrong_or_fails_at_a_size_of_a_sweep_is_not_right(callables):
+    document = beside(callables, "grows_wrong", "refuses_much")
+    assert [c["state"] for c in document["contenders"]] == ["right"] * 4
+    words = [f"{callables}:{name}" for name in ("grows_wrong", "refuses_much")]
+    document = found(job(*words, text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, swept="n", points=[1000, 10000]))
+    wrong, failed = (of(document, word) for word in words)
+    assert wrong["state"] == "wrong" and wrong["message"].startswith("at n=10000: after it was timed: wrong at [")
+    assert (failed["state"], failed["message"]) == ("failed", "at n=10000: while it was timed: ValueError: so many")
+    assert [sorted(p["contenders"]) for p in document["sweep"]["points"]] == [sorted(["ingot", *words]), sorted(["ingot", words[0]])]

@@ -99,7 +99,7 @@ class Work:
         """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
         chosen = []
         for name, contender in self.contenders.items():
-            decisive = [self.done[step] for case in DECISIVE if (step := ("try", name, case)) in self.done]
+            decisive = [self.done[tried] for case in DECISIVE if (tried := ("try", name, case)) in self.done]
             if contender is None or not decisive or any("error" in result for result in decisive):
                 continue
             if (*RACE, name) in self.done or (*step, name) in self.done:
