@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 import ingot
 
 from ..capture import fail
-from . import listing, look, report
+from . import explanation_text, listing, look
 from .contenders.kernels import architecture_of
 from .subject import Subject
 
@@ -24,7 +24,7 @@ class Explanation:
     found: dict
 
     def __str__(self) -> str:
-        return text(self.found)
+        return explanation_text.text(self.found)
 
     def html(self) -> str:
         """The page: a document that needs nothing beside it."""
@@ -96,38 +96,3 @@ def described(value) -> str:
         return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     short = next((name for name, dtype in DTYPES.items() if dtype == value.dtype), str(value.dtype))
     return f"{short}:{'x'.join(map(str, value.shape))}"
-
-
-def heading(found: dict) -> str:
-    what = f"the gradient of {found['op']}" if found["backward"] else found["op"]
-    target = f"sm_{found['architecture']}" if found["architecture"] else "the CPU"
-    arguments = ", ".join(f"{name}: {value}" for name, value in found["arguments"].items())
-    return f"{what}({arguments}) for {target}"
-
-
-def accesses(found: dict) -> report.Cells:
-    """A row a tensor that a kernel reads or writes."""
-    header = ["", "kernel", "dtype", "", "sizes", "strides", "how"]
-    rows = [[one_line(a["tensor"]), a["kernel"], a["dtype"], "written" if a["is_written"] else "read", times(a["extents"]),
-             "gathered" if a["is_gathered"] else times(a["strides"]), a["how"]] for a in found["listing"]["accesses"]]
-    return header, rows
-
-
-def one_line(text: str) -> str:
-    first, *rest = text.strip().splitlines() or [""]
-    return first + " …" * bool(rest)
-
-
-def times(numbers: list[int]) -> str:
-    return " × ".join(map(str, numbers)) or "1"
-
-
-def text(found: dict) -> str:
-    stages = found["listing"]
-    parts = [heading(found), stages["text"].rstrip(), stages["graph"].rstrip(), stages["schedule"].rstrip(),
-             report.table(*accesses(found)), report.without_prelude(stages["source"])]
-    header, rows = report.kernels([{"name": found["op"], "kernels": found["kernels"]}])
-    if rows:
-        parts.append(report.table(header, rows))
-    parts.append("--html FILE sets text, graph, schedule, source, PTX and machine code side by side")
-    return "\n\n".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from .. import explanation, report
+from .. import explanation_text, report
 from ..launch import DTYPES
 from . import drawings
 from .page import Figure, Page, Table, Workbench
@@ -13,12 +13,12 @@ from .panes import of_listing
 
 def of_explanation(found: dict, prefix: str = "") -> Page:
     """`prefix`: of the ids in its drawings, where other pages may stand beside it."""
-    header, rows = explanation.accesses(found)
+    header, rows = explanation_text.accesses(found)
     tables = [Table("What is read and written, over the axes that a kernel walks", header, rows, (0, 1, 2, 3, 4, 5, 6))]
     header, kernels = report.kernels([{"name": found["op"], "kernels": found["kernels"]}])
     if kernels:
         tables.append(Table("The kernels", header, kernels))
-    return Page(title=explanation.heading(found), facts=[_versions(found)], tables=tables,
+    return Page(title=explanation_text.heading(found), facts=[_versions(found)], tables=tables,
                 figures=[_elements(f"{prefix}access-{number}", access)
                          for number, access in enumerate(found["listing"]["accesses"]) if not access["is_gathered"]],
                 is_of_stages=True, workbenches=[Workbench("From the text to the machine code", of_listing(found["listing"]))],
@@ -70,7 +70,7 @@ def _elements(key: str, access: dict) -> Figure:
     itemsize = _itemsize(access["dtype"])
     places = drawings.cells(access)
     what = "written" if access["is_written"] else "read"
-    caption = f"{explanation.one_line(access['tensor'])} ({access['dtype']}, {what}): {access['how']}"
+    caption = f"{explanation_text.one_line(access['tensor'])} ({access['dtype']}, {what}): {access['how']}"
     size = (6.2, 0.25 + 0.34 * len(places))
     draw = functools.partial(drawings.elements, places=places, itemsize=itemsize)
     columns = len(places[0]) if places else 0
