@@ -1,9 +1,9 @@
 """Who is faster: all in one run, in turns, over sets of inputs that no cache holds.
 
 On a GPU a sample is a batch of calls between two events, with the host so far ahead that it is never waited for; what
-the host spends on a call is measured beside it. Or both are in it, as in a program's own loop. On the CPU a sample is a batch of calls by the clock. A round takes a
-sample of each, in an order that changes from round to round. A copy of a large tensor is one of the runners, so that
-every round has its own measure of what the memory gives.
+the host spends on a call is measured beside it. Or both are in it, as in a program's own loop. On the CPU a sample is a
+batch of calls by the clock. A round takes a sample of each, in an order that changes from round to round. A copy of a
+large tensor is one of the runners, so that every round has its own measure of what the memory gives.
 """
 
 from __future__ import annotations
