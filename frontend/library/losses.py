@@ -69,6 +69,7 @@ def _huber_loss(input, target, delta):
 
 
 def _huber_loss_backward(grad, result, input, target, delta):
+    input, target = _promoted(input, target)
     return grad * clamp(input - target, -delta, delta), grad * clamp(target - input, -delta, delta)
 
 
@@ -96,6 +97,7 @@ def _smooth_l1_loss(input, target, beta):
 
 
 def _smooth_l1_loss_backward(grad, result, input, target, beta):
+    input, target = _promoted(input, target)
     error = input - target
     of_input = grad * where(abs(error) >= beta, sign(error), error / beta)
     return of_input, -of_input

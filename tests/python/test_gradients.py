@@ -634,3 +634,11 @@ def test_an_extreme_of_fast_arithmetic_is_found_again(text, dtype, device):
     op = ingot.op(f"def f({', '.join(names)}): return {text}", numerics="fast")
     found = torch.autograd.grad(op(*args).sum(), args)
     torch.testing.assert_close(found, torch.autograd.grad(op.reference(*args).sum(), args))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.uint8, torch.float16, torch.float64])
+def test_a_target_may_have_another_dtype(dtype):
+    x, target = torch.randn(40, dtype=torch.float32) * 2, (torch.rand(40) * 3).to(dtype)
+    lines = {text: complaint(ingot.op(text), lambda leaves, text=text: evaluated(text, leaves), {"x": x, "y": target})
+             for text in ("F.smooth_l1_loss(x, y)", "F.smooth_l1_loss(x, y, beta=0.0)", "F.mse_loss(x, y)")}
+    check(lines)
