@@ -91,11 +91,15 @@ def attempt(name: str, group: str, makers: Callable[[], Made], asked: Asked, dra
 
 def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = False, in_a_loop: bool = False) -> dict:
     """Who fails in his turn is left out, and the others begin anew."""
-    try:
-        times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
-    except Dropped as dropped:
-        errors[dropped.name] = first_line(dropped.__cause__)
-        return timed({who: call for who, call in calls.items() if who != dropped.name}, errors, beside_a_copy, in_a_loop)
+    times = None
+    while calls and times is None:
+        try:
+            times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
+        except Dropped as dropped:
+            errors[dropped.name] = first_line(dropped.__cause__)
+            calls = {who: call for who, call in calls.items() if who != dropped.name}
+    if times is None:
+        return {}
     seconds = {who: times[who].device for who in calls}
     faster = {who: statistics.median(theirs / own for theirs, own in zip(samples, seconds["ingot"]))
               for who, samples in seconds.items() if who != "ingot"} if "ingot" in seconds else {}

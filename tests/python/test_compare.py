@@ -351,6 +351,18 @@ def test_what_draws_is_compared_only_anyway():
     assert found["eager"]["us"] > 0
 
 
+@pytest.mark.parametrize("value", ["f32:nx4", "f32[4, n]", "f32[ n,4]", "f32:4xn:t", "f32[n]", "i64:n@0..5"])
+def test_a_size_that_is_swept_is_found_in_a_value(capsys, value):
+    status, out, err = run(capsys, "-e", "x * 2", f"x={value}", "--sweep", "n=8..16/2", "--against", "eager")
+    assert status == 0 and re.search(r"^16 ", out, re.MULTILINE), err
+
+
+def test_a_size_at_which_nothing_is_timed_reaches_no_speed(capsys):
+    words = ["-e", "x * 2", "x=f32:n", "n=8", "--sweep", "n=8..1e13/2", "--against", "eager", "--at-least", "1e-9"]
+    status, out, err = run(capsys, *words)
+    assert status == 3 and "nothing was timed at n=10000000000000" in err and "nothing was timed at n=10000000000000: " in out
+
+
 def test_from_python_with_words_and_names(tmp_path):
     word = function_file(tmp_path, "right", BODIES["right"])
     found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)

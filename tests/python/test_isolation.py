@@ -58,6 +58,10 @@ def sets(x):
     return x * 2
 
 
+def makes(x):
+    return x * torch.full((), 2.0)
+
+
 def grows_wrong(x):
     return x * 2 + (x.numel() > 5000)
 
@@ -98,8 +102,10 @@ def test_what_is_left_behind_is_not_waited_for(callables):
 
 def test_what_one_sets_is_undone(callables):
     before = Settings()._now()
-    document = beside(callables, "sets")
-    assert [c["state"] for c in document["contenders"]] == ["right"] * 3, document["contenders"]
+    document = beside(callables, "sets", "makes")
+    assert [c["state"] for c in document["contenders"]] == ["right"] * 4, document["contenders"]
+    document = beside(callables, "sets", "makes", backward=True, rounds=1)
+    assert [of(document, word)["state"] for word in ("ingot", f"{callables}:makes", "eager")] == ["right"] * 3
     in_this_process = ingot.compare(ingot.op("x / 2"), {"sets": lambda x: (torch.set_default_dtype(torch.float64), torch.set_num_threads(1), x / 2)[-1],
                                                         "new": lambda x: x / torch.full((), 2.0)}, torch.randn(100), rounds=3, isolated=False)
     assert in_this_process.is_right and Settings()._now() == before

@@ -27,13 +27,15 @@ def test_sets_are_more_than_a_cache_holds():
 class SimulatedGpu:
     """A queue of work beside a host, in seconds: a call takes `device` of one and `host` of the other."""
 
+    COPY = 600e-6  # seconds of one, which takes the host none
+
     def __init__(self, monkeypatch, device: float, host: float):
         self.device, self.host, self.now, self.done = device, host, 0.0, 0.0
         for name, fake in {"_sleep": lambda cycles: self.enqueue(cycles / race.CYCLES_A_SECOND), "Event": lambda **_: Moment(self),
                            "synchronize": lambda _: self.wait()}.items():
             monkeypatch.setattr(torch.cuda, name, fake)
         monkeypatch.setattr(race.time, "perf_counter", lambda: self.now)
-        monkeypatch.setattr(race, "_copy", lambda device: self.call)
+        monkeypatch.setattr(race, "_copy", lambda device: lambda: self.enqueue(self.COPY))
 
     def enqueue(self, seconds: float) -> None:
         self.done = max(self.done, self.now) + seconds
@@ -70,8 +72,9 @@ def test_a_gpus_seconds_are_without_the_host_or_as_in_a_loop(monkeypatch, device
     gpu = SimulatedGpu(monkeypatch, device, host)
     alone = race.race({"x": [gpu.call]}, torch.device("cuda"), rounds=3)["x"]
     assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
-    in_a_loop = race.race({"x": [gpu.call]}, torch.device("cuda"), rounds=3, ahead=False)["x"]
-    assert in_a_loop.device == pytest.approx([max(device, host)] * 3, rel=0.1)
+    in_a_loop = race.race({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
+    for name in "xy":  # whoever comes behind a copy as well
+        assert in_a_loop[name].device == pytest.approx([max(device, host)] * 6, rel=0.1)
 
 
 def test_a_host_that_was_late_begins_anew(monkeypatch):

@@ -60,6 +60,11 @@ class Comparison:
         return slow + [f"{names[word]} at {sweep['name']}={point['size']}" for point in sweep["points"]
                        for word, times in point["contenders"].items() if word in names and times.get("speed", 0) * share > 1]
 
+    def untimed_points(self) -> list[str]:
+        """The sizes of a sweep at which nothing was timed."""
+        sweep = self.found.get("sweep", {"points": ()})
+        return [f"{sweep['name']}={point['size']}" for point in sweep["points"] if not point["contenders"]]
+
     def plot(self):
         """Draws the speeds, or times over sizes where these were swept. Needs matplotlib; gives its axes."""
         from matplotlib import pyplot

@@ -90,6 +90,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
         watch(name)
         try:
             yield
+            _wait(device)  # what is under way is his, and so is what comes of it
         except Exception as error:
             if name == COPY:
                 raise
@@ -101,6 +102,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
         for name, calls in runners.items():
             with turn(name):
                 runners = runners | {name: captured(name, calls)}
+    watch(COPY)
     runners = runners | {COPY: [_copy(device)]}
     sample = _device_sample if device.type == "cuda" else _clock_sample
     hosts, batches, leads = {}, {}, {}
@@ -118,7 +120,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
         for name in names[number % len(names) :] + names[: number % len(names)]:
             with turn(name):
                 times[name].append(sample(runners[name], batches[name], leads[name], device))
-                if device.type == "cuda" and hosts[name] < LONG_FOR_A_HOST:
+                if device.type == "cuda" and name != COPY and hosts[name] < LONG_FOR_A_HOST:
                     hosts[name] = min(hosts[name], _host_seconds(runners[name], device, samples=1))
     return {name: Times([seconds / count[name] for seconds in times[name]],
                         hosts[name] / count[name] if device.type == "cuda" else None) for name in names}

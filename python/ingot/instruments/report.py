@@ -139,6 +139,8 @@ def text(found: dict) -> str:
         parts.append("\n".join(not_counted(found)))
     if found.get("sweep") and len(curve(found)[0]) > 1:
         parts.append(table(*curve(found)))
+        parts += [f"nothing was timed at {found['sweep']['name']}={point['size']}: {point['error']}"
+                  for point in found["sweep"]["points"] if point["error"]]
     if found["why"]:
         parts.append("\n".join(found["why"]))
     parts.append("\n".join(found["how"]))

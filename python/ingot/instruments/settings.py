@@ -6,23 +6,26 @@ import torch
 
 
 class Settings:
-    """As they were found: the threads of the CPU, the default dtype, whether gradients are recorded, whether algorithms must
-    be deterministic."""
+    """As they were found: the threads of the CPU, the default dtype and device, whether gradients are recorded, whether
+    algorithms must be deterministic, and how exact products of matrices are."""
 
     def __init__(self):
         self._found = self._now()
 
     @staticmethod
     def _now() -> tuple:
-        return (torch.get_num_threads(), torch.get_default_dtype(), torch.is_grad_enabled(),
-                torch.are_deterministic_algorithms_enabled())
+        return (torch.get_num_threads(), torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(),
+                torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(),
+                torch.get_float32_matmul_precision())
 
     def restore(self) -> None:
         """Undoes what somebody has changed since."""
         if self._now() == self._found:
             return
-        threads, dtype, records, is_deterministic = self._found
+        threads, dtype, device, records, is_deterministic, warns, precision = self._found
         torch.set_num_threads(threads)
         torch.set_default_dtype(dtype)
+        torch.set_default_device(None if device.type == "cpu" else device)
         torch.set_grad_enabled(records)
-        torch.use_deterministic_algorithms(is_deterministic)
+        torch.use_deterministic_algorithms(is_deterministic, warn_only=warns)
+        torch.set_float32_matmul_precision(precision)

@@ -45,10 +45,19 @@ class Subject:
         """Those of the op, without what a gradient is given."""
         return {name: value for name, value in self.values.items() if not (self.is_gradient and name == GRAD)}
 
-    @functools.cached_property
+    @property
     def adds_up(self) -> bool:
         """Whether the op, or its gradient, makes one number of several by adding or multiplying them."""
-        return self.is_gradient or bool(re.search(r"= reduce \w+ (sum|prod)\b", self.op.emit("ir", *self.arguments.values())))
+        return self.is_gradient or bool(re.search(r"= reduce \w+ (sum|prod)\b", self._ir))
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it multiplies them, so that an infinity meets what is too small to be more than zero, or does not."""
+        return bool(re.search(r"= reduce \w+ prod\b", self._ir))
+
+    @functools.cached_property
+    def _ir(self) -> str:
+        return self.op.emit("ir", *self.arguments.values())
 
     def is_leaf(self, name: str) -> bool:
         return name in self.leaves if self.leaves else is_float(self.values[name])
@@ -214,7 +223,9 @@ def with_specials(subject: Subject) -> Subject | None:
 
 
 def with_a_special_a_row(subject: Subject) -> Subject | None:
-    """One special value a row, another one in the next: a sum of many has one answer at most."""
+    """One special value a row, another one in the next: a sum of many has one answer at most. A product may have two."""
+    if subject.multiplies:
+        return None
     values = dict(subject.values)
     for name, tensor in _to_plant_in(subject):
         if tensor.ndim < 2:

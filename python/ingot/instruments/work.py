@@ -24,7 +24,7 @@ from .trial import bind, trial
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
 OWN = "ingot"
-RACE = ("race",)
+RACE, SWEEP = ("race",), "sweep"
 POINT_ROUNDS = 9  # at each size of a sweep
 
 # ("make", contender), ("try", contender, case), ("race",), ("look", contender); of one that failed in its turn of a race
@@ -65,10 +65,9 @@ class Work:
             gc.collect()  # of results as large as the device
             if self.job.as_asked:  # which is the first
                 break
-        yield RACE, lambda: self._race(RACE, self.subject, self.job.rounds)
+        yield RACE, lambda: self._race(self.subject, self.job.rounds)
         for size in self.job.points:
-            point, rounds = ("sweep", str(size)), min(POINT_ROUNDS, self.job.rounds)
-            yield point, lambda point=point, size=size: self._race(point, self.job.subject(self.op, size), rounds)
+            yield (SWEEP, str(size)), lambda size=size: self._race(self.job.subject(self.op, size), POINT_ROUNDS)
         for name, contender in self.contenders.items():
             if contender is not None and self.job.why:
                 yield ("look", name), lambda c=contender, n=name: look.at(c, self.subject, self.job, n in self.entrants())
@@ -95,14 +94,15 @@ class Work:
             return False
         return contender.knows_strides or not case.needs_strides
 
-    def entrants(self, step: Step = RACE) -> list[str]:
+    def entrants(self) -> list[str]:
         """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
         chosen = []
+        dropped = {step[-1] for step in self.done if step[0] == RACE[0] and step != RACE or step[0] == SWEEP and len(step) == 3}
         for name, contender in self.contenders.items():
             decisive = [self.done[tried] for case in DECISIVE if (tried := ("try", name, case)) in self.done]
             if contender is None or not decisive or any("error" in result for result in decisive):
                 continue
-            if (*RACE, name) in self.done or (*step, name) in self.done:
+            if name in dropped:
                 continue
             if self.job.anyway or all(result["right"] for result in decisive):
                 chosen.append(name)
@@ -120,8 +120,8 @@ class Work:
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
         return found
 
-    def _race(self, step: Step, subject: Subject, rounds: int) -> dict:
-        wanted = Wanted.of(subject)
+    def _race(self, subject: Subject, rounds: int) -> dict:
+        wanted, settings = Wanted.of(subject), Settings()
         moved = must_move(subject, wanted)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
         inputs = [copied(subject.values) for _ in range(sets)]
@@ -133,10 +133,12 @@ class Work:
                 return [bind(self.contenders[name], subject, values, [torch.empty_like(like) for like in made]) for values in inputs]
             except Exception as error:
                 raise Dropped(name) from error
+            finally:
+                settings.restore()
 
-        runners = {name: ready(name) for name in self.entrants(step)}
+        runners = {name: ready(name) for name in self.entrants()}
         with torch.no_grad():
-            times = race(runners, self.device, rounds, self.job.graph, watch=self.watch)
+            times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=self.watch)
         return {"bytes": moved, "sets": sets, "rounds": rounds,
                 "wrong": {} if wanted.changed else self._wrong_now(runners, wanted),
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
@@ -150,12 +152,15 @@ class Work:
             if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
                 self.watch(name)
+                settings = Settings()
                 try:
                     with torch.no_grad():
-                        verdict = judge(wanted, calls[0]())
+                        results = calls[0]()
                 except Exception as error:
                     raise Dropped(name) from error
-                if not verdict.right:
+                settings.restore()
+                self.watch(COPY)  # whose turn is nobody's
+                if not (verdict := judge(wanted, results)).right:
                     found[name] = f"after it was timed: {verdict.message}"
         return found
 
@@ -179,7 +184,9 @@ def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:
     for step, action in work.steps():
         if step in work.done:
             if step[0] == "make" and "error" not in work.done[step]:
+                settings = Settings()
                 action()  # what it made did not travel
+                settings.restore()
             continue
         while not _is_done(work, step, action, tell, leave):
             pass

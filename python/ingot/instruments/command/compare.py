@@ -15,8 +15,8 @@ from .. import comparison, contenders, report
 from ..job import Against, Job
 from ..supervisor import TIME_LIMIT
 from ..work import OWN
-from .options import (IS_VALUE, VALUES, add_op, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, size_of,
-                      values_and_sizes, write)
+from .options import (IS_VALUE, VALUES, add_op, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, share,
+                      size_of, values_and_sizes, write)
 
 
 def add(commands) -> None:
@@ -49,7 +49,7 @@ def add(commands) -> None:
     parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
     parser.add_argument("--time-limit", type=positive(float), default=TIME_LIMIT, metavar="SECONDS",
                         help="of a step; what takes longer is stopped")
-    parser.add_argument("--at-least", type=positive(float), metavar="SHARE",
+    parser.add_argument("--at-least", type=share, metavar="SHARE",
                         help="exit with 3 where Ingot reaches less of a contender's speed")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",
@@ -104,6 +104,8 @@ def run(options) -> int:
         too_slow += comparison.against_baseline(found.found, baseline)
     if (baseline or options.at_least) and found.speed_of(OWN) is None:
         too_slow.append("nothing was timed, so that nothing is known to be fast enough")
+    if options.at_least:
+        too_slow += [f"nothing was timed at {where}" for where in found.untimed_points()]
     for line in too_slow:
         print(line, file=sys.stderr)
     if not found.is_right:
@@ -120,7 +122,7 @@ def _job(options) -> Job:
         raise fail("a CUDA graph is of a GPU", "leave --graph out, or ask for --device cuda")
     swept, points = _sweep(options.sweep)
     if swept:
-        if not any(swept in re.split(dims, value) for value in values.values() for dims in (r"[x,\[\]:@]", r"[,\[\]:@]")):
+        if not any(swept in re.split(dims, value) for value in values.values() for dims in (r"[x,\[\]:@\s]+", r"[,\[\]:@\s]+")):
             raise fail(f"no value has the size `{swept}` that is swept", f"a value names it: x=f32:{swept}")
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,

@@ -72,7 +72,7 @@ def size_of(text: str) -> int | None:
         value = float(text)
     except ValueError:
         return None
-    return int(value) if value == int(value) and value >= 0 else None
+    return int(value) if math.isfinite(value) and value == int(value) and value >= 0 else None
 
 
 def file_and_name(word: str) -> tuple[str, str]:
@@ -93,6 +93,11 @@ def positive(kind: type):
         return value
 
     return read
+
+
+def share(text: str) -> float:
+    """A type of argparse: of somebody's speed; 0 asks for nothing."""
+    return 0.0 if text == "0" else positive(float)(text)
 
 
 def count(text: str) -> int:
