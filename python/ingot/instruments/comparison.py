@@ -144,7 +144,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
         done = supervise(job, time_limit) if given or not functions else {}
         if functions:
             # Who has died in a race does not run in this one.
-            done = {step: result for step, result in done.items() if step[0] in ("make", "try") or step[0] == "race" and len(step) == 2}
+            done = {step: result for step, result in done.items() if step[0] in ("make", "try") or work.dropped_in(step)}
             work.do(work.Work(job, done, functions), lambda *_: None, _leave)
     job.values = shown
     return Comparison(report.document(job, done, device_name(device)))

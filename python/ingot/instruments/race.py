@@ -114,7 +114,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
             once = max(sample(calls, max(3, len(calls)), 0.0, device), 1e-7)
         batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST)
         leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4) if ahead else 0.0
-    _prime(runners, device, turn)
+    _prime(runners, turn)
     names, times = list(runners), {name: [] for name in runners}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
@@ -199,13 +199,12 @@ def _host_seconds(calls: Calls, device: torch.device, count: int = 50, samples: 
     return min(found)
 
 
-def _prime(runners: dict[str, Calls], device: torch.device, turn: Callable) -> None:
+def _prime(runners: dict[str, Calls], turn: Callable) -> None:
     begin = time.perf_counter()
     while time.perf_counter() - begin < PRIMING_SECONDS:
         for name, calls in runners.items():
             with turn(name):
                 rounds_of(calls, 1)
-                _wait(device)
 
 
 def _wait(device: torch.device) -> None:

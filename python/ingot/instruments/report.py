@@ -15,7 +15,7 @@ from . import words
 from .job import Job
 from .race import COPIED_BYTES, COPY
 from .subject import ASKED, DECISIVE
-from .work import OWN, RACE, Step
+from .work import OWN, RACE, SWEEP, Step
 
 RIGHT, WRONG, FAILED, UNCHECKED = "right", "wrong", "failed", "unchecked"
 
@@ -51,7 +51,7 @@ def _contender(name: str, done: dict[Step, dict], job: Job) -> dict:
     tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
     state, message = _state(make, tried)
     if state == RIGHT:
-        points = [(("sweep", str(size)), f"at {job.swept}={size}: ") for size in job.points]
+        points = [((SWEEP, str(size)), f"at {job.swept}={size}: ") for size in job.points]
         late = (_state_late(name, step, where, done) for step, where in [(RACE, ""), *points])
         state, message = next(filter(None, late), (state, message))
     found = {"name": make.get("name", name), "word": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
@@ -74,7 +74,7 @@ def _state_late(name: str, step: Step, where: str, done: dict[Step, dict]) -> tu
 
 
 def _point(size: int, done: dict[Step, dict]) -> dict:
-    race = done.get(("sweep", str(size)), {})
+    race = done.get((SWEEP, str(size)), {})
     names = [name for name in race.get("seconds", {}) if name != COPY]
     return {"size": size, "bytes": race.get("bytes"), "error": race.get("error"),
             "contenders": {name: _times(name, race) for name in names}}

@@ -17,12 +17,11 @@ from typing import Callable, Iterator
 
 from ..capture import fail
 from .job import Job
-from .work import BROKEN_CONTEXT, Step
+from .work import BROKEN_CONTEXT, TAKES_TURNS, Step
 
 TIME_LIMIT = 120.0  # seconds of a step
 MOST_STARTS = 40
 A_WHILE = 0.2  # seconds, after which it is looked whether a process is still there
-RACERS_STEP = {"race": 1, "sweep": 2}  # how long a step is in which contenders take turns
 TAIL = 2000  # characters of what a process wrote last
 
 
@@ -57,7 +56,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
                 case "finished":  # whatever becomes of the process now, and of what it has started
                     return True
                 case "turn":
-                    under_way = under_way[: RACERS_STEP[under_way[0]]] + tuple(step)
+                    under_way = under_way[: TAKES_TURNS[under_way[0]]] + tuple(step)
                 case "begin":
                     under_way = tuple(step)
                     watch(under_way)

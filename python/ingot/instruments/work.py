@@ -25,6 +25,7 @@ from .trial import bind, trial
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
 OWN = "ingot"
 RACE, SWEEP = ("race",), "sweep"
+TAKES_TURNS = {RACE[0]: 1, SWEEP: 2}  # words of a step in which contenders take turns; behind them stands whose turn it is
 POINT_ROUNDS = 9  # at each size of a sweep
 
 # ("make", contender), ("try", contender, case), ("race",), ("look", contender); of one that failed in its turn of a race
@@ -97,7 +98,7 @@ class Work:
     def entrants(self) -> list[str]:
         """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
         chosen = []
-        dropped = {step[-1] for step in self.done if step[0] == RACE[0] and step != RACE or step[0] == SWEEP and len(step) == 3}
+        dropped = {dropped_in(step) for step in self.done}
         for name, contender in self.contenders.items():
             decisive = [self.done[tried] for case in DECISIVE if (tried := ("try", name, case)) in self.done]
             if contender is None or not decisive or any("error" in result for result in decisive):
@@ -163,6 +164,11 @@ class Work:
                 if not (verdict := judge(wanted, results)).right:
                     found[name] = f"after it was timed: {verdict.message}"
         return found
+
+
+def dropped_in(step: Step) -> str | None:
+    """Whom a step tells to have failed in his turn of a race."""
+    return step[-1] if len(step) > TAKES_TURNS.get(step[0], len(step)) else None
 
 
 def must_move(subject: Subject, wanted: Wanted) -> int:

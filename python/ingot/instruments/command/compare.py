@@ -15,8 +15,8 @@ from .. import comparison, contenders, report
 from ..job import Against, Job
 from ..supervisor import TIME_LIMIT
 from ..work import OWN
-from .options import (IS_VALUE, VALUES, add_op, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, share,
-                      size_of, values_and_sizes, write)
+from .options import (IS_VALUE, VALUES, add_op, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, size_of,
+                      values_and_sizes, write)
 
 
 def add(commands) -> None:
@@ -49,7 +49,7 @@ def add(commands) -> None:
     parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
     parser.add_argument("--time-limit", type=positive(float), default=TIME_LIMIT, metavar="SECONDS",
                         help="of a step; what takes longer is stopped")
-    parser.add_argument("--at-least", type=share, metavar="SHARE",
+    parser.add_argument("--at-least", type=positive(float, or_zero=True), metavar="SHARE",
                         help="exit with 3 where Ingot reaches less of a contender's speed")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",

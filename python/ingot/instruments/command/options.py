@@ -13,7 +13,7 @@ import torch
 import ingot
 
 from ...capture import fail
-from .. import contenders
+from .. import contenders, cuda_text
 
 VALUES = """\
 Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with n=1e6, i64:8@0..50 (a
@@ -80,24 +80,19 @@ def file_and_name(word: str) -> tuple[str, str]:
     return (word, "") if not colon or pathlib.Path(word).exists() else (file, name)
 
 
-def positive(kind: type):
-    """A type of argparse: a number above 0."""
+def positive(kind: type, or_zero: bool = False):
+    """A type of argparse: a number above 0, or 0 as well."""
 
     def read(text: str):
         try:
             value = kind(text)
         except ValueError:
             value = None
-        if value is None or not 0 < value < math.inf:
-            raise argparse.ArgumentTypeError(f"`{text}` is no {'whole ' * (kind is int)}number above 0")
+        if value is None or not 0 <= value < math.inf or not (value or or_zero):
+            raise argparse.ArgumentTypeError(f"`{text}` is no {'whole ' * (kind is int)}number {'from 0 on' if or_zero else 'above 0'}")
         return value
 
     return read
-
-
-def share(text: str) -> float:
-    """A type of argparse: of somebody's speed; 0 asks for nothing."""
-    return 0.0 if text == "0" else positive(float)(text)
 
 
 def count(text: str) -> int:
@@ -108,9 +103,7 @@ def count(text: str) -> int:
 
 def read(file: str) -> str:
     try:
-        return pathlib.Path(file).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise fail(f"`{file}` is no text in UTF-8", "save it as UTF-8") from None
+        return cuda_text.read(pathlib.Path(file))
     except IsADirectoryError:
         raise fail(f"`{file}` is a folder", "name a file in it") from None
     except OSError:

@@ -13,6 +13,7 @@ import ingot
 
 from ...capture import fail
 from ...oracle import as_list
+from .. import cuda_text
 from .contender import Call, Contender
 
 MODES = ("", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "dynamic")
@@ -39,7 +40,7 @@ class Ingot(Contender):
             file, _, name = word.rpartition(":") if not pathlib.Path(word).exists() else (word, "", "")
             if not pathlib.Path(file or word).is_file():
                 raise fail(f"there is no file `{file or word}` to read an op from")
-            made = ingot.op(pathlib.Path(file or word).read_text(), name=name or None)
+            made = ingot.op(cuda_text.read(pathlib.Path(file or word)), name=name or None)
         return cls(made, f"ingot, {word}", f"ingot:{word}")
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
