@@ -33,11 +33,11 @@ def few(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
         yield attempt(case, Tensors("cuda"), asked, warm=True, graph=True)
 
 
-def on_the_cpu(cases: list[Case], asked: Asked) -> Iterator[dict]:
+def on_the_cpu(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
     """On one thread and on all of them, in the cache; results are allocated by everybody."""
     all_threads = torch.get_num_threads()
-    for threads, name in ((1, "one thread"), (all_threads, "all threads")):
-        for case in cases:
+    for case in cases:
+        for threads, name in ((1, "one thread"), (all_threads, "all threads")):
             torch.set_num_threads(threads)
             try:
                 row = attempt(case, Tensors("cpu"), asked, warm=True, rounds=21)

@@ -35,11 +35,12 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtypes", type=lambda names: tuple(names.split(",")), default=("f16", "bf16", "f32"))
     options = parser.parse_args()
-    end, wrong, left = time.monotonic() + options.within, [], []
+    end, wrong, left, tried = time.monotonic() + options.within, [], [], 0
     for op in functions_of_one_number():
         if time.monotonic() > end:
             left.append(op.text)
             continue
+        tried += 1
         for tally in verification.tallies(op, options.dtypes, options.device):
             share = tally.as_eager / tally.inputs
             if share < 1 or tally.wrong:
@@ -47,7 +48,8 @@ def main() -> None:
                       f"(eager {tally.worst_of_eager:.3g}){f', {tally.wrong} WRONG' * bool(tally.wrong)}", flush=True)
             if first := tally.first_wrong:
                 wrong.append(f"{op.text}: {first['call']} is {first['ours']}, eager {first['eager']}")
-    print(*wrong, *(f"no time was left for {text}" for text in left), sep="\n")
+    print(f"{tried} functions tried; those that are not above have eager's bits on all inputs")
+    print(*wrong, *[f"no time was left for {len(left)} more: {', '.join(left)}"] * bool(left), sep="\n")
     sys.exit(bool(wrong or left))
 
 

@@ -133,7 +133,16 @@ bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(acce
 // a thread are as fast as anything: more vectors a thread, a persistent grid, cache hints and bulk copies lose 1 to 12
 // %. Where loads wait for a condition, smaller ones wait less for one another: a loss's backward reaches 0.92 with 64
 // threads for 0.89. 128 are what sums over boxes have, and were not timed by themselves.
-uint32_t block_threads(const KernelFacts& facts) { return reads_late(facts) ? 128 : 256; }
+//
+// Where the processor is busy too, smaller ones leave it idle for less of a block's end: with 256 and with 128 threads
+// float32 sigmoid (15) reaches 0.99 and 1.00 of a copy, silu 0.98 and 1.00, gelu (34) 0.98 and 0.99, a chain of 50
+// cheap ops 1.00 and 1.01; by hand, of two vectors elu (39) 0.97 and 0.99, softplus (46) 0.99 and 1.01.
+uint32_t block_threads(const KernelFacts& facts, Preset preset) {
+  constexpr uint32_t kBusy = 16;
+  const bool is_busy =
+      preset == Preset::Flat && facts.cost >= kBusy && !std::ranges::any_of(facts.accesses, &AccessFacts::grouped);
+  return is_busy || reads_late(facts) ? 128 : 256;
+}
 
 // What a row's elements share is computed by each thread, and once for all of its steps: cross_entropy's backward of
 // 2^14 rows of 50257 in bfloat16 reaches 0.71 of a copy on an H100 with one step of 256 threads, 0.86 with two, 0.92
@@ -141,16 +150,20 @@ uint32_t block_threads(const KernelFacts& facts) { return reads_late(facts) ? 12
 // own for blocks that lie within the row, four of 128 reach 0.96 (eight 0.94, four of 256 0.98), and of 2^12 rows on an
 // H200 0.91 (0.91, 0.90).
 RowSteps row_steps(const KernelFacts& facts) {
-  return facts.has_many_steps ? RowSteps{128, 4} : RowSteps{block_threads(facts), 1};
+  return facts.has_many_steps ? RowSteps{128, 4} : RowSteps{block_threads(facts, Preset::RowByRow), 1};
 }
 
 // 16 bytes of the widest element: bfloat16 swiglu reaches 1.03 of a copy with 8 lanes and 0.94 with 4; uint8 times
 // float32 1.01 with 4 and 0.71 with 16.
 //
-// A body that keeps the processor busy takes twice as many: more of its slow paths are in flight. With 4 and 8 lanes of
-// float32 tanh (17) reaches 1.01 and 0.94 of a copy, gelu (34) 0.98 and 0.96, elu (39) 0.94 and 0.97, softplus (46)
-// 0.94 and 0.97, mish (66) 0.88 and 0.96; 16 lanes lose everywhere. Every lane is a copy of the body to compile (mish:
-// 34 and 52 ms), so past a limit there are fewer; and a second vector is not worth leaving a row for.
+// A body that keeps the processor busy takes twice as many: more of its slow paths are in flight. In turns with others'
+// kernels, when the processor's clock falls, elu (39) reaches 0.93 of a copy with 4 lanes and 0.98 with 8, selu 0.93
+// and 0.98, softplus (46) 0.90 and 0.99, mish (66) 0.77 and 0.84; where a body is lighter the second vector costs more
+// than it gives, as every other one of a warp is half of each sector (gelu (34) 1.00 and 0.93, tanh (17) 1.02 and
+// 0.75), and 16 lanes lose everywhere. Every lane is a copy of the body to compile (mish: 34 and 52 ms), so past a
+// limit there are fewer; and a second vector is not worth leaving a row for. Vectors a block apart, without a guard
+// between them in blocks that are whole, are better: by hand, 128 threads of two, gelu 1.01, elu 1.01, softplus 1.00,
+// mish 0.97, gelu in bfloat16 0.79 for 0.68 with one. That is not done.
 //
 // A thread that must know its row before it reads waits twice, and has more in flight with two vectors: `table[i] * s`
 // over rows of 1024 floats reaches 0.90 of a copy with 4 lanes, 0.98 with 8.

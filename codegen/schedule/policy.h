@@ -99,7 +99,7 @@ enum class Preset : uint8_t {
 };
 
 /// Threads of a CUDA block.
-uint32_t block_threads(const KernelFacts& facts);
+uint32_t block_threads(const KernelFacts& facts, Preset preset);
 /// Whether a CUDA kernel that reduces nothing divides float32 by steps of its own.
 bool divides_by_own_steps(const KernelFacts& facts);
 /// Whether the masked vectors of a group are read ahead of what is computed, so many of each at a time.

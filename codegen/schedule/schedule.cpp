@@ -162,7 +162,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
     schedule.accesses.push_back(std::move(access));
   }
   if (layout.rank == 0) return schedule;
-  schedule.threads = block_threads(facts);
+  schedule.threads = block_threads(facts, preset);
   if (preset == Preset::Tile)
     return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
   schedule.own_quotients = divides_by_own_steps(facts);

@@ -54,6 +54,18 @@ TEST(Lanes, HeavyBodiesTakeTwiceAsManyWithinWhatMayBeCompiled) {
   EXPECT_EQ(lanes({along(4), along(4)}, 50, 2, 8), 8u);
 }
 
+TEST(Blocks, SmallerWhereVectorsAreComputedWithOrWaitForACondition) {
+  const auto threads = [](std::vector<AccessFacts> accesses, uint32_t cost, Preset preset = Preset::Flat) {
+    return block_threads({std::move(accesses), 1, 16, cost}, preset);
+  };
+  EXPECT_EQ(threads({along(4), stored(4)}, 2), 256u);
+  EXPECT_EQ(threads({along(4), stored(4)}, 17), 128u);
+  EXPECT_EQ(threads({along(4), stored(4)}, 17, Preset::Tile), 256u);
+  AccessFacts group = along(4);
+  group.grouped = true;
+  EXPECT_EQ(threads({group, stored(4)}, 66), 256u);
+}
+
 TEST(Lanes, OneWhereNothingMovesOrAGroupIsAVector) {
   EXPECT_EQ(lanes({column_bias(4)}), 1u);
   EXPECT_EQ(lanes({along(4)}, 0, 0), 1u);

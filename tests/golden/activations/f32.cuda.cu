@@ -36,12 +36,12 @@ __device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
         if (i + k < n) data[i + k] = values[k];
 }
 
-extern "C" __global__ void __launch_bounds__(256) expression(
+extern "C" __global__ void __launch_bounds__(128) expression(
         const float* __restrict__ x,  // contiguous
         const float* __restrict__ y,  // contiguous
         float* __restrict__ out,      // contiguous
         const int n) {                // elements
-    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const bool whole = i + 8 <= n;
 

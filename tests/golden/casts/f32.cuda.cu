@@ -64,14 +64,14 @@ __device__ inline float minimum(float a, float b) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256) quantise(
+extern "C" __global__ void __launch_bounds__(128) quantise(
         const float* __restrict__ x,      // contiguous
         const float* __restrict__ scale,  // one element
         const float zero,
         uint8* __restrict__ q,            // contiguous
         float* __restrict__ out1,         // contiguous
         const int n) {                    // elements
-    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 4 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const bool whole = i + 4 <= n;
 

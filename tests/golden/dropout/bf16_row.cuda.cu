@@ -101,7 +101,7 @@ __device__ inline T random_word(T seed, T draw, T place) {
     return T((at & 2) != 0 ? (at & 1) != 0 ? d : c : (at & 1) != 0 ? b : a);
 }
 
-extern "C" __global__ void __launch_bounds__(256) dropout(
+extern "C" __global__ void __launch_bounds__(128) dropout(
         const bfloat16* __restrict__ x,  // contiguous
         const bfloat16* __restrict__ r,  // at i1
         const int64* __restrict__ seed,  // one element
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(256) dropout(
         bfloat16* __restrict__ out,      // contiguous
         const int n,                     // elements
         const uint32 n1) {               // of i1
-    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const int i1 = i % n1;
 

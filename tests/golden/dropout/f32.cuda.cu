@@ -92,7 +92,7 @@ __device__ inline T random_word(T seed, T draw, T place) {
     return T((at & 2) != 0 ? (at & 1) != 0 ? d : c : (at & 1) != 0 ? b : a);
 }
 
-extern "C" __global__ void __launch_bounds__(256) dropout(
+extern "C" __global__ void __launch_bounds__(128) dropout(
         const float* __restrict__ x,     // contiguous
         const float* __restrict__ r,     // contiguous
         const int64* __restrict__ seed,  // one element
@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(256) dropout(
         const float s2,                  // 1 / (1 - p + (p == 1))
         float* __restrict__ out,         // contiguous
         const int n) {                   // elements
-    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const bool whole = i + 8 <= n;
 

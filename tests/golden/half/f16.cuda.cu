@@ -36,13 +36,13 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-extern "C" __global__ void __launch_bounds__(256) scaled_silu(
+extern "C" __global__ void __launch_bounds__(128) scaled_silu(
         const float16* __restrict__ x,  // contiguous
         const float16* __restrict__ w,  // at i1
         float16* __restrict__ out,      // contiguous
         const int n,                    // elements
         const uint32 n1) {              // of i1
-    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const int i1 = i % n1;
 

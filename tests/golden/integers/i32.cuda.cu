@@ -77,13 +77,13 @@ __device__ inline T shift_right(T a, T b) {
     return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
-extern "C" __global__ void __launch_bounds__(256) mix(
+extern "C" __global__ void __launch_bounds__(128) mix(
         const int* __restrict__ a,  // contiguous
         const int* __restrict__ b,  // contiguous
         int* __restrict__ out0,     // contiguous
         int* __restrict__ out1,     // contiguous
         const int n) {              // elements
-    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const bool whole = i + 8 <= n;
 

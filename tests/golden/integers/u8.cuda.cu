@@ -74,13 +74,13 @@ __device__ inline T shift_right(T a, T b) {
     return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
-extern "C" __global__ void __launch_bounds__(256) mix(
+extern "C" __global__ void __launch_bounds__(128) mix(
         const uint8* __restrict__ a,  // contiguous
         const uint8* __restrict__ b,  // contiguous
         uint8* __restrict__ out0,     // contiguous
         uint8* __restrict__ out1,     // contiguous
         const int n) {                // elements
-    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const bool whole = i + 8 <= n;
 

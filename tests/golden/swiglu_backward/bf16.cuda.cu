@@ -47,7 +47,7 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-extern "C" __global__ void __launch_bounds__(256) swiglu_backward(
+extern "C" __global__ void __launch_bounds__(128) swiglu_backward(
         const bfloat16* __restrict__ x_512,  // at i0 * x_stride0 + i1
         const bfloat16* __restrict__ x_0,    // at i0 * x_stride0 + i1
         const bfloat16* __restrict__ grad,   // contiguous
@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256) swiglu_backward(
         const uint32 n1,                     // of i1
         const int x_stride0,
         const int out_stride0) {
-    const int i = 8 * (blockIdx.x * 256 + threadIdx.x);
+    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
     const int i1 = i % n1;
     const int i0 = i / n1;
