@@ -88,7 +88,7 @@ GRADIENTS: list[Row] = [(label, [f"backward: {case}", f"both: {case}"]) for labe
     ("softmax, 2¹⁴ × 4096", "softmax"),
     ("cross_entropy, bf16, 2¹² × 50257", "cross_entropy bf16"),
     ("mse, 2²⁶", "mse"),
-    ("GIoU loss, 2²² boxes", "giou loss"),
+    ("GIoU loss, 2²⁰ boxes", "giou loss"),
     ("`gelu(table[i])`, 2¹⁴ rows of 768", "gelu(table[i])"),
     ("`dropout(gelu(x + b)) + r`", "dropout(gelu(x + b), 0.1) + r f32"),
     ("the same, bf16", "dropout(gelu(x + b), 0.1) + r bf16"),

@@ -31,7 +31,7 @@ def classes(make: Tensors) -> tuple:
 
 
 def predicted_boxes(make: Tensors) -> tuple:
-    """2^22 boxes on the GPU."""
+    """2^20 boxes on the GPU."""
     pred, target, eps = pairs_of_boxes(Tensors(make.device, make.either(1 << 24, 1 << 18)))
     return pred.requires_grad_(), target, eps
 
