@@ -141,7 +141,7 @@ class Printer {
   }
   std::string head(const If& branch) { return "if " + of(branch.condition); }
   std::string head(const Loop& loop) {
-    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "over", "serial", "rows", "strided"};
+    static constexpr std::string_view kKinds[] = {"unrolled", "simd", "over", "serial", "rows", "strided", "steps"};
     return fmt::format("{}{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)],
                        loop.lanes == 0 ? "" : fmt::format(" of {}", loop.lanes), kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));

@@ -252,6 +252,15 @@ void Statements::print_one(const Loop& loop) {
     statement("});");
     return;
   }
+  if (loop.kind == Loop::Kind::Steps) {
+    statement(fmt::format("in_steps<{}, {}, {}>({}, {}, [&]({} {}, bool {}) {{", loop.lanes,
+                          kernel_.launch.block_threads, loop.step, expressions_.text(loop.begin).text,
+                          expressions_.text(loop.end).text, type_text(variable.type), variable.name,
+                          kernel_[loop.valid].name));
+    block(loop.body);
+    statement("});");
+    return;
+  }
   if (loop.kind == Loop::Kind::Unrolled) line("#pragma unroll");
   if (loop.unroll > 0) line(fmt::format("#pragma unroll {}", loop.unroll));
   if (loop.kind == Loop::Kind::Simd)

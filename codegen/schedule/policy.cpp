@@ -8,6 +8,8 @@
 namespace ingot::codegen {
 namespace {
 
+constexpr uint32_t kUnrolled = 1200;  // what may be compiled, in units of cost
+
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
 
@@ -144,6 +146,27 @@ uint32_t block_threads(const KernelFacts& facts, Preset preset) {
   return is_busy || reads_late(facts) ? 128 : 256;
 }
 
+bool may_take_steps(const KernelFacts& facts, uint32_t lanes) {
+  return lanes > 1 && facts.rank == 1 && !facts.has_regions &&
+         std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+           return is_element_wise(access) && !access.grouped && !access.masked &&
+                  (access.still || (access.inner == StrideClass::One && is_aligned(access, lanes)));
+         });
+}
+
+// Two vectors a block apart, so that each is whole sectors of a warp's, and no guard between them in blocks that are
+// whole, so that they are computed side by side. In a script, of blocks of 128 threads with one vector, two of them and
+// two neighbours: gelu (34) 1.00, 1.01 and 0.92, elu (39) 1.00, 1.01 and 0.99, softplus (46) 0.97, 1.00 and 1.01, mish
+// (66) 0.87, 0.97 and 0.80; in bfloat16 gelu 0.68 and 0.79, gelu(x + y) 0.90 and 0.95. With a guard for each vector
+// they reach 0.95 for mish and 0.74 for gelu in bfloat16. Four in blocks of 64 threads: mish 1.00, gelu in bfloat16
+// 0.84, but gelu 0.99, and two copies of the body more to compile. A lighter one loses: tanh (17) 1.02 and 1.01,
+// relu 1.02 and 1.01.
+uint32_t steps_along(const KernelFacts& facts, uint32_t lanes) {
+  constexpr uint32_t kHeavy = 30, kSteps = 2;
+  const bool compiles_soon = (kSteps + 1) * lanes * facts.cost <= kUnrolled;
+  return facts.cost >= kHeavy && compiles_soon && may_take_steps(facts, lanes) ? kSteps : 1;
+}
+
 // What a row's elements share is computed by each thread, and once for all of its steps: cross_entropy's backward of
 // 2^14 rows of 50257 in bfloat16 reaches 0.71 of a copy on an H100 with one step of 256 threads, 0.86 with two, 0.92
 // with four, 0.92 with four of 128 and 0.94 with eight; 0.76 where all of these are loaded first. With a loop of its
@@ -156,20 +179,17 @@ RowSteps row_steps(const KernelFacts& facts) {
 // 16 bytes of the widest element: bfloat16 swiglu reaches 1.03 of a copy with 8 lanes and 0.94 with 4; uint8 times
 // float32 1.01 with 4 and 0.71 with 16.
 //
-// A body that keeps the processor busy takes twice as many: more of its slow paths are in flight. In turns with others'
-// kernels, when the processor's clock falls, elu (39) reaches 0.93 of a copy with 4 lanes and 0.98 with 8, selu 0.93
-// and 0.98, softplus (46) 0.90 and 0.99, mish (66) 0.77 and 0.84; where a body is lighter the second vector costs more
-// than it gives, as every other one of a warp is half of each sector (gelu (34) 1.00 and 0.93, tanh (17) 1.02 and
-// 0.75), and 16 lanes lose everywhere. Every lane is a copy of the body to compile (mish: 34 and 52 ms), so past a
-// limit there are fewer; and a second vector is not worth leaving a row for. Vectors a block apart, without a guard
-// between them in blocks that are whole, are better: by hand, 128 threads of two, gelu 1.01, elu 1.01, softplus 1.00,
-// mish 0.97, gelu in bfloat16 0.79 for 0.68 with one. That is not done.
+// A body that keeps the processor busy takes twice as many where it cannot take steps: more of its slow paths are in
+// flight. In turns with others' kernels, when the processor's clock falls, elu (39) reaches 0.93 of a copy with 4 lanes
+// and 0.98 with 8, selu 0.93 and 0.98, softplus (46) 0.90 and 0.99, mish (66) 0.77 and 0.84; where a body is lighter
+// the second vector costs more than it gives, as every other one of a warp is half of each sector (gelu (34) 1.00 and
+// 0.93, tanh (17) 1.02 and 0.75), and 16 lanes lose everywhere. Every lane is a copy of the body to compile (mish: 34
+// and 52 ms), so past a limit there are fewer; and a second vector is not worth leaving a row for.
 //
 // A thread that must know its row before it reads waits twice, and has more in flight with two vectors: `table[i] * s`
 // over rows of 1024 floats reaches 0.90 of a copy with 4 lanes, 0.98 with 8.
 uint32_t lanes_for(const KernelFacts& facts) {
   constexpr uint32_t kHeavy = 36;
-  constexpr uint32_t kUnrolled = 1200;  // what may be compiled, in units of cost
   if (facts.rank == 0) return 1;
   uint32_t widest = 0;
   for (const AccessFacts& access : facts.accesses) {
@@ -180,7 +200,8 @@ uint32_t lanes_for(const KernelFacts& facts) {
   if (widest == 0) return 1;
   uint32_t lanes = kVectorBytes / widest;
   const bool waits = std::ranges::any_of(facts.accesses, reads_row);
-  if ((facts.cost >= kHeavy || waits) && lanes < 8) lanes *= 2;
+  const bool is_heavy = facts.cost >= kHeavy && steps_along(facts, lanes) == 1;
+  if ((is_heavy || waits) && lanes < 8) lanes *= 2;
   while (lanes > 2 && lanes * facts.cost > kUnrolled) lanes /= 2;
   const bool leaves_row = facts.rank > 1 && facts.inner_multiple < lanes;
   return leaves_row && facts.inner_multiple * widest >= kVectorBytes ? facts.inner_multiple : lanes;

@@ -100,6 +100,10 @@ enum class Preset : uint8_t {
 
 /// Threads of a CUDA block.
 uint32_t block_threads(const KernelFacts& facts, Preset preset);
+/// Whether blocks may take several steps along the domain, in each of which a thread has one vector of every access.
+bool may_take_steps(const KernelFacts& facts, uint32_t lanes);
+/// How many of them a flat one takes.
+uint32_t steps_along(const KernelFacts& facts, uint32_t lanes);
 /// Whether a CUDA kernel that reduces nothing divides float32 by steps of its own.
 bool divides_by_own_steps(const KernelFacts& facts);
 /// Whether the masked vectors of a group are read ahead of what is computed, so many of each at a time.

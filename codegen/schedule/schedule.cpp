@@ -107,8 +107,9 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
 }
 
 /// All axes as one: a block takes neighbours, and so does a thread, unless its lanes are interleaved.
-Walk walk_of(Preset preset, uint32_t rank, uint32_t threads, uint32_t lanes) {
+Walk walk_of(Preset preset, uint32_t rank, uint32_t threads, uint32_t lanes, uint32_t steps) {
   Walk walk{0, rank, {{Scope::Grid}, {Scope::Block, threads}}};
+  if (steps > 1) walk.steps.insert(walk.steps.begin() + 1, {Scope::Serial, steps});
   if (lanes == 1) return walk;
   const auto place = preset == Preset::Interleaved ? walk.steps.end() - 1 : walk.steps.end();
   walk.steps.insert(place, {Scope::Vector, lanes});
@@ -149,7 +150,7 @@ Schedule with_rows(Schedule schedule, uint32_t rank, RowSteps of_row) {
 }
 
 Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts, Preset preset,
-                 uint32_t lanes) {
+                 uint32_t lanes, uint32_t steps = 1) {
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
   schedule.lanes = preset == Preset::Single ? 1 : lanes;
@@ -169,7 +170,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   if (preset == Preset::RowByRow)
     schedule = with_rows(std::move(schedule), layout.rank, row_steps(facts));
   else
-    schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes));
+    schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes, steps));
   schedule.coordinates = coordinates_of(preset, layout.rank);
   schedule.ragged = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
   return schedule;
@@ -321,7 +322,8 @@ Schedule best_on_cuda(const ir::Graph& graph, const KernelOutline& outline, cons
   if (outline.reduces()) return reducing_on_cuda(graph, outline, layout, facts);
   const uint32_t lanes = lanes_for(facts);
   const Preset preset = preset_for(facts, lanes);
-  return on_cuda(outline, layout, facts, preset, preset == Preset::Tile ? tile_size_for(facts).lanes : lanes);
+  if (preset == Preset::Tile) return on_cuda(outline, layout, facts, preset, tile_size_for(facts).lanes);
+  return on_cuda(outline, layout, facts, preset, lanes, preset == Preset::Flat ? steps_along(facts, lanes) : 1);
 }
 
 std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
@@ -334,6 +336,9 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
     for (const uint32_t lanes : {2u, 4u, 8u, 16u})
       if (allows(preset, facts, lanes) && (!is_interleaved || preset == Preset::Interleaved))
         all.push_back(on_cuda(outline, layout, facts, preset, lanes));
+  for (const uint32_t lanes : {2u, 4u, 8u, 16u})
+    if (allows(Preset::Flat, facts, lanes) && may_take_steps(facts, lanes))
+      all.push_back(on_cuda(outline, layout, facts, Preset::Flat, lanes, 2));
   if (allows(Preset::RowByRow, facts, lanes_for(facts))) {
     KernelFacts of_many = facts;
     of_many.has_many_steps = true;

@@ -44,14 +44,33 @@ TEST(Lanes, SixteenBytesOfTheWidestElement) {
   EXPECT_EQ(lanes({along(4), gathered(8)}), 4u) << "a gather has no say";
 }
 
-TEST(Lanes, HeavyBodiesTakeTwiceAsManyWithinWhatMayBeCompiled) {
-  EXPECT_EQ(lanes({along(4), along(4)}, 34), 4u);
-  EXPECT_EQ(lanes({along(4), along(4)}, 50), 8u);
-  EXPECT_EQ(lanes({along(2), along(2)}, 50), 8u);
-  EXPECT_EQ(lanes({along(4), along(4)}, 200), 4u);
+TEST(Lanes, HeavyBodiesThatMayTakeNoStepsTakeTwiceAsMany) {
+  EXPECT_EQ(lanes({along(4), along(4)}, 50), 4u);
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 34), 4u) << "it is shifted";
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50), 8u);
+  EXPECT_EQ(lanes({along(2), along(2)}, 50, 2), 8u);
+  EXPECT_EQ(lanes({along(4), along(4)}, 200), 4u) << "too much to compile";
   EXPECT_EQ(lanes({along(4), along(4)}, 5000), 2u);
   EXPECT_EQ(lanes({along(4), along(4)}, 50, 2, 4), 4u) << "a second vector is not worth leaving a row for";
   EXPECT_EQ(lanes({along(4), along(4)}, 50, 2, 8), 8u);
+}
+
+TEST(Steps, TwoOfHeavyBodiesWhereEveryAccessIsAVectorOrTheSameForAll) {
+  const auto steps = [](std::vector<AccessFacts> accesses, uint32_t cost, uint32_t lanes = 4, uint32_t rank = 1) {
+    return steps_along({std::move(accesses), rank, 16, cost}, lanes);
+  };
+  AccessFacts number = column_bias(4), masked = along(4);
+  number.still = masked.masked = true;
+  EXPECT_EQ(steps({along(4), number, stored(4)}, 34), 2u);
+  EXPECT_EQ(steps({along(4), stored(4)}, 17), 1u) << "it is light";
+  EXPECT_EQ(steps({along(4), stored(4)}, 100), 2u);
+  EXPECT_EQ(steps({along(4), stored(4)}, 101), 1u) << "three copies of it are too much to compile";
+  EXPECT_EQ(steps({along(2), stored(2)}, 50, 8), 2u);
+  EXPECT_EQ(steps({along(2), stored(2)}, 51, 8), 1u);
+  EXPECT_EQ(steps({along(4), stored(4)}, 34, 4, 2), 1u) << "there are rows";
+  EXPECT_EQ(steps({along(4, 4), stored(4)}, 34), 1u) << "it is shifted";
+  EXPECT_EQ(steps({along(4), gathered(4), stored(4)}, 34), 1u);
+  EXPECT_EQ(steps({along(4), masked, stored(4)}, 34), 1u);
 }
 
 TEST(Blocks, SmallerWhereVectorsAreComputedWithOrWaitForACondition) {

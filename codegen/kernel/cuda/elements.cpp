@@ -147,6 +147,7 @@ class Cuda : public Access {
   /// Whether all of a thread's lanes are elements.
   ValueId is_whole() {
     if (whole_) return whole_;
+    if (const ValueId known = place_.is_whole()) return whole_ = known;
     const ValueId behind = assembly_.index(IndexOp::Add, place_.first(), assembly_.whole(schedule_.lanes));
     ValueId is_whole = assembly_.index(IndexOp::LessEqual, behind, place_.end());
     if (const ValueId begin = place_.begin())

@@ -50,6 +50,7 @@ void ThreadElements::find() {
   }
   if (schedule_.coordinates == Coordinates::Row) return find_row();
   const Walk& walk = schedule_.walks[0];
+  if (steps_ > 1) return find_steps(walk);
   Body& indices = assembly_.kernel.indices;
   first_ = assembly_.let(indices, first_of(walk), name_of("i"));
   end_ = assembly_.read(memory_.numel());
@@ -72,6 +73,19 @@ ValueId ThreadElements::first_of(const Walk& walk) {
   const ValueId sum = assembly_.index(IndexOp::Add, blocks, thread);
   assembly_[sum].type = {context_.index_dtype()};
   return of_thread == 1 ? sum : assembly_.index(IndexOp::Mul, assembly_.whole(of_thread), sum);
+}
+
+/// Steps of a block along the domain: all that it takes may be elements, and if so no step asks.
+void ThreadElements::find_steps(const Walk& walk) {
+  const uint32_t taken = steps_ * schedule_.threads * schedule_.lanes;
+  assembly_.kernel.launch.grid = {{walk.first, walk.axes, taken}};
+  const ValueId before = assembly_.index(IndexOp::Mul, assembly_.whole(taken), block_number(context_, assembly_));
+  assembly_[before].type = {context_.index_dtype()};
+  first_of_block_ = assembly_.let(assembly_.kernel.indices, before, assembly_.claim("first"));
+  step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
+  whole_ = assembly_.variable("whole", {ir::DType::Bool}, Level::Thread);
+  first_ = assembly_.read(step_);
+  end_ = assembly_.read(memory_.numel());
 }
 
 /// Blocks have one row each, and threads vectors as they lie in memory: the first one of a row may begin before it.
@@ -115,8 +129,13 @@ ValueId ThreadElements::is_within_row() {
                        assembly_.claim("inside"));
 }
 
-/// A loop through the block's part of its row.
+/// A loop through the block's part of its row, or of the domain.
 Statement ThreadElements::steps(Body step) {
+  if (whole_) {
+    Loop loop{Loop::Kind::Steps, step_, first_of_block_, end_, std::move(step)};
+    loop.lanes = schedule_.lanes, loop.step = steps_, loop.valid = whole_;
+    return {std::move(loop)};
+  }
   const uint32_t taken = schedule_.threads * schedule_.lanes;
   const ValueId thread = thread_number(assembly_, Level::Thread);
   const ValueId own = assembly_.index(IndexOp::Mul, assembly_.whole(schedule_.lanes), thread);
@@ -294,7 +313,7 @@ void ThreadElements::assemble(Body step) {
     if (steps_ == 1 || d + 1 < rank) append(kernel.indices, coordinate_lets_[d]);
   append(kernel.body, body_.of_row);
   if (steps_ == 1) return append(kernel.body, step);
-  Body of_step = std::move(coordinate_lets_[rank - 1]);
+  Body of_step = rank > 0 ? std::move(coordinate_lets_[rank - 1]) : Body{};
   append(of_step, step);
   kernel.body.push_back(steps(std::move(of_step)));
 }

@@ -36,6 +36,8 @@ class ThreadElements : public Space {
   ValueId begin() const { return begin_; }
   /// Whether all that a block takes in several steps is of its row; none where it takes one.
   ValueId is_within_row();
+  /// Whether all of a thread's lanes are elements, where its steps know that; none where they do not.
+  ValueId is_whole() { return whole_ ? assembly_.read(whole_) : ValueId{}; }
 
   bool has_lanes() const { return schedule_.lanes > 1; }
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
@@ -66,6 +68,7 @@ class ThreadElements : public Space {
 
  private:
   void find_row();
+  void find_steps(const Walk& walk);
   ValueId first_of(const Walk& walk);
   ValueId behind_block();
   Statement steps(Body step);
@@ -96,7 +99,7 @@ class ThreadElements : public Space {
   ValueId row_, begin_;  ///< of a block that has one
   uint32_t steps_ = 1;   ///< of a thread through it, from `first_of_block_` on
   ValueId first_of_block_;
-  SymbolId step_;
+  SymbolId step_, whole_;
   std::map<Level, ValueId> elements_;
   std::map<std::pair<uint32_t, Level>, ValueId> coordinates_;
   std::map<uint32_t, Body> coordinate_lets_;  ///< of axes

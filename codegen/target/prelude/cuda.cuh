@@ -137,6 +137,21 @@ __device__ inline Vec<T, N> load_shifted(const T* data, I i) {
     return bit_cast<Vec<T, N>>(words_at<words>(low, high, off));
 }
 
+// ingot: in_steps
+// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
+// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+template <int N, int Threads, int Steps, typename I, typename Step>
+__device__ inline void in_steps(I first, I n, const Step& step) {
+    I i = first + N * I(threadIdx.x);
+    if (n - first >= N * Threads * Steps) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) step(i + s * (N * Threads), true);
+    } else {
+#pragma unroll 1
+        for (; i < n; i += N * Threads) step(i, i + N <= n);
+    }
+}
+
 // ingot: load_until
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>

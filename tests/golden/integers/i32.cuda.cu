@@ -21,6 +21,20 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
+// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
+// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+template <int N, int Threads, int Steps, typename I, typename Step>
+__device__ inline void in_steps(I first, I n, const Step& step) {
+    I i = first + N * I(threadIdx.x);
+    if (n - first >= N * Threads * Steps) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) step(i + s * (N * Threads), true);
+    } else {
+#pragma unroll 1
+        for (; i < n; i += N * Threads) step(i, i + N <= n);
+    }
+}
+
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
@@ -83,32 +97,32 @@ extern "C" __global__ void __launch_bounds__(128) mix(
         int* __restrict__ out0,     // contiguous
         int* __restrict__ out1,     // contiguous
         const int n) {              // elements
-    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
-    if (i >= n) return;
-    const bool whole = i + 8 <= n;
+    const int first = 1024 * blockIdx.x;
 
-    Vec<int, 8> a8, b8;
-    if (whole) {
-        a8 = load<8>(a, i);
-        b8 = load<8>(b, i);
-    } else {
-        a8 = load_until<8>(a, i, n);
-        b8 = load_until<8>(b, i, n);
-    }
-    Vec<int, 8> out0_8, out1_8;
+    in_steps<4, 128, 2>(first, n, [&](int i, bool whole) {
+        Vec<int, 4> a4, b4;
+        if (whole) {
+            a4 = load<4>(a, i);
+            b4 = load<4>(b, i);
+        } else {
+            a4 = load_until<4>(a, i, n);
+            b4 = load_until<4>(b, i, n);
+        }
+        Vec<int, 4> out0_4, out1_4;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) {
-        const int low = a8[k] & 15;
-        const int high = shift_right(a8[k], 4);
-        const int v1 = integer_remainder(add(multiply(low, 3), high), 7);
-        out0_8[k] = add(v1, integer_floor_divide(b8[k], 2));
-        out1_8[k] = shift_left(a8[k], 1) ^ b8[k];
-    }
-    if (whole) {
-        store(out0, i, out0_8);
-        store(out1, i, out1_8);
-    } else {
-        store_until(out0, i, n, out0_8);
-        store_until(out1, i, n, out1_8);
-    }
+        for (int k = 0; k < 4; ++k) {
+            const int low = a4[k] & 15;
+            const int high = shift_right(a4[k], 4);
+            const int v1 = integer_remainder(add(multiply(low, 3), high), 7);
+            out0_4[k] = add(v1, integer_floor_divide(b4[k], 2));
+            out1_4[k] = shift_left(a4[k], 1) ^ b4[k];
+        }
+        if (whole) {
+            store(out0, i, out0_4);
+            store(out1, i, out1_4);
+        } else {
+            store_until(out0, i, n, out0_4);
+            store_until(out1, i, n, out1_4);
+        }
+    });
 }
