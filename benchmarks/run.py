@@ -140,7 +140,7 @@ def measured(options: argparse.Namespace, part: str, title: str, kind: str, peer
              timed: Callable) -> tuple[list[dict], list[str]]:
     """The rows of the chosen cases beside the chosen ones of the peers, and what is wrong with them."""
     rows: list[dict] = []
-    chosen = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only)]
+    chosen = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
     asked = tuple(peer for peer in peers if peer in options.peers)
     if not chosen:
         return [], []
@@ -169,7 +169,8 @@ def main() -> None:
              "graphs": graphs, "calls": calls, "cpu": cpu, "cpu-reductions": cpu_reductions}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
-    parser.add_argument("--only", metavar="PATTERN", nargs="+", default=["*"], help="cases whose names match as files' would")
+    parser.add_argument("--only", metavar="PATTERN", action="append",
+                        help="cases whose names match as files' would; may be said several times")
     parser.add_argument("--peers", type=lambda names: tuple(names.split(",")), default=PEERS,
                         help="what is timed beside ingot and a copy; of " + ",".join(PEERS))
     parser.add_argument("--quick", action="store_const", const=(), dest="peers", help="nothing beside the copy")

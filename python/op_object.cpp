@@ -54,9 +54,9 @@ const Op& op_of(PyObject* object) {
   return *self->op;
 }
 
-CallForm form_of(OpObject* self) {
-  return {self->op->state().definition(), self->op->parameters(),
-          reinterpret_cast<PyTupleObject*>(self->names)->ob_item};
+CallForm form_of(PyObject* object) {
+  const Op& op = op_of(object);
+  return {op.state().definition(), op.parameters(), reinterpret_cast<PyTupleObject*>(self_of(object)->names)->ob_item};
 }
 
 void check_none(OpObject* self, const ArgumentList& arguments, PyObject* const* args, size_t count,
@@ -104,7 +104,7 @@ PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyOb
   const Op& op = op_of(object);
   OpObject* self = self_of(object);
   PyObject* out = nullptr;
-  ArgumentList arguments = bind(form_of(self), args, count, keywords, &out);
+  ArgumentList arguments = bind(form_of(object), args, count, keywords, &out);
   if (self->refuses_none) check_none(self, arguments, args, count, keywords);
   if (out && out != Py_None) return call_into(op, arguments, out);
   Results results;
@@ -140,7 +140,7 @@ template <void (Op::*Action)(std::span<const Argument>) const>
 PyObject* op_do(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     const Op& op = op_of(object);
-    ArgumentList arguments = bind(form_of(self_of(object)), args, static_cast<size_t>(count), keywords, nullptr);
+    ArgumentList arguments = bind(form_of(object), args, static_cast<size_t>(count), keywords, nullptr);
     {
       WithoutGil released;
       (op.*Action)(arguments);
@@ -158,7 +158,7 @@ struct ListedCall {
   }
   ArgumentList arguments() const {
     const auto count = static_cast<size_t>(PyTuple_GET_SIZE(values) - PyTuple_GET_SIZE(names));
-    return bind(form_of(self_of(op)), reinterpret_cast<PyTupleObject*>(values)->ob_item, count, names, nullptr);
+    return bind(form_of(op), reinterpret_cast<PyTupleObject*>(values)->ob_item, count, names, nullptr);
   }
 };
 
@@ -196,7 +196,7 @@ template <typename Make>
 PyObject* text_of_call(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords, Make make) {
   const EmitTarget target = target_of(args);
   if (PyErr_Occurred()) return nullptr;
-  ArgumentList arguments = bind(form_of(self_of(object)), args + 2, static_cast<size_t>(count - 2), keywords, nullptr);
+  ArgumentList arguments = bind(form_of(object), args + 2, static_cast<size_t>(count - 2), keywords, nullptr);
   std::string text;
   {
     WithoutGil released;
@@ -232,7 +232,7 @@ PyObject* op_explain(PyObject* object, PyObject* const* args, Py_ssize_t count, 
 PyObject* op_split(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   return guarded([&] {
     const Op& op = op_of(object);
-    return split(op, form_of(self_of(object)), args, static_cast<size_t>(count), keywords);
+    return split(op, form_of(object), args, static_cast<size_t>(count), keywords);
   });
 }
 

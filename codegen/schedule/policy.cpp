@@ -137,7 +137,7 @@ bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(acce
 // threads for 0.89. 128 are what sums over boxes have, and were not timed by themselves.
 //
 // Where the processor is busy too, smaller ones leave it idle for less of a block's end: with 256 and with 128 threads
-// float32 sigmoid (15) reaches 0.99 and 1.00 of a copy, silu 0.98 and 1.00, gelu (34) 0.98 and 0.99, a chain of 50
+// float32 sigmoid reaches 0.99 and 1.00 of a copy, silu 0.98 and 1.00, gelu (34) 0.98 and 0.99, a chain of 50
 // cheap ops 1.00 and 1.01; by hand, of two vectors elu (39) 0.97 and 0.99, softplus (46) 0.99 and 1.01.
 uint32_t block_threads(const KernelFacts& facts, Preset preset) {
   constexpr uint32_t kBusy = 16;
@@ -159,12 +159,13 @@ bool may_take_steps(const KernelFacts& facts, uint32_t lanes) {
 // two neighbours: gelu (34) 1.00, 1.01 and 0.92, elu (39) 1.00, 1.01 and 0.99, softplus (46) 0.97, 1.00 and 1.01, mish
 // (66) 0.87, 0.97 and 0.80; in bfloat16 gelu 0.68 and 0.79, gelu(x + y) 0.90 and 0.95. With a guard for each vector
 // they reach 0.95 for mish and 0.74 for gelu in bfloat16. Four in blocks of 64 threads: mish 1.00, gelu in bfloat16
-// 0.84, but gelu 0.99, and two copies of the body more to compile. A lighter one loses: tanh (17) 1.02 and 1.01,
-// relu 1.02 and 1.01.
+// 0.84, but gelu 0.99, and two copies of the body more to compile. A lighter one loses: tanh (17) 1.02 and 1.01, relu
+// 1.02 and 1.01. Where a result may lie in an input, the second load waits for the first store.
 uint32_t steps_along(const KernelFacts& facts, uint32_t lanes) {
   constexpr uint32_t kHeavy = 30, kSteps = 2;
   const bool compiles_soon = (kSteps + 1) * lanes * facts.cost <= kUnrolled;
-  return facts.cost >= kHeavy && compiles_soon && may_take_steps(facts, lanes) ? kSteps : 1;
+  const bool is_heavy = facts.cost >= kHeavy && compiles_soon;
+  return is_heavy && !facts.results_alias && may_take_steps(facts, lanes) ? kSteps : 1;
 }
 
 // What a row's elements share is computed by each thread, and once for all of its steps: cross_entropy's backward of

@@ -71,6 +71,9 @@ TEST(Steps, TwoOfHeavyBodiesWhereEveryAccessIsAVectorOrTheSameForAll) {
   EXPECT_EQ(steps({along(4, 4), stored(4)}, 34), 1u) << "it is shifted";
   EXPECT_EQ(steps({along(4), gathered(4), stored(4)}, 34), 1u);
   EXPECT_EQ(steps({along(4), masked, stored(4)}, 34), 1u);
+  KernelFacts in_place{{along(4), stored(4)}, 1, 16, 34};
+  in_place.results_alias = true;
+  EXPECT_EQ(steps_along(in_place, 4), 1u) << "what is loaded second may be what was stored first";
 }
 
 TEST(Blocks, SmallerWhereVectorsAreComputedWithOrWaitForACondition) {

@@ -32,7 +32,7 @@ extern "C" void run(void** tensors, {index} n, unsigned blocks, unsigned threads
 """
 BEHIND = 64  # elements behind a result that must stay as they are
 
-STEPS = re.compile(r"in_steps<(\d+), (\d+), (\d+)>\(first, n,")
+STEPS = re.compile(r"in_steps<(\d+), (\d+), (\d+)>\(\w+, n,")
 VECTORS = re.compile(r"const int i = (\d+) \* \(blockIdx\.x \* (\d+) \+ threadIdx\.x\);")
 
 
@@ -61,31 +61,50 @@ class OnTheCpu:
 
     def __call__(self, tensors: list[torch.Tensor], results: list[torch.Tensor]) -> list[torch.Tensor]:
         n = tensors[0].numel()
-        filled = [torch.full((n + BEHIND,), 77, dtype=r.dtype) for r in results]
+        filled = [torch.full((n + BEHIND,), 1, dtype=r.dtype) for r in results]
         threads, elements = self.block()
         pointers = [t.data_ptr() for t in (*tensors, *filled)]
         self.run((ctypes.c_void_p * len(pointers))(*pointers), ctypes.c_int(n), -(-n // elements), threads)
-        assert all((f[n:] == 77).all() for f in filled), "it writes past the end"
+        assert all((f[n:] == 1).all() for f in filled), "it writes past the end"
         return [f[:n] for f in filled]
 
 
-FLOATS = ["F.gelu(x)", "F.mish(x)", "F.softplus(x)", "F.elu(x)", "F.gelu(x + y) * torch.sigmoid(y) + x", "torch.tanh(x - y)",
-          "torch.relu(x) + y"]
-INTEGERS = "def mixed(a, b):\n    low, high = a & 15, a >> 4\n    return (low * 3 + high) % 7 + b // 2, (a << 1) ^ b"
-LIGHT = {"torch.tanh(x - y)", "torch.relu(x) + y"}  # one vector a thread
+def floats(count: int):
+    return lambda n: [torch.randn(n) for _ in range(count)]
 
 
-@pytest.mark.parametrize("text", [*FLOATS, INTEGERS])
+def integers(n: int) -> list[torch.Tensor]:
+    return [torch.randint(-9999, 9999, (n,), dtype=torch.int32), torch.randint(1, 99, (n,), dtype=torch.int32)]
+
+
+def of_two_dtypes(n: int) -> list[torch.Tensor]:
+    return [torch.randn(n), torch.randint(0, 256, (n,), dtype=torch.uint8)]
+
+
+def and_a_number(n: int) -> list[torch.Tensor]:
+    return [torch.randn(n), torch.tensor(0.5)]
+
+
+HEAVY = {
+    "F.gelu(x)": floats(1),
+    "F.mish(x)": floats(1),
+    "F.softplus(x)": floats(1),
+    "F.elu(x)": floats(1),
+    "F.gelu(x + y) * torch.sigmoid(y) + x": floats(2),
+    "F.gelu(x * 0.5 + s) * torch.tanh(s)": and_a_number,
+    "def mixed(x, y):\n    return F.gelu(x + y), F.mish(x) > y": of_two_dtypes,
+    "def mixed(a, b):\n    low, high = a & 15, a >> 4\n    return (low * 3 + high) % 7 + b // 2, (a << 1) ^ b": integers,
+    "def f(first):\n    whole = F.gelu(first)\n    step = F.mish(whole)\n    return step + whole": floats(1),  # names that it has
+}
+LIGHT = {"torch.tanh(x - y)": floats(2), "torch.relu(x) + y": floats(2)}  # one vector a thread
+
+
+@pytest.mark.parametrize("text", [*HEAVY, *LIGHT])
 def test_every_element_is_right_and_nothing_is_written_behind_the_last(text, tmp_path):
-    op = ingot.op(text)
-
-    def arguments(n: int) -> list[torch.Tensor]:
-        if text == INTEGERS:
-            return [torch.randint(-9999, 9999, (n,), dtype=torch.int32), torch.randint(1, 99, (n,), dtype=torch.int32)]
-        return [torch.randn(n) for _ in op.signature.parameters]
-
+    torch.manual_seed(0)
+    op, arguments = ingot.op(text), (HEAVY | LIGHT)[text]
     kernel = OnTheCpu(op, arguments(4096), tmp_path)
-    assert bool(STEPS.search(kernel.source)) == (text not in LIGHT)
+    assert bool(STEPS.search(kernel.source)) == (text in HEAVY)
     elements = kernel.block()[1]
     for n in (2, 3, 5, elements // 2 - 1, elements // 2, elements // 2 + 1, elements - 1, elements, elements + 1, 7 * elements,
               7 * elements + elements // 2 + 3):
@@ -93,4 +112,4 @@ def test_every_element_is_right_and_nothing_is_written_behind_the_last(text, tmp
         wanted = op.reference(*tensors)
         wanted = list(wanted) if isinstance(wanted, tuple) else [wanted]
         for mine, theirs in zip(kernel(tensors, wanted), wanted, strict=True):
-            torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)  # eager on the CPU is as far from the truth

@@ -241,6 +241,12 @@ def test_copies_and_pickles():
     assert "y, x" in repr(vg)
 
 
+@pytest.mark.parametrize("stage", ["ir", "source"])
+def test_emit_before_any_call(stage):
+    x, y = tensors((64,), (64,))
+    assert ingot.value_and_grad(ingot.op("F.mse_loss(x, y)")).emit(stage, x, y, device="cuda")
+
+
 def test_emit_and_prepare():
     x, y = tensors((64, 64), (64, 64))
     vg = ingot.value_and_grad(squared)

@@ -97,7 +97,7 @@ class ThreadElements : public Space {
   uint32_t lane_step_ = 1;
   ValueId first_, end_;
   ValueId row_, begin_;  ///< of a block that has one
-  uint32_t steps_ = 1;   ///< of a thread through it, from `first_of_block_` on
+  uint32_t steps_ = 1;   ///< of a thread through it, or along the domain, from `first_of_block_` on
   ValueId first_of_block_;
   SymbolId step_, whole_;
   std::map<Level, ValueId> elements_;

@@ -37,7 +37,7 @@ class Anatomy:
     instructions: int | None = None
     kinds: dict[str, int] = dataclasses.field(default_factory=dict)
     branches: int | None = None
-    flops: int | None = None  # of a thread, loops counted once
+    flops: int | None = None  # of a thread, loops counted once, both arms of branches
     loads: dict[str, Access] = dataclasses.field(default_factory=dict)  # by parameter
     stores: dict[str, Access] = dataclasses.field(default_factory=dict)
     load_widths: dict[int, int] = dataclasses.field(default_factory=dict)  # how many loads are of so many bytes

@@ -43,8 +43,8 @@ def at(contender: Contender, subject: Subject, job: Job, runs: bool) -> dict:
 
 
 def operations(kernels: list[dict], launched: list[dict]) -> int | None:
-    """Floating-point operations of a call, as machine code has them, loops counted once: those of a thread times the
-    threads that were launched. None where a kernel is not known."""
+    """Floating-point operations of a call, as machine code has them, loops counted once and both arms of branches (of a kernel
+    in steps its tail, too): those of a thread times the threads that were launched. None where a kernel is not known."""
     total = 0
     for launch in launched:
         known = [k for k in kernels if re.search(rf"\b{re.escape(k['kernel'])}\b", launch["name"])]
