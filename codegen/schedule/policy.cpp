@@ -136,9 +136,10 @@ bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(acce
 // %. Where loads wait for a condition, smaller ones wait less for one another: a loss's backward reaches 0.92 with 64
 // threads for 0.89. 128 are what sums over boxes have, and were not timed by themselves.
 //
-// Where the processor is busy too, smaller ones leave it idle for less of a block's end: with 256 and with 128 threads
-// float32 sigmoid reaches 0.99 and 1.00 of a copy, silu 0.98 and 1.00, gelu (34) 0.98 and 0.99, a chain of 50
-// cheap ops 1.00 and 1.01; by hand, of two vectors elu (39) 0.97 and 0.99, softplus (46) 0.99 and 1.01.
+// Where the processor is busy too, smaller ones leave it idle for less of a block's end: with 256 and with 128 threads,
+// on two cards, float32 sigmoid is at 0.99 and 1.00 of torch.compile's speed, silu at 0.99 and 1.00, gelu (34) at 0.98
+// and 0.99; by hand, in one run, two neighbouring vectors of elu (39) reach 0.97 and 0.99 of a copy, of softplus (46)
+// 0.99 and 1.01.
 uint32_t block_threads(const KernelFacts& facts, Preset preset) {
   constexpr uint32_t kBusy = 16;
   const bool is_busy =
@@ -181,11 +182,12 @@ RowSteps row_steps(const KernelFacts& facts) {
 // float32 1.01 with 4 and 0.71 with 16.
 //
 // A body that keeps the processor busy takes twice as many where it cannot take steps: more of its slow paths are in
-// flight. In turns with others' kernels, when the processor's clock falls, elu (39) reaches 0.93 of a copy with 4 lanes
-// and 0.98 with 8, selu 0.93 and 0.98, softplus (46) 0.90 and 0.99, mish (66) 0.77 and 0.84; where a body is lighter
-// the second vector costs more than it gives, as every other one of a warp is half of each sector (gelu (34) 1.00 and
-// 0.93, tanh (17) 1.02 and 0.75), and 16 lanes lose everywhere. Every lane is a copy of the body to compile (mish: 34
-// and 52 ms), so past a limit there are fewer; and a second vector is not worth leaving a row for.
+// flight. In turns with others' kernels (two runs on two cards, torch.compile's at 1.00 in both), elu (39) reaches 0.93
+// of a copy with 4 lanes and 0.98 with 8, selu 0.93 and 0.98, softplus (46) 0.90 and 0.99, mish (66) 0.77 and 0.84;
+// where a body is lighter the second vector costs more than it gives, as every other one of a warp is half of each
+// sector (gelu (34) 1.00 and 0.93, tanh (17) 1.02 and 0.75), and 16 lanes lose everywhere. Every lane is a copy of the
+// body to compile (mish: 34 and 52 ms), so past a limit there are fewer; and a second vector is not worth leaving a row
+// for.
 //
 // A thread that must know its row before it reads waits twice, and has more in flight with two vectors: `table[i] * s`
 // over rows of 1024 floats reaches 0.90 of a copy with 4 lanes, 0.98 with 8.

@@ -333,12 +333,12 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
   if (lanes_for(facts) == 1) return all;
   const bool is_interleaved = std::ranges::count(facts.accesses, true, &AccessFacts::grouped) > 0;
   for (const Preset preset : {Preset::Flat, Preset::RowByRow, Preset::Carried, Preset::Interleaved})
-    for (const uint32_t lanes : {2u, 4u, 8u, 16u})
-      if (allows(preset, facts, lanes) && (!is_interleaved || preset == Preset::Interleaved))
-        all.push_back(on_cuda(outline, layout, facts, preset, lanes));
-  for (const uint32_t lanes : {2u, 4u, 8u, 16u})
-    if (allows(Preset::Flat, facts, lanes) && may_take_steps(facts, lanes))
-      all.push_back(on_cuda(outline, layout, facts, Preset::Flat, lanes, 2));
+    for (const uint32_t lanes : {2u, 4u, 8u, 16u}) {
+      if (!allows(preset, facts, lanes) || (is_interleaved && preset != Preset::Interleaved)) continue;
+      all.push_back(on_cuda(outline, layout, facts, preset, lanes));
+      if (preset == Preset::Flat && may_take_steps(facts, lanes))
+        all.push_back(on_cuda(outline, layout, facts, preset, lanes, 2));
+    }
   if (allows(Preset::RowByRow, facts, lanes_for(facts))) {
     KernelFacts of_many = facts;
     of_many.has_many_steps = true;

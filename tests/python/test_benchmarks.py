@@ -1,10 +1,12 @@
 """What the benchmarks time and what they ask for, where no GPU is needed to know."""
 
+import argparse
 import dataclasses
 import json
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
@@ -18,6 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import measure  # noqa: E402
 import rows  # noqa: E402
+import run  # noqa: E402
 import steps  # noqa: E402
 import tables  # noqa: E402
 import thresholds  # noqa: E402
@@ -97,6 +100,18 @@ def test_a_case_that_fails_says_so_and_another_is_timed():
     assert "nonzero" in refused["errors"]["ingot"] and "microseconds" not in refused
     assert set(right["microseconds"]) == {"ingot", "eager"} and not right["errors"]
     assert right["times_as_fast_as"]["eager"] == pytest.approx(right["microseconds"]["eager"] / right["microseconds"]["ingot"], rel=0.5)
+
+
+@pytest.mark.parametrize("seconds, told", [(-1, ["2 more, from b on: ingot failed: no time was left"]), (60, [])])
+def test_what_no_time_is_left_for_is_told_and_nothing_else(seconds, told):
+    def timed(cases, asked):
+        for case in cases:
+            yield {"case": case.name, "group": case.name, "errors": {}}
+
+    cases = [Case(name, "x + 1", lambda make: (make.normal(4),)) for name in ("a", "b", "c")]
+    options = argparse.Namespace(only=["[bc]", "nobody"], peers=(), end=time.monotonic() + seconds)
+    measured, wrong = run.measured(options, "cpu", "a title", "microseconds", (), cases, timed)
+    assert wrong == told and [row["case"] for row in measured] == ([] if told else ["b", "c"])
 
 
 def test_a_row_is_what_a_comparison_found():

@@ -313,7 +313,7 @@ void ThreadElements::assemble(Body step) {
     if (steps_ == 1 || d + 1 < rank) append(kernel.indices, coordinate_lets_[d]);
   append(kernel.body, body_.of_row);
   if (steps_ == 1) return append(kernel.body, step);
-  Body of_step = rank > 0 ? std::move(coordinate_lets_[rank - 1]) : Body{};
+  Body of_step = std::move(coordinate_lets_[rank - 1]);
   append(of_step, step);
   kernel.body.push_back(steps(std::move(of_step)));
 }
