@@ -1,9 +1,6 @@
 #include "codegen/schedule/policy.h"
 
 #include <algorithm>
-#include <map>
-
-#include "codegen/schedule/cost.h"
 
 namespace ingot::codegen {
 namespace {
@@ -16,29 +13,6 @@ using Kind = AccessUse::Kind;
 /// The same of vectors that begin with each row: of what knows no rows, only the first is known to be aligned.
 bool is_aligned_in_rows(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes) {
   return is_aligned(access, lanes) && (!access.linear || facts.inner_multiple >= lanes);
-}
-
-/// Whether it moves along the innermost axis in steps that are not small, and along another one by one.
-bool is_turned(const AccessFacts& access) {
-  return access.kind == Kind::Load && access.inner == StrideClass::Other && access.inner_step == 0 &&
-         access.unit_axis != kNoAxis;
-}
-
-/// The axis along which most bytes are turned, and kNoAxis where none are.
-uint32_t most_turned_axis(const KernelFacts& facts) {
-  std::vector<uint32_t> bytes(facts.rank);
-  for (const AccessFacts& access : facts.accesses)
-    if (is_turned(access)) bytes[access.unit_axis] += access.bytes;
-  const auto most = std::ranges::max_element(bytes);
-  return most == bytes.end() || *most == 0 ? kNoAxis : static_cast<uint32_t>(most - bytes.begin());
-}
-
-/// Of an element of each access that a tile turns.
-uint32_t turned_bytes(const KernelFacts& facts, uint32_t across) {
-  uint32_t bytes = 0;
-  for (const AccessFacts& access : facts.accesses)
-    if (is_turned(access, across)) bytes += access.bytes;
-  return bytes;
 }
 
 /// Whether a load waits for a condition.
@@ -59,77 +33,7 @@ bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset pres
   return access.linear || facts.rank == 1 || preset == Preset::Flat;
 }
 
-/// Whether an op that has float16 operands, or gives one, has their bits: NaN of any kind is kept.
-bool moves_bits(ir::Op op) {
-  return op == ir::Op::Load || op == ir::Op::Gather || op == ir::Op::Where || op == ir::Op::Bitcast ||
-         op == ir::Op::Scalar;
-}
-
-/// For each access, whether it is a load of float16 of which all uses compute with its float32, or a store of one that
-/// was rounded.
-std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline& outline) {
-  std::vector<bool> rounds(outline.accesses.size());
-  std::map<ir::NodeId, uint32_t> load_of;
-  uint32_t next = 0;
-  for (const ir::NodeId id : nodes_of(graph, outline)) {
-    const ir::Node& node = graph[id];
-    for (const ir::NodeId arg : node.args)
-      if (const auto load = load_of.find(arg); load != load_of.end() && moves_bits(node.op))
-        rounds[load->second] = false;
-    if (node.op == ir::Op::Load && node.dtype == ir::DType::F16 && is_access(graph, outline, id)) {
-      load_of[id] = next;
-      rounds[next] = true;
-    }
-    next += is_access(graph, outline, id);
-  }
-  for (const KernelOutline::PartRef& ref : outline.parts) {
-    const ir::Result& result = graph.results[ref.result];
-    const ir::NodeId node = result.parts[ref.part].node;
-    const bool has_bits = graph[node].dtype == ir::DType::F16 && moves_bits(graph[node].op);
-    rounds[next++] = result.dtype == ir::DType::F16 && !has_bits;
-    if (const auto load = load_of.find(node); load != load_of.end() && result.dtype == ir::DType::F16)
-      rounds[load->second] = false;
-  }
-  return rounds;
-}
-
-/// For each access, whether it is a gather whose indices all elements of a row share.
-std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
-  const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
-  std::vector<bool> result;
-  for (const ir::NodeId id : nodes_of(graph, outline)) {
-    const ir::Node& node = graph[id];
-    if (is_access(graph, outline, id))
-      result.push_back(node.op == ir::Op::Gather &&
-                       std::ranges::none_of(graph.indices(id), [&](ir::NodeId arg) { return varying.contains(arg); }));
-  }
-  result.resize(outline.accesses.size());
-  return result;
-}
-
-uint32_t quotients_of(const ir::Graph& graph, const KernelOutline& outline) {
-  const auto is_quotient = [&](ir::NodeId id) {
-    const ir::Node& node = graph[id];
-    return node.op == ir::Op::Div && ir::compute_type(node.dtype) == ir::DType::F32 &&
-           graph[node.args[1]].op != ir::Op::Scalar;
-  };
-  return static_cast<uint32_t>(std::ranges::count_if(nodes_of(graph, outline), is_quotient));
-}
-
 }  // namespace
-
-bool stores_elements(const KernelFacts& facts) {
-  return std::ranges::any_of(
-      facts.accesses, [](const AccessFacts& access) { return access.kind == Kind::Store && access.moves_in_row; });
-}
-
-bool is_element_wise(const AccessFacts& access) { return access.kind == Kind::Load || access.kind == Kind::Store; }
-
-bool is_aligned(const AccessFacts& access, uint32_t lanes) {
-  return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
-}
-
-bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(access) && access.unit_axis == axis; }
 
 // Of copies and of pointwise kernels with 1 to 3 inputs on an H200, blocks of 256 threads that take one 16-byte vector
 // a thread are as fast as anything: more vectors a thread, a persistent grid, cache hints and bulk copies lose 1 to 12
@@ -373,148 +277,6 @@ std::vector<Chunk> chunks_of(const std::vector<uint32_t>& used, uint32_t element
     at = static_cast<size_t>(end_of(chunk.first + chunk.width));
   }
   return chunks;
-}
-
-KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
-  const std::vector<bool> rounds = rounding_accesses(graph, outline);
-  const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
-  const std::vector<uint32_t> phases = phases_of_accesses(graph, outline);
-  const auto calls = [&](ir::NodeId id) { return is_function(graph, id); };
-  const auto has_bits = [&](ir::NodeId id) { return has_bits_of_vectors(graph, id); };
-  KernelFacts facts{.accesses = {},
-                    .rank = layout.rank,
-                    .inner_multiple = layout.inner_multiple,
-                    .cost = cost_of(graph, outline),
-                    .has_functions = std::ranges::any_of(nodes_of(graph, outline), calls),
-                    .has_bits_of_vectors = std::ranges::any_of(nodes_of(graph, outline), has_bits),
-                    .long_axes = layout.long_axes,
-                    .results_alias = layout.results_alias,
-                    .has_short_rows = layout.has_short_rows,
-                    .has_long_rows = layout.has_long_rows,
-                    .has_many_steps = layout.has_many_steps,
-                    .row_multiple = layout.row_multiple,
-                    .row_cost = cost_of_row(graph, outline, layout),
-                    .quotients = quotients_of(graph, outline)};
-  if (outline.passed.empty()) facts.early_phase = early_phase(graph, outline, layout);
-  for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
-    const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
-    if (has_order(graph, reduction.node)) facts.ordered_bytes += bytes;
-    facts.found_bytes += bytes + (ir::info(graph.reduction(reduction.node).kind).values > 1 ? 8 : 0);
-  }
-  facts.goes_again = outline.phases() > 1;
-  facts.phases = outline.phases();
-  for (const KernelOutline::ReductionRef& reduction : outline.passed)
-    facts.passed_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
-  facts.is_passed = outline.pieces_of.has_value();
-  for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
-    const AccessUse& use = outline.accesses[a];
-    const AccessLayout& access = layout.accesses[a];
-    AccessFacts& of = facts.accesses.emplace_back();
-    facts.loads += use.kind == Kind::Load && !use.in_workspace;
-    of.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
-    of.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
-    of.widens = ir::compute_type(use.dtype) != use.dtype;
-    of.rounds = rounds[a];
-    of.shares_place = of_rows[a];
-    of.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
-    of.inner_step = access.inner_step;
-    of.linear = access.linear;
-    const auto zeros = static_cast<size_t>(std::ranges::count(access.axes, StrideClass::Zero));
-    of.broadcasts = zeros > 0;
-    of.still = zeros == access.axes.size();
-    of.alignment = access.alignment;
-    of.kind = use.kind;
-    of.unit_axis = kNoAxis;
-    for (uint32_t d = 0; d < layout.rank; ++d)
-      if (access.axes[d] == StrideClass::One) of.unit_axis = d;
-    if (layout.reduces) {
-      of.moves_in_row = moves_in_rows(layout, access);
-      of.phase = phases[a];
-      const uint32_t kept = layout.rank - layout.reduced_axes;
-      if (kept > 0) of.along_rows = access.axes[kept - 1];
-      if (layout.reduced_axes == 0) of.inner = StrideClass::Zero;
-    }
-    of.grouped = (!layout.reduces || of.moves_in_row) &&
-                 std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
-  }
-  return facts;
-}
-
-// An operand that is read against the grain costs a cache line an element; transposed in registers, a tile at a time,
-// it costs little: relu(x.t()) + y of 1024 x 1024 takes 0.25 to 0.36 ns an element for 5.0, of 4096 x 4096 0.8 for 7.5,
-// of 1000 x 1050 0.22 for 0.85. Where results may be inputs, all of which a tile must have read before it writes,
-// elements stay in their order.
-uint32_t cpu_axis_across(const KernelFacts& facts) {
-  const auto gathers = [](const AccessFacts& access) { return access.kind == Kind::Gather; };
-  if (facts.rank < 2 || facts.results_alias || std::ranges::any_of(facts.accesses, gathers)) return kNoAxis;
-  return most_turned_axis(facts);
-}
-
-// 64 unless the tiles would not stay in the first cache.
-uint32_t cpu_tile_rows(const KernelFacts& facts) {
-  constexpr uint32_t kCacheBytes = 48 << 10;
-  return turned_bytes(facts, cpu_axis_across(facts)) * 64 * kCpuTileColumns <= kCacheBytes ? 64 : 32;
-}
-
-// A loop over a row of n elements that starts and ends for each of them takes, in ns an element of relu(x) + y, 1.8
-// where n is 3, 0.68 where it is 8 and 0.19 where it is 32; one loop over a chunk, whose y is repeated or spread
-// before, 0.09 to 0.27, 0.08 to 0.14 and 0.08 to 0.10. From 64 on they are alike.
-How how_of_row(const AccessFacts& access) {
-  return access.inner == StrideClass::Zero ? access.across == StrideClass::Zero ? How::Fixed : How::Spread
-                                           : How::Repeated;
-}
-
-std::optional<How> how_in_chunk(const AccessFacts& access, const KernelFacts& facts) {
-  if (!is_element_wise(access)) return std::nullopt;
-  if (access.linear) return How::Single;
-  if (access.kind == Kind::Store) return std::nullopt;
-  if (access.inner == StrideClass::Zero || access.across == StrideClass::Zero) return how_of_row(access);
-  if (is_turned(access, facts.rank - 2)) return How::Staged;
-  return std::nullopt;
-}
-
-// What a row shares is computed for each of its elements then, which must be cheap.
-uint32_t cpu_chunk(const KernelFacts& facts) {
-  constexpr uint32_t kCheap = 4;
-  if (!facts.has_short_rows || facts.results_alias || facts.row_cost > kCheap) return 0;
-  bool turns = false;
-  for (const AccessFacts& access : facts.accesses) {
-    const std::optional<How> how = how_in_chunk(access, facts);
-    if (!how) return 0;
-    turns |= how == How::Staged;
-  }
-  return turns ? 4096 : 1024;
-}
-
-// GCC has no vectors of float16 without AVX512-FP16, and a formula in integers takes 0.34 ns an element of
-// relu(x * 2 + y) * y; the processor's own conversions, by runs, 0.09. Runs of 64 elements take a tenth longer than
-// those of 256, longer ones as long. bfloat16 is two shifts, which are vectors as they are.
-bool is_widened(const AccessFacts& access, How how) {
-  if (!access.rounds) return false;
-  return how == How::Spread || how == How::Repeated || (how == How::Single && access.inner == StrideClass::One);
-}
-
-// What waits for memory is read and written 32 bytes at a time; of 64 bytes, on a processor that has such vectors,
-// `x * y` takes 1.08 of the time, leaky_relu 1.2, adamw 1.2, a permutation 1.1 to 1.2. What computes is faster with
-// them: elu takes half the time, tanh 0.6, gelu 0.8, and loads that are strided are, too.
-uint32_t cpu_simd(const KernelFacts& facts) {
-  constexpr uint32_t kCheapForAccess = 6, kBytes = 32;
-  if (facts.has_functions || facts.has_regions) return 0;
-  if (facts.cost > kCheapForAccess * facts.accesses.size()) return 0;
-  uint32_t bytes = 0;
-  for (const AccessFacts& access : facts.accesses) {
-    if (access.inner == StrideClass::Zero) continue;
-    const bool runs = access.inner == StrideClass::One || access.unit_axis != kNoAxis;
-    if (!is_element_wise(access) || !runs || access.widens || (bytes != 0 && access.bytes != bytes)) return 0;
-    bytes = access.bytes;
-  }
-  return bytes == 0 ? 0 : kBytes / bytes;
-}
-
-uint32_t cpu_weight(uint32_t cost, uint32_t accesses) {
-  // An element of `relu(x) + y + b` takes a tenth of a nanosecond on one thread with AVX-512, a transcendental a fifth
-  // to a half; without vectors four times that. An eighth of a nanosecond is the unit.
-  return std::max(1u, accesses / 2 + cost / 4);
 }
 
 }  // namespace ingot::codegen

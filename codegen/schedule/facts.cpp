@@ -1,0 +1,172 @@
+#include "codegen/schedule/facts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/schedule/cost.h"
+
+namespace ingot::codegen {
+namespace {
+
+using Kind = AccessUse::Kind;
+
+/// Whether an op that has float16 operands, or gives one, has their bits: NaN of any kind is kept.
+bool moves_bits(ir::Op op) {
+  return op == ir::Op::Load || op == ir::Op::Gather || op == ir::Op::Where || op == ir::Op::Bitcast ||
+         op == ir::Op::Scalar;
+}
+
+/// For each access, whether it is a load of float16 of which all uses compute with its float32, or a store of one that
+/// was rounded.
+std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline& outline) {
+  std::vector<bool> rounds(outline.accesses.size());
+  std::map<ir::NodeId, uint32_t> load_of;
+  uint32_t next = 0;
+  for (const ir::NodeId id : nodes_of(graph, outline)) {
+    const ir::Node& node = graph[id];
+    for (const ir::NodeId arg : node.args)
+      if (const auto load = load_of.find(arg); load != load_of.end() && moves_bits(node.op))
+        rounds[load->second] = false;
+    if (node.op == ir::Op::Load && node.dtype == ir::DType::F16 && is_access(graph, outline, id)) {
+      load_of[id] = next;
+      rounds[next] = true;
+    }
+    next += is_access(graph, outline, id);
+  }
+  for (const KernelOutline::PartRef& ref : outline.parts) {
+    const ir::Result& result = graph.results[ref.result];
+    const ir::NodeId node = result.parts[ref.part].node;
+    const bool has_bits = graph[node].dtype == ir::DType::F16 && moves_bits(graph[node].op);
+    rounds[next++] = result.dtype == ir::DType::F16 && !has_bits;
+    if (const auto load = load_of.find(node); load != load_of.end() && result.dtype == ir::DType::F16)
+      rounds[load->second] = false;
+  }
+  return rounds;
+}
+
+/// For each access, whether it is a gather whose indices all elements of a row share.
+std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
+  std::vector<bool> result;
+  for (const ir::NodeId id : nodes_of(graph, outline)) {
+    const ir::Node& node = graph[id];
+    if (is_access(graph, outline, id))
+      result.push_back(node.op == ir::Op::Gather &&
+                       std::ranges::none_of(graph.indices(id), [&](ir::NodeId arg) { return varying.contains(arg); }));
+  }
+  result.resize(outline.accesses.size());
+  return result;
+}
+
+uint32_t quotients_of(const ir::Graph& graph, const KernelOutline& outline) {
+  const auto is_quotient = [&](ir::NodeId id) {
+    const ir::Node& node = graph[id];
+    return node.op == ir::Op::Div && ir::compute_type(node.dtype) == ir::DType::F32 &&
+           graph[node.args[1]].op != ir::Op::Scalar;
+  };
+  return static_cast<uint32_t>(std::ranges::count_if(nodes_of(graph, outline), is_quotient));
+}
+
+/// Whether it moves along the innermost axis in steps that are not small, and along another one by one.
+bool is_turned(const AccessFacts& access) {
+  return access.kind == Kind::Load && access.inner == StrideClass::Other && access.inner_step == 0 &&
+         access.unit_axis != kNoAxis;
+}
+
+}  // namespace
+
+bool stores_elements(const KernelFacts& facts) {
+  return std::ranges::any_of(
+      facts.accesses, [](const AccessFacts& access) { return access.kind == Kind::Store && access.moves_in_row; });
+}
+
+bool is_element_wise(const AccessFacts& access) { return access.kind == Kind::Load || access.kind == Kind::Store; }
+
+bool is_aligned(const AccessFacts& access, uint32_t lanes) {
+  return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
+}
+
+bool is_turned(const AccessFacts& access, uint32_t axis) { return is_turned(access) && access.unit_axis == axis; }
+
+uint32_t most_turned_axis(const KernelFacts& facts) {
+  std::vector<uint32_t> bytes(facts.rank);
+  for (const AccessFacts& access : facts.accesses)
+    if (is_turned(access)) bytes[access.unit_axis] += access.bytes;
+  const auto most = std::ranges::max_element(bytes);
+  return most == bytes.end() || *most == 0 ? kNoAxis : static_cast<uint32_t>(most - bytes.begin());
+}
+
+uint32_t turned_bytes(const KernelFacts& facts, uint32_t across) {
+  uint32_t bytes = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (is_turned(access, across)) bytes += access.bytes;
+  return bytes;
+}
+
+KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
+  const std::vector<bool> rounds = rounding_accesses(graph, outline);
+  const std::vector<bool> of_rows = gathers_of_rows(graph, outline, layout);
+  const std::vector<uint32_t> phases = phases_of_accesses(graph, outline);
+  const auto calls = [&](ir::NodeId id) { return is_function(graph, id); };
+  const auto has_bits = [&](ir::NodeId id) { return has_bits_of_vectors(graph, id); };
+  KernelFacts facts{.accesses = {},
+                    .rank = layout.rank,
+                    .inner_multiple = layout.inner_multiple,
+                    .cost = cost_of(graph, outline),
+                    .has_functions = std::ranges::any_of(nodes_of(graph, outline), calls),
+                    .has_bits_of_vectors = std::ranges::any_of(nodes_of(graph, outline), has_bits),
+                    .long_axes = layout.long_axes,
+                    .results_alias = layout.results_alias,
+                    .has_short_rows = layout.has_short_rows,
+                    .has_long_rows = layout.has_long_rows,
+                    .has_many_steps = layout.has_many_steps,
+                    .row_multiple = layout.row_multiple,
+                    .row_cost = cost_of_row(graph, outline, layout),
+                    .quotients = quotients_of(graph, outline)};
+  if (outline.passed.empty()) facts.early_phase = early_phase(graph, outline, layout);
+  for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
+    const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
+    if (has_order(graph, reduction.node)) facts.ordered_bytes += bytes;
+    facts.found_bytes += bytes + (ir::info(graph.reduction(reduction.node).kind).values > 1 ? 8 : 0);
+  }
+  facts.goes_again = outline.phases() > 1;
+  facts.phases = outline.phases();
+  for (const KernelOutline::ReductionRef& reduction : outline.passed)
+    facts.passed_bytes += static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));
+  facts.is_passed = outline.pieces_of.has_value();
+  for (uint32_t a = 0; a < outline.accesses.size(); ++a) {
+    const AccessUse& use = outline.accesses[a];
+    const AccessLayout& access = layout.accesses[a];
+    AccessFacts& of = facts.accesses.emplace_back();
+    facts.loads += use.kind == Kind::Load && !use.in_workspace;
+    of.bytes = static_cast<uint32_t>(ir::size_of(use.dtype));
+    of.inner = layout.rank == 0 ? StrideClass::Zero : access.axes.back();
+    of.widens = ir::compute_type(use.dtype) != use.dtype;
+    of.rounds = rounds[a];
+    of.shares_place = of_rows[a];
+    of.across = layout.rank < 2 ? StrideClass::Zero : access.axes[layout.rank - 2];
+    of.inner_step = access.inner_step;
+    of.linear = access.linear;
+    const auto zeros = static_cast<size_t>(std::ranges::count(access.axes, StrideClass::Zero));
+    of.broadcasts = zeros > 0;
+    of.still = zeros == access.axes.size();
+    of.alignment = access.alignment;
+    of.kind = use.kind;
+    of.unit_axis = kNoAxis;
+    for (uint32_t d = 0; d < layout.rank; ++d)
+      if (access.axes[d] == StrideClass::One) of.unit_axis = d;
+    if (layout.reduces) {
+      of.moves_in_row = moves_in_rows(layout, access);
+      of.phase = phases[a];
+      const uint32_t kept = layout.rank - layout.reduced_axes;
+      if (kept > 0) of.along_rows = access.axes[kept - 1];
+      if (layout.reduced_axes == 0) of.inner = StrideClass::Zero;
+    }
+    of.grouped = (!layout.reduces || of.moves_in_row) &&
+                 std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
+  }
+  return facts;
+}
+
+}  // namespace ingot::codegen
