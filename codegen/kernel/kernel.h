@@ -178,7 +178,8 @@ struct Loop {
   SymbolId maximum = {};  ///< of a Simd loop, a variable that takes the largest value of all lanes
   uint32_t lanes = 0;     ///< of a Simd loop, the elements of a vector; 0: as many as there is room for
   uint32_t step = 1;      ///< of a Strided loop, or an Unrolled one
-  SymbolId valid = {};    ///< a variable: of an Over loop, whether the element is one; of Steps, whether all lanes are
+  SymbolId valid = {};    ///< a variable: of an Over loop, whether the element is one; of Steps, whether all lanes are;
+                          ///< none where they are whenever the first is
   uint32_t unroll = 0;    ///< of a Strided loop, how many steps at a time; 0: as the compiler likes
 };
 /// A thread has nothing to do unless `unless_below` is less than `end`.

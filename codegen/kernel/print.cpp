@@ -143,8 +143,8 @@ class Printer {
   std::string head(const Loop& loop) {
     static constexpr std::string_view kKinds[] = {"unrolled", "simd", "over", "serial", "rows", "strided", "steps"};
     if (loop.kind == Loop::Kind::Steps)
-      return fmt::format("{} steps of {} {}, {}, from {} to {}", loop.step, loop.lanes, kernel_[loop.variable].name,
-                         kernel_[loop.valid].name, of(loop.begin), of(loop.end));
+      return fmt::format("{} steps of {} {},{} from {} to {}", loop.step, loop.lanes, kernel_[loop.variable].name,
+                         loop.valid ? " " + kernel_[loop.valid].name + "," : "", of(loop.begin), of(loop.end));
     return fmt::format("{}{} {} from {} to {}", kKinds[static_cast<size_t>(loop.kind)],
                        loop.lanes == 0 ? "" : fmt::format(" of {}", loop.lanes), kernel_[loop.variable].name,
                        of(loop.begin), of(loop.end));

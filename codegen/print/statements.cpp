@@ -253,10 +253,10 @@ void Statements::print_one(const Loop& loop) {
     return;
   }
   if (loop.kind == Loop::Kind::Steps) {
-    statement(fmt::format("in_steps<{}, {}, {}>({}, {}, [&]({} {}, bool {}) {{", loop.lanes,
+    statement(fmt::format("in_steps<{}, {}, {}>({}, {}, [&]({} {}, bool{}) {{", loop.lanes,
                           kernel_.launch.block_threads, loop.step, expressions_.text(loop.begin).text,
                           expressions_.text(loop.end).text, type_text(variable.type), variable.name,
-                          kernel_[loop.valid].name));
+                          loop.valid ? " " + kernel_[loop.valid].name : ""));
     block(loop.body);
     statement("});");
     return;

@@ -6,6 +6,7 @@ namespace ingot::codegen {
 namespace {
 
 constexpr uint32_t kUnrolled = 1200;  // what may be compiled, in units of cost
+constexpr uint32_t kCostlyRow = 16;   // what may be computed for a row by each thread that has a vector of it
 
 using How = AccessSchedule::How;
 using Kind = AccessUse::Kind;
@@ -33,7 +34,14 @@ bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset pres
   return access.linear || facts.rank == 1 || preset == Preset::Flat;
 }
 
-}  // namespace
+/// Whether the processor has so much to do for each byte that it is what a kernel waits for.
+bool is_heavy(const KernelFacts& facts) {
+  constexpr uint32_t kPerByte = 5;
+  uint32_t bytes = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (access.kind != Kind::Index && !access.broadcasts) bytes += access.bytes;
+  return bytes > 0 && facts.cost >= kPerByte * bytes;
+}
 
 // Of copies and of pointwise kernels with 1 to 3 inputs on an H200, blocks of 256 threads that take one 16-byte vector
 // a thread are as fast as anything: more vectors a thread, a persistent grid, cache hints and bulk copies lose 1 to 12
@@ -44,33 +52,32 @@ bool runs_along(const AccessFacts& access, const KernelFacts& facts, Preset pres
 // on two cards, float32 sigmoid is at 0.99 and 1.00 of torch.compile's speed, silu at 0.99 and 1.00, gelu (34) at 0.98
 // and 0.99; by hand, in one run, two neighbouring vectors of elu (39) reach 0.97 and 0.99 of a copy, of softplus (46)
 // 0.99 and 1.01.
-uint32_t block_threads(const KernelFacts& facts, Preset preset) {
+uint32_t threads_of(const KernelFacts& facts, Preset preset) {
   constexpr uint32_t kBusy = 16;
   const bool is_busy =
       preset == Preset::Flat && facts.cost >= kBusy && !std::ranges::any_of(facts.accesses, &AccessFacts::grouped);
   return is_busy || reads_late(facts) ? 128 : 256;
 }
 
-bool may_take_steps(const KernelFacts& facts, uint32_t lanes) {
-  return lanes > 1 && facts.rank == 1 && !facts.has_regions &&
-         std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
-           return is_element_wise(access) && !access.grouped && !access.masked &&
-                  (access.still || (access.inner == StrideClass::One && is_aligned(access, lanes)));
-         });
-}
-
 // Two vectors a block apart, so that each is whole sectors of a warp's, and no guard between them in blocks that are
-// whole, so that they are computed side by side. In a script, of blocks of 128 threads with one vector, two of them and
-// two neighbours: gelu (34) 1.00, 1.01 and 0.92, elu (39) 1.00, 1.01 and 0.99, softplus (46) 0.97, 1.00 and 1.01, mish
-// (66) 0.87, 0.97 and 0.80; in bfloat16 gelu 0.68 and 0.79, gelu(x + y) 0.90 and 0.95. With a guard for each vector
-// they reach 0.95 for mish and 0.74 for gelu in bfloat16. Four in blocks of 64 threads: mish 1.00, gelu in bfloat16
-// 0.84, but gelu 0.99, and two copies of the body more to compile. A lighter one loses: tanh (17) 1.02 and 1.01, relu
-// 1.02 and 1.01. Where a result may lie in an input, the second load waits for the first store.
-uint32_t steps_along(const KernelFacts& facts, uint32_t lanes) {
-  constexpr uint32_t kHeavy = 30, kSteps = 2;
-  const bool compiles_soon = (kSteps + 1) * lanes * facts.cost <= kUnrolled;
-  const bool is_heavy = facts.cost >= kHeavy && compiles_soon;
-  return is_heavy && !facts.results_alias && may_take_steps(facts, lanes) ? kSteps : 1;
+// whole, so that they are computed side by side: what the processor has to do for a byte decides. By hand on an H200,
+// of blocks of 128 threads with one vector, two of them and two neighbours (instructions a byte): gelu (4.3) 1.00, 1.01
+// and 0.92, elu (4.9) 1.00, 1.01 and 0.99, softplus (5.8) 0.97, 1.00 and 1.01, mish (8.3) 0.87, 0.97 and 0.80; in
+// bfloat16 gelu (8.5) 0.68 and 0.79, gelu(x + y) (5.8) 0.90 and 0.95. With a guard for each vector mish reaches 0.95,
+// gelu in bfloat16 0.74.
+//
+// An H100 has 0.7 of the bandwidth: there a second vector costs all float32 ones 0.005 to 0.01 and gelu(x + y) in
+// bfloat16 0.01, and gives, of one vector, two in 128 threads and two in 64: in bfloat16 gelu 0.94, 0.96 and 0.98,
+// selu (9.8) 0.97, 0.97 and 0.99, softplus (11.5) 0.90, 0.96 and 0.96, mish (16.5) 0.75, 0.80 and 0.80, gelu(x + b)
+// 0.90, 0.92 and 0.93. Four in 64 are better yet for some (mish 0.83) and worse for others (selu 0.97, softplus 0.94).
+//
+// Where a result may lie in an input, the second load waits for the first store.
+Steps steps_along(const KernelFacts& facts, uint32_t lanes) {
+  constexpr uint32_t kThreads = 64, kSteps = 2, kUnrolledSteps = 1600;
+  const bool compiles_soon = (kSteps + 1) * lanes * facts.cost <= kUnrolledSteps;
+  if (is_heavy(facts) && compiles_soon && !facts.results_alias && may_take_steps(facts, lanes))
+    return {kThreads, kSteps};
+  return {threads_of(facts, Preset::Flat), 1};
 }
 
 // What a row's elements share is computed by each thread, and once for all of its steps: cross_entropy's backward of
@@ -78,25 +85,46 @@ uint32_t steps_along(const KernelFacts& facts, uint32_t lanes) {
 // with four, 0.92 with four of 128 and 0.94 with eight; 0.76 where all of these are loaded first. With a loop of its
 // own for blocks that lie within the row, four of 128 reach 0.96 (eight 0.94, four of 256 0.98), and of 2^12 rows on an
 // H200 0.91 (0.91, 0.90).
-RowSteps row_steps(const KernelFacts& facts) {
-  return facts.has_many_steps ? RowSteps{128, 4} : RowSteps{block_threads(facts, Preset::RowByRow), 1};
+//
+// Where that is little, steps are only fewer blocks under way: tanh(x - b) over planes of 513 x 513 reaches 0.957 with
+// four of 128, 0.984 with two and 0.995 with one of 256 on an H100 (by hand; 1.000 where each lane chooses between two
+// rows' numbers).
+Steps steps_through_row(const KernelFacts& facts) {
+  if (facts.has_many_steps && facts.row_cost >= kCostlyRow) return {128, 4};
+  return {threads_of(facts, Preset::RowByRow), 1};
+}
+
+}  // namespace
+
+bool may_take_steps(const KernelFacts& facts, uint32_t lanes) {
+  if (facts.has_regions || !allows(Preset::Flat, facts, lanes)) return false;
+  return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+    if (access.kind == Kind::Index) return true;
+    const How how = how_for(access, facts, Preset::Flat, lanes);
+    return is_element_wise(access) && !access.masked && (how == How::Fixed || how == How::Vector);
+  });
+}
+
+Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes) {
+  if (preset == Preset::Flat) return steps_along(facts, lanes);
+  if (preset == Preset::RowByRow) return steps_through_row(facts);
+  return {threads_of(facts, preset), 1};
 }
 
 // 16 bytes of the widest element: bfloat16 swiglu reaches 1.03 of a copy with 8 lanes and 0.94 with 4; uint8 times
 // float32 1.01 with 4 and 0.71 with 16.
 //
-// A body that keeps the processor busy takes twice as many where it cannot take steps: more of its slow paths are in
-// flight. In turns with others' kernels (two runs on two cards, torch.compile's at 1.00 in both), elu (39) reaches 0.93
-// of a copy with 4 lanes and 0.98 with 8, selu 0.93 and 0.98, softplus (46) 0.90 and 0.99, mish (66) 0.77 and 0.84;
-// where a body is lighter the second vector costs more than it gives, as every other one of a warp is half of each
-// sector (gelu (34) 1.00 and 0.93, tanh (17) 1.02 and 0.75), and 16 lanes lose everywhere. Every lane is a copy of the
-// body to compile (mish: 34 and 52 ms), so past a limit there are fewer; and a second vector is not worth leaving a row
-// for.
+// A heavy body takes twice as many where it cannot take steps: more of its slow paths are in flight. In turns with
+// others' kernels (two runs on two cards, torch.compile's at 1.00 in both), in blocks of 256 threads, softplus reaches
+// 0.90 of a copy with 4 lanes and 0.99 with 8, mish 0.77 and 0.84; where a body is lighter the second vector costs more
+// than it gives, as every other one of a warp is half of each sector (gelu 1.00 and 0.93, tanh 1.02 and 0.75, and
+// gelu(x + b) + y, of three tensors, 1.01 and 0.99 on an H100), and 16 lanes lose everywhere. Every lane is a copy of
+// the body to compile (mish: 34 and 52 ms), so past a limit there are fewer; and a second vector is not worth leaving a
+// row for.
 //
 // A thread that must know its row before it reads waits twice, and has more in flight with two vectors: `table[i] * s`
 // over rows of 1024 floats reaches 0.90 of a copy with 4 lanes, 0.98 with 8.
 uint32_t lanes_for(const KernelFacts& facts) {
-  constexpr uint32_t kHeavy = 36;
   if (facts.rank == 0) return 1;
   uint32_t widest = 0;
   for (const AccessFacts& access : facts.accesses) {
@@ -107,8 +135,8 @@ uint32_t lanes_for(const KernelFacts& facts) {
   if (widest == 0) return 1;
   uint32_t lanes = kVectorBytes / widest;
   const bool waits = std::ranges::any_of(facts.accesses, reads_row);
-  const bool is_heavy = facts.cost >= kHeavy && steps_along(facts, lanes) == 1;
-  if ((is_heavy || waits) && lanes < 8) lanes *= 2;
+  const bool is_busy = is_heavy(facts) && steps_along(facts, lanes).count == 1;
+  if ((is_busy || waits) && lanes < 8) lanes *= 2;
   while (lanes > 2 && lanes * facts.cost > kUnrolled) lanes /= 2;
   const bool leaves_row = facts.rank > 1 && facts.inner_multiple < lanes;
   return leaves_row && facts.inner_multiple * widest >= kVectorBytes ? facts.inner_multiple : lanes;
@@ -179,15 +207,15 @@ bool allows(Preset preset, const KernelFacts& facts, uint32_t lanes) {
 
 // Flat where every access is a vector, or is shifted out of two. Where rows end within a thread's lanes, the accesses
 // that know no rows are vectors all the same and coordinates are counted on: `gelu(x + b) + r` with rows of 1023
-// reaches 1.03 of a copy, `tanh(x - b)` over planes of 513 x 513 0.97 (by hand 0.99, interleaved 0.94). What each lane
-// loads for itself may only be small then, since 4 neighbours of a thread are 4 requests for the same sectors. Else
-// lanes lie a block apart, so that neighbouring threads load neighbours: 1.02 where one scalar a thread gives 0.80.
+// reaches 1.03 of a copy, `tanh(x - b)` over planes of 513 x 513 0.97 (row by row 0.99, interleaved 0.94). What each
+// lane loads for itself may only be small then, since 4 neighbours of a thread are 4 requests for the same sectors.
+// Else lanes lie a block apart, so that neighbouring threads load neighbours: 1.02 where one scalar a thread gives
+// 0.80.
 //
 // Where all that knows its row is one for it, long rows have blocks of their own: cross_entropy's backward of 2^12 rows
 // of 50257 in bfloat16 takes 0.36 ms on an H100, 0.70 where each lane reads its row's numbers for itself. So have rows
 // of any length for which more is computed than a vector's worth.
 Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
-  constexpr uint32_t kCostlyRow = 16;
   if (lanes == 1) return Preset::Single;
   if (reads_late(facts)) return Preset::Interleaved;
   const auto suits = [&](Preset preset) {

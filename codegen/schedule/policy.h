@@ -12,7 +12,7 @@
 
 namespace ingot::codegen {
 
-inline constexpr uint32_t kWordBytes = 4;     ///< the narrowest whose bytes are shifted
+inline constexpr uint32_t kWordBytes = 4;  ///< the narrowest whose bytes are shifted
 
 /// What only an arm of a `where` needs.
 struct ArmFacts {
@@ -36,21 +36,17 @@ enum class Preset : uint8_t {
   Interleaved,  ///< elements a block apart
 };
 
-/// Threads of a CUDA block.
-uint32_t block_threads(const KernelFacts& facts, Preset preset);
-/// Whether blocks may take several steps along the domain, in each of which a thread has one vector of every access.
+/// Threads of a CUDA block, and how many steps they take through its part, in each of which they have their lanes.
+struct Steps {
+  uint32_t threads, count;
+};
+Steps steps_for(const KernelFacts& facts, Preset preset, uint32_t lanes);
+/// Whether flat blocks may take several along the domain, with one vector of every access in each.
 bool may_take_steps(const KernelFacts& facts, uint32_t lanes);
-/// How many of them a flat one takes.
-uint32_t steps_along(const KernelFacts& facts, uint32_t lanes);
 /// Whether a CUDA kernel that reduces nothing divides float32 by steps of its own.
 bool divides_by_own_steps(const KernelFacts& facts);
 /// Whether the masked vectors of a group are read ahead of what is computed, so many of each at a time.
 bool foresees(const AccessFacts& access, const std::vector<Chunk>& chunks, uint32_t vectors);
-/// Where a block has one row: its threads, and how many steps they take through it, each of a thread's lanes.
-struct RowSteps {
-  uint32_t threads, steps;
-};
-RowSteps row_steps(const KernelFacts& facts);
 
 /// Elements a thread takes where it can, a power of two.
 uint32_t lanes_for(const KernelFacts& facts);

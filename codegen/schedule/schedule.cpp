@@ -107,9 +107,9 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
 }
 
 /// All axes as one: a block takes neighbours, and so does a thread, unless its lanes are interleaved.
-Walk walk_of(Preset preset, uint32_t rank, uint32_t threads, uint32_t lanes, uint32_t steps) {
-  Walk walk{0, rank, {{Scope::Grid}, {Scope::Block, threads}}};
-  if (steps > 1) walk.steps.insert(walk.steps.begin() + 1, {Scope::Serial, steps});
+Walk walk_of(Preset preset, uint32_t rank, Steps steps, uint32_t lanes) {
+  Walk walk{0, rank, {{Scope::Grid}, {Scope::Block, steps.threads}}};
+  if (steps.count > 1) walk.steps.insert(walk.steps.begin() + 1, {Scope::Serial, steps.count});
   if (lanes == 1) return walk;
   const auto place = preset == Preset::Interleaved ? walk.steps.end() - 1 : walk.steps.end();
   walk.steps.insert(place, {Scope::Vector, lanes});
@@ -141,16 +141,15 @@ Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t s
 }
 
 /// A block takes some steps through its part of a row.
-Schedule with_rows(Schedule schedule, uint32_t rank, RowSteps of_row) {
-  schedule.threads = of_row.threads;
-  Walk row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, of_row.threads}, {Scope::Vector, schedule.lanes}}};
-  if (of_row.steps > 1) row.steps.insert(row.steps.begin() + 1, {Scope::Serial, of_row.steps});
+Schedule with_rows(Schedule schedule, uint32_t rank, Steps steps) {
+  Walk row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, steps.threads}, {Scope::Vector, schedule.lanes}}};
+  if (steps.count > 1) row.steps.insert(row.steps.begin() + 1, {Scope::Serial, steps.count});
   schedule.walks = {{0, rank - 1, {{Scope::Grid}}}, std::move(row)};
   return schedule;
 }
 
 Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts, Preset preset,
-                 uint32_t lanes, uint32_t steps = 1) {
+                 uint32_t lanes, Steps steps) {
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
   schedule.lanes = preset == Preset::Single ? 1 : lanes;
@@ -163,17 +162,22 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
     schedule.accesses.push_back(std::move(access));
   }
   if (layout.rank == 0) return schedule;
-  schedule.threads = block_threads(facts, preset);
+  schedule.threads = steps.threads;
   if (preset == Preset::Tile)
     return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
   schedule.own_quotients = divides_by_own_steps(facts);
   if (preset == Preset::RowByRow)
-    schedule = with_rows(std::move(schedule), layout.rank, row_steps(facts));
+    schedule = with_rows(std::move(schedule), layout.rank, steps);
   else
-    schedule.walks.push_back(walk_of(preset, layout.rank, schedule.threads, schedule.lanes, steps));
+    schedule.walks.push_back(walk_of(preset, layout.rank, steps, schedule.lanes));
   schedule.coordinates = coordinates_of(preset, layout.rank);
   schedule.ragged = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
   return schedule;
+}
+
+Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts, Preset preset,
+                 uint32_t lanes) {
+  return on_cuda(outline, layout, facts, preset, lanes, steps_for(facts, preset, lanes));
 }
 
 /// In the order of memory: a loop over rows, and one over the elements of each.
@@ -323,7 +327,7 @@ Schedule best_on_cuda(const ir::Graph& graph, const KernelOutline& outline, cons
   const uint32_t lanes = lanes_for(facts);
   const Preset preset = preset_for(facts, lanes);
   if (preset == Preset::Tile) return on_cuda(outline, layout, facts, preset, tile_size_for(facts).lanes);
-  return on_cuda(outline, layout, facts, preset, lanes, preset == Preset::Flat ? steps_along(facts, lanes) : 1);
+  return on_cuda(outline, layout, facts, preset, lanes);
 }
 
 std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
@@ -335,15 +339,11 @@ std::vector<Schedule> allowed_on_cuda(const ir::Graph& graph, const KernelOutlin
   for (const Preset preset : {Preset::Flat, Preset::RowByRow, Preset::Carried, Preset::Interleaved})
     for (const uint32_t lanes : {2u, 4u, 8u, 16u}) {
       if (!allows(preset, facts, lanes) || (is_interleaved && preset != Preset::Interleaved)) continue;
-      all.push_back(on_cuda(outline, layout, facts, preset, lanes));
+      all.push_back(on_cuda(outline, layout, facts, preset, lanes, {128, 1}));
       if (preset == Preset::Flat && may_take_steps(facts, lanes))
-        all.push_back(on_cuda(outline, layout, facts, preset, lanes, 2));
+        all.push_back(on_cuda(outline, layout, facts, preset, lanes, {64, 2}));
+      if (preset == Preset::RowByRow) all.push_back(on_cuda(outline, layout, facts, preset, lanes, {128, 4}));
     }
-  if (allows(Preset::RowByRow, facts, lanes_for(facts))) {
-    KernelFacts of_many = facts;
-    of_many.has_many_steps = true;
-    all.push_back(on_cuda(outline, layout, of_many, Preset::RowByRow, lanes_for(facts)));
-  }
   if (allows(Preset::Tile, facts, 1))
     for (const uint32_t lanes : {1u, tile_size_for(facts).lanes})
       all.push_back(on_cuda(outline, layout, facts, Preset::Tile, lanes));

@@ -26,6 +26,7 @@ AccessFacts strided(uint32_t bytes) { return {.bytes = bytes, .inner = StrideCla
 AccessFacts gathered(uint32_t bytes) {
   return {.bytes = bytes, .inner = StrideClass::Other, .linear = false, .kind = Kind::Gather};
 }
+const AccessFacts position{.bytes = 8, .linear = false, .kind = Kind::Index};
 
 uint32_t lanes(std::vector<AccessFacts> accesses, uint32_t cost = 0, uint32_t rank = 1, uint32_t inner_multiple = 16) {
   return lanes_for({std::move(accesses), rank, inner_multiple, cost});
@@ -46,39 +47,46 @@ TEST(Lanes, SixteenBytesOfTheWidestElement) {
 
 TEST(Lanes, HeavyBodiesThatMayTakeNoStepsTakeTwiceAsMany) {
   EXPECT_EQ(lanes({along(4), along(4)}, 50), 4u);
-  EXPECT_EQ(lanes({along(4, 4), along(4)}, 34), 4u) << "it is shifted";
-  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50), 8u);
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50), 8u) << "it is shifted";
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 39), 4u) << "fewer than 5 instructions a byte";
+  EXPECT_EQ(lanes({along(4, 4), along(4), along(4)}, 50), 4u);
   EXPECT_EQ(lanes({along(2), along(2)}, 50, 2), 8u);
   EXPECT_EQ(lanes({along(4), along(4)}, 200), 4u) << "too much to compile";
   EXPECT_EQ(lanes({along(4), along(4)}, 5000), 2u);
-  EXPECT_EQ(lanes({along(4), along(4)}, 50, 2, 4), 4u) << "a second vector is not worth leaving a row for";
-  EXPECT_EQ(lanes({along(4), along(4)}, 50, 2, 8), 8u);
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50, 2, 4), 4u) << "a second vector is not worth leaving a row for";
+  EXPECT_EQ(lanes({along(4, 4), along(4)}, 50, 2, 8), 8u);
 }
 
 TEST(Steps, TwoOfHeavyBodiesWhereEveryAccessIsAVectorOrTheSameForAll) {
-  const auto steps = [](std::vector<AccessFacts> accesses, uint32_t cost, uint32_t lanes = 4, uint32_t rank = 1) {
-    return steps_along({std::move(accesses), rank, 16, cost}, lanes);
+  const auto steps = [](std::vector<AccessFacts> accesses, uint32_t cost, uint32_t lanes = 4, uint32_t rank = 1,
+                        uint32_t inner_multiple = 16) {
+    return steps_for({std::move(accesses), rank, inner_multiple, cost}, Preset::Flat, lanes).count;
   };
   AccessFacts number = column_bias(4), masked = along(4);
   number.still = masked.masked = true;
-  EXPECT_EQ(steps({along(4), number, stored(4)}, 34), 2u);
-  EXPECT_EQ(steps({along(4), stored(4)}, 17), 1u) << "it is light";
-  EXPECT_EQ(steps({along(4), stored(4)}, 100), 2u);
-  EXPECT_EQ(steps({along(4), stored(4)}, 101), 1u) << "three copies of it are too much to compile";
-  EXPECT_EQ(steps({along(2), stored(2)}, 50, 8), 2u);
-  EXPECT_EQ(steps({along(2), stored(2)}, 51, 8), 1u);
-  EXPECT_EQ(steps({along(4), stored(4)}, 34, 4, 2), 1u) << "there are rows";
-  EXPECT_EQ(steps({along(4, 4), stored(4)}, 34), 1u) << "it is shifted";
-  EXPECT_EQ(steps({along(4), gathered(4), stored(4)}, 34), 1u);
-  EXPECT_EQ(steps({along(4), masked, stored(4)}, 34), 1u);
-  KernelFacts in_place{{along(4), stored(4)}, 1, 16, 34};
+  EXPECT_EQ(steps({along(4), number, stored(4)}, 40), 2u);
+  EXPECT_EQ(steps({along(4), stored(4)}, 39), 1u) << "fewer than 5 instructions a byte";
+  EXPECT_EQ(steps({along(4), along(4), stored(4)}, 50), 1u);
+  EXPECT_EQ(steps({along(4), stored(4)}, 133), 2u);
+  EXPECT_EQ(steps({along(4), stored(4)}, 134), 1u) << "three copies of it are too much to compile";
+  EXPECT_EQ(steps({along(2), stored(2)}, 20, 8), 2u);
+  EXPECT_EQ(steps({along(2), stored(2)}, 66, 8), 2u);
+  EXPECT_EQ(steps({along(2), stored(2)}, 67, 8), 1u);
+  EXPECT_EQ(steps({along(4, 4), stored(4)}, 50), 1u) << "it is shifted";
+  EXPECT_EQ(steps({along(4), gathered(4), stored(4)}, 90), 1u);
+  EXPECT_EQ(steps({along(4), masked, stored(4)}, 90), 1u);
+  EXPECT_EQ(steps({along(4), row_bias(4), column_bias(4), stored(4)}, 40, 4, 2, 4), 2u) << "a vector lies in one row";
+  EXPECT_EQ(steps({along(4), row_bias(4), stored(4)}, 40, 4, 2, 2), 1u) << "rows end within a vector";
+  EXPECT_EQ(steps({position, along(4), stored(4)}, 40), 2u);
+  KernelFacts in_place{{along(4), stored(4)}, 1, 16, 50};
   in_place.results_alias = true;
-  EXPECT_EQ(steps_along(in_place, 4), 1u) << "what is loaded second may be what was stored first";
+  EXPECT_EQ(steps_for(in_place, Preset::Flat, 4).count, 1u) << "what is loaded second may be what was stored first";
+  EXPECT_EQ(steps_for({{along(4), stored(4)}, 1, 16, 50}, Preset::Flat, 4).threads, 64u);
 }
 
 TEST(Blocks, SmallerWhereVectorsAreComputedWithOrWaitForACondition) {
   const auto threads = [](std::vector<AccessFacts> accesses, uint32_t cost, Preset preset = Preset::Flat) {
-    return block_threads({std::move(accesses), 1, 16, cost}, preset);
+    return steps_for({std::move(accesses), 1, 16, cost}, preset, 4).threads;
   };
   EXPECT_EQ(threads({along(4), stored(4)}, 2), 256u);
   EXPECT_EQ(threads({along(4), stored(4)}, 17), 128u);
@@ -125,7 +133,6 @@ TEST(Presets, RowByRowWhereLongRowsBeginAnywhereAndAllElseIsOneForARow) {
     facts.has_long_rows = inner_multiple < 8;
     return preset_for(facts, lanes_for(facts));
   };
-  const AccessFacts position{.bytes = 8, .linear = false, .kind = Kind::Index};
   EXPECT_EQ(of_long_rows({along(2), column_bias(4), stored(2)}), Preset::RowByRow);
   EXPECT_EQ(of_long_rows({along(2), column_bias(4), position, stored(2)}), Preset::RowByRow);
   EXPECT_EQ(of_long_rows({along(2), column_bias(4), stored(2)}, 8), Preset::Flat);
@@ -140,8 +147,9 @@ TEST(Presets, RowByRowWhereEachThreadWouldComputeMuchForItsRow) {
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat) << "a block has few vectors of a row";
   facts.has_many_steps = true;
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::RowByRow);
-  EXPECT_GT(row_steps(facts).steps, 1u);
+  EXPECT_EQ(steps_for(facts, Preset::RowByRow, 8).count, 4u);
   facts.row_cost = 1;
+  EXPECT_EQ(steps_for(facts, Preset::RowByRow, 8).count, 1u) << "there is little to share";
   EXPECT_EQ(preset_for(facts, lanes_for(facts)), Preset::Flat);
 }
 

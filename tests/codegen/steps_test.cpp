@@ -11,23 +11,22 @@
 namespace ingot::codegen {
 namespace {
 
-TEST(Steps, EachElementIsWhatItIs) {
+/// Of `x` and its element, each result.
+using Expected = std::function<std::vector<float>(Floats& x, const std::vector<int64_t>& index)>;
+
+void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& sizes, const Expected& expected) {
   std::mt19937 random(23);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 9) - 4); };
-  // exp(0) and tanh(0) are exact; what the names are must not matter.
-  const auto definition = frontend::define(R"(
-def in_steps(first):
-    whole = first * torch.exp(first - first)
-    step = whole + torch.tanh(first - first)
-    return step + 1, step > 0
-)");
+  const auto definition = frontend::define(text);
   std::vector<ReduceCase> cases;
-  for (const int64_t n : {2, 3, 5, 511, 512, 513, 1023, 1024, 1025, 1535, 1537, 2047, 2048, 7168, 7683}) {
+  for (const ir::Sizes& of : sizes) {
     ReduceCase& one = cases.emplace_back();
     one.name = "case" + std::to_string(cases.size());
-    one.graph = graph_of(*definition, {1});
+    one.graph = graph_of(*definition, {static_cast<uint8_t>(of.size())});
     one.graph.name = one.name;
-    one.x = tensor({n}, {0}, 0, whole);
+    std::vector<size_t> order(of.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    one.x = tensor(of, order, 0, whole);
   }
   const Library library = library_of(cases, kCuda);
   ASSERT_TRUE(library.loaded());
@@ -39,12 +38,44 @@ def in_steps(first):
     const std::vector<Bytes> results = run(one, kCuda, library, random);
     int64_t at = 0;
     for_each_index(one.x.extents.sizes, [&](const std::vector<int64_t>& index) {
-      const float x = one.x.at(index);
-      ASSERT_EQ(element<float>(results[0], at), x + 1) << one.name << " " << at;
-      ASSERT_EQ(element<bool>(results[1], at), x > 0) << one.name << " " << at;
+      const std::vector<float> values = expected(one.x, index);
+      ASSERT_EQ(element<float>(results[0], at), values[0]) << one.name << " " << at;
+      ASSERT_EQ(element<float>(results[1], at), values[1]) << one.name << " " << at;
       ++at;
     });
   }
+}
+
+// exp(0), tanh(0) and log1p(0) are exact; what the names are must not matter.
+TEST(Steps, EachElementIsWhatItIs) {
+  const std::vector<ir::Sizes> sizes = {{2},   {3},   {5},    {255},  {256},  {257},  {511}, {512},
+                                        {513}, {767}, {1023}, {1024}, {1025}, {7168}, {7683}};
+  expect_in_steps(R"(
+def in_steps(first):
+    whole = first * torch.exp(first - first) * torch.exp(torch.log1p(first - first))
+    step = whole + torch.tanh(first - first)
+    return step + 1, torch.where(step > 0, step * 2, torch.expm1(step - step))
+)",
+                  sizes, [](Floats& x, const std::vector<int64_t>& index) {
+                    const float at = x.at(index);
+                    return std::vector{at + 1, at > 0 ? at * 2 : 0};
+                  });
+}
+
+// What lies in rows is found in each step anew.
+TEST(Steps, EachElementIsOfItsRow) {
+  const std::vector<ir::Sizes> sizes = {{3, 4}, {2, 8}, {5, 52}, {2, 128}, {3, 256}, {7, 404}, {13, 1028}, {2, 3, 12}};
+  expect_in_steps(R"(
+def in_steps_of_rows(i):
+    n = i * torch.exp(i - i) * torch.exp(torch.log1p(i - i)) + torch.tanh(i - i) + torch.expm1(i - i)
+    return n + i[..., :1, :] * 10 + i[..., :, :1] * 100, n + torch.arange(i.size(-1))
+)",
+                  sizes, [](Floats& x, const std::vector<int64_t>& index) {
+                    std::vector<int64_t> row = index, column = index;
+                    row[row.size() - 2] = 0, column.back() = 0;
+                    return std::vector{x.at(index) + x.at(row) * 10 + x.at(column) * 100,
+                                       x.at(index) + static_cast<float>(index.back())};
+                  });
 }
 
 }  // namespace

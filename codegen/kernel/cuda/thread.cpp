@@ -83,7 +83,7 @@ void ThreadElements::find_steps(const Walk& walk) {
   assembly_[before].type = {context_.index_dtype()};
   first_of_block_ = assembly_.let(assembly_.kernel.indices, before, assembly_.claim("first"));
   step_ = assembly_.variable_called(name_of("i"), Level::Thread, {context_.index_dtype()});
-  whole_ = assembly_.variable("whole", {ir::DType::Bool}, Level::Thread);
+  if (schedule_.ragged) whole_ = assembly_.variable("whole", {ir::DType::Bool}, Level::Thread);
   first_ = assembly_.read(step_);
   end_ = assembly_.read(memory_.numel());
 }
@@ -131,7 +131,7 @@ ValueId ThreadElements::is_within_row() {
 
 /// A loop through the block's part of its row, or of the domain.
 Statement ThreadElements::steps(Body step) {
-  if (whole_) {
+  if (schedule_.coordinates != Coordinates::Row) {
     Loop loop{Loop::Kind::Steps, step_, first_of_block_, end_, std::move(step)};
     loop.lanes = schedule_.lanes, loop.step = steps_, loop.valid = whole_;
     return {std::move(loop)};
@@ -309,12 +309,14 @@ void ThreadElements::assemble(Body step) {
   const auto append = [](Body& block, Body& more) { std::ranges::move(more, std::back_inserter(block)); };
   Kernel& kernel = assembly_.kernel;
   const uint32_t rank = context_.rank();
-  for (uint32_t d = rank; d-- > 0;)
-    if (steps_ == 1 || d + 1 < rank) append(kernel.indices, coordinate_lets_[d]);
+  Body of_step;
+  for (uint32_t d = rank; d-- > 0;) {
+    const bool is_of_block = steps_ == 1 || (schedule_.coordinates == Coordinates::Row && d + 1 < rank);
+    append(is_of_block ? kernel.indices : of_step, coordinate_lets_[d]);
+  }
   append(kernel.body, body_.of_row);
-  if (steps_ == 1) return append(kernel.body, step);
-  Body of_step = std::move(coordinate_lets_[rank - 1]);
   append(of_step, step);
+  if (steps_ == 1) return append(kernel.body, of_step);
   kernel.body.push_back(steps(std::move(of_step)));
 }
 

@@ -19,20 +19,6 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
-// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
-template <int N, int Threads, int Steps, typename I, typename Step>
-__device__ inline void in_steps(I first, I n, const Step& step) {
-    I i = first + N * I(threadIdx.x);
-    if (n - first >= N * Threads * Steps) {
-#pragma unroll
-        for (int s = 0; s < Steps; ++s) step(i + s * (N * Threads), true);
-    } else {
-#pragma unroll 1
-        for (; i < n; i += N * Threads) step(i, i + N <= n);
-    }
-}
-
 // The N elements from i on; past the last of n, the last stands again.
 template <int N, typename T, typename I>
 __device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
@@ -55,28 +41,28 @@ extern "C" __global__ void __launch_bounds__(128) expression(
         const float* __restrict__ y,  // contiguous
         float* __restrict__ out,      // contiguous
         const int n) {                // elements
-    const int first = 1024 * blockIdx.x;
+    const int i = 4 * (blockIdx.x * 128 + threadIdx.x);
+    if (i >= n) return;
+    const bool whole = i + 4 <= n;
 
-    in_steps<4, 128, 2>(first, n, [&](int i, bool whole) {
-        Vec<float, 4> x4, y4;
-        if (whole) {
-            x4 = load<4>(x, i);
-            y4 = load<4>(y, i);
-        } else {
-            x4 = load_until<4>(x, i, n);
-            y4 = load_until<4>(y, i, n);
-        }
-        Vec<float, 4> out4;
+    Vec<float, 4> x4, y4;
+    if (whole) {
+        x4 = load<4>(x, i);
+        y4 = load<4>(y, i);
+    } else {
+        x4 = load_until<4>(x, i, n);
+        y4 = load_until<4>(y, i, n);
+    }
+    Vec<float, 4> out4;
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const float v1 = x4[k] + y4[k];
-            const float v2 = v1 * 0.5f * (1.0f + erff(v1 * 0.70710677f));
-            out4[k] = v2 * (1.0f / (1.0f + expf(-y4[k]))) + x4[k];
-        }
-        if (whole) {
-            store(out, i, out4);
-        } else {
-            store_until(out, i, n, out4);
-        }
-    });
+    for (int k = 0; k < 4; ++k) {
+        const float v1 = x4[k] + y4[k];
+        const float v2 = v1 * 0.5f * (1.0f + erff(v1 * 0.70710677f));
+        out4[k] = v2 * (1.0f / (1.0f + expf(-y4[k]))) + x4[k];
+    }
+    if (whole) {
+        store(out, i, out4);
+    } else {
+        store_until(out, i, n, out4);
+    }
 }

@@ -50,6 +50,20 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
+// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
+// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+template <int N, int Threads, int Steps, typename I, typename Step>
+__device__ inline void in_steps(I first, I n, const Step& step) {
+    I i = first + N * I(threadIdx.x);
+    if (n - first >= N * Threads * Steps) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) step(i + s * (N * Threads), true);
+    } else {
+#pragma unroll 1
+        for (; i < n; i += N * Threads) step(i, i + N <= n);
+    }
+}
+
 template <typename T>
 __device__ inline bool is_below_zero(T a) {
     if constexpr (T(-1) < 0)
@@ -101,7 +115,7 @@ __device__ inline T random_word(T seed, T draw, T place) {
     return T((at & 2) != 0 ? (at & 1) != 0 ? d : c : (at & 1) != 0 ? b : a);
 }
 
-extern "C" __global__ void __launch_bounds__(128) dropout(
+extern "C" __global__ void __launch_bounds__(64) dropout(
         const bfloat16* __restrict__ x,  // contiguous
         const bfloat16* __restrict__ r,  // at i1
         const int64* __restrict__ seed,  // one element
@@ -110,19 +124,20 @@ extern "C" __global__ void __launch_bounds__(128) dropout(
         bfloat16* __restrict__ out,      // contiguous
         const int n,                     // elements
         const uint32 n1) {               // of i1
-    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
-    if (i >= n) return;
-    const int i1 = i % n1;
+    const int first = 1024 * blockIdx.x;
 
-    const auto x8 = load<8>(x, i);
-    const auto r8 = load<8>(r, i1);
     const int64 seed_value = seed[0];
-    Vec<bfloat16, 8> out8;
+    in_steps<8, 64, 2>(first, n, [&](int i, bool) {
+        const int i1 = i % n1;
+        const auto x8 = load<8>(x, i);
+        const auto r8 = load<8>(r, i1);
+        Vec<bfloat16, 8> out8;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) {
-        const int v1 = int(shift_right(random_word(seed_value, 0LL, int64(i | k)), 8LL));
-        const float v2 = float(x8[k]) * float(float(v1) * 5.9604645e-08f < s1);
-        out8[k] = bfloat16(fmaf(v2, s2, float(r8[k])));
-    }
-    store(out, i, out8);
+        for (int k = 0; k < 8; ++k) {
+            const int v1 = int(shift_right(random_word(seed_value, 0LL, int64(i | k)), 8LL));
+            const float v2 = float(x8[k]) * float(float(v1) * 5.9604645e-08f < s1);
+            out8[k] = bfloat16(fmaf(v2, s2, float(r8[k])));
+        }
+        store(out, i, out8);
+    });
 }

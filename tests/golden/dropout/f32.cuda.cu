@@ -100,28 +100,28 @@ extern "C" __global__ void __launch_bounds__(128) dropout(
         const float s2,                  // 1 / (1 - p + (p == 1))
         float* __restrict__ out,         // contiguous
         const int n) {                   // elements
-    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
+    const int i = 4 * (blockIdx.x * 128 + threadIdx.x);
     if (i >= n) return;
-    const bool whole = i + 8 <= n;
+    const bool whole = i + 4 <= n;
 
-    Vec<float, 8> x8, r8;
+    Vec<float, 4> x4, r4;
     if (whole) {
-        x8 = load<8>(x, i);
-        r8 = load<8>(r, i);
+        x4 = load<4>(x, i);
+        r4 = load<4>(r, i);
     } else {
-        x8 = load_until<8>(x, i, n);
-        r8 = load_until<8>(r, i, n);
+        x4 = load_until<4>(x, i, n);
+        r4 = load_until<4>(r, i, n);
     }
     const int64 seed_value = seed[0];
-    Vec<float, 8> out8;
+    Vec<float, 4> out4;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) {
+    for (int k = 0; k < 4; ++k) {
         const int v1 = int(shift_right(random_word(seed_value, 0LL, int64(i | k)), 8LL));
-        out8[k] = x8[k] * float(float(v1) * 5.9604645e-08f < s1) * s2 + r8[k];
+        out4[k] = x4[k] * float(float(v1) * 5.9604645e-08f < s1) * s2 + r4[k];
     }
     if (whole) {
-        store(out, i, out8);
+        store(out, i, out4);
     } else {
-        store_until(out, i, n, out8);
+        store_until(out, i, n, out4);
     }
 }

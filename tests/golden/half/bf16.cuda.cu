@@ -46,23 +46,38 @@ __device__ inline void store(T* data, I i, const Vec<T, N>& values) {
     *reinterpret_cast<Vec<T, N>*>(data + i) = values;
 }
 
-extern "C" __global__ void __launch_bounds__(128) scaled_silu(
+// What a block takes from element `first` of n on: step(i, whole) for each vector of N neighbours
+// of this thread's, whether or not all of them are among n. Where the block's are, no step asks.
+template <int N, int Threads, int Steps, typename I, typename Step>
+__device__ inline void in_steps(I first, I n, const Step& step) {
+    I i = first + N * I(threadIdx.x);
+    if (n - first >= N * Threads * Steps) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) step(i + s * (N * Threads), true);
+    } else {
+#pragma unroll 1
+        for (; i < n; i += N * Threads) step(i, i + N <= n);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(64) scaled_silu(
         const bfloat16* __restrict__ x,  // contiguous
         const bfloat16* __restrict__ w,  // at i1
         bfloat16* __restrict__ out,      // contiguous
         const int n,                     // elements
         const uint32 n1) {               // of i1
-    const int i = 8 * (blockIdx.x * 128 + threadIdx.x);
-    if (i >= n) return;
-    const int i1 = i % n1;
+    const int first = 1024 * blockIdx.x;
 
-    const auto x8 = load<8>(x, i);
-    const auto w8 = load<8>(w, i1);
-    Vec<bfloat16, 8> out8;
+    in_steps<8, 64, 2>(first, n, [&](int i, bool) {
+        const int i1 = i % n1;
+        const auto x8 = load<8>(x, i);
+        const auto w8 = load<8>(w, i1);
+        Vec<bfloat16, 8> out8;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) {
-        const float v1 = float(x8[k]);
-        out8[k] = bfloat16(v1 / (1.0f + expf(-v1)) * float(w8[k]));
-    }
-    store(out, i, out8);
+        for (int k = 0; k < 8; ++k) {
+            const float v1 = float(x8[k]);
+            out8[k] = bfloat16(v1 / (1.0f + expf(-v1)) * float(w8[k]));
+        }
+        store(out, i, out8);
+    });
 }

@@ -91,15 +91,15 @@ __device__ inline T shift_right(T a, T b) {
     return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
-extern "C" __global__ void __launch_bounds__(128) mix(
+extern "C" __global__ void __launch_bounds__(64) mix(
         const int* __restrict__ a,  // contiguous
         const int* __restrict__ b,  // contiguous
         int* __restrict__ out0,     // contiguous
         int* __restrict__ out1,     // contiguous
         const int n) {              // elements
-    const int first = 1024 * blockIdx.x;
+    const int first = 512 * blockIdx.x;
 
-    in_steps<4, 128, 2>(first, n, [&](int i, bool whole) {
+    in_steps<4, 64, 2>(first, n, [&](int i, bool whole) {
         Vec<int, 4> a4, b4;
         if (whole) {
             a4 = load<4>(a, i);
