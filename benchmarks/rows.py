@@ -22,14 +22,19 @@ ELEMENTWISE: list[Row] = [
     ("rows of 1023 with a row · a column · both", [f"rows of 1023: {bias}" for bias in ("row", "column", "both")]),
     ("rows of 1 · 3 · 7 · 17 · 33 with both biases", [f"rows of 1 to 33: {width}" for width in (1, 3, 7, 17, 33)]),
     ("rows of 1000 in 1024", ["rows of 1000 in 1024*"]),
-    ("`tanh(x - b)` over planes of 513 × 513", ["tanh(x - b)"]),
     ("`relu(x.t()) + y` · four transposed pairs", ["transposed: relu(x.t()) + y", "transposed: four pairs"]),
     ("permutations of three dims", ["transposed: permute*"]),
     ("channels-last × contiguous, both ways", ["channels-last*"]),
     ("giou a box, lazy: padded as real data are · all valid", ["giou lazy, padded", "giou lazy, all valid"]),
     ("rows of 1024 gathered by their numbers · the same under a mask of rows",
      ["gathered rows: scaled", "gathered rows: masked, all valid"]),
-    ("mish · softplus · elu · selu · gelu · tanh, float32", ["mish", "softplus", "elu", "selu", "gelu", "tanh"]),
+]
+
+# Whose speed is the processor's too.
+BUSY: list[Row] = [
+    ("tanh · gelu · elu · selu · softplus · mish, float32", ["tanh", "gelu", "elu", "selu", "softplus", "mish"]),
+    ("gelu · `gelu(x + b)` · softplus · mish, bfloat16", ["gelu bf16", "gelu(x + b) bf16", "softplus bf16", "mish bf16"]),
+    ("`tanh(x - b)` over planes of 513 × 513", ["tanh(x - b)"]),
     ("chains of 50 and 200 cheap ops · of 10 transcendentals",
      ["chain: 50 cheap ops", "chain: 200 cheap ops", "chain: 10 transcendentals"]),
     ("in the manner of KernelBench", ["kernelbench*"]),

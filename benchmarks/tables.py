@@ -104,6 +104,7 @@ TABLES: dict[str, Callable[[dict], str]] = {
     "large": cases("large", rows.LARGE, SHARES),
     "large-reductions": cases("reductions", rows.LARGE_REDUCTIONS, SHARES),
     "elementwise": cases("large", rows.ELEMENTWISE, SHARES),
+    "busy": cases("large", rows.BUSY, SHARES),
     "reductions": cases("reductions", rows.REDUCTIONS, SHARES),
     "few": cases("few_to_reduce", rows.FEW, columns("microseconds", digits(2))),
     "gradients": cases("gradients", rows.GRADIENTS, columns("microseconds", digits(2, 1e-3))),

@@ -1,6 +1,8 @@
 """Activations of one tensor: the heavier they are, the farther from what the memory gives."""
 
-from .case import ByHand, Case
+import torch
+
+from .case import ByHand, Case, Tensors
 
 
 def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> Case:
@@ -12,6 +14,10 @@ def activation(name: str, lanes: int, formula: str, autotune: bool = False) -> C
                 jiterator=f"template <typename T> T f(T x) {{ return {formula}; }}")
 
 
+def halves(make: Tensors) -> tuple:
+    return (make.normal(make.n // 4096, 4096, dtype=torch.bfloat16),)
+
+
 CASES = [
     activation("mish", 8, "x * ::tanh(::log1p(::exp(x)))", autotune=True),
     activation("softplus", 4, "x > T(20) ? x : ::log1p(::exp(x))"),
@@ -19,4 +25,7 @@ CASES = [
     activation("selu", 4, "T(1.0507009873554805) * (x > T(0) ? x : T(1.6732632423543773) * ::expm1(x))"),
     activation("gelu", 4, "T(0.5) * x * (T(1) + ::erf(x * T(0.70710678118654752)))", autotune=True),
     activation("tanh", 4, "::tanh(x)"),
+    *(Case(f"{name} bf16", f"F.{name}(x)", halves, autotune=False, on_cpu=False) for name in ("gelu", "softplus", "mish")),
+    Case("gelu(x + b) bf16", "F.gelu(x + b)", lambda make: (*halves(make), make.normal(4096, dtype=torch.bfloat16)),
+         autotune=False, on_cpu=False),
 ]
