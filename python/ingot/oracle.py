@@ -150,7 +150,7 @@ def judge(reference, args, kwargs, results, numerics: str = "default", exact: bo
             return Verdict(False, False, max_abs, max_ulp, f"{numbers}; {_first_difference(results, eager)}")
         if max_abs == 0:
             return Verdict(True, False, 0.0, 0.0, "equal in value; the bits of a zero differ")
-        for k, allowed in enumerate(_allowed(reference, args, kwargs, eager, numerics)):
+        for k, allowed in enumerate(allowed_of_steps(lambda: reference(*args, **kwargs), eager, numerics)):
             if message := _excess(results[k], eager[k], allowed):
                 return Verdict(False, False, max_abs, max_ulp, f"{numbers}; {message}")
         return Verdict(True, False, max_abs, max_ulp, f"max difference {max_abs:.3g}, within {ULP_A_STEP} ulp a step")
@@ -160,7 +160,7 @@ def beyond(reference, args, result: torch.Tensor, numerics: str = "default") -> 
     """Which elements of an op's one result are farther off eager's than its steps explain."""
     with torch.no_grad():
         eager = torch.as_tensor(reference(*args))
-        (allowed,) = _allowed(reference, args, {}, [eager], numerics)
+        (allowed,) = allowed_of_steps(lambda: reference(*args), [eager], numerics)
         return (difference(result, eager) > allowed) & ~_overflows(result, eager, allowed)
 
 
@@ -222,13 +222,14 @@ def _strides(tensor: torch.Tensor) -> list[int]:
     return [stride if size > 1 else 0 for size, stride in zip(tensor.shape, tensor.stride())]
 
 
-def _allowed(reference, args, kwargs, eager, numerics: str) -> list[torch.Tensor]:
-    """What each element may be off by: the sum of what pushing each step does, infinite where one is not finite."""
+def allowed_of_steps(reference, eager: list[torch.Tensor], numerics: str = "default") -> list[torch.Tensor]:
+    """What each element of `reference()` may be off eager's by: the sum of what pushing each step does, infinite where one
+    is not finite."""
 
     def run(**push) -> tuple[_Pushed, list[torch.Tensor]]:
         """The results of a run, and what it searches."""
         with _Pushed(numerics, **push) as pushed:
-            results = [torch.as_tensor(value) for value in as_list(reference(*args, **kwargs))]
+            results = [torch.as_tensor(value) for value in as_list(reference())]
         return pushed, [*results, *(search.tensor for search in pushed.searches)]
 
     def move(pushes: list[dict], times: float = 1.0) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from comparisons import found, job, on_a_gpu
 from ingot.instruments import anatomy, command, contenders, counters, work
+from ingot.instruments.job import Against
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -54,6 +55,48 @@ def test_tensors_are_called_as_the_op_calls_them(tmp_path):
     (32, 100, 0, 16)])
 def test_blocks_that_fit_as_the_occupancy_tables_have_it(registers, threads, shared, blocks):
     assert anatomy.blocks_that_fit(registers, threads, shared) == blocks
+
+
+def test_other_gpus_have_other_room():
+    assert [anatomy.blocks_that_fit(32, 256, 0, architecture) for architecture in (75, 80, 86, 90)] == [4, 8, 6, 8]
+
+
+LAUNCHES = {
+    "grid=ceil(n / 256), block=256, args=x, out": "gives 2 arguments, and the kernel takes 3",
+    "grid=ceil(n / 256), block=256, args=x, out, nn": "`nn` in the launch",
+    "grid=n / 256, block=256, args=x, out, n": "comes to 3.90625",
+    "grid=4, args=x, out, n": "has no block",
+    "grid=1, block=2048, args=x, out, n": "the block of `grid=1, block=2048, args=x, out, n` comes to 2048 x 1 x 1",
+    "grid=1, block=32, 64, args=x, out, n": "has 2048 threads",
+    "grid=1, 70000, block=32, args=x, out, n": "comes to 1 x 70000 x 1",
+    "grid=1, block=32, args=x, out, 0.5": "is a whole number, and is given 0.5",
+}
+
+
+def test_a_launch_is_checked_without_a_gpu(tmp_path):
+    (tmp_path / "k.cu").write_text("#include <cuda_fp16.h>\n__global__ void k(const float* x, float* out, int n) { out[n] = x[n]; }\n")
+    (tmp_path / "d.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void d(const double* x, float* out) { *out = *x; }\n")
+    (tmp_path / "h.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void d(float* x, float* out) {}\nint main() {}\n")
+    (tmp_path / "t.cu").write_text("template <typename T> __global__ void t(const T* x, T* out) {}\nnamespace a { __global__ void k(const float* x, float* out) {} }\n")
+    said = "grid=4, block=256, args=x, out"
+    against = [Against(f"{tmp_path}/k.cu", [line]) for line in LAUNCHES]
+    others = [(Against(f"{tmp_path}/d.cu"), "points at float64, and is given a tensor of float32"),
+              (Against(f"{tmp_path}/h.cu"), "between `#ifndef __CUDACC_RTC__` and `#endif`"),
+              (Against(f"{tmp_path}/t.cu:t", [said]), "is a template"), (Against(f"{tmp_path}/t.cu:k", [said]), "did not compile")]
+    right = [Against(f"{tmp_path}/k.cu", ["grid=ceil(n / 256), block=256, args=x, out, n"]), Against(f"{tmp_path}/t.cu:a::k", [said]),
+             Against(f"{tmp_path}/t.cu", [f"entry=t<float>, {said}"])]
+    document = found(job(*against, *(other for other, _ in others), *right, text="x * 2", values={"x": "f32:1000"}))
+    messages = [*LAUNCHES.values(), *(message for _, message in others)]
+    for contender, message in zip(document["contenders"][1:], messages):
+        assert contender["state"] == "failed" and message in contender["message"], (contender["word"], contender["message"])
+    assert [c["state"] for c in document["contenders"][1 + len(messages) :]] == ["unchecked"] * 3
+
+
+def test_who_is_not_timed_reaches_no_speed(tmp_path, capsys):
+    (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
+    words = ["compare", "-e", "x * 2", "x=f32:1000", "--against", f"{tmp_path}/k.cu", "--at-least", "0.5", "--device", "cpu", "--rounds", "3"]
+    assert command.main(words) == 3
+    assert "nobody was timed beside Ingot" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)

@@ -234,7 +234,7 @@ def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
     assert status == 3 and re.search(r"ingot became slower: 0\.[0-4]", err), err
     assert out.splitlines()[0].startswith("name,word,kind,state,message,us,") and len(out.splitlines()) == 3
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=2e4", "--against", "eager", "--baseline", str(kept))
-    assert status == 2 and "the baseline is of another size: {'n': 10000}, and here it is {'n': 20000}" in err
+    assert status == 2 and "the baseline is of other sizes: {'n': 10000}, and here it is {'n': 20000}" in err
 
 
 def test_exit_statuses(capsys, tmp_path):
@@ -263,6 +263,40 @@ def test_bad_input_is_said_and_exits_with_two(capsys, monkeypatch, words, messag
     monkeypatch.chdir(ROOT)
     status, out, err = run(capsys, *words)
     assert status == 2 and message in err and not out
+
+
+def test_what_is_no_baseline_is_told_before_anything_is_measured(capsys, tmp_path):
+    words = ["-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--sweep", "n=1e4..2e4/2"]
+    kept = tmp_path / "kept.json"
+    assert run(capsys, *words, "--save", str(kept))[0] == 0
+    good = json.loads(kept.read_text())
+    for change in ({"contenders": []}, {"contenders": [{"word": "ingot", "share_of_copy": "1"}]}, {"date": 3}, {"contenders": [3]},
+                   {"contenders": [{"word": "ingot", "share_of_copy": 1, "us": 0, "us_quartiles": [0, 0]}]}):
+        kept.write_text(json.dumps(good | change))
+        status, out, err = run(capsys, *words, "--baseline", str(kept))
+        assert status == 2 and "it holds no comparison" in err and not out
+    for times in good["sweep"]["points"][0]["contenders"].values():
+        times["share_of_copy"] *= 100
+    kept.write_text(json.dumps(good))
+    status, _, err = run(capsys, *words, "--baseline", str(kept))
+    assert status == 3 and re.search(r"^ingot became slower at n=10000: 0\.0", err, re.MULTILINE), err
+    status, _, err = run(capsys, *words, "--baseline", str(kept), "--warm")
+    assert status == 2 and "the baseline is of another choice of --warm: False" in err
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--against", "eager", "--options", 'a "b'], "No closing quotation"), (["--against", "eager", "--sweep", "n=8..64/1"], "has 1 sizes")])
+def test_options_that_cannot_be_read(capsys, words, message):
+    try:
+        status = command.main(["compare", "-e", "x * 2", "x=f32:n", *words])
+    except SystemExit as left:
+        status = left.code
+    assert status == 2 and message in capsys.readouterr().err
+
+
+def test_a_text_may_begin_with_a_dash_and_a_sweep_has_each_size_once(capsys):
+    status, out, err = run(capsys, "-e", "-x", "x=f32:n", "--sweep", "n=8..9/4", "--against", "eager")
+    assert status == 0 and re.findall(r"^(\d+) ", out, re.MULTILINE) == ["8", "9"], err
 
 
 def test_no_gpu_is_an_error_of_the_environment(capsys):
@@ -314,7 +348,37 @@ def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
     assert found["loses"]["message"].startswith("on positive values: wrong at []")
 
 
+def test_modules_are_found_where_the_caller_finds_them(tmp_path, monkeypatch):
+    (tmp_path / "mine_alone.py").write_text("def f(x):\n    return x * 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert ingot.compare(ingot.op("x * 2"), "mine_alone:f", torch.randn(100), rounds=3).is_right
+
+
+def test_in_inference_mode_and_with_nobody():
+    op = ingot.op("x * 2")
+    with torch.inference_mode():
+        x = torch.randn(100)
+        for options in ({}, {"isolated": False}):
+            assert ingot.compare(op, "eager", x, rounds=3, why=False, **options)["eager"]["us"] > 0
+    assert ingot.compare(op, None, torch.randn(100), rounds=3, why=False)["ingot"]["us"] > 0
+
+
+def test_a_name_is_drawn_as_it_is():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    found = ingot.compare(ingot.op("x * 2"), {r"$\bad{$": lambda x: x * 2}, torch.randn(100), rounds=3, why=False)
+    found.plot().figure.canvas.draw()
+
+
+def test_bit_for_bit_is_said_of_all_that_decides():
+    flushes = {"flushes": lambda x: torch.where(x.abs() < 1e-38, 0.0, x)}
+    found = ingot.compare(ingot.op("x * 1"), flushes, torch.randn(1000), rounds=3, isolated=False, why=False)
+    assert found["flushes"]["message"].endswith(" on special values") and found["ingot"]["message"] == "bit for bit"
+
+
 def test_what_does_not_travel_is_said():
+    with pytest.raises(ingot.Error, match="`b` does not fit into 64 bits"):
+        ingot.compare(ingot.op("def f(x, b: int):\n    return x * b"), "eager", torch.randn(10), 2**70)
     with pytest.raises(ingot.Error, match="`x` is of torch.float8_e4m3fn, which does not travel to another process"):
         ingot.compare(ingot.op("x.float() * 2"), "eager", torch.randn(10).to(torch.float8_e4m3fn))
 

@@ -63,6 +63,37 @@ def makes(x):
     return x * torch.full((), 2.0)
 
 
+def flushes(x):
+    torch.set_flush_denormal(True)
+    return x * 2
+
+
+def halves_what_is_normal(x):
+    return torch.where(x.abs() < 2.0 ** -125, 0.0, x) * 2
+
+
+def clears(x):
+    made = x * 2
+    x.zero_()
+    return made
+
+
+def clears_late(x):
+    made = x * 2
+    if late("raises"):
+        x.zero_()
+    return made
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError("nothing")
+
+
+def mute(x):
+    raise Mute
+
+
 def grows_wrong(x):
     return x * 2 + (x.numel() > 5000)
 
@@ -110,6 +141,43 @@ def test_what_one_sets_is_undone(callables):
     in_this_process = ingot.compare(ingot.op("x / 2"), {"sets": lambda x: (torch.set_default_dtype(torch.float64), torch.set_num_threads(1), x / 2)[-1],
                                                         "new": lambda x: x / torch.full((), 2.0)}, torch.randn(100), rounds=3, isolated=False)
     assert in_this_process.is_right and Settings()._now() == before
+
+
+def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_path):
+    fast = tmp_path / "fast.cpp"
+    fast.write_text('// options: -ffast-math\n// launch: args=x, out, n\nextern "C" void fast(const float* x, float* out, long n) {\n'
+                    "  for (long k = 0; k < n; ++k) out[k] = x[k] * 2;\n}\n")
+    small = f"{callables}:halves_what_is_normal"
+    for before in (str(fast), f"{callables}:flushes"):
+        document = found(job(before, small, "eager", text="x * 2", values={"x": "f32:1000"}))
+        assert of(document, "eager")["message"] == "bit for bit", document["contenders"]
+        assert of(document, small)["state"] == "wrong"  # whoever came first
+    assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: wrong at [")
+
+
+def test_who_writes_an_input_is_named_and_nobody_else_is_wrong_for_it(callables):
+    document = beside(callables, "clears", "makes", anyway=True)
+    assert {c["name"]: c["state"] for c in document["contenders"]} == {
+        "ingot": "right", "callables.py:clears": "wrong", "callables.py:makes": "right", "eager": "right"}
+    document = beside(callables, "clears_late", "makes")
+    late = of(document, f"{callables}:clears_late")
+    assert late["state"] == "wrong" and late["message"] == "after it was timed: writes its input x"
+    assert [c["state"] for c in document["contenders"]].count("right") == 3
+
+
+def test_an_exception_that_says_nothing_fails_alone(callables):
+    document = beside(callables, "mute")
+    assert of(document, f"{callables}:mute")["message"] == "Mute: it says nothing that can be read"
+    assert of(document, "eager")["state"] == "right"
+
+
+def test_a_file_is_not_found_for_the_module_of_its_name(tmp_path):
+    words = []
+    for name in ("torch", "triton", "random"):
+        (tmp_path / f"{name}.py").write_text("def f(x):\n    return x * 2\n")
+        words.append(f"{tmp_path}/{name}.py:f")
+    document = found(job(*words, "torch.compile", text="x * 2", values={"x": "f32:100"}))
+    assert [c["state"] for c in document["contenders"]] == ["right"] * 5, document["contenders"]
 
 
 def test_who_is_wrong_or_fails_at_a_size_of_a_sweep_is_not_right(callables):

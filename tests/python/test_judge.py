@@ -53,6 +53,27 @@ def test_special_values_show_what_a_formula_forgets(text, wrong):
     assert verdict(planted, ingot.op(text)(planted.values["x"])).right
 
 
+@pytest.mark.parametrize("text, wrong", [
+    ("round(x)", lambda x: (x.abs() + 0.5).floor() * x.sign()), ("where(x > 0.5, x, 0.0)", lambda x: torch.where(x >= 0.5, x, 0.0)),
+    ("floor(x)", lambda x: (x - 1).ceil()), ("sign(x)", lambda x: torch.where(x >= 0, 1.0, -1.0))])
+def test_where_a_function_jumps_there_is_one_answer(text, wrong):
+    planted = subject.with_specials(asked(text, x=torch.randn(1000)))
+    x = planted.values["x"]
+    assert not verdict(planted, torch.where(x.isfinite(), wrong(x), ingot.op(text).reference(x))).right
+    assert verdict(planted, ingot.op(text)(x)).right
+
+
+@pytest.mark.parametrize("text", ["F.gelu(x)", "1 - torch.cos(x)", "torch.exp(x) - 1", "torch.round(torch.exp(x) * 3)"])
+def test_what_cancels_is_right_within_the_ulps_of_its_steps(text):
+    """An exponential that is off by an ulp, before its neighbour is taken off."""
+    x = torch.randn(100000, generator=torch.Generator().manual_seed(1))
+    of = asked(text, x=x)
+    assert verdict(of, ingot.op(text)(x)).right
+    beside = ingot.op(text).reference(x * (1 + torch.finfo(torch.float32).eps))
+    assert verdict(of, beside).right
+    assert not verdict(of, beside + 1e-4).right
+
+
 def test_integers_must_be_equal_and_forms_the_same():
     x = torch.arange(10)
     assert not verdict(asked("x + 1", x=x), x + 2).right

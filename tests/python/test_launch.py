@@ -1,5 +1,6 @@
 """How kernels are launched: the words of a launch, its arguments, and what a file says of itself."""
 
+import math
 import re
 
 import pytest
@@ -48,6 +49,8 @@ def test_a_launch_that_cannot_be_read(text, message):
 @pytest.mark.parametrize("value, type, message", [
     (X, "double const*", "points at float64"), (0.5, "float*", "is a pointer, and is given 0.5"), (X, "float", "is no pointer"),
     (0.5, "int", "is a whole number, and is given 0.5"), (2**31, "int", "does not fit"), (-1, "unsigned long", "does not fit"),
+    (7, "bool", "is true or false, and is given 7"), (1.5, "bool", "is true or false"), (math.inf, "int", "is a whole number, and is given inf"),
+    ((2, 3), "int", "is a number, and is given the sizes [2, 3]"), ([X, X], "float*", "is a pointer, and is given 2 tensors"),
     (1, "Stride", "of a type that no number is passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
 ])
 def test_an_argument_that_a_parameter_would_misread_is_refused(value, type, message):
@@ -72,6 +75,22 @@ def test_what_is_left_out_is_not_read_and_blocks_are():
     assert cuda_text.functions(text) == [cuda_text.Entry("first", ("x", "n")), cuda_text.Entry("second", ("out",))]
 
 
+@pytest.mark.parametrize("before, is_template", [
+    ("#include <cuda_runtime.h>\n// launch: …\n", False), ("template <typename T>\n", True), ("template <int N> static ", True),
+    ("template <typename T> struct A {};\n", False), ("using V = Vec<float>; ", False)])
+def test_a_kernel_is_a_template_where_it_is_declared_as_one(before, is_template):
+    assert cuda_text.kernels(before + "__global__ void k(int n) {}") == [cuda_text.Entry("k", ("n",), is_template)]
+
+
+def test_an_entry_may_be_of_a_namespace_and_an_instance():
+    said = launch.parse("entry=mine::scale<float, 2>, grid=1, block=32, args=x")
+    assert said.entry == "mine::scale<float, 2>" and said.extent("block", SCOPE) == (32, 1, 1)
+
+
+def test_what_writes_in_place_has_as_many_elements_as_its_first_tensor():
+    assert launch.scope_of({"x": X}, [])["n"] == X.numel()
+
+
 def test_the_text_of_a_file_says_what_its_kernels_take():
     text = """
     // launch: grid=1, block=32,
@@ -85,5 +104,6 @@ def test_the_text_of_a_file_says_what_its_kernels_take():
     assert cuda_text.kernels(text) == [cuda_text.Entry("scale", ("x", "by", "out", ""), True), cuda_text.Entry("nothing", ())]
     assert cuda_text.launches(text) == ["grid=1, block=32, args=x"]
     assert cuda_text.options(text) == ["-DA=1", "-Iwith space"]
+    assert cuda_text.as_nvrtc(["-Xptxas=-v,-O1"]) == ["--ptxas-options=-v", "--ptxas-options=-O1"]
     given = "-O3 -lineinfo -Xptxas -v -gencode arch=compute_90,code=sm_90 -fmad=false -I inc -Xcompiler -fopenmp --use_fast_math -lcuda"
     assert cuda_text.as_nvrtc(given.split()) == ["-lineinfo", "--ptxas-options=-v", "-fmad=false", "-Iinc", "--use_fast_math"]

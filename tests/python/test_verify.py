@@ -83,7 +83,7 @@ def test_names_on_a_command_line(capsys):
     assert status == 0
     assert re.search(r"^tanh\(x\) on cpu\n  float16: 65536 inputs, all with eager's bits\n    at worst 0\.5 ulp off float64", out)
     assert "fmax(x, y) on cpu\n  float16: 100" in out
-    assert "trials right: as asked, special values, a special value a row, loud ends, large values, odd sizes, few elements, one element" in out
+    assert "trials right: as asked, special values, a special value a row, loud ends, large values, subnormal values, odd sizes, few elements, one element" in out
 
 
 def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):

@@ -8,7 +8,11 @@ import re
 
 from .disassembly import Instruction, disassemble, resources
 
-WARP, REGISTERS_AN_SM, MOST_THREADS, MOST_BLOCKS, SHARED_AN_SM = 32, 65536, 2048, 32, 228 << 10  # of compute capability 9.0
+WARP, REGISTERS_AN_SM = 32, 65536
+# Threads, blocks and bytes of shared memory of a multiprocessor, by compute capability (CUDA Programming Guide, "Technical
+# Specifications per Compute Capability").
+ROOM = {75: (1024, 16, 64 << 10), 80: (2048, 32, 164 << 10), 86: (1536, 16, 100 << 10), 87: (1536, 16, 164 << 10),
+        89: (1536, 24, 100 << 10), 90: (2048, 32, 228 << 10), 100: (2048, 32, 228 << 10), 120: (1536, 24, 100 << 10)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Anatomy:
     """One kernel. What nobody could tell is None."""
 
     kernel: str
+    architecture: int = 90
     threads: int | None = None  # a block
     blocks: int | None = None  # of the grid
     registers: int | None = None
@@ -47,9 +52,9 @@ class Anatomy:
     @property
     def occupancy(self) -> float | None:
         """Threads on a multiprocessor at a time, of those that it has room for."""
-        if not self.blocks_an_sm or not self.threads:
+        if not self.blocks_an_sm or not self.threads or self.architecture not in ROOM:
             return None
-        return self.blocks_an_sm * self.threads / MOST_THREADS
+        return self.blocks_an_sm * self.threads / ROOM[self.architecture][0]
 
     def as_json(self) -> dict:
         made = dataclasses.asdict(self) | {"occupancy": self.occupancy}
@@ -57,10 +62,10 @@ class Anatomy:
 
 
 def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None, threads: int | None = None,
-            shared_bytes: int = 0, pointers: set[int] | None = None) -> Anatomy:
-    """Of the kernel of that name; `names`: its parameters', `pointers`: which of them are; `threads`, `shared_bytes`: what
+            shared_bytes: int = 0, pointers: set[int] | None = None, architecture: int = 90) -> Anatomy:
+    """Of the kernel of that name, compiled for 90, as sm_90; `names`: its parameters', `pointers`: which of them are; `threads`, `shared_bytes`: what
     a launch gives a block."""
-    found = Anatomy(kernel, threads)
+    found = Anatomy(kernel, architecture, threads)
     loads, stores = accesses(ptx, kernel, pointers)
     label = lambda k: names[k] if names and k < len(names) and names[k] else f"argument {k}"  # noqa: E731
     found.loads = {label(k): _summed(widths) for k, widths in loads.items()}
@@ -69,8 +74,8 @@ def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None,
     found.registers, found.local_bytes, found.shared_bytes = resources(cubin).get(kernel, (None, None, None))
     if functions and kernel in functions:
         _count(found, functions[kernel])
-    if found.registers and threads:
-        found.blocks_an_sm = blocks_that_fit(found.registers, threads, (found.shared_bytes or 0) + shared_bytes)
+    if found.registers and threads and architecture in ROOM:
+        found.blocks_an_sm = blocks_that_fit(found.registers, threads, (found.shared_bytes or 0) + shared_bytes, architecture)
     return found
 
 
@@ -87,14 +92,16 @@ def _summed(widths: list[int]) -> Access:
     return Access(max(widths), min(widths), len(widths))
 
 
-def blocks_that_fit(registers: int, threads: int, shared_bytes: int) -> int:
-    """On a multiprocessor of compute capability 9.0: registers are dealt out to warps in units of 256, shared memory in
-    units of 128 bytes, a kilobyte a block is the system's (CUDA Programming Guide, "Compute Capabilities")."""
+def blocks_that_fit(registers: int, threads: int, shared_bytes: int, architecture: int = 90) -> int:
+    """On a multiprocessor: registers are dealt out to warps in units of 256, shared memory in units of 128 bytes, a kilobyte
+    a block is the system's, from 8.0 on (CUDA Programming Guide, "Compute Capabilities")."""
+    most_threads, most_blocks, shared_an_sm = ROOM[architecture]
     warps = -(-threads // WARP)
     registers_a_warp = -(-registers * WARP // 256) * 256
-    by_registers = REGISTERS_AN_SM // 4 // registers_a_warp * 4 // warps if registers_a_warp else MOST_BLOCKS
-    by_shared = SHARED_AN_SM // (-(-shared_bytes // 128) * 128 + 1024)
-    return min(MOST_BLOCKS, MOST_THREADS // (warps * WARP), by_registers, by_shared)
+    by_registers = REGISTERS_AN_SM // 4 // registers_a_warp * 4 // warps if registers_a_warp else most_blocks
+    of_system = 1024 if architecture >= 80 else 0
+    by_shared = shared_an_sm // max(1, -(-shared_bytes // 128) * 128 + of_system)
+    return min(most_blocks, most_threads // (warps * WARP), by_registers, by_shared)
 
 
 # --- PTX ------------------------------------------------------------------------------------------------------------

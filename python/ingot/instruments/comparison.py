@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 import pathlib
+import sys
 import tempfile
 import uuid
 from typing import Callable
@@ -71,9 +73,10 @@ class Comparison:
 
         from .page import drawings
 
-        axes = pyplot.subplots()[1]
-        (drawings.sweep if self.found.get("sweep") else drawings.speeds)(axes, self.found)
-        axes.set_title(f"{self.found['op']} on {self.found['device']}")
+        with pyplot.rc_context({"text.parse_math": False}):  # a name may have a dollar
+            axes = pyplot.subplots()[1]
+            (drawings.sweep if self.found.get("sweep") else drawings.speeds)(axes, self.found)
+            axes.set_title(f"{self.found['op']} on {self.found['device']}")
         return axes
 
     def html(self) -> str:
@@ -92,6 +95,7 @@ class Comparison:
         return page.of_comparison(self.found, prefix=uuid.uuid4().hex[:8]).fragment()
 
 
+@torch.inference_mode(False)  # which counts what is written to a tensor
 def compare(op, against, *args, backward: bool = False, specials: bool = True, as_asked: bool = False, anyway: bool = False,
             warm: bool = False, graph: bool = False, rounds: int = 21, why: bool = True, isolated: bool = True,
             time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
@@ -125,7 +129,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     if graph and not device.startswith("cuda"):
         raise fail("a CUDA graph is of a GPU, and these arguments are not on one")
     shown = {name: described(value) for name, value in values.items()}
-    job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
+    job = Job(text=op.text, op=op.name, file="", values=shown, against=given, folders=[each for each in sys.path if each], device=device, numerics=op.numerics,
               lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[], **options)
     functions = _functions(named, [OWN, COPY, *(each.key for each in given)])
     if not isolated:
@@ -138,7 +142,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
                    "compare with isolated=False")
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
-        texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(value)
+        texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(name, value)
                  for name, value in values.items()}
         job.values = texts
         done = supervise(job, time_limit) if given or not functions else {}
@@ -161,6 +165,8 @@ def _is_function(each) -> bool:
 
 def _named(against) -> list[tuple[str, object]]:
     """The contenders, with the names that they were given; empty where tables are to call them by their words."""
+    if against is None:
+        return []
     if isinstance(against, (str, Against)) or callable(against):
         against = [against]
     named = list(against.items()) if isinstance(against, dict) else [("", each) for each in against]
@@ -189,7 +195,9 @@ def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, c
     return found
 
 
-def _as_value(value) -> str:
+def _as_value(name: str, value) -> str:
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise fail(f"`{name}` does not fit into 64 bits")
     if isinstance(value, (list, tuple, dict)):
         raise fail("an argument that is made up of several does not travel to another process", "compare with isolated=False")
     return described(value)
@@ -218,29 +226,46 @@ def processor() -> str:
     return "CPU"
 
 
-SAME = ("op", "text", "arguments", "sizes", "backward", "numerics", "lazy", "graph", "device")  # as in the baseline
+SAME = {"op": "op", "text": "text", "arguments": "arguments", "sizes": "sizes", "backward": "direction", "numerics": "numerics",
+        "lazy": "laziness", "graph": "choice of --graph", "warm": "choice of --warm", "device": "device"}  # as in the baseline
 
 
 def against_baseline(found: dict, baseline: dict) -> list[str]:
     """What became slower since: by more than the spread of both, as shares of a copy, which both measured."""
-    before = {c["word"]: c for c in baseline["contenders"]}
-    slower = []
-    for now in found["contenders"]:
-        then = before.get(now["word"])
-        if not then or not now.get("share_of_copy") or not then.get("share_of_copy"):
+    names = {c["word"]: c["name"] for c in found["contenders"]}
+    before, slower = _timed(baseline), []
+    for (word, where), now in _timed(found).items():
+        if (then := before.get((word, where))) is None:
             continue
         room = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
         change = now["share_of_copy"] / then["share_of_copy"]
         if change < 1 - room:
-            slower.append(f"{now['name']} became slower: {change:.2f} of its speed on {baseline['date'][:10]}, as a share of a "
-                          "copy's")
+            slower.append(f"{names[word]} became slower{where}: {change:.2f} of its speed on {baseline['date'][:10]}, as a share "
+                          "of a copy's")
     return slower
+
+
+def _timed(found: dict) -> dict[tuple[str, str], dict]:
+    """The times of each contender by its word, and of each at a size of a sweep."""
+    sweep = found.get("sweep") or {"name": "", "points": ()}
+    timed = {(c["word"], ""): c for c in found["contenders"]}
+    timed |= {(word, f" at {sweep['name']}={point['size']}"): times
+              for point in sweep["points"] for word, times in point["contenders"].items()}
+    return {key: times for key, times in timed.items() if times.get("share_of_copy")}
 
 
 def load_baseline(path: pathlib.Path) -> dict:
     """What `--save` has kept. Raises ValueError for something else."""
-    found = json.loads(path.read_text())
-    if not isinstance(found, dict) or not isinstance(found.get("contenders"), list) or {*SAME} - {*found}:
+    try:
+        found = json.loads(path.read_text())
+        is_one = not {*SAME} - {*found} and isinstance(found["date"], str) and any(c["word"] == OWN for c in found["contenders"])
+        numbers = [number for times in _timed(found).values() for number in
+                   (times["share_of_copy"], times["us"], *times["us_quartiles"])] if is_one else []
+        is_one &= all(isinstance(number, (int, float)) and 0 < number < math.inf for number in numbers)
+        is_one &= all(len(times["us_quartiles"]) == 2 for times in (_timed(found) if is_one else {}).values())
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError("it holds no comparison") from error
+    if not is_one:
         raise ValueError("it holds no comparison")
     return found
 
@@ -248,7 +273,8 @@ def load_baseline(path: pathlib.Path) -> dict:
 def refuse_other(job: Job, baseline: dict) -> None:
     """Raises `ingot.Error` where the baseline is of something else than what is asked for."""
     asked = report.asked(job, device_name(job.device, job.threads))
-    for what in SAME:
+    for what, called in SAME.items():
         if baseline[what] != asked[what]:
-            raise fail(f"the baseline is of another {what.removesuffix('s')}: {baseline[what]!r}, and here it is {asked[what]!r}",
+            raise fail(f"the baseline is of other {called}: {baseline[what]!r}, and here it is {asked[what]!r}" if called.endswith("s")
+                       else f"the baseline is of another {called}: {baseline[what]!r}, and here it is {asked[what]!r}",
                        "compare with what --save kept of the same op, on the same values and the same machine")

@@ -105,8 +105,8 @@ def _entries(text: str, mark: re.Pattern):
     for found in mark.finditer(plain):
         if entry := _entry_behind(plain, found.end()):
             name, parameters = entry
-            before = plain[: found.start()].rstrip()
-            yield Entry(name, parameters, is_template=before.endswith(">"))
+            declared = re.split(r"[;{}]|^[ \t]*#.*$", plain[: found.start()], flags=re.MULTILINE)[-1]
+            yield Entry(name, parameters, is_template=re.search(r"\btemplate\s*<", declared) is not None)
 
 
 def _entry_behind(text: str, at: int) -> tuple[str, tuple[str, ...]] | None:
@@ -157,11 +157,13 @@ def as_nvrtc(options: list[str]) -> list[str]:
     out."""
     made, words = [], iter(options)
     for word in words:
+        name, equals, value = word.partition("=")
         if word in _DROPPED_WITH_VALUE:
             next(words, None)
+        elif _RENAMED.get(name if equals else word) == "--ptxas-options":
+            made += [f"--ptxas-options={each}" for each in (value if equals else next(words, "")).split(",")]
         elif word in _RENAMED:
-            values = next(words, "").split(",") if _RENAMED[word] == "--ptxas-options" else [next(words, "")]
-            made += [f"{_RENAMED[word]}{'=' if len(_RENAMED[word]) > 2 else ''}{value}" for value in values]
+            made.append(f"{_RENAMED[word]}{'=' if len(_RENAMED[word]) > 2 else ''}{next(words, '')}")
         elif not _DROPPED.fullmatch(word):
             made.append(word)
     return made

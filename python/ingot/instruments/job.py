@@ -57,6 +57,7 @@ class Job:
     rounds: int = 21
     threads: int | None = None
     architecture: int = 0  # of kernels that are only looked at; 0: the device's, or 90
+    folders: list[str] = dataclasses.field(default_factory=list)  # where modules are found, beside where they always are
 
     def __post_init__(self):
         counts = {"ingot": 1}  # the op itself

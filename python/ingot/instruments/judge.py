@@ -3,9 +3,11 @@
 Somebody else's formula may round elsewhere than eager's, contract a product and a sum, or add in another order, and be no
 worse for it. So it is held to float64: an element may be as far off as eager is anywhere among results of its size, four
 times over, and by eight units in the last place (two, of 16-bit floats), and as many times what the arguments, each half an
-ulp of float32 off, would make of it. Where N elements become one, the latter by sqrt(N) / 8 as much: one who adds them in
-order is that far off, as errors go. What is no float must be equal, a NaN is any NaN, and infinities are where eager's are
-or float64's round to.
+ulp of float32 off, would make of it, unless they are where the result jumps. Where N elements become one, the latter by
+sqrt(N) / 8 as much: one who adds them in order is that far off, as errors go. Where elements are not added up it may also
+be as far from eager's as four ulp of each transcendental step make it (oracle.py): what such a step gave may meet what
+nearly cancels it, as in gelu. What is no float must be equal, a NaN is any NaN, and infinities are where eager's are or
+float64's round to.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ from __future__ import annotations
 import dataclasses
 import math
 
-
 import torch
 
-from ..oracle import bits, difference, ulp
+from ..oracle import allowed_of_steps, bits, difference, ulp
 from .subject import Subject, in_float64
 
 OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
+JUMP = 64  # a step that is so many times as small, and does as much, is one over a jump
 FEW_ULPS = 16
 
 
@@ -33,7 +35,8 @@ class Wanted:
     eager: list[torch.Tensor]
     exact: list[torch.Tensor] | None = None
     allowed: list[torch.Tensor] | None = None
-    is_whole: bool = False  # what rounding the arguments would make of a result is allowed, too
+    from_eager: list[torch.Tensor] | None = None  # how far from eager's a right result may be, whatever the truth
+    is_whole: bool = False  # what rounding the arguments, and each step, would make of a result is allowed, too
 
     @classmethod
     def of(cls, subject: Subject) -> Wanted:
@@ -52,6 +55,9 @@ class Wanted:
         largest = max((t.numel() for t in self.subject.tensors().values()), default=1)
         for k, sensitivity in enumerate(_sensitivity(self.subject, self.eager, self.exact)):
             self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
+        if not self.subject.adds_up and not self.changed:
+            of_steps = allowed_of_steps(lambda: self.subject.run_eager()[1], self.eager)
+            self.from_eager = [allowed.nan_to_num(nan=0.0, posinf=0.0) for allowed in of_steps]
         self.is_whole = True
 
 
@@ -132,6 +138,8 @@ def _worst(wanted: Wanted, k: int, ours: torch.Tensor) -> _Worst:
         rounded = exact.to(eager.dtype)
         same = (bits(ours) == bits(eager)) | (ours == eager) | (bits(ours) == bits(rounded))
         off = difference(ours, exact)
+        if wanted.from_eager is not None:
+            same |= difference(ours, eager) <= wanted.from_eager[k]
         excess = torch.where(same, 0.0, off / allowed.clamp(min=torch.finfo(torch.float64).tiny))
         excess = excess.nan_to_num(nan=math.inf, posinf=math.inf)
         unit = ulp(rounded)
@@ -191,17 +199,22 @@ def allowed(eager: torch.Tensor, exact: torch.Tensor, of_eagers: float = OF_EAGE
 def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
     """What a relative step of half an ulp of each argument alone does to each result: of all its elements, of their sizes,
     and of each up or down, which shows what is left of a row's equal elements when their mean is taken off. It is what
-    rounding is worth where formulas cancel, and in sums. Of 16-bit floats it is float32's, in which all compute."""
+    rounding is worth where formulas cancel, and in sums. Of 16-bit floats it is float32's, in which all compute. An element
+    whose arguments are where the function jumps, as at a half that is rounded, has one answer."""
     moved = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
     for name, value in subject.tensors().items():
         if not value.dtype.is_floating_point:
             continue
         step = torch.finfo(torch.float32 if value.dtype.itemsize == 2 else value.dtype).eps / 2
-        for push in (lambda x: x * (1 + step), lambda x: x + step * x.abs(), lambda x: x * (1 + step * _signs(x))):
-            pushed = subject.with_values({**subject.values, name: push(in_float64(value))})
-            for k, result in enumerate(pushed.run_in_float64()):
+        for push in (lambda x, by: x * (1 + by), lambda x, by: x + by * x.abs(), lambda x, by: x * (1 + by * _signs(x))):
+            def results(by: float) -> list[torch.Tensor]:
+                pushed = subject.with_values({**subject.values, name: push(in_float64(value), by)})  # noqa: B023
+                return pushed.run_in_float64()
+
+            for k, (result, near) in enumerate(zip(results(step), results(step / JUMP))):
                 if eager[k].dtype.is_floating_point:
-                    moved[k] += difference(result, exact[k]).nan_to_num(nan=0.0, posinf=0.0)
+                    far, near = (difference(r, exact[k]).nan_to_num(nan=0.0, posinf=0.0) for r in (result, near))
+                    moved[k] += torch.where(near > far / 2, 0.0, far)
     return moved
 
 

@@ -3,7 +3,7 @@
     grid=ceil(n / 256), block=256, args=x, y, bias, out, n
 
 A name is a parameter of the op's, a result (`out`, of several `out0` or `out[0]`), or `n`, the number of elements of the
-first result. Sizes are written as PyTorch has them (`x.size(0)`, `x.shape[-1]`, `x.stride(0)`, `x.numel()`), numbers as in
+first result (of what only writes in place, of its first tensor). Sizes are written as PyTorch has them (`x.size(0)`, `x.shape[-1]`, `x.stride(0)`, `x.numel()`), numbers as in
 Python; `/` is exact, and `ceil`, `min` and `max` are there. `empty(f32, 1024)` and `zeros(i32, 1)` are memory of the
 kernel's own, which is made, and cleared, once. A cast says what a number is passed as where nobody else does: `i32(n)`.
 """
@@ -70,11 +70,7 @@ class Launch:
 
     text: str
     fields: dict[str, tuple[ast.expr, ...]]
-
-    @property
-    def entry(self) -> str:
-        """The kernel, where the launch names one."""
-        return "".join(ast.unparse(e) for e in self.fields.get("entry", ()))
+    entry: str = ""  # the kernel, where the launch names one
 
     @property
     def constants(self) -> dict[str, tuple[ast.expr, ...]]:
@@ -140,7 +136,8 @@ def parse(text: str) -> Launch:
         if word is None:
             raise fail(f"the launch `{text}` begins with `{part.strip()}`, which has no name", f"a launch is written {EXAMPLE}")
         fields[word] += [part.strip()] * bool(part.strip())
-    return Launch(text, {word: tuple(_expression(p, text) for p in values) for word, values in fields.items()})
+    entry = ", ".join(fields.pop("entry", ()))  # which may be of a namespace, and an instance: `mine::scale<float, 4>`
+    return Launch(text, {word: tuple(_expression(p, text) for p in values) for word, values in fields.items()}, entry)
 
 
 def parts(text: str, brackets: str = "()[]{}") -> list[str]:
@@ -171,8 +168,11 @@ def refuse_constants(said: Launch) -> None:
 def scope_of(values: dict, results: list[torch.Tensor]) -> dict:
     """The names that a launch may use."""
     scope = {f"out{k}": result for k, result in enumerate(results)}
+    sized = next((v for v in (*results, *values.values()) if isinstance(v, torch.Tensor)), None)
+    if sized is not None:
+        scope["n"] = sized.numel()
     if results:
-        scope |= {"out": results[0] if len(results) == 1 else results, "n": results[0].numel()}
+        scope["out"] = results[0] if len(results) == 1 else results
     return scope | values
 
 
@@ -256,6 +256,8 @@ def _names(scope: dict) -> list[str]:
 def _shown(value) -> str:
     if isinstance(value, torch.Tensor):
         return "a tensor"
+    if isinstance(value, (list, tuple)):
+        return f"{len(value)} tensors" if any(isinstance(v, torch.Tensor) for v in value) else f"the sizes {list(value)}"
     return str(float(value)) if isinstance(value, fractions.Fraction) else repr(value)
 
 
@@ -293,8 +295,13 @@ def packed(value, parameter: Parameter) -> bytes:
     if not form:
         raise fail(f"the parameter `{parameter}` is of a type that no number is passed as",
                    "numbers are passed as integers, bool, float, double and __half, tensors as pointers")
-    if form not in "fde?":
-        if isinstance(value, fractions.Fraction) or value != int(value):
+    if not isinstance(value, (int, float, fractions.Fraction)):
+        raise fail(f"the parameter `{parameter}` is a number, and is given {_shown(value)}",
+                   "one of several is written out[0], x.shape[-1]" if isinstance(value, (list, tuple)) else None)
+    if form == "?" and value not in (0, 1):
+        raise fail(f"the parameter `{parameter}` is true or false, and is given {_shown(value)}")
+    if form not in "fde":
+        if value != value or value in (math.inf, -math.inf) or value != int(value):
             raise fail(f"the parameter `{parameter}` is a whole number, and is given {_shown(value)}")
         value = int(value)
     try:

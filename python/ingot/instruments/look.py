@@ -68,7 +68,7 @@ def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> tupl
     for said, (entry, grid, block, shared) in zip(contender.launches, threads):
         parameters = program.parameters[entry]
         kernel = anatomy(program.cubin, program.ptx, program.names[entry], said.names(parameters), math.prod(block),
-                         shared, {k for k, p in enumerate(parameters) if "*" in p.type})
+                         shared, {k for k, p in enumerate(parameters) if "*" in p.type}, architecture)
         kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
         _ask_driver(kernel, program.cubin, architecture, shared, subject)
         kernels.append(kernel.as_json())
@@ -87,7 +87,8 @@ def of_op(op, subject: Subject, architecture: int, name: str = "ingot") -> tuple
     cubin, ptx, _, _ = _ingot._compile_cuda(source, file, architecture, options, [])
     milliseconds = (time.perf_counter() - begin) * 1e3
     bounds = {name: int(threads) for threads, name in re.findall(r"__launch_bounds__\((\d+)[^)]*\)\s+(\w+)\(", source)}
-    kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name)) for k in shown]
+    kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name), architecture=architecture)
+                              for k in shown]
     for kernel in kernels:
         kernel.compile_ms = milliseconds
         _ask_driver(kernel, cubin, architecture, 0, subject)

@@ -23,7 +23,8 @@ RIGHT, WRONG, FAILED, UNCHECKED = "right", "wrong", "failed", "unchecked"
 def asked(job: Job, device: str) -> dict:
     """What a comparison is of."""
     return {"device": device, "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
-            "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed, "graph": job.graph}
+            "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed, "graph": job.graph,
+            "warm": job.warm}
 
 
 def document(job: Job, done: dict[Step, dict], device: str) -> dict:
@@ -94,7 +95,8 @@ def _state(make: dict, tried: dict) -> tuple[str, str]:
             return WRONG, where + result["message"]
     if ASKED not in tried:
         return FAILED, "it was not tried"
-    return RIGHT, tried[ASKED]["message"]
+    other = next((case for case in DECISIVE if case in tried and not tried[case]["bit_for_bit"]), ASKED)
+    return RIGHT, tried[other]["message"] + ("" if other == ASKED else f" on {other}")
 
 
 def _limits(tried: dict) -> list[str]:

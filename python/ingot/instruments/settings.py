@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import torch
 
 
 class Settings:
     """As they were found: the threads of the CPU, the default dtype and device, whether gradients are recorded, whether
-    algorithms must be deterministic, and how exact products of matrices are."""
+    algorithms must be deterministic, how exact products of matrices are, and whether the processor flushes subnormal
+    numbers, as what GCC links with -ffast-math has it do once it is loaded."""
 
     def __init__(self):
         self._found = self._now()
@@ -16,16 +19,21 @@ class Settings:
     def _now() -> tuple:
         return (torch.get_num_threads(), torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(),
                 torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(),
-                torch.get_float32_matmul_precision())
+                torch.get_float32_matmul_precision(), _flushes())
 
     def restore(self) -> None:
         """Undoes what somebody has changed since."""
         if self._now() == self._found:
             return
-        threads, dtype, device, records, is_deterministic, warns, precision = self._found
+        threads, dtype, device, records, is_deterministic, warns, precision, flushes = self._found
         torch.set_num_threads(threads)
         torch.set_default_dtype(dtype)
         torch.set_default_device(None if device.type == "cpu" else device)
         torch.set_grad_enabled(records)
         torch.use_deterministic_algorithms(is_deterministic, warn_only=warns)
         torch.set_float32_matmul_precision(precision)
+        torch.set_flush_denormal(flushes)
+
+
+def _flushes() -> bool:
+    return sys.float_info.min / 2 == 0.0

@@ -128,12 +128,24 @@ def copied(values: dict) -> dict:
     return {name: _copy(value) if isinstance(value, torch.Tensor) else value for name, value in values.items()}
 
 
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
+def restore(values: dict, given: dict) -> None:
+    """Makes copies what they were, past what autograd counts."""
+    for name, value in given.items():
+        if isinstance(value, torch.Tensor):
+            _memory_of(values[name].data).copy_(_memory_of(value.data))
+
+
+def _memory_of(tensor: torch.Tensor) -> torch.Tensor:
+    """From its first element to its last, what lies between included, each once."""
     reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
+    return tensor.as_strided((reach,), (1,), tensor.storage_offset())
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    of_it = _memory_of(tensor)
     past = tensor.storage_offset() * tensor.itemsize % 16 // tensor.itemsize
-    memory = torch.empty(past + reach, dtype=tensor.dtype, device=tensor.device)
-    if tensor.numel():
-        memory[past:].copy_(tensor.as_strided((reach,), (1,), tensor.storage_offset()))
+    memory = torch.empty(past + of_it.numel(), dtype=tensor.dtype, device=tensor.device)
+    memory[past:].copy_(of_it)
     return memory.as_strided(tensor.shape, tensor.stride(), past)
 
 
@@ -160,6 +172,8 @@ def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
         yield Case(POSITIVE, positive)
     if specials and (large := with_large_values(subject)):
         yield Case("large values", large)
+    if specials and (small := with_subnormal_values(subject)):
+        yield Case("subnormal values", small)
     if odd := with_odd_sizes(subject):
         yield Case("odd sizes", odd)
     if few := with_few_elements(subject):
@@ -266,6 +280,16 @@ def with_large_values(subject: Subject) -> Subject | None:
     """Floats far from zero, whose exponentials and squares are large."""
     return _if_other(subject, subject.values | {
         name: torch.empty_like(t).copy_(t * 4 + 100) for name, t in _to_plant_in(subject) if t.dtype.is_floating_point})
+
+
+def with_subnormal_values(subject: Subject) -> Subject | None:
+    """Floats below the smallest normal number, which --use_fast_math and -ffast-math make zero. Not of what adds up elements,
+    whose squares are zero whoever computes them."""
+    if subject.adds_up or subject.op.numerics == "fast":
+        return None
+    return _if_other(subject, subject.values | {
+        name: torch.empty_like(t).copy_((t.double().clamp(-1, 1) * torch.finfo(t.dtype).tiny).to(t.dtype))
+        for name, t in _to_plant_in(subject) if t.dtype.is_floating_point})
 
 
 def _to_plant_in(subject: Subject) -> list[tuple[str, torch.Tensor]]:

@@ -9,6 +9,7 @@ import torch
 from .canaries import PATTERNS, Guarded
 from .contenders import Contender
 from .judge import Verdict, Wanted, judge
+from .settings import Settings
 from .subject import Case, Subject, copied
 
 CALLS = 3  # what is counted in memory of a kernel's own shows from the second on
@@ -31,12 +32,14 @@ def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
     results = [Guarded(like, next(patterns)) for like in fresh]
     call = bind(contender, case.subject, values, [guard.tensor for guard in results])
     for number in range(CALLS):
+        settings = Settings()
         with torch.no_grad():
             returned = call()
+        settings.restore()  # ahead of what judges it
         if any(t.is_cuda for t in case.subject.tensors().values()):
             torch.cuda.synchronize()
         verdict = judge(wanted, [*(values[name] for name in changed), *returned])
-        _look_around(verdict, wanted, results, guarded, _written(given, values, changed))
+        _look_around(verdict, wanted, results, guarded, written_of(given, values, changed))
         if not verdict.right:
             if number:
                 verdict.message = f"from call {number + 1} on: {verdict.message}"
@@ -62,7 +65,7 @@ def _look_around(verdict: Verdict, wanted: Wanted, results: list[Guarded], input
         verdict.right, verdict.message = False, "; ".join(said + ([] if verdict.right else [verdict.message]))
 
 
-def _written(given: dict, values: dict, changed: list[str]) -> list[str]:
+def written_of(given: dict, values: dict, changed: list[str] = ()) -> list[str]:
     """The tensors that are not what they were, and that the op does not change."""
     return [name for name, before in given.items() if isinstance(before, torch.Tensor) and name not in changed
             and not torch.equal(_as_bytes(before), _as_bytes(values[name].detach()))]

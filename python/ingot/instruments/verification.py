@@ -94,10 +94,13 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
         raise fail(f"`{op.name}` draws random numbers, which no other run draws",
                    "f.reference draws what the kernel does; tests compare them")
     found = Verification(op.name if "def " in op.text else op.text, device)
+    if values is None and dtypes is None and not any(_takes_of(op, DTYPES[dtype]) for dtype in FLOATS):
+        dtypes = tuple(name for name, dtype in DTYPES.items() if not dtype.is_floating_point and _takes_of(op, dtype))
+    dtypes = dtypes or FLOATS
     if values is None:
-        found.tallies += tallies(op, dtypes or FLOATS, device, pairs, seed, watch)
+        found.tallies += tallies(op, dtypes, device, pairs, seed, watch)
     refused: dict[str, Exception] = {}
-    found.trials += list(_trials(op, values, frozenset(promised), dtypes or FLOATS, device, seed, watch, refused))
+    found.trials += list(_trials(op, values, frozenset(promised), dtypes, device, seed, watch, refused))
     if not found.tallies and not found.trials:
         why = _first_line(next(iter(refused.values())))
         if values is not None:
@@ -106,6 +109,12 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
                    "say what it is called with: name=f32:64x33, and a number for what is one")
     found.refused = {dtype: _first_line(error) for dtype, error in refused.items()}
     return found
+
+
+def _takes_of(op, dtype: torch.dtype) -> bool:
+    """Whether it takes tensors of this dtype alone."""
+    names = list(op.signature.parameters)
+    return _takes(op.text, [torch.ones(2, 3, dtype=dtype)] * len(names))
 
 
 def tallies(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,

@@ -19,8 +19,8 @@ from .job import Job, make
 from .judge import Wanted, judge
 from .race import COPY, Dropped, race, sets_for
 from .settings import Settings
-from .subject import ASKED, DECISIVE, Case, Subject, cases, copied
-from .trial import bind, trial
+from .subject import ASKED, DECISIVE, Case, Subject, cases, copied, restore
+from .trial import bind, trial, written_of
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
 OWN = "ingot"
@@ -111,14 +111,17 @@ class Work:
 
     def _make(self, against) -> dict:
         contender = make(against, self.op)
+        found = self._made(contender)
         self.contenders[against.key] = contender
-        return self._made(contender)
+        return found
 
     def _made(self, contender: Contender) -> dict:
         found = {"name": contender.name, "kind": contender.kind, "why_not": contender.why_not_on(self.device)}
         if hasattr(contender, "program"):
             program = contender.program(look.architecture(self.job, self.device))
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
+            if found["why_not"]:  # else whoever tries it finds out
+                contender.refuse_launch(self.subject.values, look.results_like(self.subject), look.architecture(self.job, self.device))
         return found
 
     def _race(self, subject: Subject, rounds: int) -> dict:
@@ -141,14 +144,15 @@ class Work:
         with torch.no_grad():
             times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=self.watch)
         return {"bytes": moved, "sets": sets, "rounds": rounds,
-                "wrong": {} if wanted.changed else self._wrong_now(runners, wanted),
+                "wrong": {} if wanted.changed else self._wrong_now(runners, wanted, inputs[0]),
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
 
-    def _wrong_now(self, runners: dict, wanted: Wanted) -> dict[str, str]:
-        """What is wrong, after so many calls, of those that were right when they were tried."""
-        found = {}
+    def _wrong_now(self, runners: dict, wanted: Wanted, inputs: dict) -> dict[str, str]:
+        """What is wrong, after so many calls, of those that were right when they were tried; each is given what was asked
+        for, whatever somebody has written there."""
+        found, given = {}, wanted.subject.tensors()
         for name, calls in runners.items():
             if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
@@ -156,13 +160,19 @@ class Work:
                 settings = Settings()
                 try:
                     with torch.no_grad():
+                        if written_of(given, inputs):
+                            restore(inputs, given)
                         results = calls[0]()
+                        written = written_of(given, inputs)
                 except Exception as error:
                     raise Dropped(name) from error
                 settings.restore()
                 self.watch(COPY)  # whose turn is nobody's
+                said = [f"writes its input {each}" for each in written]
                 if not (verdict := judge(wanted, results)).right:
-                    found[name] = f"after it was timed: {verdict.message}"
+                    said.append(verdict.message)
+                if said:
+                    found[name] = f"after it was timed: {'; '.join(said)}"
         return found
 
 
@@ -217,7 +227,10 @@ def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, lea
 
 
 def failure(error: Exception) -> dict:
-    text = str(error).strip() or type(error).__name__
+    try:
+        text = str(error).strip() or type(error).__name__
+    except Exception:  # of somebody's own exception
+        text = "it says nothing that can be read"
     if type(error).__name__ != "Error":
         text = text.splitlines()[0]  # what follows is advice to whoever debugs PyTorch
         text = text if text.startswith("CUDA error: ") else f"{type(error).__name__}: {text}"

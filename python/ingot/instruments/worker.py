@@ -32,7 +32,9 @@ def main(folder: str, pipe: str) -> None:
             out.flush()
 
         try:
-            do(Work(Job.load(path / "job.json"), done), tell)
+            job = Job.load(path / "job.json")
+            sys.path += [each for each in job.folders if each not in sys.path]
+            do(Work(job, done), tell)
             tell("finished", (), None)
         except Exception as error:  # of the op or its arguments: nothing can be compared
             tell("refused", (), failure(error))

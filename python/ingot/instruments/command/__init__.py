@@ -13,7 +13,19 @@ from ..comparison import EXIT_BAD_INPUT, EXIT_ENVIRONMENT
 from . import compare, explain, verify
 from .options import IS_VALUE
 
+_TEXTS = {"-e": "--expression", "--expression": "--expression", "--options": "--options"}
 EXIT_OF_A_SIGNAL = 128  # as a shell has it
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """Texts that begin with a dash, beside the option that they are for."""
+    joined: list[str] = []
+    for word in arguments:
+        if joined and joined[-1] in _TEXTS:
+            joined[-1] = f"{_TEXTS[joined[-1]]}={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a terminal of few characters is no reason to fail
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    options, rest = parser.parse_known_args(arguments)
+    options, rest = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
     if unknown := [word for word in rest if not IS_VALUE.match(word)]:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.values = [*getattr(options, "values", []), *rest]

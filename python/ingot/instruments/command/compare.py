@@ -71,8 +71,11 @@ class _OfLast(argparse.Action):
         against = options.against[-1]
         if self.dest == "launch":
             against.launches.append(value)
-        else:
+            return
+        try:
             against.options += shlex.split(value)
+        except ValueError as error:
+            parser.error(f"{option} {value}: {error}")
 
 
 class _Against(argparse.Action):
@@ -102,8 +105,11 @@ def run(options) -> int:
     too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
     if baseline:
         too_slow += comparison.against_baseline(found.found, baseline)
+    timed = [c for c in found.found["contenders"] if found.speed_of(c["word"]) is not None]
     if (baseline or options.at_least) and found.speed_of(OWN) is None:
         too_slow.append("nothing was timed, so that nothing is known to be fast enough")
+    elif options.at_least and len(timed) < 2:
+        too_slow.append("nobody was timed beside Ingot, so that nothing is known to be fast enough")
     if options.at_least:
         too_slow += [f"nothing was timed at {where}" for where in found.untimed_points()]
     for line in too_slow:
@@ -142,7 +148,9 @@ def _sweep(text: str | None) -> tuple[str, list[int]]:
         raise fail(f"`--sweep {text}` is no range of sizes", "it is written n=1e3..1e8, where values name n: x=f32:n")
     count = int(found[4]) if found[4] else round(math.log10(high / low)) + 1
     factor = (high / low) ** (1 / max(count - 1, 1))
-    return found[1], [round(low * factor**k) for k in range(max(count, 2))]
+    if count < 2:
+        raise fail(f"`--sweep {text}` has {count} sizes", "it has two or more: the first and the last are among them")
+    return found[1], list(dict.fromkeys(round(low * factor**k) for k in range(count)))
 
 
 def _baseline(path: pathlib.Path | None, job: Job) -> dict | None:

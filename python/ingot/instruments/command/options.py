@@ -112,7 +112,7 @@ def read(file: str) -> str:
 
 def write(path: pathlib.Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in a folder that is there") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 from ...capture import fail
 from .contender import Contender
@@ -45,9 +46,11 @@ def _may_be_launched(word: str) -> bool:
 
 
 def _path_and_entry(word: str) -> tuple[pathlib.Path, str]:
-    """FILE or FILE:entry, the entry of a template (`scale<float, 4>`) included."""
-    head, colon, tail = word.partition("<")
-    file, _, name = head.rpartition(":")
-    if not file or pathlib.Path(word).exists():
+    """FILE or FILE:entry, whose entry may be of a namespace, and an instance: `kernel.cu:mine::scale<float, 4>`."""
+    if pathlib.Path(word).exists():
         return pathlib.Path(word), ""
-    return pathlib.Path(file), name + colon + tail
+    colons = [colon.start() for colon in re.finditer(r"(?<!:):(?!:)", word.partition("<")[0])]
+    if not colons:
+        return pathlib.Path(word), ""
+    at = next((at for at in colons if pathlib.Path(word[:at]).is_file()), colons[-1])
+    return pathlib.Path(word[:at]), word[at + 1 :]

@@ -56,7 +56,7 @@ class TritonKernel(Contender):
 
     def __init__(self, kernel, name: str, word: str, launches: list[str]):
         if len(launches) != 1:
-            raise fail(f"the Triton kernel `{word}` needs a launch", f'--launch "{launch.EXAMPLE}, BLOCK=1024"')
+            raise fail(f"the Triton kernel `{word}` needs a launch", '--launch "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"')
         self.kernel, self.name, self.word, self.launch = kernel, name, word, launch.parse(launches[0])
         self.knows_strides = "stride" in launches[0]
 
@@ -91,7 +91,8 @@ def _imported(module: str):
             raise fail(f"cannot import `{module}`: {error}") from None
     if not path.is_file():
         raise fail(f"there is no file `{module}` to import")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # By a name of its own: what is called torch.py, or triton.py, must not be found for these.
+    spec = importlib.util.spec_from_file_location(f"contender_{path.stem}", path)
     made = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = made  # where torch.compile and pickle look a function up
     sys.path.insert(0, str(path.parent.resolve()))

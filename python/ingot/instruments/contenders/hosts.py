@@ -34,7 +34,7 @@ class HostFunction(Contender):
             raise fail(f"there is no file `{path}`", "a library is named with its folder: ./library.so:entry")
         self.path, self.is_library = path, path.suffix == ".so"
         self.text = "" if self.is_library else cuda_text.read(path)
-        self.entry = entry or self._only_entry()
+        self.entry = self._named(entry) if entry else self._only_entry()
         self.name, self.word = f"{path.name}:{self.entry}", f"{path}:{self.entry}"
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
         said = launches or cuda_text.launches(self.text)
@@ -45,6 +45,12 @@ class HostFunction(Contender):
         self.launch = launch.parse(said[0]) if said else launch.Launch("", {})
         launch.refuse_constants(self.launch)
         self.knows_strides = "stride" in self.launch.text
+
+    def _named(self, entry: str) -> str:
+        names = [function.name for function in cuda_text.functions(self.text)]
+        if names and entry not in names:
+            raise fail(f'there is no `extern "C"` function `{entry}` in {self.path}', f"there are {', '.join(names)}")
+        return entry
 
     def _only_entry(self) -> str:
         if self.is_library:
@@ -62,7 +68,8 @@ class HostFunction(Contender):
         """The function, and its parameters: of a library, whose types nobody knows, None."""
         if self.is_library:
             return self._symbol(self.path), None
-        text = f'#line 1 {json.dumps(str(self.path), ensure_ascii=False)}\n{self.text}{_PROBE.format(entry=self.entry)}'
+        # By its whole path: the compiler runs elsewhere, and shows the lines of the file that it finds.
+        text = f'#line 1 {json.dumps(str(self.path.resolve()), ensure_ascii=False)}\n{self.text}{_PROBE.format(entry=self.entry)}'
         made = _ingot._compile_host(text, self.path.name, self.options)
         with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a library that is open needs no name
             file.write(made)

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import glob
 import importlib.util
+import math
 import os
 import pathlib
 import time
@@ -17,6 +18,8 @@ from ...capture import fail
 from .. import cuda_text, launch
 from .contender import Call, Contender
 
+# Of every GPU (CUDA Programming Guide, "Technical Specifications per Compute Capability").
+MOST_BLOCKS, MOST_THREADS = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
 _PROBE = "\ntemplate <typename T> __global__ void ingot_signature() {}\n"
 
 
@@ -58,16 +61,21 @@ class CudaKernel(Contender):
         found = cuda_text.kernels(self.text)
         names = [kernel.name for kernel in found]
         if chosen := said.entry or entry:
-            if names and chosen.split("<")[0] not in names:
+            if names and _plain_name(chosen) not in names:
                 raise fail(f"there is no kernel `{chosen}` in {self.path}", f"there are {', '.join(names)}")
+            if "<" not in chosen:
+                self._refuse_template(next((k for k in found if k.name == _plain_name(chosen)), None))
             return chosen
         if len(found) != 1:
             what = f"has {len(found)} kernels" if found else "shows no `__global__` function"
             raise fail(f"{self.path} {what}", f"name the one to launch: {self.path}:{names[0] if names else 'entry'}")
-        if found[0].is_template:
-            raise fail(f"the kernel `{names[0]}` of {self.path} is a template",
-                       f"name an instance: {self.path}:{names[0]}<float>")
+        self._refuse_template(found[0])
         return names[0]
+
+    def _refuse_template(self, kernel: cuda_text.Entry | None) -> None:
+        if kernel is not None and kernel.is_template:
+            raise fail(f"the kernel `{kernel.name}` of {self.path} is a template",
+                       f"name an instance: {self.path}:{kernel.name}<float>")
 
     def why_not_on(self, device: torch.device) -> str:
         return "" if device.type == "cuda" else "it is a kernel for a GPU"
@@ -79,14 +87,20 @@ class CudaKernel(Contender):
         expressions = [*dict.fromkeys(self.entries), *signatures.values()]
         begin = time.perf_counter()
         options = [*self.options, "-lineinfo"]
-        cubin, ptx, names, log = _ingot._compile_cuda(self.text + _PROBE, str(self.path), architecture, options, expressions)
+        try:
+            cubin, ptx, names, log = _ingot._compile_cuda(self.text + _PROBE, str(self.path), architecture, options, expressions)
+        except _ingot.Error as error:
+            if "-default-device" not in str(error):
+                raise
+            raise fail(f"{str(error).removeprefix('error: ').rstrip()}", "NVRTC compiles what runs on a GPU alone: put functions of "
+                       "the host, and headers of the C++ library, between `#ifndef __CUDACC_RTC__` and `#endif`") from None
         seconds = time.perf_counter() - begin
         lowered = dict(zip(expressions, names))
         shown = {kernel.name: kernel.parameters for kernel in cuda_text.kernels(self.text)}
         parameters = {}
         for entry, signature in signatures.items():
             types = launch.types_in(_ingot._demangle(lowered[signature]) or "")
-            words = shown.get(entry.split("<")[0], ())
+            words = shown.get(_plain_name(entry), ())
             words = words if len(words) == len(types) else [""] * len(types)
             parameters[entry] = [launch.Parameter(t, w) for t, w in zip(types, words)]
         return Program(cubin, ptx, {entry: lowered[entry] for entry in self.entries}, parameters, log, seconds)
@@ -117,11 +131,29 @@ class CudaKernel(Contender):
 
         return call
 
+    def refuse_launch(self, values: dict, results: list[torch.Tensor], architecture: int) -> None:
+        """Raises `ingot.Error` where the arguments do not fit the kernels' parameters, or no GPU has such a grid or block."""
+        scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
+        for said, (entry, grid, block, _) in zip(self.launches, self.threads(values, results)):
+            for argument, parameter in zip(said.arguments(scope, parameters[entry]), parameters[entry]):
+                launch.packed(argument, parameter)
+            for word, extent, limits in (("grid", grid, MOST_BLOCKS), ("block", block, MOST_THREADS)):
+                if any(size > most for size, most in zip(extent, limits)):
+                    raise fail(f"the {word} of `{said.text}` comes to {' x '.join(map(str, extent))}",
+                               f"a GPU takes {' x '.join(map(str, limits))} at most")
+            if math.prod(block) > MOST_THREADS[0]:
+                raise fail(f"the block of `{said.text}` has {math.prod(block)} threads", f"a GPU takes {MOST_THREADS[0]} at most")
+
     def threads(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
         """Of each launch: the kernel, its grid, its block and its shared memory."""
         scope = launch.scope_of(values, results)
         return [(entry, said.extent("grid", scope), said.extent("block", scope), said.shared(scope))
                 for said, entry in zip(self.launches, self.entries)]
+
+
+def _plain_name(entry: str) -> str:
+    """Without its namespaces and what it is an instance for."""
+    return entry.split("<")[0].split("::")[-1].strip()
 
 
 def architecture_of(device: int) -> int:
