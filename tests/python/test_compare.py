@@ -1,6 +1,7 @@
 """`ingot compare` from the command line and from Python: who is right, and what is said of who is not. What needs a GPU runs
 where there is one; functions of C++ hang, crash and write out of bounds anywhere."""
 
+import importlib
 import itertools
 import json
 import pathlib
@@ -471,6 +472,21 @@ def scaled(x, out, factor, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + at, tl.load(x + at, at < n) * factor, at < n)
 """
+
+
+def test_a_triton_kernel_is_given_from_python_with_its_launch(tmp_path, monkeypatch):
+    pytest.importorskip("triton")
+    (tmp_path / "scales_here.py").write_text(TRITON)
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel, op = importlib.import_module("scales_here").scaled, ingot.op("x * 2")
+    x = torch.randn(10000, device="cuda" if torch.cuda.is_available() else "cpu")
+    mine = ingot.Against(kernel, launches=["grid=ceil(n / BLOCK), args=x, out, 2.0, n, BLOCK=1024"])
+    found = ingot.compare(op, {"mine": mine, "eager": "eager"}, x, rounds=3, why=False)
+    assert found["mine"]["state"] == ("right" if x.is_cuda else "unchecked"), found["mine"]["message"]
+    with pytest.raises(ingot.Error, match="the Triton kernel `scaled` needs a launch"):
+        ingot.compare(op, kernel, x)
+    with pytest.raises(ingot.Error, match="`twice` is called, not launched"):
+        ingot.compare(op, {"twice": ingot.Against(lambda x: x * 2, launches=["args=x"])}, x)
 
 
 @on_a_gpu

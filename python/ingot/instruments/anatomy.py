@@ -63,8 +63,8 @@ class Anatomy:
 
 def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None, threads: int | None = None,
             shared_bytes: int = 0, pointers: set[int] | None = None, architecture: int = 90) -> Anatomy:
-    """Of the kernel of that name, compiled for 90, as sm_90; `names`: its parameters', `pointers`: which of them are; `threads`, `shared_bytes`: what
-    a launch gives a block."""
+    """Of the kernel of that name; `names`: its parameters', `pointers`: which of them are; `threads`, `shared_bytes`: what a
+    launch gives a block; `architecture`: what it is compiled for, 90 for sm_90."""
     found = Anatomy(kernel, architecture, threads)
     loads, stores = accesses(ptx, kernel, pointers)
     label = lambda k: names[k] if names and k < len(names) and names[k] else f"argument {k}"  # noqa: E731

@@ -102,8 +102,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     """Sets an op beside others, on these arguments: which are right, which is faster, and why; as `ingot compare` does.
 
     against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry",
-        "eager", "torch.compile", "module:function"), an `Against` with its launch, or a Python callable that takes what
-        the op takes. Words are tried in a process of their own; callables run in this one, on copies of the arguments.
+        "eager", "torch.compile", "module:function"), an `Against` with its launch (of a word, or of a Triton kernel), or a
+        Python callable that takes what the op takes. Words are tried in a process of their own; callables run in this one, on copies of the arguments.
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
         does.
     specials: ask what NaN, infinities and zeros become.
@@ -129,8 +129,9 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     if graph and not device.startswith("cuda"):
         raise fail("a CUDA graph is of a GPU, and these arguments are not on one")
     shown = {name: described(value) for name, value in values.items()}
-    job = Job(text=op.text, op=op.name, file="", values=shown, against=given, folders=[each for each in sys.path if each], device=device, numerics=op.numerics,
-              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[], **options)
+    job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
+              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[],
+              folders=[folder for folder in sys.path if folder], **options)
     functions = _functions(named, [OWN, COPY, *(each.key for each in given)])
     if not isolated:
         subject = Subject(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
@@ -160,7 +161,8 @@ def _leave(_: int) -> None:
 
 
 def _is_function(each) -> bool:
-    return callable(each) and not isinstance(each, (str, Against))
+    of_it = each.word if isinstance(each, Against) else each
+    return callable(of_it) and not isinstance(of_it, str)
 
 
 def _named(against) -> list[tuple[str, object]]:
@@ -180,18 +182,19 @@ def _named(against) -> list[tuple[str, object]]:
     return named
 
 
-def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, contenders.PythonFunction]:
-    """Python callables by names of their own."""
-    found: dict[str, contenders.PythonFunction] = {}
+def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, contenders.Contender]:
+    """Python callables, and what Triton made of one, by names of their own."""
+    found: dict[str, contenders.Contender] = {}
     for given, each in named:
         if not _is_function(each):
             continue
-        wanted = name = given or getattr(each, "__name__", type(each).__name__)
+        function, launches, given = (each.word, each.launches, given or each.name) if isinstance(each, Against) else (each, (), given)
+        wanted = name = given or getattr(function, "__name__", type(function).__name__)
         for number in itertools.count(2):
             if name not in taken and name not in found:
                 break
             name = f"{wanted}#{number}"
-        found[name] = contenders.PythonFunction(each, given or name)
+        found[name] = contenders.PythonFunction.of(function, given or name, launches=launches)
     return found
 
 
@@ -226,8 +229,10 @@ def processor() -> str:
     return "CPU"
 
 
-SAME = {"op": "op", "text": "text", "arguments": "arguments", "sizes": "sizes", "backward": "direction", "numerics": "numerics",
-        "lazy": "laziness", "graph": "choice of --graph", "warm": "choice of --warm", "device": "device"}  # as in the baseline
+# What a baseline must have in common with what is compared with it, and what it is of where it has not.
+SAME = {"op": "another op", "text": "another text", "arguments": "other arguments", "sizes": "other sizes",
+        "backward": "another direction", "numerics": "other numerics", "lazy": "another laziness",
+        "graph": "another choice of --graph", "warm": "another choice of --warm", "device": "another device"}
 
 
 def against_baseline(found: dict, baseline: dict) -> list[str]:
@@ -258,23 +263,24 @@ def load_baseline(path: pathlib.Path) -> dict:
     """What `--save` has kept. Raises ValueError for something else."""
     try:
         found = json.loads(path.read_text())
-        is_one = not {*SAME} - {*found} and isinstance(found["date"], str) and any(c["word"] == OWN for c in found["contenders"])
-        numbers = [number for times in _timed(found).values() for number in
-                   (times["share_of_copy"], times["us"], *times["us_quartiles"])] if is_one else []
-        is_one &= all(isinstance(number, (int, float)) and 0 < number < math.inf for number in numbers)
-        is_one &= all(len(times["us_quartiles"]) == 2 for times in (_timed(found) if is_one else {}).values())
-    except (AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError("it holds no comparison") from error
-    if not is_one:
+        is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["contenders"][0]["word"] == OWN
+        has_times = is_comparison and all(map(_is_timed, _timed(found).values()))
+    except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
+        has_times = False
+    if not has_times:
         raise ValueError("it holds no comparison")
     return found
+
+
+def _is_timed(times: dict) -> bool:
+    numbers = [times["share_of_copy"], times["us"], *times["us_quartiles"]]
+    return len(numbers) == 4 and all(0 < number < math.inf for number in numbers)
 
 
 def refuse_other(job: Job, baseline: dict) -> None:
     """Raises `ingot.Error` where the baseline is of something else than what is asked for."""
     asked = report.asked(job, device_name(job.device, job.threads))
-    for what, called in SAME.items():
+    for what, other in SAME.items():
         if baseline[what] != asked[what]:
-            raise fail(f"the baseline is of other {called}: {baseline[what]!r}, and here it is {asked[what]!r}" if called.endswith("s")
-                       else f"the baseline is of another {called}: {baseline[what]!r}, and here it is {asked[what]!r}",
+            raise fail(f"the baseline is of {other}: {baseline[what]!r}, and here it is {asked[what]!r}",
                        "compare with what --save kept of the same op, on the same values and the same machine")

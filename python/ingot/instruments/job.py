@@ -18,8 +18,8 @@ from .subject import Subject
 
 @dataclasses.dataclass
 class Against:
-    """A contender, as it was asked for: a word of `ingot compare --against`, how its kernel is launched and compiled where
-    its file does not say, and what tables call it."""
+    """A contender, as it was asked for: a word of `ingot compare --against` (or, of `ingot.compare`, a kernel that Triton made
+    of a function), how its kernel is launched and compiled where its file does not say, and what tables call it."""
 
     word: str
     launches: list[str] = dataclasses.field(default_factory=list)

@@ -207,14 +207,12 @@ def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.
             continue
         step = torch.finfo(torch.float32 if value.dtype.itemsize == 2 else value.dtype).eps / 2
         for push in (lambda x, by: x * (1 + by), lambda x, by: x + by * x.abs(), lambda x, by: x * (1 + by * _signs(x))):
-            def results(by: float) -> list[torch.Tensor]:
-                pushed = subject.with_values({**subject.values, name: push(in_float64(value), by)})  # noqa: B023
-                return pushed.run_in_float64()
-
-            for k, (result, near) in enumerate(zip(results(step), results(step / JUMP))):
+            far, near = (subject.with_values({**subject.values, name: push(in_float64(value), by)}).run_in_float64()
+                         for by in (step, step / JUMP))
+            for k in range(len(exact)):
                 if eager[k].dtype.is_floating_point:
-                    far, near = (difference(r, exact[k]).nan_to_num(nan=0.0, posinf=0.0) for r in (result, near))
-                    moved[k] += torch.where(near > far / 2, 0.0, far)
+                    by_far, by_near = (difference(pushed[k], exact[k]).nan_to_num(nan=0.0, posinf=0.0) for pushed in (far, near))
+                    moved[k] += torch.where(by_near > by_far / 2, 0.0, by_far)
     return moved
 
 

@@ -13,16 +13,16 @@ from ..comparison import EXIT_BAD_INPUT, EXIT_ENVIRONMENT
 from . import compare, explain, verify
 from .options import IS_VALUE
 
-_TEXTS = {"-e": "--expression", "--expression": "--expression", "--options": "--options"}
+TEXTS = ("-e", "--expression", "--options")  # whose value may begin with a dash
 EXIT_OF_A_SIGNAL = 128  # as a shell has it
 
 
 def _joined(arguments: list[str]) -> list[str]:
-    """Texts that begin with a dash, beside the option that they are for."""
+    """With each such value in one word with its option."""
     joined: list[str] = []
     for word in arguments:
-        if joined and joined[-1] in _TEXTS:
-            joined[-1] = f"{_TEXTS[joined[-1]]}={word}"
+        if joined and joined[-1] in TEXTS:
+            joined[-1] += f"={word}"
         else:
             joined.append(word)
     return joined

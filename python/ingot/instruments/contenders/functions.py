@@ -34,13 +34,17 @@ class PythonFunction(Contender):
             except AttributeError:
                 raise fail(f"there is no `{attribute}` in {module}",
                            f"there are {', '.join(n for n in vars(found) if not n.startswith('_'))[:200]}") from None
-        name, word = f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}"
+        return cls.of(found, f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}", launches)
+
+    @classmethod
+    def of(cls, found, name: str, word: str = "", launches: list[str] = ()) -> Contender:
+        """What can be called, or launched."""
         if _is_triton(found):
             return TritonKernel(found, name, word, launches)
         if not callable(found):
-            raise fail(f"`{word}` is a {type(found).__name__}, which cannot be called")
+            raise fail(f"`{word or name}` is a {type(found).__name__}, which cannot be called")
         if launches:
-            raise fail(f"`{word}` is called, not launched", "a launch is for kernels")
+            raise fail(f"`{word or name}` is called, not launched", "a launch is for kernels")
         return cls(found, name, word)
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
@@ -56,7 +60,9 @@ class TritonKernel(Contender):
 
     def __init__(self, kernel, name: str, word: str, launches: list[str]):
         if len(launches) != 1:
-            raise fail(f"the Triton kernel `{word}` needs a launch", '--launch "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"')
+            said = "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"
+            raise fail(f"the Triton kernel `{word or name}` needs a launch", f'--launch "{said}"' if word else
+                       f'ingot.Against({name}, launches=["{said}"])')
         self.kernel, self.name, self.word, self.launch = kernel, name, word, launch.parse(launches[0])
         self.knows_strides = "stride" in launches[0]
 
