@@ -36,29 +36,30 @@ class Wanted:
     exact: list[torch.Tensor] | None = None
     allowed: list[torch.Tensor] | None = None
     from_eager: list[torch.Tensor] | None = None  # how far from eager's a right result may be, whatever the truth
-    is_whole: bool = False  # what rounding the arguments, and each step, would make of a result is allowed, too
+    measured: int = 0  # how many of the ways there are to measure what is allowed
 
     @classmethod
     def of(cls, subject: Subject) -> Wanted:
         changed, eager = subject.run_eager()
         return cls(subject, changed, eager)
 
-    def measure(self) -> None:
-        """Finds the truth, when a result first differs from eager's bits."""
-        if self.exact is not None:
-            return
-        self.exact = self.subject.run_in_float64()
-        self.allowed = [allowed(e, d) for e, d in zip(self.eager, self.exact)]
-
-    def measure_all(self) -> None:
-        """Finds what is allowed besides, which takes several runs in float64."""
-        largest = max((t.numel() for t in self.subject.tensors().values()), default=1)
-        for k, sensitivity in enumerate(_sensitivity(self.subject, self.eager, self.exact)):
-            self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
-        if not self.subject.adds_up and not self.changed:
+    def measure(self) -> bool:
+        """Finds the truth and what is allowed: at first for the rounding of results, then, which takes runs in float64, for that
+        of the arguments, and then, which takes runs of eager, for that of each step. False where all of it is known."""
+        if self.measured == 0:
+            self.exact = self.subject.run_in_float64()
+            self.allowed = [allowed(e, d) for e, d in zip(self.eager, self.exact)]
+        elif self.measured == 1:
+            largest = max((t.numel() for t in self.subject.tensors().values()), default=1)
+            for k, sensitivity in enumerate(_sensitivity(self.subject, self.eager, self.exact)):
+                self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
+        elif self.measured == 2 and not self.subject.adds_up and not self.changed:
             of_steps = allowed_of_steps(lambda: self.subject.run_eager()[1], self.eager)
             self.from_eager = [allowed.nan_to_num(nan=0.0, posinf=0.0) for allowed in of_steps]
-        self.is_whole = True
+        else:
+            return False
+        self.measured += 1
+        return True
 
 
 @dataclasses.dataclass
@@ -81,13 +82,13 @@ def judge(wanted: Wanted, results: list[torch.Tensor]) -> Verdict:
         return Verdict(False, message)
     if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, wanted.eager)):
         return Verdict(True, "bit for bit", True, 0.0, 0.0)
-    wanted.measure()
-    worst = [_worst(wanted, k, result) for k, result in enumerate(results)]
-    largest = max(worst, key=lambda found: found.excess)
-    if largest.excess > 1 and not wanted.is_whole:
-        wanted.measure_all()
+    if wanted.measured == 0:
+        wanted.measure()
+    while True:
         worst = [_worst(wanted, k, result) for k, result in enumerate(results)]
         largest = max(worst, key=lambda found: found.excess)
+        if largest.excess <= 1 or not wanted.measure():
+            break
     ulps, eagers = max(w.ulp for w in worst), max(w.eager_ulp for w in worst)
     if largest.excess > 1:
         others = f" and {largest.count - 1} more" if largest.count > 1 else ""
