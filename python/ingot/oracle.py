@@ -29,7 +29,8 @@ _EXACT = set("""add sub rsub mul div true_divide neg abs maximum minimum fmax fm
 eq ne lt le gt ge isnan isinf isfinite signbit floor ceil round trunc frac reciprocal floor_divide
 sign sgn copysign nextafter square logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor
 bitwise_not bitwise_left_shift bitwise_right_shift heaviside hardtanh threshold leaky_relu nan_to_num
-fill full_like ones_like zeros_like empty_like full ones zeros scalar_tensor arange lift_fresh""".split())
+fill full_like ones_like zeros_like empty_like full ones zeros empty empty_strided new_empty new_empty_strided scalar_tensor arange
+lift_fresh""".split())
 # Exact as well, but eager's vector loops lose what is left of a quotient past the digits of its type.
 _EXACT_IN_FLOAT64 = {"remainder", "fmod"}
 _ROUNDS = set("add sub rsub mul div true_divide reciprocal square remainder fmod".split())

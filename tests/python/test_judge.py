@@ -55,12 +55,19 @@ def test_special_values_show_what_a_formula_forgets(text, wrong):
 
 @pytest.mark.parametrize("text, wrong", [
     ("round(x)", lambda x: (x.abs() + 0.5).floor() * x.sign()), ("where(x > 0.5, x, 0.0)", lambda x: torch.where(x >= 0.5, x, 0.0)),
-    ("floor(x)", lambda x: (x - 1).ceil()), ("sign(x)", lambda x: torch.where(x >= 0, 1.0, -1.0))])
+    ("floor(x)", lambda x: (x - 1).ceil()), ("sign(x)", lambda x: torch.where(x >= 0, 1.0, -1.0)),
+    ("round(x * 2.0)", lambda x: (x * 2 + 0.5).floor()), ("where(x * 2.0 > 1.0, x, -5.0)", lambda x: torch.where(x * 2 >= 1, x, -5.0))])
 def test_where_a_function_jumps_there_is_one_answer(text, wrong):
-    planted = subject.with_specials(asked(text, x=torch.randn(1000)))
+    x = torch.arange(-100, 101) / 4
+    of = asked(text, x=x)
+    assert not verdict(of, wrong(x)).right
+    assert verdict(of, ingot.op(text)(x)).right
+
+
+def test_special_values_are_where_functions_jump():
+    planted = subject.with_specials(asked("round(x)", x=torch.randn(1000)))
     x = planted.values["x"]
-    assert not verdict(planted, torch.where(x.isfinite(), wrong(x), ingot.op(text).reference(x))).right
-    assert verdict(planted, ingot.op(text)(x)).right
+    assert not verdict(planted, torch.where(x.isfinite(), (x.abs() + 0.5).floor() * x.sign(), x)).right
 
 
 @pytest.mark.parametrize("text", ["F.gelu(x)", "1 - torch.cos(x)", "torch.exp(x) - 1", "torch.round(torch.exp(x) * 3)"])
@@ -72,6 +79,17 @@ def test_what_cancels_is_right_within_the_ulps_of_its_steps(text):
     beside = ingot.op(text).reference(x * (1 + torch.finfo(torch.float32).eps))
     assert verdict(of, beside).right
     assert not verdict(of, beside + 1e-4).right
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_of_16_bit_floats_another_function_is_wrong(dtype):
+    x = torch.randn(64, 512, generator=torch.Generator().manual_seed(0)).to(dtype)
+    gelu = torch.nn.functional.gelu
+    of = asked("F.gelu(x)", x=x)
+    assert verdict(of, ingot.op("F.gelu(x)")(x)).right
+    assert verdict(of, gelu(x.float()).to(dtype)).right
+    for other in (lambda x: x * torch.sigmoid(1.702 * x), lambda x: torch.where(x < -2.5, 0.0, gelu(x)), lambda x: torch.where(x < -3, -1, 1) * gelu(x)):
+        assert not verdict(of, other(x.float()).to(dtype)).right
 
 
 def test_integers_must_be_equal_and_forms_the_same():

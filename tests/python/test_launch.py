@@ -87,6 +87,11 @@ def test_an_entry_may_be_of_a_namespace_and_an_instance():
     assert said.entry == "mine::scale<float, 2>" and said.extent("block", SCOPE) == (32, 1, 1)
 
 
+def test_a_grid_may_stand_in_brackets():
+    said = launch.parse("grid=(ceil(n / 256), 2), block=(16, 16, 1), args=x")
+    assert said.extent("grid", {"n": 1000}) == (4, 2, 1) and said.extent("block", {}) == (16, 16, 1)
+
+
 def test_what_writes_in_place_has_as_many_elements_as_its_first_tensor():
     assert launch.scope_of({"x": X}, [])["n"] == X.numel()
 

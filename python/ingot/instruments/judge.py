@@ -5,9 +5,9 @@ worse for it. So it is held to float64: an element may be as far off as eager is
 times over, and by eight units in the last place (two, of 16-bit floats), and as many times what the arguments, each half an
 ulp of float32 off, would make of it, unless they are where the result jumps. Where N elements become one, the latter by
 sqrt(N) / 8 as much: one who adds them in order is that far off, as errors go. Where elements are not added up it may also
-be as far from eager's as four ulp of each transcendental step make it (oracle.py): what such a step gave may meet what
-nearly cancels it, as in gelu. What is no float must be equal, a NaN is any NaN, and infinities are where eager's are or
-float64's round to.
+be as far off as four ulp of each transcendental step make it, in float32 where they are shorter (oracle.py): what such a
+step gave may meet what nearly cancels it, as in gelu, or a jump. What is no float must be equal, a NaN is any NaN, and
+infinities are where eager's are or float64's round to.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import math
 import torch
 
 from ..oracle import allowed_of_steps, bits, difference, ulp
-from .subject import Subject, in_float64
+from .subject import Subject, each, in_float64
 
 OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
-JUMP = 64  # a step that is so many times as small, and does as much, is one over a jump
+JUMP = 64  # a step that is so many times as small, and does more than half as much, is one over a jump
 FEW_ULPS = 16
 
 
@@ -35,7 +35,6 @@ class Wanted:
     eager: list[torch.Tensor]
     exact: list[torch.Tensor] | None = None
     allowed: list[torch.Tensor] | None = None
-    from_eager: list[torch.Tensor] | None = None  # how far from eager's a right result may be, whatever the truth
     measured: int = 0  # how many of the ways there are to measure what is allowed
 
     @classmethod
@@ -54,8 +53,10 @@ class Wanted:
             for k, sensitivity in enumerate(_sensitivity(self.subject, self.eager, self.exact)):
                 self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
         elif self.measured == 2 and not self.subject.adds_up and not self.changed:
-            of_steps = allowed_of_steps(lambda: self.subject.run_eager()[1], self.eager)
-            self.from_eager = [allowed.nan_to_num(nan=0.0, posinf=0.0) for allowed in of_steps]
+            computed = each(self.subject, _as_computed)
+            of_steps = allowed_of_steps(lambda: computed.run_eager()[1], computed.run_eager()[1])
+            for allowed_already, more in zip(self.allowed, of_steps):
+                allowed_already += more.nan_to_num(nan=0.0, posinf=0.0)
         else:
             return False
         self.measured += 1
@@ -139,8 +140,6 @@ def _worst(wanted: Wanted, k: int, ours: torch.Tensor) -> _Worst:
         rounded = exact.to(eager.dtype)
         same = (bits(ours) == bits(eager)) | (ours == eager) | (bits(ours) == bits(rounded))
         off = difference(ours, exact)
-        if wanted.from_eager is not None:
-            same |= difference(ours, eager) <= wanted.from_eager[k]
         excess = torch.where(same, 0.0, off / allowed.clamp(min=torch.finfo(torch.float64).tiny))
         excess = excess.nan_to_num(nan=math.inf, posinf=math.inf)
         unit = ulp(rounded)
@@ -215,6 +214,11 @@ def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.
                     by_far, by_near = (difference(pushed[k], exact[k]).nan_to_num(nan=0.0, posinf=0.0) for pushed in (far, near))
                     moved[k] += torch.where(by_near > by_far / 2, 0.0, by_far)
     return moved
+
+
+def _as_computed(tensor: torch.Tensor) -> torch.Tensor:
+    """16-bit floats as float32, in which all compute."""
+    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
 def _signs(x: torch.Tensor) -> torch.Tensor:

@@ -81,7 +81,8 @@ class Launch:
         """The grid or the block: one to three whole numbers, the rest of them 1."""
         if word not in self.fields:
             raise fail(f"the launch `{self.text}` has no {word}", f"a launch is written {EXAMPLE}")
-        values = [evaluate(e, scope, self.text) for e in self.fields[word]]
+        expressions = [e for said in self.fields[word] for e in (said.elts if isinstance(said, ast.Tuple) else [said])]
+        values = [evaluate(e, scope, self.text) for e in expressions]
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 32:
                 raise fail(f"the {word} of `{self.text}` comes to {_shown(value)}",
