@@ -103,7 +103,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
 
     against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry",
         "eager", "torch.compile", "module:function"), an `Against` with its launch (of a word, or of a Triton kernel), or a
-        Python callable that takes what the op takes. Words are tried in a process of their own; callables run in this one, on copies of the arguments.
+        Python callable that takes what the op takes. Words are tried in a process of their own; callables run in this one,
+        on copies of the arguments.
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
         does.
     specials: ask what NaN, infinities and zeros become.
