@@ -85,13 +85,14 @@ def test_bad_files_and_words_fail_alone(tmp_path):
     raises = tmp_path / "functions.py"
     raises.write_text("def shape(x, y, b): return x.sum()\ndef raises(x, y, b): raise ValueError('no')\nnumber = 3\n")
     words = [str(broken), str(missing), unlaunched, f"{raises}:shape", f"{raises}:raises", f"{raises}:number", f"{raises}:absent",
-             "nonsense", "torch.compile:slow", "eager"]
+             "nonsense", "torch.compile:slow", f"{unlaunched}:other", "eager"]
     document = found(job(*words))
     said = {word: of(document, word) for word in words}
     assert said["eager"]["state"] == "right" and "us" in said["eager"]
     for word, message in zip(words, ["broken.cpp:1:55: error: 'unknown' was not declared", "there is no file", "gives 4 arguments, and the kernel takes 5",
                                      "the result has shape [], eager's [1000, 7]", "ValueError: no", "is a int, which cannot be called",
-                                     "there is no `absent` in", "is nothing that an op is compared with", "has no mode `slow`"]):
+                                     "there is no `absent` in", "is nothing that an op is compared with", "has no mode `slow`",
+                                     "there is no `extern \"C\"` function `other` in"]):
         assert said[word]["state"] in ("failed", "wrong"), word
         assert message in said[word]["message"].replace("‘", "'").replace("’", "'"), (word, said[word]["message"])
 
