@@ -299,6 +299,8 @@ def test_options_that_cannot_be_read(capsys, words, message):
 def test_a_text_may_begin_with_a_dash_and_a_sweep_has_each_size_once(capsys):
     status, out, err = run(capsys, "-e", "-x", "x=f32:n", "--sweep", "n=8..9/4", "--against", "eager")
     assert status == 0 and re.findall(r"^(\d+) ", out, re.MULTILINE) == ["8", "9"], err
+    status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "--sweep", "n=1000..2000", "--against", "eager")
+    assert status == 0 and re.findall(r"^(\d+) ", out, re.MULTILINE) == ["1000", "2000"], err
 
 
 def test_no_gpu_is_an_error_of_the_environment(capsys):

@@ -11,7 +11,7 @@ CALLABLES = """
 import os, threading, time
 import torch
 
-calls = {"raises": 0, "exits": 0, "hangs": 0, "forks": 0}
+calls = {"raises": 0, "exits": 0, "hangs": 0, "forks": 0, "clears": 0}
 
 
 def late(name):
@@ -80,7 +80,7 @@ def clears(x):
 
 def clears_late(x):
     made = x * 2
-    if late("raises"):
+    if late("clears"):
         x.zero_()
     return made
 
@@ -152,6 +152,8 @@ def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_pat
         document = found(job(before, small, "eager", text="x * 2", values={"x": "f32:1000"}))
         assert of(document, "eager")["message"] == "bit for bit", document["contenders"]
         assert of(document, small)["state"] == "wrong"  # whoever came first
+        eager = of(document, "eager")["cases"]["special values"]
+        assert eager["bit_for_bit"], eager
     assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: wrong at [")
 
 

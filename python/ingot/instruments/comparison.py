@@ -201,7 +201,7 @@ def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, c
 
 def _as_value(name: str, value) -> str:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise fail(f"`{name}` does not fit into 64 bits")
+        raise fail(f"`{name}` does not fit into 64 bits", "an op's integers have 64; a float is larger")
     if isinstance(value, (list, tuple, dict)):
         raise fail("an argument that is made up of several does not travel to another process", "compare with isolated=False")
     return described(value)

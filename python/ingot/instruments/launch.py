@@ -25,6 +25,9 @@ from ..capture import fail
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8,
           "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "bool": torch.bool}
 EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
+# Of every GPU (CUDA Programming Guide, "Technical Specifications per Compute Capability").
+MOST = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
+MOST_THREADS = 1024
 
 # What C calls them, as compilers spell types: (bytes as `struct` packs them, the dtype behind a pointer to it).
 _SCALARS = {
@@ -89,7 +92,13 @@ class Launch:
                            "it is one to three whole numbers from 1 on; ceil(n / 256) rounds up")
         if len(values) > 3:
             raise fail(f"the {word} of `{self.text}` has {len(values)} numbers", "it has one to three: x, y, z")
-        return (*values, *[1] * (3 - len(values)))
+        extent = (*values, *[1] * (3 - len(values)))
+        if any(size > most for size, most in zip(extent, MOST[word])):
+            raise fail(f"the {word} of `{self.text}` comes to {' x '.join(map(str, extent))}",
+                       f"a GPU takes {' x '.join(map(str, MOST[word]))} at most")
+        if word == "block" and math.prod(extent) > MOST_THREADS:
+            raise fail(f"the block of `{self.text}` has {math.prod(extent)} threads", f"a GPU takes {MOST_THREADS} at most")
+        return extent
 
     def shared(self, scope: dict) -> int:
         """Bytes of shared memory that a block gets beside what its text asks for."""

@@ -29,13 +29,12 @@ def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
     inputs, fresh = (case.subject.tensors(), wanted.eager[len(changed) :]) if contender.is_raw else ({}, [])
     guarded = {name: Guarded(tensor, next(patterns), keep=True) for name, tensor in inputs.items()}
     values = copied(given) | {name: guard.tensor for name, guard in guarded.items()}
-    results = [Guarded(like, next(patterns)) for like in fresh]
+    results, settings = [Guarded(like, next(patterns)) for like in fresh], Settings()
     call = bind(contender, case.subject, values, [guard.tensor for guard in results])
     for number in range(CALLS):
-        settings = Settings()
         with torch.no_grad():
             returned = call()
-        settings.restore()  # ahead of what judges it
+        settings.restore()  # what it set, or its library as it was loaded, ahead of what judges it
         if any(t.is_cuda for t in case.subject.tensors().values()):
             torch.cuda.synchronize()
         verdict = judge(wanted, [*(values[name] for name in changed), *returned])

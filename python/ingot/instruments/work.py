@@ -118,10 +118,11 @@ class Work:
     def _made(self, contender: Contender) -> dict:
         found = {"name": contender.name, "kind": contender.kind, "why_not": contender.why_not_on(self.device)}
         if hasattr(contender, "program"):
-            program = contender.program(look.architecture(self.job, self.device))
+            architecture = look.architecture(self.job, self.device)
+            program = contender.program(architecture)
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
             if found["why_not"]:  # else whoever tries it finds out
-                contender.refuse_launch(self.subject.values, look.results_like(self.subject), look.architecture(self.job, self.device))
+                contender.refuse_launch(self.subject.values, look.results_like(self.subject), architecture)
         return found
 
     def _race(self, subject: Subject, rounds: int) -> dict:

@@ -105,7 +105,7 @@ def run(options) -> int:
     too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
     if baseline:
         too_slow += comparison.against_baseline(found.found, baseline)
-    timed = [c for c in found.found["contenders"] if found.speed_of(c["word"]) is not None]
+    timed = [c for c in found.found["contenders"] if c.get("speed") is not None]
     if (baseline or options.at_least) and found.speed_of(OWN) is None:
         too_slow.append("nothing was timed, so that nothing is known to be fast enough")
     elif options.at_least and len(timed) < 2:
@@ -146,10 +146,10 @@ def _sweep(text: str | None) -> tuple[str, list[int]]:
     low, high = (size_of(found[2]), size_of(found[3])) if found else (None, None)
     if not low or not high or low >= high:
         raise fail(f"`--sweep {text}` is no range of sizes", "it is written n=1e3..1e8, where values name n: x=f32:n")
-    count = int(found[4]) if found[4] else round(math.log10(high / low)) + 1
-    factor = (high / low) ** (1 / max(count - 1, 1))
+    count = int(found[4]) if found[4] else max(round(math.log10(high / low)), 1) + 1
     if count < 2:
         raise fail(f"`--sweep {text}` has {count} sizes", "it has two or more: the first and the last are among them")
+    factor = (high / low) ** (1 / (count - 1))
     return found[1], list(dict.fromkeys(round(low * factor**k) for k in range(count)))
 
 

@@ -6,10 +6,10 @@ import dataclasses
 import functools
 import glob
 import importlib.util
-import math
 import os
 import pathlib
 import time
+from typing import Iterator
 
 import torch
 
@@ -18,8 +18,6 @@ from ...capture import fail
 from .. import cuda_text, launch
 from .contender import Call, Contender
 
-# Of every GPU (CUDA Programming Guide, "Technical Specifications per Compute Capability").
-MOST_BLOCKS, MOST_THREADS = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
 _PROBE = "\ntemplate <typename T> __global__ void ingot_signature() {}\n"
 
 
@@ -113,16 +111,11 @@ class CudaKernel(Contender):
         return dict(zip(program.names, loaded))
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
-        scope = launch.scope_of(values, results)
         device = next(v.device for v in (*values.values(), *results) if isinstance(v, torch.Tensor))
-        program = self.program(architecture_of(device.index))
-        ready, kept = [], []
-        for said, entry in zip(self.launches, self.entries):
-            parameters = program.parameters[entry]
-            arguments = said.arguments(scope, parameters)
+        loaded, ready, kept = self._loaded(device.index), [], []
+        for entry, grid, block, shared, arguments, packed in self._launched(values, results, architecture_of(device.index)):
             kept += [a for a in arguments if isinstance(a, torch.Tensor)]
-            ready.append((self._loaded(device.index)[entry], said.extent("grid", scope), said.extent("block", scope),
-                          said.shared(scope), tuple(launch.packed(a, p) for a, p in zip(arguments, parameters))))
+            ready.append((loaded[entry], grid, block, shared, packed))
 
         def call(_keep_alive=kept):
             for kernel in ready:
@@ -133,16 +126,16 @@ class CudaKernel(Contender):
 
     def refuse_launch(self, values: dict, results: list[torch.Tensor], architecture: int) -> None:
         """Raises `ingot.Error` where the arguments do not fit the kernels' parameters, or no GPU has such a grid or block."""
+        for _ in self._launched(values, results, architecture):
+            pass
+
+    def _launched(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
+        """Of each launch, what `threads` gives, the arguments, and their bytes."""
         scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
-        for said, (entry, grid, block, _) in zip(self.launches, self.threads(values, results)):
-            for argument, parameter in zip(said.arguments(scope, parameters[entry]), parameters[entry]):
-                launch.packed(argument, parameter)
-            for word, extent, limits in (("grid", grid, MOST_BLOCKS), ("block", block, MOST_THREADS)):
-                if any(size > most for size, most in zip(extent, limits)):
-                    raise fail(f"the {word} of `{said.text}` comes to {' x '.join(map(str, extent))}",
-                               f"a GPU takes {' x '.join(map(str, limits))} at most")
-            if math.prod(block) > MOST_THREADS[0]:
-                raise fail(f"the block of `{said.text}` has {math.prod(block)} threads", f"a GPU takes {MOST_THREADS[0]} at most")
+        for said, threads in zip(self.launches, self.threads(values, results)):
+            of_kernel = parameters[threads[0]]
+            arguments = said.arguments(scope, of_kernel)
+            yield *threads, arguments, tuple(launch.packed(a, p) for a, p in zip(arguments, of_kernel))
 
     def threads(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
         """Of each launch: the kernel, its grid, its block and its shared memory."""
