@@ -8,6 +8,7 @@ from ingot.instruments import report, supervisor
 from ingot.instruments.job import Against, Job
 
 RELU_ADD = "def relu_add(x, y, bias: float): return relu(x) + y + bias"
+PATIENT = 600.0  # seconds of a step of whom nobody expects to hang: a first torch.compile takes over a minute of busy cores
 on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
@@ -18,7 +19,7 @@ def job(*against, text=RELU_ADD, device="cpu", **options) -> Job:
                   "against": [a if isinstance(a, Against) else Against(a) for a in against], **options})
 
 
-def found(asked: Job, time_limit: float = 60.0) -> dict:
+def found(asked: Job, time_limit: float = PATIENT) -> dict:
     return report.document(asked, supervisor.supervise(asked, time_limit), "here")
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import ingot
-from comparisons import found, job, of
+from comparisons import PATIENT, found, job, of
 from ingot.instruments.settings import Settings
 
 CALLABLES = """
@@ -112,14 +112,14 @@ def callables(tmp_path) -> str:
     return str(path)
 
 
-def beside(callables: str, *names: str, time_limit: float = 60.0, **options) -> dict:
+def beside(callables: str, *names: str, time_limit: float = PATIENT, **options) -> dict:
     words = [f"{callables}:{name}" for name in names]
     return found(job(*words, "eager", text="x * 2", values={"x": "f32:1000"}, **options), time_limit)
 
 
 def test_who_fails_while_he_is_timed_takes_nobody_along(callables):
-    document = beside(callables, "raises", "exits", "hangs", time_limit=12)
-    for name, message in (("raises", "ValueError: no more"), ("exits", "its process exited with 0"), ("hangs", "did not come back within 12 s")):
+    document = beside(callables, "raises", "exits", "hangs", time_limit=25)
+    for name, message in (("raises", "ValueError: no more"), ("exits", "its process exited with 0"), ("hangs", "did not come back within 25 s")):
         contender = of(document, f"{callables}:{name}")
         assert contender["state"] == "failed" and contender["message"] == f"while it was timed: {message}" + " (--time-limit)" * (name == "hangs")
         assert "us" not in contender

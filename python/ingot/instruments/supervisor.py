@@ -20,6 +20,7 @@ from .job import Job
 from .work import BROKEN_CONTEXT, TAKES_TURNS, Step
 
 TIME_LIMIT = 120.0  # seconds of a step
+STARTING = 120.0  # seconds until a process tells of its first step, at least: it reads torch from a disk
 MOST_STARTS = 40
 A_WHILE = 0.2  # seconds, after which it is looked whether a process is still there
 TAIL = 2000  # characters of what a process wrote last
@@ -66,7 +67,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
         status = process.wait(time_limit)
     except (TimeoutError, subprocess.TimeoutExpired):
         if under_way is None:
-            raise fail(f"the comparison was stopped: nothing came back for {time_limit:g} s",
+            raise fail(f"the comparison was stopped: nothing came back for {max(time_limit, STARTING):g} s",
                        "--time-limit says how long a step may take") from None
         done[under_way] = {"error": f"did not come back within {time_limit:g} s (--time-limit)"}
         return False
@@ -86,7 +87,7 @@ def _lines(pipe: int, limit: float, process: subprocess.Popen) -> Iterator[bytes
     TimeoutError where one keeps us waiting."""
     selector, waiting = selectors.DefaultSelector(), b""
     selector.register(pipe, selectors.EVENT_READ)
-    until = time.monotonic() + limit
+    until = time.monotonic() + max(limit, STARTING)
     while True:
         has_ended = process.poll() is not None  # all that it said is in the pipe
         if not selector.select(0.0 if has_ended else min(A_WHILE, max(0.0, until - time.monotonic()))):
