@@ -19,6 +19,7 @@
 #include "python/errors.h"
 #include "python/object.h"
 #include "python/split.h"
+#include "python/stages.h"
 #include "runtime/api/op.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/register.h"
@@ -162,78 +163,16 @@ struct ListedCall {
   }
 };
 
-Stage stage_named(std::string_view name) {
-  if (name == "ast") return Stage::Ast;
-  if (name == "ir") return Stage::Ir;
-  if (name == "schedule") return Stage::Schedule;
-  if (name == "kernel") return Stage::Kernel;
-  if (name == "source") return Stage::Source;
-  if (name == "ptx") return Stage::Ptx;
-  if (name == "backward") return Stage::Backward;
-  if (name == "backward-source") return Stage::BackwardSource;
-  throw_author({}, "`" + std::string(name) + "` is no stage",
-               "the stages are ast, ir, schedule, kernel, source, ptx, backward and backward-source");
-}
-
-EmitTarget::Device device_named(const char* name) {
-  if (!name) return EmitTarget::Device::OfArguments;
-  std::string_view device = name;
-  if (device == "cpu") return EmitTarget::Device::Cpu;
-  if (device == "cuda") return EmitTarget::Device::Cuda;
-  throw_author({}, "Ingot makes no kernels for `" + std::string(device) + "`", "the devices are cpu and cuda");
-}
-
-/// Of a device, which may be None, and an architecture.
-EmitTarget target_of(PyObject* const* args) {
-  const char* device = args[0] == Py_None ? nullptr : PyUnicode_AsUTF8(args[0]);
-  const long architecture = PyLong_AsLong(args[1]);
-  return PyErr_Occurred() ? EmitTarget{} : EmitTarget{device_named(device), static_cast<int>(architecture)};
-}
-
-/// What `make` gives for a call's arguments, which stand behind a device and an architecture. Other threads run
-/// meanwhile.
-template <typename Make>
-PyObject* text_of_call(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords, Make make) {
-  const EmitTarget target = target_of(args);
-  if (PyErr_Occurred()) return nullptr;
-  ArgumentList arguments = bind(form_of(object), args + 2, static_cast<size_t>(count - 2), keywords, nullptr);
-  std::string text;
-  {
-    WithoutGil released;
-    text = make(op_of(object), arguments, target);
-  }
-  return text_object(text);
-}
-
-/// _emit(stage, device, architecture, *args, **keywords); device may be None.
 PyObject* op_emit(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  return guarded([&]() -> PyObject* {
-    const char* stage = count < 3 ? nullptr : PyUnicode_AsUTF8(args[0]);
-    if (!stage) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "_emit takes a stage");
-    return text_of_call(object, args + 1, count - 1, keywords,
-                        [&](const Op& op, const auto& arguments, EmitTarget target) {
-                          return op.emit(stage_named(stage), arguments, target);
-                        });
-  });
+  return guarded([&] { return emit(op_of(object), form_of(object), args, static_cast<size_t>(count), keywords); });
 }
 
-/// _explain(of_gradient, device, architecture, *args, **keywords): ingot::Explanation as JSON.
 PyObject* op_explain(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  return guarded([&]() -> PyObject* {
-    if (count < 3) return PyErr_Format(PyExc_TypeError, "_explain takes of_gradient, a device and an architecture");
-    const bool of_gradient = args[0] == Py_True;
-    return text_of_call(object, args + 1, count - 1, keywords,
-                        [&](const Op& op, const auto& arguments, EmitTarget target) {
-                          return op.explain(arguments, of_gradient, target).json();
-                        });
-  });
+  return guarded([&] { return explain(op_of(object), form_of(object), args, static_cast<size_t>(count), keywords); });
 }
 
 PyObject* op_split(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  return guarded([&] {
-    const Op& op = op_of(object);
-    return split(op, form_of(object), args, static_cast<size_t>(count), keywords);
-  });
+  return guarded([&] { return split(op_of(object), form_of(object), args, static_cast<size_t>(count), keywords); });
 }
 
 // Definition

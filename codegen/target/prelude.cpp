@@ -12,6 +12,7 @@ namespace ingot::codegen {
 
 extern const std::string_view target_prelude_cuda_cuh;
 extern const std::string_view target_prelude_libm_h;
+extern const std::string_view target_prelude_cpu_types_h;
 extern const std::string_view target_prelude_cpu_h;
 extern const std::string_view target_prelude_staging_h;
 extern const std::string_view target_prelude_series_h;
@@ -68,9 +69,9 @@ const std::vector<Piece>& pieces(Target::Kind target) {
   static const std::vector<Piece> cuda =
       all_pieces({target_prelude_cuda_cuh, float8, series, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
   static const std::vector<Piece> cpu =
-      all_pieces({target_prelude_libm_h, target_prelude_cpu_h, target_prelude_reduce_h, target_prelude_staging_h,
-                  target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h, target_prelude_erfcx_h,
-                  target_prelude_philox_h});
+      all_pieces({target_prelude_libm_h, target_prelude_cpu_types_h, target_prelude_cpu_h, target_prelude_reduce_h,
+                  target_prelude_staging_h, target_prelude_float8_h, target_prelude_series_h, target_prelude_igamma_h,
+                  target_prelude_erfcx_h, target_prelude_philox_h});
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 

@@ -5,8 +5,8 @@
 
 #include "codegen/target/target.h"
 
-// The preludes are real files, prelude/cuda.cuh, and prelude/libm.h with prelude/cpu.h and prelude/staging.h; generated
-// source holds the pieces that it uses.
+// The preludes are real files, prelude/cuda.cuh, and prelude/libm.h with prelude/cpu*.h and prelude/staging.h;
+// generated source holds the pieces that it uses.
 
 namespace ingot::codegen {
 

@@ -1,5 +1,5 @@
 // Kernels that reduce, run on this machine: what they give of small whole numbers, whose sums are exact, is what the
-// graph says; and of any numbers the bits follow from the rows alone, whatever lies around them.
+// graph says.
 
 #include <gtest/gtest.h>
 
@@ -15,26 +15,12 @@
 namespace ingot::codegen {
 namespace {
 
-// What an op of several phases must give: m, where it is, the sum of x - m, and x - m itself; and the largest x + sum.
-
+/// What `several_phases` must give.
 struct Expected {
   std::vector<float> largest, sums;
   std::vector<int64_t> indices;
   std::vector<float> differences;
 };
-
-ReduceCase several_phases(std::string name, const Floats& x, const ir::DimMarks& reduced) {
-  Sketched op(x.extents.sizes.size(), reduced);
-  const ir::NodeId largest = op.reduce(ReduceKind::ArgMax, op.x());
-  const ir::NodeId m = op.read(largest), difference = op.add(Op::Sub, op.x(), m);
-  op.result(m, true);
-  op.result(op.read(largest, 1), true);
-  op.result(op.read(op.reduce(ReduceKind::Sum, difference)), true);
-  op.result(difference, false);
-  ReduceCase one{std::move(name), std::move(op.graph()), x};
-  one.graph.name = one.name;
-  return one;
-}
 
 Expected expected_of(Floats x, const ir::DimMarks& reduced) {
   const ir::Sizes& sizes = x.extents.sizes;
@@ -151,66 +137,6 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
   }
 }
 
-// What an op must give whose rows decide what is summed: m, and the sum of x + 1, or of x - 3 where the row's first
-// element is far below m; and if it is stored x less the sum.
-
-ReduceCase decided_sums(std::string name, const Floats& x, const ir::DimMarks& reduced, bool stored) {
-  Sketched op(x.extents.sizes.size(), reduced);
-  const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
-  const ir::NodeId distance = op.add(Op::Sub, m, op.first_of_row());
-  const ir::NodeId is_near = op.graph().add(Op::Le, DType::Bool, {distance, op.constant(15)});
-  const ir::NodeId near = op.add(Op::Add, op.x(), op.constant(1)), far = op.add(Op::Sub, op.x(), op.constant(3));
-  const ir::NodeId summand = op.graph().add(Op::Where, DType::F32, {is_near, near, far});
-  const ir::NodeId sum = op.read(op.reduce(ReduceKind::Sum, summand));
-  op.result(m, true);
-  op.result(sum, true);
-  if (stored) op.result(op.add(Op::Sub, op.x(), sum), false);
-  ReduceCase one{std::move(name), std::move(op.graph()), x};
-  one.graph.name = one.name;
-  return one;
-}
-
-struct Decided {
-  std::vector<float> largest, sums, differences;
-  int near = 0, far = 0;
-};
-
-Decided decided_of(Floats x, const ir::DimMarks& reduced) {
-  const ir::Sizes& sizes = x.extents.sizes;
-  std::map<std::vector<int64_t>, std::vector<float>> rows;
-  const auto row_of = [&](std::vector<int64_t> index) {
-    for (size_t d = 0; d < index.size(); ++d)
-      if (reduced[d]) index[d] = 0;
-    return index;
-  };
-  for_each_index(sizes, [&](const std::vector<int64_t>& index) { rows[row_of(index)].push_back(x.at(index)); });
-  Decided expected;
-  std::map<std::vector<int64_t>, float> sums;
-  for (const auto& [row, values] : rows) {
-    const float largest = std::ranges::max(values);
-    const bool is_near = largest - values[0] <= 15;
-    ++(is_near ? expected.near : expected.far);
-    float sum = 0;
-    for (const float value : values) sum += is_near ? value + 1 : value - 3;
-    expected.largest.push_back(largest);
-    expected.sums.push_back(sums[row] = sum);
-  }
-  for_each_index(sizes, [&](const std::vector<int64_t>& index) {
-    expected.differences.push_back(x.at(index) - sums.at(row_of(index)));
-  });
-  return expected;
-}
-
-/// The sum of a row's numbers, and of their squares: one phase.
-ReduceCase sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
-  Sketched op(x.extents.sizes.size(), reduced);
-  op.result(op.read(op.reduce(ReduceKind::Sum, op.x())), true);
-  op.result(op.read(op.reduce(ReduceKind::Prod, op.add(Op::Add, op.x(), op.x()))), true);
-  ReduceCase one{std::move(name), std::move(op.graph()), x};
-  one.graph.name = one.name;
-  return one;
-}
-
 /// Of pairs x[..., 2] and y, the same: the sums over the second dim of y0 * y1 where x0 is more than 0, and of x1. Or,
 /// in several phases, x0 * x1 less the largest of a row.
 ReduceCase of_pairs(const std::string& name, const Floats& x, bool again) {
@@ -248,138 +174,6 @@ ReduceCase of_pairs(const std::string& name, const Floats& x, bool again) {
   one.graph.name = name;
   ir::verify(one.graph);
   return one;
-}
-
-TEST_P(Reduce, WhatARowDecidesIsSummedEarlyOrOnceMore) {
-  std::mt19937 random(11);
-  const auto whole = [&] { return static_cast<float>(static_cast<int>(random() % 41) - 20); };
-  struct Shape {
-    ir::Sizes sizes;
-    std::vector<size_t> order;
-    int64_t pad;
-    ir::DimMarks reduced;
-    std::optional<Cut> cut = {};
-  };
-  std::vector<Shape> shapes;
-  for (const int64_t n : {1, 2, 5, 17, 33, 100, 128, 256, 1000, 2048, 4097, 9001, 20001}) {
-    for (const int64_t pad : {0, 1, 4}) shapes.push_back({{7, n}, {0, 1}, pad, {0, 1}});
-    if (n <= 1024) shapes.push_back({{n, 35}, {0, 1}, 0, {1, 0}});
-  }
-  for (const int64_t n : {20480, 33001, 65540}) shapes.push_back({{3, n}, {0, 1}, 0, {0, 1}});
-  shapes.push_back({{300, 40}, {0, 1}, 0, {0, 1}});
-  shapes.push_back({{4, 6, 5}, {0, 1, 2}, 0, {1, 0, 1}});
-  shapes.push_back({{40, 6, 300}, {0, 1, 2}, 0, {1, 0, 1}});
-  shapes.push_back({{5, 60, 68}, {0, 1, 2}, 0, {0, 1, 0}});
-  shapes.push_back({{2, 160, 130}, {0, 2, 1}, 0, {0, 1, 1}});
-  for (const Cut cut : {Cut::Shared, Cut::Whole})
-    for (const int64_t n : {1, 64, 1025, 32768, 50001})
-      for (const int kind : {0, 1}) {  // that it begins with the largest, or with the smallest
-        shapes.push_back({{n}, {0}, kind, {1}, cut});
-      }
-  std::vector<ReduceCase> cases;
-  std::vector<Decided> expected;
-  std::set<std::string> seen;
-  int near = 0, far = 0;
-  for (const Shape& shape : shapes)
-    for (const bool stored : {false, true}) {
-      Floats x = tensor(shape.sizes, shape.order, shape.sizes.size() == 1 ? 0 : shape.pad, whole);
-      if (shape.sizes.size() == 1) x.at({0}) = shape.pad == 0 ? 20.0f : -20.0f;
-      cases.push_back(decided_sums("case" + std::to_string(cases.size()), x, shape.reduced, stored));
-      cases.back().cut = shape.cut;
-      ir::verify(cases.back().graph);
-      expected.push_back(decided_of(x, shape.reduced));
-      near += expected.back().near, far += expected.back().far;
-      const Prepared prepared = cases.back().prepared();
-      const std::vector<Schedule> all =
-          schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {});
-      if (all[0].rows.early > 0)
-        seen.insert(all[0].rows.by_runs                     ? "by runs"
-                    : all[0].rows.steps == 0                ? "again"
-                    : all[0].threads == all[0].rows.threads ? "block"
-                    : all[0].rows.threads > 32              ? "some in a block"
-                                                            : "some in a warp");
-    }
-  EXPECT_GT(near, 100);
-  EXPECT_GT(far, 100);
-  if (GetParam().cuda()) {
-    EXPECT_EQ(seen, (std::set<std::string>{"by runs", "again", "block", "some in a warp"}));
-  }
-  const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
-  for (size_t c = 0; c < cases.size(); ++c) {
-    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
-    const auto what = [&] {
-      const Prepared prepared = cases[c].prepared();
-      return prepared.layouts[0].text() + "\n" +
-             schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
-    };
-    const auto expect = [&](size_t r, const std::vector<float>& values) {
-      for (size_t e = 0; e < values.size(); ++e)
-        ASSERT_EQ(element<float>(results[r], static_cast<int64_t>(e)), values[e])
-            << "element " << e << " of " << r << "\n"
-            << what();
-    };
-    expect(0, expected[c].largest);
-    expect(1, expected[c].sums);
-    if (results.size() > 2) expect(2, expected[c].differences);
-  }
-}
-
-// Values that a phase keeps in the place of what was read, or would keep, beside sums that a row decides.
-TEST_P(Reduce, WhatNotAllRowsGoThroughLeavesNothingBehind) {
-  std::mt19937 random(13);
-  const auto reduced = ir::DimMarks{0, 1};
-  std::vector<ReduceCase> cases;
-  for (const int64_t n : {20, 300, 1024, 4096, 9001})
-    for (const bool keeps_later : {false, true}) {
-      Floats x = tensor({6, n}, {0, 1}, 0, [] { return 0.0f; });
-      for_each_index({6, n}, [&](const std::vector<int64_t>& index) {
-        x.at(index) = static_cast<float>(random() % (index[0] % 2 == 0 ? 7u : 9u));
-      });
-      for (int64_t row = 0; row < 6; ++row) x.at({row, n - 1}) = row % 2 == 0 ? 6.0f : 8.0f;
-      Sketched op(2, reduced);
-      const auto sum = [&](ir::NodeId operand) { return op.read(op.reduce(ReduceKind::Sum, operand)); };
-      const auto decided = [&](ir::NodeId m, float least, ir::NodeId early, ir::NodeId other) {
-        const ir::NodeId is_early = op.graph().add(Op::Le, DType::Bool, {m, op.constant(least)});
-        return sum(op.graph().add(Op::Where, DType::F32, {is_early, early, other}));
-      };
-      if (keeps_later) {
-        const ir::NodeId m = op.read(op.reduce(ReduceKind::Max, op.x()));
-        const ir::NodeId e = op.of(Op::Exp2, op.add(Op::Sub, op.x(), m));
-        const ir::NodeId t = sum(op.add(Op::Mul, e, decided(m, 7, op.x(), e)));
-        op.result(t, true);
-        op.result(op.add(Op::Sub, e, t), false);
-      } else {
-        const ir::NodeId e = op.of(Op::Exp2, op.x()), m = op.read(op.reduce(ReduceKind::Max, e));
-        const ir::NodeId s = decided(m, 100, op.add(Op::Add, op.x(), op.constant(1)), op.add(Op::Sub, op.x(), m));
-        op.result(s, true);
-        op.result(op.add(Op::Sub, e, s), false);
-      }
-      cases.push_back({"case" + std::to_string(cases.size()), std::move(op.graph()), x});
-      cases.back().graph.name = cases.back().name;
-      ir::verify(cases.back().graph);
-    }
-  const Library library = library_of(cases, GetParam());
-  ASSERT_TRUE(library.loaded());
-  for (size_t c = 0; c < cases.size(); ++c) {
-    const bool keeps_later = c % 2 == 1;
-    Floats& x = cases[c].x;
-    const int64_t n = x.extents.sizes[1];
-    const std::vector<Bytes> results = run(cases[c], GetParam(), library, random);
-    for (int64_t row = 0; row < 6; ++row) {
-      const bool is_early = row % 2 == 0;
-      const double m = keeps_later ? (is_early ? 6 : 8) : (is_early ? 64 : 256);
-      const auto e = [&](int64_t i) { return std::exp2(x.at({row, i}) - (keeps_later ? m : 0)); };
-      double s = 0, t = 0;
-      for (int64_t i = 0; i < n; ++i)
-        s += keeps_later ? (is_early ? x.at({row, i}) : e(i)) : x.at({row, i}) + (is_early ? 1 : -m);
-      for (int64_t i = 0; i < n; ++i) t += e(i) * s;
-      const double expected = keeps_later ? t : s, near = 1e-5 * std::abs(expected) + 1e-5;
-      ASSERT_NEAR(element<float>(results[0], row), expected, near) << "row " << row << " of " << n;
-      for (int64_t i = 0; i < n; ++i)
-        ASSERT_NEAR(element<float>(results[1], row * n + i), e(i) - expected, near) << i << " of row " << row;
-    }
-  }
 }
 
 TEST_P(Reduce, GroupsOfNeighboursAreWhatTheyAre) {
@@ -576,163 +370,6 @@ TEST_P(Reduce, WhatIsKeptIsWhatItWas) {
   }
 }
 
-TEST_P(Reduce, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
-  std::mt19937 random(11);
-  std::normal_distribution<float> normal;
-  for (const int64_t n : {3, 20, 33, 100, 500, 1000, 1023, 1024, 3000, 5000, 9000, 40000}) {
-    std::vector<float> row(static_cast<size_t>(n));
-    for (float& value : row) value = 0.5f + 0.01f * normal(random);
-    // Alone; among others; neighbours across; in padded memory; cut in two dims.
-    std::vector<ReduceCase> cases;
-    std::vector<size_t> places;  // of the row among the results
-    const auto add = [&](const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
-                         const ir::DimMarks& reduced, const std::function<bool(const std::vector<int64_t>&)>& is_mine,
-                         size_t place = 0) {
-      Floats x = tensor(sizes, order, pad, [&] { return normal(random); });
-      size_t next = 0;
-      for_each_index(sizes, [&](const std::vector<int64_t>& index) {
-        if (is_mine(index)) x.at(index) = row[next++];
-      });
-      const std::string name = "case" + std::to_string(cases.size());
-      cases.push_back(sums(name, x, reduced));
-      places.push_back(place);
-    };
-    const auto first = [](const std::vector<int64_t>& index) { return index[0] == 0; };
-    add({1, n}, {0, 1}, 0, {0, 1}, first);
-    add({7, n}, {0, 1}, 0, {0, 1}, first);
-    add({7, n}, {0, 1}, 3, {0, 1}, first);
-    add({7, n}, {1, 0}, 0, {0, 1}, first);
-    const auto first_column = [](const std::vector<int64_t>& index) { return index.back() == 0; };
-    add({n, 40}, {0, 1}, 0, {1, 0}, first_column);
-    add({n, 132}, {0, 1}, 0, {1, 0}, first_column);
-    add({n, 66}, {0, 1}, 0, {1, 0}, first_column);
-    for (const int64_t last : {2, 69, 131}) {
-      if (n * last > 100'000) continue;
-      const auto place = static_cast<size_t>(last);
-      add({n, last + 1}, {0, 1}, 0, {1, 0}, [last](const auto& index) { return index.back() == last; }, place);
-      add({last + 1, n}, {0, 1}, 0, {0, 1}, [last](const auto& index) { return index[0] == last; }, place);
-    }
-    if (n % 20 == 0)
-      add({20, 3, n / 20}, {0, 1, 2}, 0, {1, 0, 1}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
-    const Library library = library_of(cases, GetParam());
-    ASSERT_TRUE(library.loaded());
-    std::vector<Bytes> alone;
-    for (size_t c = 0; c < cases.size(); ++c) {
-      const ReduceCase& one = cases[c];
-      const std::vector<Bytes> results = run(one, GetParam(), library, random);
-      ASSERT_EQ(results.size(), 2u);
-      if (alone.empty()) alone = results;
-      const Prepared prepared = one.prepared();
-      for (size_t r = 0; r < results.size(); ++r)
-        ASSERT_EQ(element<uint32_t>(results[r], places[c]), element<uint32_t>(alone[r], 0))
-            << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
-    }
-  }
-}
-
-// In registers, in shared memory, in batches, in a cluster, by vectors and by single elements, side by side and read
-// again; alone, in one kernel and phase by phase.
-TEST_P(Reduce, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
-  std::mt19937 random(13);
-  std::normal_distribution<float> normal;
-  for (const int64_t n : {9, 33, 75, 100, 1000, 5000, 9000, 16384, 20000, 32768, 40000, 70000}) {
-    std::vector<float> row(static_cast<size_t>(n));
-    for (float& value : row) value = normal(random);
-    std::vector<ReduceCase> cases;
-    const auto add = [&](const std::vector<size_t>& order, int64_t pad) {
-      Floats x = tensor({3, n}, order, pad, [&] { return normal(random); });
-      for (int64_t i = 0; i < n; ++i) x.at({1, i}) = row[static_cast<size_t>(i)];
-      cases.push_back(several_phases("case" + std::to_string(cases.size()), x, {0, 1}));
-    };
-    add({0, 1}, 0);
-    add({0, 1}, 3);
-    add({1, 0}, 0);
-    add({0, 1}, 0);
-    cases.back().as_if_many = true;
-    for (const Cut cut : {Cut::Shared, Cut::Whole}) {
-      const std::string name = "case" + std::to_string(cases.size());
-      size_t next = 0;
-      cases.push_back(several_phases(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
-      cases.back().cut = cut;
-    }
-    const Library library = library_of(cases, GetParam());
-    ASSERT_TRUE(library.loaded());
-    std::optional<uint32_t> sum;
-    for (const ReduceCase& one : cases) {
-      const std::vector<Bytes> results = run(one, GetParam(), library, random);
-      ASSERT_EQ(results.size(), 4u);
-      const auto found = element<uint32_t>(results[2], one.x.extents.sizes.size() == 1 ? 0 : 1);
-      const Prepared prepared = one.prepared();
-      EXPECT_EQ(found, sum.value_or(found))
-          << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
-      sum = found;
-    }
-  }
-}
-
-TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
-  const auto bytes_of = [](int64_t n) {
-    const ReduceCase one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
-    const Prepared prepared = one.prepared();
-    const Kernel kernel = kernels(one.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
-    const int64_t bytes = kernel.launch.shared_bytes(prepared.geometries[0].extents);
-    EXPECT_LE(bytes, kernel.launch.shared.most_bytes()) << n;
-    return bytes;
-  };
-  // Vectors of 512 threads, and of 1024 past 32768 elements; eight of each thread lie in registers.
-  EXPECT_EQ(bytes_of(16384), 0);
-  EXPECT_EQ(bytes_of(20000), 2 * 512 * 16);
-  EXPECT_EQ(bytes_of(32768), 8 * 512 * 16);
-  EXPECT_EQ(bytes_of(33000), 1 * 1024 * 16);
-  EXPECT_EQ(bytes_of(65536), 8 * 1024 * 16);
-  // Of a cluster's blocks, as many bytes each as of 512 threads.
-  EXPECT_EQ(bytes_of(65540), 1 * 512 * 16);
-  EXPECT_EQ(bytes_of(131072), 8 * 512 * 16);
-  EXPECT_EQ(bytes_of(262144), 8 * 512 * 16);
-  EXPECT_EQ(bytes_of(262148), 0) << "it is read again";
-}
-
-TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
-  std::set<std::string> seen;
-  const auto kind_of = [](const RowSchedule& rows, uint32_t lanes) {
-    return std::string(lanes > 1 && rows.across ? "across by vectors"
-                       : rows.across            ? "across"
-                       : rows.threads == 1      ? "alone"
-                                                : "along") +
-           (rows.splits ? ", split" : "") + (rows.batch > 0 ? ", batch" : "") + (rows.cluster > 1 ? ", cluster" : "") +
-           (rows.shared > 0  ? ", shared"
-            : rows.steps > 0 ? ", kept"
-                             : "");
-  };
-  for (const int64_t n : {1, 9, 75, 100, 1023, 1024, 5000, 20000, 40000, 100000, 300000})
-    for (const int64_t columns : {0, 40, 160}) {
-      const bool across = columns > 0;
-      if (across && n > 100000) continue;
-      const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{4, n}, {0, 1}, 0, [] { return 0.0f; });
-      const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
-      for (const ReduceCase& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
-        ReduceCase many = one;
-        many.as_if_many = true;
-        const Prepared prepared = (n < 100 ? many : one).prepared();
-        for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
-          seen.insert(kind_of(schedule.rows, schedule.lanes));
-      }
-    }
-  const std::set<std::string> all = {"across",
-                                     "across, split",
-                                     "across by vectors",
-                                     "across by vectors, split",
-                                     "alone, kept",
-                                     "alone, batch, kept",
-                                     "along",
-                                     "along, kept",
-                                     "along, batch, kept",
-                                     "along, shared",
-                                     "along, split",
-                                     "along, cluster, shared"};
-  EXPECT_TRUE(std::ranges::includes(seen, all));
-}
-
 TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
   struct Shape {
     ir::Sizes sizes;
@@ -796,8 +433,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Reduce, testing::Values(kCpu, kCuda),
-                         [](const auto& target) { return std::string(target.param.cuda() ? "cuda" : "cpu"); });
+INSTANTIATE_TEST_SUITE_P(Targets, Reduce, testing::Values(kCpu, kCuda), name_of_target);
 
 }  // namespace
 }  // namespace ingot::codegen

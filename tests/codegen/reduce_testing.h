@@ -145,6 +145,20 @@ inline std::string text_of(const ReduceCase& one, const Target& target) {
   return "namespace in_" + one.name + " {\n" + text + "}\n";
 }
 
+/// An op of several phases: m, where it is, the sum of x - m, and x - m itself.
+inline ReduceCase several_phases(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+  Sketched op(x.extents.sizes.size(), reduced);
+  const ir::NodeId largest = op.reduce(ReduceKind::ArgMax, op.x());
+  const ir::NodeId m = op.read(largest), difference = op.add(Op::Sub, op.x(), m);
+  op.result(m, true);
+  op.result(op.read(largest, 1), true);
+  op.result(op.read(op.reduce(ReduceKind::Sum, difference)), true);
+  op.result(difference, false);
+  ReduceCase one{std::move(name), std::move(op.graph()), x};
+  one.graph.name = one.name;
+  return one;
+}
+
 using Bytes = std::vector<std::byte>;
 
 /// The results of a case, run in a library that has its kernels. `pick`: where calls on the CPU are cut.
@@ -199,6 +213,10 @@ inline Library library_of(const std::vector<ReduceCase>& cases, const Target& ta
   for (const ReduceCase& one : cases) text += text_of(one, target);
   return Library((target.cuda() ? cuda_on_host(target, text) : "") + text,
                  "-O1 -fsanitize=alignment -fsanitize-undefined-trap-on-error -Wno-maybe-uninitialized");
+}
+
+inline std::string name_of_target(const testing::TestParamInfo<Target>& target) {
+  return target.param.cuda() ? "cuda" : "cpu";
 }
 
 template <typename T>

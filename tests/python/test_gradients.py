@@ -1,115 +1,26 @@
 """The gradient of every name, and of what is made of several, beside eager's: the same texts as the tables of values."""
 
-import contextlib
 import dataclasses
-import itertools
 import math
 import random as randomness
 import re
 import time
-import warnings
 
 import pytest
 import torch
 import torch.nn.functional as F
+from eager_gradients import KNOWN, check, complaint, evaluated, expected, floats, leaves_of, op_of, prepare
+from gradient_ops import OPS, bias_gelu, giou_loss, norm_gelu, random, swiglu, two_of_one
 from movement_table import MOVED
 from names_table import BINARY, MORE_VIEWS, OPERATORS, TERNARY, UNARY, VIEWS
 from random_ops import make_expression, make_form, make_recipes
-from reductions_table import FLOATING, NAMES, inputs_of, texts_of
+from reductions_table import FLOATING, inputs_of, texts_of
 from whole import WHOLE, some
 
 import ingot
 
 ROWS = [row for row in UNARY + BINARY + TERNARY + OPERATORS if "f" in row.kinds]
 ROWS_OF_A_KERNEL = 8
-
-# What is not eager's, and why.
-KNOWN = {
-    "torch.fill(x, 3)": "requires no grad, of which there is none but 0",
-    "F.poisson_nll_loss(x, y, log_input=False, full=True, reduction='none')": "no NaN out of the arm that was not taken",
-    "(m[:, :7] * math.nan).addmm(d[:8], f.t(), beta=0)": "no NaN out of what is multiplied by nothing",
-    "x.var(1, correction=100)": "eager divides by the negative count that its forward holds at 0",
-    "F.interpolate(cube, size=41 * 4)": "eager's backward takes other neighbours than its forward",
-}
-
-
-def floats(results) -> list[torch.Tensor]:
-    """Those of which gradients are asked."""
-    results = results if isinstance(results, (tuple, list)) else [results]
-    return [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
-
-
-def leaves_of(tensors: dict) -> dict:
-    return {name: t.detach().clone().requires_grad_() if t.is_floating_point() else t for name, t in tensors.items()}
-
-
-def evaluated(text: str, tensors: dict):
-    return eval(text, {**NAMES, **tensors})
-
-
-def expected(eager, leaves: dict):
-    """Eager's results, what their gradients are taken with, and the gradients; None where eager has none."""
-    wanted = [t for t in leaves.values() if t.requires_grad]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            results = floats(eager(leaves))
-            if not results:
-                return None
-            generator = torch.Generator().manual_seed(7)
-            given = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(r) for r in results]
-            return given, torch.autograd.grad(results, wanted, given, allow_unused=True)
-        except (RuntimeError, TypeError, IndexError):
-            return None  # what PyTorch has no derivative of
-
-
-def differs(name: str, leaf: torch.Tensor, mine, theirs, tolerance: dict) -> str:
-    theirs = torch.zeros_like(leaf) if theirs is None else theirs
-    mine = torch.zeros_like(leaf) if mine is None else mine
-    if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-        return f"{name}: {mine.dtype} {tuple(mine.shape)} for {theirs.dtype} {tuple(theirs.shape)}"
-    wrong = ~torch.isclose(mine, theirs, **tolerance, equal_nan=True)
-    if not wrong.any():
-        return ""
-    return f"{name}: {mine[wrong][:3].tolist()} for {theirs[wrong][:3].tolist()} at {leaf[wrong][:3].tolist()}"
-
-
-def complaint(op, eager, tensors: dict, tolerance=None) -> str:
-    tolerance = tolerance or dict(rtol=1e-7, atol=1e-9)
-    leaves = leaves_of(tensors)
-    known = expected(eager, leaves)
-    if known is None:
-        return ""
-    given, theirs = known
-    try:
-        results = floats(op(*leaves.values()))
-        if not results and not any(t is not None and t.any() for t in theirs):
-            return ""  # what has no gradient that is not 0 requires none
-        if len(results) != len(given):
-            return f"{len(results)} of {len(given)} results require grad"
-        wanted = {name: t for name, t in leaves.items() if t.requires_grad}
-        mine = torch.autograd.grad(results, list(wanted.values()), given, allow_unused=True)
-    except RuntimeError as error:
-        return str(error).splitlines()[0]
-    lines = (differs(name, leaf, a, b, tolerance) for (name, leaf), a, b in zip(wanted.items(), mine, theirs))
-    return next(filter(None, lines), "")
-
-
-def prepare(calls) -> None:
-    """Compiles the forward kernels of ops and tensors together."""
-    with contextlib.suppress(ingot.Error, RuntimeError):  # the call itself says it
-        ingot.prepare_all((op, tuple(leaves_of(tensors).values())) for op, tensors in calls)
-
-
-def op_of(text: str, names) -> ingot.Op:
-    return ingot.op(f"def f({', '.join(names)}):\n    return {text}\n")
-
-
-def check(lines: dict[str, str]):
-    wrong = {text: line for text, line in lines.items() if line and text not in KNOWN}
-    assert not wrong, "\n".join(f"{text}: {line}" for text, line in itertools.islice(wrong.items(), 12))
-    mended = [text for text, line in lines.items() if not line and text in KNOWN]
-    assert not mended, f"right by now, take it out of KNOWN: {mended}"
 
 
 def pointwise_inputs(arity: int, dtype, device: str, seed: int) -> dict[str, torch.Tensor]:
@@ -198,143 +109,6 @@ def test_movement(name):
     check_texts(some(MOVED[name], list(MOVED).index(name), of=2), moved_inputs())
 
 
-# What gradients are made of that no table of names has.
-def swiglu(x):
-    a, b = x.chunk(2, -1)
-    return F.silu(a) * b
-
-
-def bias_gelu(x, b, r):
-    return F.gelu(x + b) + r
-
-
-def giou_loss(p, q):
-    x1, y1, x2, y2 = p.unbind(-1)
-    a1, b1, a2, b2 = q.unbind(-1)
-    width = (torch.minimum(x2, a2) - torch.maximum(x1, a1)).clamp(min=0)
-    inter = width * (torch.minimum(y2, b2) - torch.maximum(y1, b1)).clamp(min=0)
-    union = (x2 - x1) * (y2 - y1) + (a2 - a1) * (b2 - b1) - inter
-    hull = (torch.maximum(x2, a2) - torch.minimum(x1, a1)) * (torch.maximum(y2, b2) - torch.minimum(y1, b1))
-    return (1 - inter / union + (hull - union) / hull).mean()
-
-
-def norm_gelu(x, w, b):
-    return F.gelu(F.layer_norm(x, (x.shape[-1],), w, b))
-
-
-def two_of_one(x):
-    return x.softmax(-1), x * 2
-
-
-def steps(x):
-    return x[:, ::2] * x[:, 1::2]
-
-
-def back_to_front(x):
-    return x.flip(0).reshape(-1) * 2
-
-
-def windows(x):
-    return x.unfold(1, 3, 2) * x.unfold(1, 3, 2).sum(-1, keepdim=True)
-
-
-def diagonal(x):
-    return x.diagonal() * 3 + x.diagonal(0).sum()
-
-
-def gathered(x, i):
-    return x[i] * x[i.flip(0)]
-
-
-def along(x, y):
-    return x[:, None] * y
-
-
-def expanded_twice(x):
-    return x[:1].expand(4, 6).reshape(2, 12) ** 2
-
-
-def shares_a_sum(x, y):
-    s = x.sum(0)
-    return s * y + s.max(), (x - s).square().mean()
-
-
-def rows_turned(x, y):
-    return x.t().softmax(0) * y.t()
-
-
-BOXES = torch.tensor([0.0, 0.0, 1.0, 1.0], dtype=torch.float64)
-
-
-def random(*shape):
-    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(len(shape) + sum(shape)))
-
-
-OPS = {
-    swiglu: [random(3, 8)],
-    bias_gelu: [random(5, 6), random(6), random(5, 6)],
-    giou_loss: [random(6, 4).sigmoid() + BOXES, random(7, 4)[:6].sigmoid() + BOXES],
-    norm_gelu: [random(3, 8), random(8), random(8)],
-    two_of_one: [random(3, 7)],
-    steps: [random(3, 6)],
-    back_to_front: [random(3, 4)],
-    windows: [random(2, 8)],
-    diagonal: [random(3, 5)],
-    gathered: [random(3, 4), torch.tensor([0, 0, 2])],
-    along: [random(3), random(4)],
-    expanded_twice: [random(2, 6)],
-    shares_a_sum: [random(4, 5), random(5)],
-    rows_turned: [random(4, 5), random(4, 5)],
-}
-
-
-@pytest.mark.parametrize("function", OPS, ids=lambda f: f.__name__)
-def test_to_the_second_order(function, device):
-    """gradcheck and gradgradcheck, and eager's gradients."""
-    op = ingot.op(function)
-    arguments = [(a.to(device).requires_grad_() if a.is_floating_point() else a.to(device)) for a in OPS[function]]
-    assert torch.autograd.gradcheck(op, arguments)
-    assert torch.autograd.gradgradcheck(op, arguments)
-    tensors = {str(k): a for k, a in enumerate(arguments)}
-    assert not complaint(op, lambda leaves: function(*leaves.values()), tensors)
-
-
-# Reads of an element through several steps, and what a first review found wrong.
-READS = [
-    "x[i] * x[j]", "x.flip(0)[i]", "x.flip(0)[1:][i]", "x[::2].flip(0)[i % 3] * x[i]", "x.flip(0).reshape(-1, 1)[i, 0]",
-    "m.flip(1).reshape(-1)[2:9] ** 3", "m.flip(-1).reshape(-1)[1:].unfold(0, 2, 1) ** 2", "m.flip(0)[::2] ** 3", "x.flip(0)[::2] ** 3",
-    "x.unfold(0, 3, 1)[i % 4] ** 2", "x.unfold(0, 3, 1)[:, i % 3] ** 2", "x.unfold(0, 3, 1)[i % 3, i % 3] ** 2",
-    "x.flip(0).unfold(0, 2, 2)[i % 3] ** 2", "x.unfold(0, 2, 1).reshape(2, -1) ** 2", "(x[:4] * m).unfold(-1, 2, 2) ** 3",
-    "m.flip(0).diagonal() ** 3", "m[::2, ::3].diagonal() ** 3", "m.diagonal(-2) ** 3", "m[:, 1::2].diagonal() ** 2", "m.t().diagonal() ** 3",
-    "torch.where(x > 0, x, x * 2).unfold(-1, 2, 2) ** 3", "m.max(1).values * m.argmax(0).sum()", "m.amin(0) * m.amax((0, 1))",
-    "x.lgamma()", "torch.i0(x)", "special.i1(x)", "special.log_ndtr(x)", "torch.polygamma(1, x)", "F.binary_cross_entropy(x / 9, y / 9)",
-    "F.softplus(x) * F.mish(x)", "torch.linalg.vector_norm(m, 3, 1)", "x.prod()", "m.cos().prod(1)", "F.cross_entropy(m, i[:3])",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", READS)
-def test_reads_and_second_orders(text):
-    generator = torch.Generator().manual_seed(2)
-    x = torch.rand(7, generator=generator, dtype=torch.float64) + 0.5
-    tensors = {"x": x, "y": x.flip(0).clone(), "m": torch.randn(3, 4, generator=generator, dtype=torch.float64),
-               "i": torch.tensor([0, 1, 1, -1]), "j": torch.tensor([-1, 2, 0, 2])}  # fmt: skip
-    tensors = {n: t for n, t in tensors.items() if re.search(rf"\b{n}\b", text)}
-    op = op_of(text, tensors)
-
-    def both(function):
-        """The gradients, and those of a sum of theirs, of different weights."""
-        leaves = leaves_of(tensors)
-        wanted = [t for t in leaves.values() if t.requires_grad]
-        result = function(leaves)
-        first = torch.autograd.grad(result, wanted, torch.linspace(1, 2, result.numel()).to(result).view_as(result), create_graph=True)
-        weighted = sum((g * torch.linspace(-1, 1, g.numel()).to(g).view_as(g)).sum() for g in first)
-        second = torch.autograd.grad(weighted, wanted, allow_unused=True) if weighted.requires_grad else [None] * len(wanted)
-        return [*first, *(torch.zeros_like(t) if g is None else g for g, t in zip(second, wanted))]
-
-    for mine, theirs in zip(both(lambda leaves: op(*leaves.values())), both(lambda leaves: evaluated(text, leaves))):
-        torch.testing.assert_close(mine, theirs, rtol=1e-7, atol=1e-9)
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_of_random_expressions(device):
     """In float64, with nothing special planted."""
@@ -377,32 +151,6 @@ def test_what_an_op_writes_is_seen_by_its_own_gradient():
         out = ingot.op(text)(x, torch.ones(3))
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             out.sum().backward()
-
-
-@pytest.mark.parametrize("values", [[0.0, 2.0, 3.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 2.0, 3.0]])
-@pytest.mark.parametrize("text", ["x.prod()", "x.prod(0, keepdim=True) * x", "x.sin().prod()"])
-def test_a_products_second_order_at_zeros(text, values):
-    op = ingot.op(text)
-
-    def second(call):
-        x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
-        (first,) = torch.autograd.grad(call(x).sum(), x, create_graph=True)
-        return first.detach(), torch.autograd.grad((first * torch.tensor([1.0, 2.0, 4.0])).sum(), x)[0]
-
-    for mine, eager in zip(second(op), second(op.reference)):
-        torch.testing.assert_close(mine, eager)
-
-
-def test_the_third_order():
-    op = ingot.op("x.sin() * x")
-    x = random(4).requires_grad_()
-    wanted = x.detach().requires_grad_()
-    eager = wanted.sin() * wanted
-    mine = op(x)
-    for _ in range(3):
-        (mine,) = torch.autograd.grad(mine.sum(), x, create_graph=True)
-        (eager,) = torch.autograd.grad(eager.sum(), wanted, create_graph=True)
-        torch.testing.assert_close(mine, eager)
 
 
 @pytest.mark.parametrize("text", [

@@ -21,6 +21,8 @@ inline To bit_cast(From from) {
     return to;
 }
 
+constexpr float inf = __builtin_inff();
+
 // a b + c, rounded once where the processor can.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
@@ -50,8 +52,6 @@ inline float decay_of(float a) {
     const float p = significand_of_exp(x, shifted - 12583064.0f);
     return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
 }
-
-constexpr float inf = __builtin_inff();
 
 // NaN if either is; b where they are equal.
 template <typename T>

@@ -19,6 +19,35 @@ inline To bit_cast(From from) {
     return to;
 }
 
+// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
+
+// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    bfloat16(const bfloat16& other) : bits(other.bits) {}
+    explicit bfloat16(float value) {
+        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
+        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
+    }
+    bfloat16& operator=(const bfloat16& other) {
+        bits = other.bits;
+        return *this;
+    }
+    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
+};
+
+// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+inline bfloat16 to_bfloat16(float value) {
+    bfloat16 result;
+    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
+    return result;
+}
+
+constexpr float inf = __builtin_inff();
+
 // a b + c, rounded once where the processor can.
 inline float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
@@ -48,35 +77,6 @@ inline float decay_of(float a) {
     const float p = significand_of_exp(x, shifted - 12583064.0f);
     return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
 }
-
-// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
-inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
-
-// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
-struct bfloat16 {
-    unsigned short bits;
-
-    bfloat16() = default;
-    bfloat16(const bfloat16& other) : bits(other.bits) {}
-    explicit bfloat16(float value) {
-        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
-        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
-    }
-    bfloat16& operator=(const bfloat16& other) {
-        bits = other.bits;
-        return *this;
-    }
-    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
-};
-
-// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
-inline bfloat16 to_bfloat16(float value) {
-    bfloat16 result;
-    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
-    return result;
-}
-
-constexpr float inf = __builtin_inff();
 
 // NaN if either is; b where they are equal.
 template <typename T>

@@ -21,36 +21,6 @@ inline To bit_cast(From from) {
     return to;
 }
 
-// a b + c, rounded once where the processor can.
-inline float fused(float a, float b, float c) {
-#if defined(__FMA__) || defined(__aarch64__)
-    return __builtin_fmaf(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-
-// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
-// (Stephen L. Moshier, 1992).
-inline float significand_of_exp(float x, float n) {
-    const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
-    float p = 1.9875691500e-4f;
-    p = fused(p, r, 1.3981999507e-3f);
-    p = fused(p, r, 8.3334519073e-3f);
-    p = fused(p, r, 4.1665795894e-2f);
-    p = fused(p, r, 1.6666665459e-1f);
-    p = fused(p, r, 5.0000001201e-1f);
-    return fused(p, r * r, r) + 1.0f;
-}
-
-// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
-inline float decay_of(float a) {
-    const float x = a < -104.0f ? -104.0f : a;
-    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
-    const float p = significand_of_exp(x, shifted - 12583064.0f);
-    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
-}
-
 // In integers, which every compiler vectorises. The product moves the exponent and takes denormals
 // along.
 inline float half_to_float(unsigned short half) {
@@ -89,6 +59,36 @@ struct float16 {
 };
 
 constexpr float inf = __builtin_inff();
+
+// a b + c, rounded once where the processor can.
+inline float fused(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// e^x / 2^n, where n is the whole number next to x / log(2). The coefficients are those of Cephes
+// (Stephen L. Moshier, 1992).
+inline float significand_of_exp(float x, float n) {
+    const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
+    float p = 1.9875691500e-4f;
+    p = fused(p, r, 1.3981999507e-3f);
+    p = fused(p, r, 8.3334519073e-3f);
+    p = fused(p, r, 4.1665795894e-2f);
+    p = fused(p, r, 1.6666665459e-1f);
+    p = fused(p, r, 5.0000001201e-1f);
+    return fused(p, r * r, r) + 1.0f;
+}
+
+// The same of what is not above 0, or NaN: one product more keeps its exponent from below.
+inline float decay_of(float a) {
+    const float x = a < -104.0f ? -104.0f : a;
+    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
+    const float p = significand_of_exp(x, shifted - 12583064.0f);
+    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
+}
 
 // NaN if either is; b where they are equal.
 template <typename T>

@@ -1,0 +1,125 @@
+// The types of generated CPU kernels, in pieces as prelude/cuda.cuh is: whole numbers by their
+// bits, 16-bit floats, and how arguments come. It includes no header.
+
+// ingot: int8
+using int8 = signed char;
+
+// ingot: uint8
+using uint8 = unsigned char;
+
+// ingot: int16
+using int16 = short;
+
+// ingot: int64
+using int64 = long long;
+
+// ingot: uint16
+using uint16 = unsigned short;
+
+// ingot: uint32
+using uint32 = unsigned;
+
+// ingot: uint64
+using uint64 = unsigned long long;
+
+// ingot: to_uint64
+// Negative floats wrap.
+template <typename T>
+inline uint64 to_uint64(T a) {
+    return a < T(0x1p63) ? uint64(int64(a)) : uint64(a);
+}
+
+// ingot: argument
+// The value of an argument; each is passed by its address.
+template <typename T>
+inline T argument(const void* address) {
+    return *static_cast<const T*>(address);
+}
+
+// ingot: smaller_of
+inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
+
+// ingot: bit_cast
+// Not by __builtin_bit_cast, which takes only what is copied as a whole.
+template <typename To, typename From>
+inline To bit_cast(From from) {
+    To to;
+    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
+    return to;
+}
+
+// ingot: half_to_float
+// In integers, which every compiler vectorises. The product moves the exponent and takes denormals
+// along.
+inline float half_to_float(unsigned short half) {
+    const unsigned magnitude = half & 0x7fffu;
+    const unsigned top_bit = (half & 0x8000u) << 16;
+    const float scaled = bit_cast<float>(magnitude << 13) * 0x1p112f;
+    const unsigned special = magnitude >= 0x7c00u ? 0x7f800000u : 0u;
+    return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
+}
+
+// ingot: half_from_float
+// Rounds to even; adding one half has the processor do so to a denormal's bits.
+inline unsigned short half_from_float(float value) {
+    const unsigned bits = bit_cast<unsigned>(value);
+    const unsigned magnitude = bits & 0x7fffffffu;
+    const unsigned top_bit = bits >> 16 & 0x8000u;
+    const unsigned normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
+    const unsigned small = bit_cast<unsigned>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    unsigned result = magnitude < 0x38800000u ? small : normal;
+    result = magnitude >= 0x47800000u ? 0x7c00u : result;
+    result = magnitude > 0x7f800000u ? 0x7e00u : result;
+    return (unsigned short)(result | top_bit);
+}
+
+// ingot: float16
+// The copies are written out: GCC does not vectorise a loop that copies a struct as a whole.
+struct float16 {
+    unsigned short bits;
+
+    float16() = default;
+    float16(const float16& other) : bits(other.bits) {}
+    explicit float16(float value) : bits(half_from_float(value)) {}
+    float16& operator=(const float16& other) {
+        bits = other.bits;
+        return *this;
+    }
+    operator float() const { return half_to_float(bits); }
+};
+
+// ingot: upper_half
+// The bits of a float that is no NaN, or one whose last bits are zeros, rounded to even.
+inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
+
+// ingot: bfloat16
+// Rounds to even; NaN stays NaN. The copies are written out as those of float16 are.
+struct bfloat16 {
+    unsigned short bits;
+
+    bfloat16() = default;
+    bfloat16(const bfloat16& other) : bits(other.bits) {}
+    explicit bfloat16(float value) {
+        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
+        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
+    }
+    bfloat16& operator=(const bfloat16& other) {
+        bits = other.bits;
+        return *this;
+    }
+    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
+};
+
+// ingot: to_bfloat16
+// The same of what is made of bfloat16 alone: its NaNs end in as many zeros, and stay NaN.
+inline bfloat16 to_bfloat16(float value) {
+    bfloat16 result;
+    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
+    return result;
+}
+
+// ingot: inf
+constexpr float inf = __builtin_inff();
+
+// ingot: nan
+constexpr float nan = __builtin_nanf("");

@@ -1,0 +1,206 @@
+"""Losses of scores, one for each class, whose targets are classes or their probabilities."""
+
+
+def _class_indices(input, target, classes, function):
+    """A target that holds classes, as int64: what it chooses of input is checked by the gather."""
+    if target.dtype != torch.int64 and target.dtype != torch.uint8:
+        raise RuntimeError(function + ": expected a target of class indices of dtype torch.int64: write target.long()")
+    if input.ndim == 1 and target.ndim == 1:
+        assert target.size(0) == 1, "For 1D input, 1D target must have size 1"
+        return target.squeeze(0).to(torch.int64)
+    if target.ndim != input.ndim - 1:
+        raise ValueError(function + ": a target of class indices has one dim less than the input, its classes")
+    others = [d for d in range(input.ndim) if d != classes]
+    for k, d in enumerate(others):
+        assert target.size(k) == input.size(d), "Expected the target to have the input's size but for the classes"
+    return target.to(torch.int64)
+
+
+def _nan_where(is_out_of_range, loss):
+    """A loss whose class is none, which CUDA kernels do not tell of but in debug mode; elsewhere the gather raises."""
+    return where(is_out_of_range, loss * math.nan, loss) if _on_cuda() else loss
+
+
+def _class_weight(weight, input, classes, function):
+    if weight is not None:
+        if weight.ndim != 1:
+            raise RuntimeError(function + ": the weight must be 1-D, one of each class")
+        assert weight.size(0) == input.size(classes), "weight tensor should be defined either for all classes or no classes"
+        if weight.dtype != input.dtype:
+            raise RuntimeError(function + ": the weight must have the dtype of the input")
+
+
+@reduction
+def _multi_margin_loss(input, target, p, margin, weight, reduction):
+    chosen = target.unsqueeze(-1)
+    lacking = margin - gather(input, -1, chosen) + input
+    loss = where(lacking > 0, lacking if p == 1 else lacking * lacking, 0)
+    if weight is not None:
+        loss = loss * weight[chosen]
+    loss = where(arange(input.size(-1), device=input.device) == chosen, 0, loss)
+    loss = _reduce("sum", loss, -1, False, "multi_margin_loss") / input.size(-1)
+    return _reduced(_nan_where((target < 0) | (target >= input.size(-1)), loss), reduction)
+
+
+def multi_margin_loss(
+    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+):
+    """by how much each other class's score is not below the target's by the margin, over the number of classes
+
+    Source: aten/src/ATen/native/cuda/MultiMarginLoss.cu
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    if p != 1 and p != 2:
+        raise ValueError("only p == 1 and p == 2 supported")
+    _check(input, "float")
+    if input.ndim == 0:
+        input = input.unsqueeze(0)
+    if input.ndim > 2:
+        raise RuntimeError("multi_margin_loss: expected a vector or a matrix of scores")
+    if target.dtype != torch.int64:
+        raise RuntimeError("multi_margin_loss: expected a target of dtype torch.int64: write target.long()")
+    is_row = target.ndim == 1 and input.ndim == 1
+    if is_row:
+        assert target.size(0) == 1, "multi_margin_loss: inconsistent target size"
+        target = target.squeeze(0)
+    target = _class_indices(input, target, input.ndim - 1, "multi_margin_loss")
+    _class_weight(weight, input, input.ndim - 1, "multi_margin_loss")
+    loss = _multi_margin_loss(input, target, p, margin, weight, reduction)
+    return loss.unsqueeze(0) if is_row and reduction == "none" else loss
+
+
+@reduction
+def _multilabel_margin_loss(input, target, reduction):
+    classes = arange(input.size(-1), device=input.device)
+    listed = classes < amin(where(target < 0, classes, input.size(-1)), -1, True)
+    chosen = where(listed, target, 0).unsqueeze(-1)
+    listed = listed.unsqueeze(-1)
+    is_target = any(listed & (chosen == classes), -2, True)
+    lacking = 1 - gather(input, -1, chosen.squeeze(-1)).unsqueeze(-1) + input.unsqueeze(-2)
+    counts = listed & ~is_target & (lacking > 0)
+    loss = _reduce("sum", where(counts, lacking, 0), [-2, -1], False, "multilabel_margin_loss")
+    if _on_cuda():  # whose kernel takes any negative number for the end, and reads no further
+        loss = _nan_where(any(listed.squeeze(-1) & (target >= input.size(-1)), -1), loss)
+    else:
+        is_out_of_range = any((target < -1) | (target >= input.size(-1)), -1)
+        loss = where(is_out_of_range, math.nan, loss)
+    return _reduced(loss / input.size(-1), reduction)
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """by how much each class that is not a target is not 1 below each that is, over the number of classes; the targets of
+    a row are those before its first -1
+
+    Source: aten/src/ATen/native/cuda/MultiLabelMarginCriterion.cu
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    _check(input, "float")
+    if input.ndim > 2:
+        raise RuntimeError("multilabel_margin_loss: expected a vector or a matrix of scores")
+    if target.dtype != torch.int64:
+        raise RuntimeError("multilabel_margin_loss: expected a target of dtype torch.int64: write target.long()")
+    if input.ndim == 0:
+        input = input.unsqueeze(0)
+    if target.ndim == 0:
+        target = target.unsqueeze(0)
+    _same_shape(input, target, "multilabel_margin_loss: the target")
+    return _multilabel_margin_loss(input, target, reduction)
+
+
+@reduction
+def _nll_loss(input, target, weight, ignore_index, reduction):
+    classes = 0 if input.ndim == 1 else 1
+    counted = target != ignore_index
+    loss = -gather(input, classes, target.unsqueeze(classes)).squeeze(classes)
+    loss = _nan_where((target < 0) | (target >= input.size(classes)), loss)
+    total = counted.to(torch.int64)
+    if weight is not None:
+        each = weight[target]
+        loss = loss * each
+        total = where(counted, each, 0)
+    loss = where(counted, loss, 0)
+    if reduction == "none":
+        return loss
+    loss = _reduce("sum", loss, None, False, "nll_loss")
+    return loss if reduction == "sum" else (loss / _reduce("sum", total, None, False, "nll_loss")).to(input.dtype)
+
+
+def nll_loss(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+):
+    """the negative of what the logarithms of probabilities hold at each target, which is a class; the mean is weighted
+
+    Source: aten/src/ATen/native/cuda/Loss.cu, nll_loss_forward_out_cuda_template
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    _check(input, "float")
+    if input.ndim == 0:
+        raise ValueError("nll_loss: expected an input of at least one dim, the classes")
+    classes = 0 if input.ndim == 1 else 1
+    target = _class_indices(input, target, classes, "nll_loss")
+    _class_weight(weight, input, classes, "nll_loss")
+    return _nll_loss(input, target, weight, ignore_index, reduction)
+
+
+def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes):
+    if not target.is_floating_point():
+        raise RuntimeError("cross_entropy: expected floating point type for target with class probabilities")
+    for d in range(input.ndim):
+        assert input.size(d) == target.size(d), "a target with class probabilities has the input's size"
+    count = input.size(classes)
+    if label_smoothing > 0:
+        target = target * (1 - label_smoothing) + label_smoothing / count
+    loss = log_softmax(input, classes) * target
+    if weight is not None:
+        loss = loss * _along_classes(weight, input)
+    if reduction == "none":
+        return -sum(loss, classes)
+    if reduction == "sum":
+        return -sum(loss)
+    return -sum(loss) / (input.numel() / count)
+
+
+def _along_classes(weight, input):
+    for _ in range(input.ndim - 2):
+        weight = weight.unsqueeze(-1)
+    return weight
+
+
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
+    """nll_loss(log_softmax(input), target), where target holds classes, or in the input's shape their probabilities
+
+    Source: aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss
+    """
+    reduction = _reduction_of(reduction, size_average, reduce)
+    _check(input, "float")
+    if input.ndim == 0:
+        raise ValueError("cross_entropy: expected an input of at least one dim, the classes")
+    assert 0 <= label_smoothing and label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0"
+    classes = 0 if input.ndim == 1 else 1
+    _class_weight(weight, input, classes, "cross_entropy")
+    if target.ndim == input.ndim and (input.ndim > 1 or target.is_floating_point()):
+        if ignore_index >= 0:
+            raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
+    target = _class_indices(input, target, classes, "cross_entropy")
+    logarithms = log_softmax(input, classes)
+    loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
+    if not label_smoothing > 0:
+        return loss
+    smooth = -sum(logarithms if weight is None else logarithms * _along_classes(weight, input), classes)
+    counted = target != ignore_index
+    smooth = where(counted, smooth, 0)
+    if reduction != "none":
+        smooth = sum(smooth)
+    if reduction == "mean":
+        smooth = smooth / sum(counted if weight is None else where(counted, weight[target], 0))
+    return (1 - label_smoothing) * loss + smooth * (label_smoothing / input.size(classes))

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "codegen/schedule/policy.h"
+#include "codegen/schedule/row_policy.h"
+
+// Facts of accesses and of rows, as tests of policies give them.
+
+namespace ingot::codegen {
+
+inline AccessFacts along(uint32_t bytes, uint32_t alignment = 16) { return {.bytes = bytes, .alignment = alignment}; }
+inline AccessFacts stored(uint32_t bytes, uint32_t alignment = 16) {
+  return {.bytes = bytes, .alignment = alignment, .kind = AccessUse::Kind::Store};
+}
+inline AccessFacts in_rows(uint32_t bytes) { return {.bytes = bytes, .linear = false}; }
+inline AccessFacts row_bias(uint32_t bytes) { return {.bytes = bytes, .linear = false, .broadcasts = true}; }
+inline AccessFacts column_bias(uint32_t bytes) {
+  return {.bytes = bytes, .inner = StrideClass::Zero, .linear = false, .broadcasts = true};
+}
+inline AccessFacts strided(uint32_t bytes) { return {.bytes = bytes, .inner = StrideClass::Other, .linear = false}; }
+inline AccessFacts gathered(uint32_t bytes) {
+  return {.bytes = bytes, .inner = StrideClass::Other, .linear = false, .kind = AccessUse::Kind::Gather};
+}
+inline const AccessFacts position{.bytes = 8, .linear = false, .kind = AccessUse::Kind::Index};
+
+/// Of an element a step of its row.
+inline AccessFacts of_elements(uint32_t bytes, uint32_t alignment = 16) {
+  AccessFacts access = along(bytes, alignment);
+  access.moves_in_row = true;
+  return access;
+}
+
+/// Of `rows_bits` rows of at most 2^length_bits elements; `across`: they lie side by side.
+struct RowsOf {
+  KernelFacts facts;
+  KernelLayout layout;
+
+  RowsOf(std::vector<AccessFacts> accesses, uint8_t length_bits, uint8_t rows_bits, bool across = false,
+         uint8_t rows_multiple = 16) {
+    facts.accesses = std::move(accesses);
+    facts.shared_bytes = cuda_shared_bytes(90);
+    layout.reduces = true;
+    layout.rank = 2;
+    layout.reduced_axes = 1;
+    layout.length_bits = length_bits;
+    layout.rows_bits = rows_bits;
+    layout.rows_multiple = across ? rows_multiple : 1;
+    if (!across) return;
+    for (AccessFacts& access : facts.accesses) {
+      access.inner = StrideClass::Other;
+      access.along_rows = StrideClass::One;
+    }
+  }
+
+  RowSchedule once() const { return cuda_rows(facts, layout, false); }
+  RowSchedule again() const { return cuda_rows(facts, layout, true); }
+  uint32_t lanes() const { return cuda_row_lanes(facts, layout, once()); }
+  bool are_ragged() const { return cuda_rows_are_ragged(facts, layout, once(), lanes()); }
+};
+
+}  // namespace ingot::codegen

@@ -1,0 +1,188 @@
+// Of any numbers the bits of a reduction follow from the rows alone, whatever lies around them and however they are
+// kept; and each kind of schedule is met.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+
+#include "tests/codegen/reduce_testing.h"
+
+namespace ingot::codegen {
+namespace {
+
+/// The sum of a row's numbers, and of their squares: one phase.
+ReduceCase sums(std::string name, const Floats& x, const ir::DimMarks& reduced) {
+  Sketched op(x.extents.sizes.size(), reduced);
+  op.result(op.read(op.reduce(ReduceKind::Sum, op.x())), true);
+  op.result(op.read(op.reduce(ReduceKind::Prod, op.add(Op::Add, op.x(), op.x()))), true);
+  ReduceCase one{std::move(name), std::move(op.graph()), x};
+  one.graph.name = one.name;
+  return one;
+}
+
+class ReduceBits : public testing::TestWithParam<Target> {};
+
+TEST_P(ReduceBits, ARowsBitsDoNotDependOnWhatLiesAroundIt) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  for (const int64_t n : {3, 20, 33, 100, 500, 1000, 1023, 1024, 3000, 5000, 9000, 40000}) {
+    std::vector<float> row(static_cast<size_t>(n));
+    for (float& value : row) value = 0.5f + 0.01f * normal(random);
+    // Alone; among others; neighbours across; in padded memory; cut in two dims.
+    std::vector<ReduceCase> cases;
+    std::vector<size_t> places;  // of the row among the results
+    const auto add = [&](const ir::Sizes& sizes, const std::vector<size_t>& order, int64_t pad,
+                         const ir::DimMarks& reduced, const std::function<bool(const std::vector<int64_t>&)>& is_mine,
+                         size_t place = 0) {
+      Floats x = tensor(sizes, order, pad, [&] { return normal(random); });
+      size_t next = 0;
+      for_each_index(sizes, [&](const std::vector<int64_t>& index) {
+        if (is_mine(index)) x.at(index) = row[next++];
+      });
+      const std::string name = "case" + std::to_string(cases.size());
+      cases.push_back(sums(name, x, reduced));
+      places.push_back(place);
+    };
+    const auto first = [](const std::vector<int64_t>& index) { return index[0] == 0; };
+    add({1, n}, {0, 1}, 0, {0, 1}, first);
+    add({7, n}, {0, 1}, 0, {0, 1}, first);
+    add({7, n}, {0, 1}, 3, {0, 1}, first);
+    add({7, n}, {1, 0}, 0, {0, 1}, first);
+    const auto first_column = [](const std::vector<int64_t>& index) { return index.back() == 0; };
+    add({n, 40}, {0, 1}, 0, {1, 0}, first_column);
+    add({n, 132}, {0, 1}, 0, {1, 0}, first_column);
+    add({n, 66}, {0, 1}, 0, {1, 0}, first_column);
+    for (const int64_t last : {2, 69, 131}) {
+      if (n * last > 100'000) continue;
+      const auto place = static_cast<size_t>(last);
+      add({n, last + 1}, {0, 1}, 0, {1, 0}, [last](const auto& index) { return index.back() == last; }, place);
+      add({last + 1, n}, {0, 1}, 0, {0, 1}, [last](const auto& index) { return index[0] == last; }, place);
+    }
+    if (n % 20 == 0)
+      add({20, 3, n / 20}, {0, 1, 2}, 0, {1, 0, 1}, [](const std::vector<int64_t>& index) { return index[1] == 0; });
+    const Library library = library_of(cases, GetParam());
+    ASSERT_TRUE(library.loaded());
+    std::vector<Bytes> alone;
+    for (size_t c = 0; c < cases.size(); ++c) {
+      const ReduceCase& one = cases[c];
+      const std::vector<Bytes> results = run(one, GetParam(), library, random);
+      ASSERT_EQ(results.size(), 2u);
+      if (alone.empty()) alone = results;
+      const Prepared prepared = one.prepared();
+      for (size_t r = 0; r < results.size(); ++r)
+        ASSERT_EQ(element<uint32_t>(results[r], places[c]), element<uint32_t>(alone[r], 0))
+            << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
+    }
+  }
+}
+
+// In registers, in shared memory, in batches, in a cluster, by vectors and by single elements, side by side and read
+// again; alone, in one kernel and phase by phase.
+TEST_P(ReduceBits, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
+  std::mt19937 random(13);
+  std::normal_distribution<float> normal;
+  for (const int64_t n : {9, 33, 75, 100, 1000, 5000, 9000, 16384, 20000, 32768, 40000, 70000}) {
+    std::vector<float> row(static_cast<size_t>(n));
+    for (float& value : row) value = normal(random);
+    std::vector<ReduceCase> cases;
+    const auto add = [&](const std::vector<size_t>& order, int64_t pad) {
+      Floats x = tensor({3, n}, order, pad, [&] { return normal(random); });
+      for (int64_t i = 0; i < n; ++i) x.at({1, i}) = row[static_cast<size_t>(i)];
+      cases.push_back(several_phases("case" + std::to_string(cases.size()), x, {0, 1}));
+    };
+    add({0, 1}, 0);
+    add({0, 1}, 3);
+    add({1, 0}, 0);
+    add({0, 1}, 0);
+    cases.back().as_if_many = true;
+    for (const Cut cut : {Cut::Shared, Cut::Whole}) {
+      const std::string name = "case" + std::to_string(cases.size());
+      size_t next = 0;
+      cases.push_back(several_phases(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
+      cases.back().cut = cut;
+    }
+    const Library library = library_of(cases, GetParam());
+    ASSERT_TRUE(library.loaded());
+    std::optional<uint32_t> sum;
+    for (const ReduceCase& one : cases) {
+      const std::vector<Bytes> results = run(one, GetParam(), library, random);
+      ASSERT_EQ(results.size(), 4u);
+      const auto found = element<uint32_t>(results[2], one.x.extents.sizes.size() == 1 ? 0 : 1);
+      const Prepared prepared = one.prepared();
+      EXPECT_EQ(found, sum.value_or(found))
+          << schedule_text(one.graph, prepared.outline, prepared.layouts, GetParam(), {});
+      sum = found;
+    }
+  }
+}
+
+TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
+  const auto bytes_of = [](int64_t n) {
+    const ReduceCase one = several_phases("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
+    const Prepared prepared = one.prepared();
+    const Kernel kernel = kernels(one.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
+    const int64_t bytes = kernel.launch.shared_bytes(prepared.geometries[0].extents);
+    EXPECT_LE(bytes, kernel.launch.shared.most_bytes()) << n;
+    return bytes;
+  };
+  // Vectors of 512 threads, and of 1024 past 32768 elements; eight of each thread lie in registers.
+  EXPECT_EQ(bytes_of(16384), 0);
+  EXPECT_EQ(bytes_of(20000), 2 * 512 * 16);
+  EXPECT_EQ(bytes_of(32768), 8 * 512 * 16);
+  EXPECT_EQ(bytes_of(33000), 1 * 1024 * 16);
+  EXPECT_EQ(bytes_of(65536), 8 * 1024 * 16);
+  // Of a cluster's blocks, as many bytes each as of 512 threads.
+  EXPECT_EQ(bytes_of(65540), 1 * 512 * 16);
+  EXPECT_EQ(bytes_of(131072), 8 * 512 * 16);
+  EXPECT_EQ(bytes_of(262144), 8 * 512 * 16);
+  EXPECT_EQ(bytes_of(262148), 0) << "it is read again";
+}
+
+TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
+  std::set<std::string> seen;
+  const auto kind_of = [](const RowSchedule& rows, uint32_t lanes) {
+    return std::string(lanes > 1 && rows.across ? "across by vectors"
+                       : rows.across            ? "across"
+                       : rows.threads == 1      ? "alone"
+                                                : "along") +
+           (rows.splits ? ", split" : "") + (rows.batch > 0 ? ", batch" : "") + (rows.cluster > 1 ? ", cluster" : "") +
+           (rows.shared > 0  ? ", shared"
+            : rows.steps > 0 ? ", kept"
+                             : "");
+  };
+  for (const int64_t n : {1, 9, 75, 100, 1023, 1024, 5000, 20000, 40000, 100000, 300000})
+    for (const int64_t columns : {0, 40, 160}) {
+      const bool across = columns > 0;
+      if (across && n > 100000) continue;
+      const Floats x = tensor(across ? ir::Sizes{n, columns} : ir::Sizes{4, n}, {0, 1}, 0, [] { return 0.0f; });
+      const ir::DimMarks reduced = across ? ir::DimMarks{1, 0} : ir::DimMarks{0, 1};
+      for (const ReduceCase& one : {sums("op", x, reduced), several_phases("op", x, reduced)}) {
+        ReduceCase many = one;
+        many.as_if_many = true;
+        const Prepared prepared = (n < 100 ? many : one).prepared();
+        for (const Schedule& schedule : schedules(one.graph, prepared.outline, prepared.layouts, kCuda, {}))
+          seen.insert(kind_of(schedule.rows, schedule.lanes));
+      }
+    }
+  const std::set<std::string> all = {"across",
+                                     "across, split",
+                                     "across by vectors",
+                                     "across by vectors, split",
+                                     "alone, kept",
+                                     "alone, batch, kept",
+                                     "along",
+                                     "along, kept",
+                                     "along, batch, kept",
+                                     "along, shared",
+                                     "along, split",
+                                     "along, cluster, shared"};
+  EXPECT_TRUE(std::ranges::includes(seen, all));
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, ReduceBits, testing::Values(kCpu, kCuda), name_of_target);
+
+}  // namespace
+}  // namespace ingot::codegen

@@ -1,0 +1,60 @@
+"""Losses of a score for each class: targets that are none, and scores that are no numbers."""
+
+import math
+
+import pytest
+import torch
+
+import ingot
+
+
+def test_a_class_below_the_mark_of_the_end(device):
+    """Eager refuses it on the CPU; its CUDA kernel takes any negative number for the end."""
+    for target in ([[0, -2, 2, -1]], [[-5, 0, -1, -1]], [[0, -1, -7, 9]]):
+        x, t = torch.randn(1, 4, device=device), torch.tensor(target, device=device)
+        loss = ingot.op("F.multilabel_margin_loss(x, t)")(x, t)
+        assert loss.isnan() or device == "cuda"
+
+
+def test_a_class_out_of_range_raises_on_the_cpu():
+    m = torch.randn(8, 10)
+    for text in ("F.nll_loss(m, t)", "F.cross_entropy(m, t)", "F.multi_margin_loss(m, t)"):
+        op = ingot.op(f"def f(m, t): return {text}")
+        for bad in (10, -1):
+            with pytest.raises((ingot.Error, IndexError), match="out of"):
+                op(m, torch.tensor([0, 1, 2, bad, 4, 5, 6, 7]))
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_a_class_out_of_range_is_no_number_on_the_gpu(device):
+    """And in debug mode an error that names it. What is ignored is in range."""
+    m, weight = torch.randn(8, 10, device=device), torch.rand(10, device=device)
+    texts = ["F.nll_loss(m, t, reduction=r)", "F.cross_entropy(m, t, reduction=r)", "F.cross_entropy(m, t, w, reduction=r, label_smoothing=0.1)",
+             "F.nll_loss(m, t, w, ignore_index=-1, reduction=r)", "F.multi_margin_loss(m, t, weight=w, reduction=r)"]  # fmt: skip
+    for text in texts:
+        for dtype in (torch.float32, torch.bfloat16):
+            for bad in (10, -1, -10, 1 << 40):
+                t = torch.tensor([0, 1, 2, bad, 4, 5, 6, 9], device=device)
+                is_ignored = "ignore" in text and bad == -1
+                for r in ("none", "sum", "mean"):
+                    source = f"def f(m, t, w): return {text.replace('=r', f'={r!r}')}"
+                    loss = ingot.op(source)(m.to(dtype), t, weight.to(dtype))
+                    expected = (torch.arange(8, device=device) == 3) & (not is_ignored) if r == "none" else torch.tensor(not is_ignored, device=device)
+                    assert torch.equal(loss.isnan(), expected), (source, bad)
+                    if not is_ignored:
+                        with pytest.raises((ingot.Error, IndexError), match="out of"):
+                            ingot.op(source, debug=True)(m.to(dtype), t, weight.to(dtype))
+    op = ingot.op("F.multilabel_margin_loss(m, t, reduction='none')")
+    t = torch.tensor([[0, 3, 10, -1] + [0] * 6, [0, 3, 9, -1] + [99] * 6], device=device)
+    assert op(m[:2], t).isnan().tolist() == [True, False]
+
+
+def test_scores_that_are_no_numbers(device):
+    """Eager adds up what is above zero, which NaN is not."""
+    nan, inf = math.nan, math.inf
+    m = torch.tensor([[nan] * 4, [1, 2, 3, nan], [1, inf, 0, 0], [1, 2, 3, 4]], device=device)
+    t, all_first = torch.tensor([1, 2, 1, 0], device=device), torch.zeros(4, 4, dtype=torch.long, device=device)
+    for text in ("F.multi_margin_loss(m, t, reduction='none')", "F.multi_margin_loss(m, t, 2, reduction='none')",
+                 "F.multilabel_margin_loss(m, first, reduction='none')"):
+        op = ingot.op(f"def f(m, t, first): return {text}")
+        torch.testing.assert_close(op(m, t, all_first), op.reference(m, t, all_first), equal_nan=True)
