@@ -113,9 +113,10 @@ at::Tensor stand_in(const runtime::Program::Result& result, const ir::Extents& e
                            at::TensorOptions().dtype(runtime::scalar_type(result.dtype)).device(device));
 }
 
-bool has_gradient(const runtime::Actual& actual, size_t param, uint64_t reached) {
+/// With respect to the arguments that require grad; where none does, to all floats.
+bool has_gradient(const runtime::Actual& actual, size_t param, uint64_t reached, bool some_require_grad) {
   return actual.tensor != nullptr && at::isFloatingType(actual.tensor->scalar_type()) &&
-         (reached >> std::min<size_t>(param, 63) & 1) != 0;
+         (reached >> std::min<size_t>(param, 63) & 1) != 0 && (!some_require_grad || actual.tensor->requires_grad());
 }
 
 Argument argument_of(const runtime::Actual& actual) {
@@ -132,13 +133,16 @@ GradientCall OpState::gradient_call(const runtime::Program& plain, const Facts& 
   c10::Device device = facts.device;  // the one that stands in for it, where there is no GPU
   for (const runtime::Program::Result& result : plain.results)
     if (!result.mutates) reached |= result.gradients;
+  const bool some_require_grad = std::ranges::any_of(facts.actuals, [](const runtime::Actual& actual) {
+    return actual.tensor != nullptr && actual.tensor->requires_grad();
+  });
   std::vector<bool> wanted;
   uint64_t asked = 0;
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
     const runtime::Actual& actual = facts.actuals[i];
     if (actual.kind == frontend::ArgumentFact::Kind::Tensor) device = actual.tensor->device();
     call.arguments.push_back(argument_of(actual));
-    wanted.push_back(has_gradient(actual, i, reached));
+    wanted.push_back(has_gradient(actual, i, reached, some_require_grad));
     if (!wanted.back()) continue;
     call.names.push_back(parameters[i].name);
     asked |= uint64_t{1} << std::min<size_t>(i, 63);

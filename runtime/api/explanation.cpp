@@ -4,9 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/error.h"
+#include "ir/operations.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
 #include "runtime/cache/hold_forks.h"
+#include "runtime/call/host_run.h"
 
 namespace ingot {
 
@@ -53,6 +56,14 @@ std::string name_of(const ir::Graph& graph, const codegen::AccessUse& use) {
   return use.kind == codegen::AccessUse::Kind::Store ? graph.results[use.tensor].name : graph.params[use.tensor].name;
 }
 
+int64_t operations_of(const ir::Graph& graph, const runtime::Facts& facts) {
+  std::vector<ir::HostValue> sizes(graph.host.count());
+  std::string failure;
+  runtime::run_host(graph.host, facts, sizes, failure);
+  if (!failure.empty()) throw_internal("the sizes of an op that is explained: " + failure);
+  return ir::count_operations(graph, sizes);
+}
+
 void add_accesses(const Stages& stages, std::vector<Explanation::Access>& accesses) {
   const std::vector<codegen::Schedule> schedules =
       codegen::schedules(*stages.graph, stages.outline, stages.resolved.layouts, stages.target, stages.options);
@@ -89,7 +100,8 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
     const GradientCall call = gradient_call(*shown.program, shown.facts);
     return call.op->explain(call.arguments, false, target);
   }
-  const Stages stages = this->stages(show(arguments, target), target);
+  const Shown shown = show(arguments, target);
+  const Stages stages = this->stages(shown, target);
   const ir::Graph& graph = *stages.graph;
 
   Explanation found;
@@ -102,6 +114,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
     for (const Span& span : spans)
       if (text != nullptr && span.source == text) stretches.push_back(stretch_of(span));
   }
+  found.operations = operations_of(graph, shown.facts);
   found.graph = ir::print(graph);
   found.schedule = stages.schedule_text();
   const codegen::Source source = stages.source(definition_->text());
@@ -118,6 +131,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
 
 std::string Explanation::json() const {
   nlohmann::json document = {{"text", text},
+                             {"operations", operations},
                              {"graph", graph},
                              {"schedule", schedule},
                              {"source", source},

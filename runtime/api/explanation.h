@@ -26,7 +26,8 @@ struct Explanation {
     int64_t offset = 0;                     ///< of the first element, from the tensor's
   };
 
-  std::string text;  ///< the author's
+  std::string text;        ///< the author's
+  int64_t operations = 0;  ///< of floating point, of the formula (ir/operations.h)
   std::string graph, schedule, source;
   /// Of each node of the graph, which %k is, where it stands in the text, and where else an expression comes to it.
   std::vector<std::vector<Stretch>> nodes;

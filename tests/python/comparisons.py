@@ -1,5 +1,7 @@
 """Comparisons as tests ask for them."""
 
+import pathlib
+
 import pytest
 import torch
 
@@ -25,3 +27,26 @@ def found(asked: Job, time_limit: float = PATIENT) -> dict:
 
 def of(document: dict, word: str) -> dict:
     return next(c for c in document["contenders"] if c["word"] == word)
+
+
+# Functions of C++ for RELU_ADD, which go wrong on a CPU as well.
+BODIES = {
+    "right": "for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "nan": "for (long k = 0; k < n; ++k) out[k] = (x[k] > 0 ? x[k] : 0) + y[k % 7] + bias;",
+    "past": "for (long k = 0; k < n + 2; ++k) out[k] = (x[k % n] < 0 ? 0 : x[k % n]) + y[k % 7] + bias;",
+    "before": "for (long k = -1; k < n; ++k) out[k] = k < 0 ? 0 : (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "short_of": "for (long k = 0; k < n - 1; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "input": "for (long k = 0; k < n; ++k) out[k] = ((x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias); const_cast<float*>(x)[3] = 1;",
+    "adds": "for (long k = 0; k < n; ++k) out[k] += (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "once": "static int calls; if (calls++ == 0) for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "by_seven": "if (n % 7000 == 0) for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "hangs": "for (volatile int k = 0;; ++k) {}",
+    "crashes": "*static_cast<volatile float*>(nullptr) = 1;",
+}
+
+
+def function_file(folder: pathlib.Path, name: str, body: str, launch: str = "args=x, y, bias, out, n") -> str:
+    path = folder / f"{name}.cpp"
+    path.write_text(f'// launch: {launch}\nextern "C" void {name}(const float* x, const float* y, float bias, float* out, long n) {{\n'
+                    f"  {body}\n}}\n")
+    return str(path)

@@ -7,10 +7,13 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
+import ingot
 from comparisons import found, job, on_a_gpu
-from ingot.instruments import anatomy, command, contenders, counters, work
+from ingot.instruments import anatomy, command, contenders, counters, disassembly, look, work
 from ingot.instruments.job import Against
+from ingot.instruments.subject import Subject
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -61,6 +64,24 @@ def test_other_gpus_have_other_room():
     assert [anatomy.blocks_that_fit(32, 256, 0, architecture) for architecture in (75, 80, 86, 90)] == [4, 8, 6, 8]
 
 
+def test_the_systems_shared_memory_is_nobodys(monkeypatch):
+    """As cubins for 9.0 and later count it, beside a kernel's own; a launch may give more."""
+    for architecture, counted in ((80, 2048), (90, 3072)):
+        monkeypatch.setattr(anatomy, "resources", lambda cubin, counted=counted: {"k": (32, 0, counted)})
+        found = anatomy.anatomy(b"", "", "k", threads=256, shared_bytes=100, architecture=architecture)
+        assert found.shared_bytes == 2148
+    monkeypatch.setattr(anatomy, "resources", lambda cubin: {"k": (32, 0, 0)})
+    assert anatomy.anatomy(b"", "", "k", threads=256, architecture=90).shared_bytes == 0
+
+
+def test_asynchronous_copies_are_loads_and_the_widest_are_known():
+    kinds = {"LDGSTS.E.BYPASS.128": ("global load", 16, 0), "LDG.E.ENL2.256": ("global load", 32, 0), "VIADD": ("integer", 4, 0),
+             "FFMA2": ("float32", 4, 4), "FADD2": ("float32", 4, 2)}
+    for op, (kind, width, flops) in kinds.items():
+        made = disassembly.Instruction(0, op, op)
+        assert (made.kind, made.width, made.flops) == (kind, width, flops), op
+
+
 LAUNCHES = {
     "grid=ceil(n / 256), block=256, args=x, out": "gives 2 arguments, and the kernel takes 3",
     "grid=ceil(n / 256), block=256, args=x, out, nn": "`nn` in the launch",
@@ -70,6 +91,8 @@ LAUNCHES = {
     "grid=1, block=32, 64, args=x, out, n": "has 2048 threads",
     "grid=1, 70000, block=32, args=x, out, n": "comes to 1 x 70000 x 1",
     "grid=1, block=32, args=x, out, 0.5": "is a whole number, and is given 0.5",
+    "grid=1, block=32, shared=-1, args=x, out, n": "the shared memory of `grid=1, block=32, shared=-1, args=x, out, n` comes to -1",
+    "grid=1, block=32, shared=n / 3, args=x, out, n": "comes to 333.3",
 }
 
 
@@ -90,6 +113,22 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
     for contender, message in zip(document["contenders"][1:], messages):
         assert contender["state"] == "failed" and message in contender["message"], (contender["word"], contender["message"])
     assert [c["state"] for c in document["contenders"][1 + len(messages) :]] == ["unchecked"] * 3
+
+
+def test_the_gradient_that_is_looked_at_is_the_one_that_is_compared():
+    op, values = ingot.op("(x * y).sum(-1)"), {"x": torch.randn(4, 8), "y": torch.randn(4, 8), "grad": torch.randn(4)}
+    for leaves, count in (({"x"}, 1), ({"x", "y"}, 2), (set(), 2)):
+        explained = look.explain(op, Subject(op, values, is_gradient=True, leaves=frozenset(leaves)), "cuda", 90)
+        assert sum(access["is_written"] for access in explained["accesses"]) == count, leaves
+
+
+@pytest.mark.parametrize("text, operations", [
+    ("relu(x) + y + 0.5", 3 * 32), ("x.softmax(-1)", 32 + 32 + 32 * 10 + 32 + 32 * 10), ("(x * y).sum(-1)", 2 * 32), ("x.int() + 1", 0)])
+def test_operations_are_the_formulas(text, operations):
+    """Of 4 rows of 8: a maximum, a difference, an exponential, a sum and a quotient, say."""
+    op = ingot.op(text)
+    values = {name: torch.randn(4, 8) for name in op.signature.parameters}
+    assert look.explain(op, Subject(op, values), "cpu", 90)["operations"] == operations
 
 
 def test_who_is_not_timed_reaches_no_speed(tmp_path, capsys):

@@ -51,7 +51,7 @@ def test_a_launch_that_cannot_be_read(text, message):
     (0.5, "int", "is a whole number, and is given 0.5"), (2**31, "int", "does not fit"), (-1, "unsigned long", "does not fit"),
     (7, "bool", "is true or false, and is given 7"), (1.5, "bool", "is true or false"), (math.inf, "int", "is a whole number, and is given inf"),
     ((2, 3), "int", "is a number, and is given the sizes [2, 3]"), ([X, X], "float*", "is a pointer, and is given 2 tensors"),
-    (1, "Stride", "of a type that no number is passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
+    (1.0, "float const&", "is a reference"), (1, "Stride", "of a type that no number is passed as"), (launch.Typed(1, "int"), "long", "cast to int"),
 ])
 def test_an_argument_that_a_parameter_would_misread_is_refused(value, type, message):
     with pytest.raises(ingot.Error, match=re.escape(message)):
@@ -88,8 +88,9 @@ def test_an_entry_may_be_of_a_namespace_and_an_instance():
 
 
 def test_a_grid_may_stand_in_brackets():
-    said = launch.parse("grid=(ceil(n / 256), 2), block=(16, 16, 1), args=x")
-    assert said.extent("grid", {"n": 1000}) == (4, 2, 1) and said.extent("block", {}) == (16, 16, 1)
+    for text in ("grid=(ceil(n / 256), 2), block=(16, 16, 1), args=x", "grid=[ceil(n / 256), 2], block=[16, 16, 1], args=x"):
+        said = launch.parse(text)
+        assert said.extent("grid", {"n": 1000}) == (4, 2, 1) and said.extent("block", {}) == (16, 16, 1)
 
 
 def test_what_writes_in_place_has_as_many_elements_as_its_first_tensor():

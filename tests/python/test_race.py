@@ -67,11 +67,12 @@ class Moment:
         return (end.at - self.at) * 1e3
 
 
-@pytest.mark.parametrize("device, host", [(5e-6, 20e-6), (300e-6, 20e-6), (50e-6, 900e-6)])
+@pytest.mark.parametrize("device, host", [(5e-6, 20e-6), (300e-6, 20e-6), (50e-6, 900e-6), (10e-6, 500e-6)])
 def test_a_gpus_seconds_are_without_the_host_or_as_in_a_loop(monkeypatch, device, host):
     gpu = SimulatedGpu(monkeypatch, device, host)
-    alone = race.race({"x": [gpu.call]}, torch.device("cuda"), rounds=3)["x"]
-    assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
+    for sets in (1, 64):
+        alone = race.race({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
+        assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
     in_a_loop = race.race({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
     for name in "xy":  # whoever comes behind a copy as well
         assert in_a_loop[name].device == pytest.approx([max(device, host)] * 6, rel=0.1)
@@ -86,6 +87,22 @@ def test_a_host_that_was_late_begins_anew(monkeypatch):
 
     assert race._device_sample([call], 10, 500e-6, torch.device("cuda")) == pytest.approx(5e-6)
     assert next(paces, None) is None
+
+
+def test_a_host_that_is_late_with_the_longest_lead_makes_fewer_calls(monkeypatch):
+    gpu = SimulatedGpu(monkeypatch, device=5e-6, host=1e-3)
+    assert race._device_sample([gpu.call], 64, race.LONGEST_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
+
+
+def test_a_full_queue_is_no_part_of_what_a_call_costs(monkeypatch):
+    """The host waits where a thousand kernels are not done; these are of calls of 50."""
+    gpu = SimulatedGpu(monkeypatch, device=50 * 20e-6, host=50 * 2e-6)
+
+    def call():
+        gpu.call()
+        gpu.now = max(gpu.now, gpu.done - 1000 * 20e-6)
+
+    assert race._host_seconds([call], torch.device("cuda")) == pytest.approx(50 * 2e-6)
 
 
 @on_a_gpu

@@ -123,6 +123,11 @@ def test_integers_are_not_divided_by_zero_and_long_ones_are_sampled(capsys):
     assert status == 0 and "int64: 10" in out
 
 
+def test_a_divisor_alone_may_be_zero(capsys):
+    status, out, _ = run(capsys, "-e", "7 // x", "--dtype", "u8")
+    assert status == 0 and "uint8: 256 inputs, all with eager's bits" in out
+
+
 def test_a_wrong_gradient_is_noticed(capsys, tmp_path):
     path = tmp_path / "cube.py"
     path.write_text("def cube_backward(grad, x):\n    return 2 * grad * x * x\n\ndef cube(x):\n    return x * x * x\n")

@@ -71,11 +71,13 @@ def anatomy(cubin: bytes, ptx: str, kernel: str, names: list[str] | None = None,
     found.loads = {label(k): _summed(widths) for k, widths in loads.items()}
     found.stores = {label(k): _summed(widths) for k, widths in stores.items()}
     functions = disassemble(cubin)
-    found.registers, found.local_bytes, found.shared_bytes = resources(cubin).get(kernel, (None, None, None))
+    found.registers, found.local_bytes, static = resources(cubin).get(kernel, (None, None, None))
+    if static is not None:
+        found.shared_bytes = max(static - of_system(architecture, in_cubins=True), 0) + shared_bytes
     if functions and kernel in functions:
         _count(found, functions[kernel])
     if found.registers and threads and architecture in ROOM:
-        found.blocks_an_sm = blocks_that_fit(found.registers, threads, (found.shared_bytes or 0) + shared_bytes, architecture)
+        found.blocks_an_sm = blocks_that_fit(found.registers, threads, found.shared_bytes or 0, architecture)
     return found
 
 
@@ -92,15 +94,20 @@ def _summed(widths: list[int]) -> Access:
     return Access(max(widths), min(widths), len(widths))
 
 
+def of_system(architecture: int, in_cubins: bool = False) -> int:
+    """Bytes of a block's shared memory that are the system's, from 8.0 on; from 9.0 on cubins count them, too, where a kernel
+    has any."""
+    return 1024 if architecture >= (90 if in_cubins else 80) else 0
+
+
 def blocks_that_fit(registers: int, threads: int, shared_bytes: int, architecture: int = 90) -> int:
-    """On a multiprocessor: registers are dealt out to warps in units of 256, shared memory in units of 128 bytes, a kilobyte
-    a block is the system's, from 8.0 on (CUDA Programming Guide, "Compute Capabilities")."""
+    """On a multiprocessor: registers are dealt out to warps in units of 256, shared memory in units of 128 bytes (CUDA
+    Programming Guide, "Compute Capabilities")."""
     most_threads, most_blocks, shared_an_sm = ROOM[architecture]
     warps = -(-threads // WARP)
     registers_a_warp = -(-registers * WARP // 256) * 256
     by_registers = REGISTERS_AN_SM // 4 // registers_a_warp * 4 // warps if registers_a_warp else most_blocks
-    of_system = 1024 if architecture >= 80 else 0
-    by_shared = shared_an_sm // max(1, -(-shared_bytes // 128) * 128 + of_system)
+    by_shared = shared_an_sm // max(1, -(-shared_bytes // 128) * 128 + of_system(architecture))
     return min(most_blocks, most_threads // (warps * WARP), by_registers, by_shared)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from .subject import memory_of
+
 EDGE = 1 << 16  # bytes on each side, so that what lies between is as well aligned as an allocation
 # In every byte of an edge, another one in each tensor's. None is another's complement: what is read past one tensor and
 # written past another is not what was there.
@@ -25,7 +27,7 @@ class Guarded:
         # Through bytes: past need not be a multiple of what a view asks for.
         inside = torch.empty(0, dtype=like.dtype, device=like.device)
         self.tensor = inside.set_(self._memory.untyped_storage(), begin // like.itemsize, like.shape, like.stride())
-        self.tensor.copy_(like) if keep else self.refill()
+        memory_of(self.tensor).copy_(memory_of(like)) if keep else self.refill()
 
     def refill(self) -> None:
         """Makes every element one that was never written."""

@@ -62,10 +62,13 @@ class Comparison:
         return slow + [f"{names[word]} at {sweep['name']}={point['size']}" for point in sweep["points"]
                        for word, times in point["contenders"].items() if word in names and times.get("speed", 0) * share > 1]
 
-    def untimed_points(self) -> list[str]:
-        """The sizes of a sweep at which nothing was timed."""
+    def untimed(self) -> list[str]:
+        """Who was not timed beside Ingot, and where: as asked, or at a size of a sweep."""
+        names = {c["word"]: c["name"] for c in self.found["contenders"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
-        return [f"{sweep['name']}={point['size']}" for point in sweep["points"] if not point["contenders"]]
+        missing = [c["name"] for c in self.found["contenders"][1:] if c.get("speed") is None]
+        return missing + [f"{name} at {sweep['name']}={point['size']}" for point in sweep["points"]
+                          for word, name in names.items() if name not in missing and word not in point["contenders"]]
 
     def plot(self):
         """Draws the speeds, or times over sizes where these were swept. Needs matplotlib; gives its axes."""
@@ -75,7 +78,8 @@ class Comparison:
 
         with pyplot.rc_context({"text.parse_math": False}):  # a name may have a dollar
             axes = pyplot.subplots()[1]
-            (drawings.sweep if self.found.get("sweep") else drawings.speeds)(axes, self.found)
+            draw = drawings.sweep if self.found.get("sweep") else drawings.speeds
+            draw(axes, self.found, colour=lambda number: f"C{number}", ink=pyplot.rcParams["text.color"])
             axes.set_title(f"{self.found['op']} on {self.found['device']}")
         return axes
 
@@ -121,8 +125,11 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     if rounds < 1:
         raise fail(f"there are no {rounds} rounds", "1 is the least")
     named = _named(against)
-    given = [each if isinstance(each, Against) else Against(each, name=name) for name, each in named if not _is_function(each)]
+    given = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
+             for name, each in named if not _is_function(each)]
     values = bound(op, args, kwargs)
+    if several := [name for name, value in values.items() if isinstance(value, (list, tuple, dict))]:
+        raise fail(f"`{several[0]}` is made up of several, and is not compared", "compare an op that takes each as a parameter of its own")
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
     options = {"backward": backward, "specials": specials, "as_asked": as_asked, "anyway": anyway, "warm": warm,
@@ -202,8 +209,6 @@ def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, c
 def _as_value(name: str, value) -> str:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise fail(f"`{name}` does not fit into 64 bits", "an op's integers have 64; a float is larger")
-    if isinstance(value, (list, tuple, dict)):
-        raise fail("an argument that is made up of several does not travel to another process", "compare with isolated=False")
     return described(value)
 
 

@@ -73,6 +73,7 @@ def _number(text: str | None, scale: float) -> float | None:
 def main(folder: str, word: str) -> None:
     job = Job.load(pathlib.Path(folder) / "job.json")
     op = job.make_op()
+    torch.cuda.set_device(job.device)
     subject = job.subject(op)
     contender = next((make(a, op) for a in job.against if a.key == word), None) or Ingot(op)
     changed, eager = subject.run_eager()

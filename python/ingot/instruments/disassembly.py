@@ -20,17 +20,17 @@ _FUNCTION = re.compile(r"^\.text\.(?P<name>\S+):")
 
 # What an instruction does, by the beginning of its name; the first that fits.
 _KINDS = [
-    ("global load", "LDG"), ("global store", "STG"), ("shared memory", "LDS STS LDSM ATOMS"), ("local memory", "LDL STL"),
+    ("global load", "LDG LDGSTS"), ("global store", "STG"), ("shared memory", "LDS STS LDSM ATOMS"), ("local memory", "LDL STL"),
     ("atomic", "ATOM RED"), ("other memory", "LD ST LDC ULDC CCTL MEMBAR UBLKCP"),
     ("special function", "MUFU"), ("float64", "DADD DMUL DFMA DSETP DMNMX"), ("matrix", "HMMA IMMA DMMA HGMMA"),
     ("float16", "HADD HMUL HFMA HSET HMNMX"), ("float32", "FADD FMUL FFMA FSETP FMNMX FSEL FCHK FSWZ"),
     ("conversion", "F2I I2F F2F I2I FRND F2FP I2FP"),
     ("control", "BRA EXIT BSSY BSYNC CALL RET WARPSYNC BREAK BMOV JMP NOP YIELD NANOSLEEP BRX"),
     ("barrier", "BAR DEPBAR SYNCS ERRBAR UCGABAR"), ("shuffle", "SHFL VOTE REDUX MATCH"),
-    ("integer", "IADD IMAD ISETP IMNMX LEA LOP SHF SEL PRMT POPC FLO BREV IABS ISCADD XMAD VABSDIFF PLOP BFE BFI SGXT "
+    ("integer", "IADD VIADD VIMNMX VIADDMNMX IMAD ISETP IMNMX LEA LOP SHF SEL PRMT POPC FLO BREV IABS ISCADD XMAD VABSDIFF PLOP BFE BFI SGXT "
      "UIADD UIMAD UISETP ULEA ULOP USHF USEL UPRMT UPLOP UPOPC UFLO UMOV MOV R2UR S2R S2UR CS2R P2R R2P VOTEU R2B B2R UP2UR"),
 ]
-_FLOPS = {"FADD": 1, "FMUL": 1, "FFMA": 2, "FMNMX": 1, "FSETP": 1, "MUFU": 1, "DADD": 1, "DMUL": 1, "DFMA": 2, "DSETP": 1,
+_FLOPS = {"FADD2": 2, "FMUL2": 2, "FFMA2": 4, "FADD": 1, "FMUL": 1, "FFMA": 2, "FMNMX": 1, "FSETP": 1, "MUFU": 1, "DADD": 1, "DMUL": 1, "DFMA": 2, "DSETP": 1,
           "HADD2": 2, "HMUL2": 2, "HFMA2": 4}
 
 
@@ -63,7 +63,7 @@ class Instruction:
     def width(self) -> int:
         """Bytes of a load or a store."""
         parts = self.op.split(".")
-        for part, size in (("128", 16), ("64", 8), ("U16", 2), ("S16", 2), ("U8", 1), ("S8", 1)):
+        for part, size in (("256", 32), ("128", 16), ("64", 8), ("U16", 2), ("S16", 2), ("U8", 1), ("S8", 1)):
             if part in parts[1:]:
                 return size
         return 4

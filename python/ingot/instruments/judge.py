@@ -17,6 +17,7 @@ import math
 
 import torch
 
+from ..capture import fail
 from ..oracle import allowed_of_steps, bits, difference, ulp
 from .subject import Subject, each, in_float64
 
@@ -28,7 +29,7 @@ FEW_ULPS = 16
 @dataclasses.dataclass
 class Wanted:
     """What a contender is held to on some arguments: eager's results, and in float64 the truth and how far from it a
-    right result may be. Without these (no memory was left for them) eager's own error is not known."""
+    right result may be."""
 
     subject: Subject
     changed: list[str]  # parameters that are written in place, whose results come first
@@ -44,7 +45,15 @@ class Wanted:
 
     def measure(self) -> bool:
         """Finds the truth and what is allowed: at first for the rounding of results, then, which takes runs in float64, for that
-        of the arguments, and then, which takes runs of eager, for that of each step. False where all of it is known."""
+        of the arguments, and then, which takes runs of eager, for that of each step. False where all of it is known. Raises
+        `ingot.Error` where memory is short."""
+        try:
+            return self._measure()
+        except torch.OutOfMemoryError as error:
+            raise fail("its results are not eager's bits, and no memory was left to judge them by float64",
+                       "compare fewer elements") from error
+
+    def _measure(self) -> bool:
         if self.measured == 0:
             self.exact = self.subject.run_in_float64()
             self.allowed = [allowed(e, d) for e, d in zip(self.eager, self.exact)]

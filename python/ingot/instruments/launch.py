@@ -27,7 +27,7 @@ DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f
 EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
 # Of every GPU (CUDA Programming Guide, "Technical Specifications per Compute Capability").
 MOST = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
-MOST_THREADS = 1024
+MOST_THREADS, MOST_SHARED = 1024, 227 << 10
 
 # What C calls them, as compilers spell types: (bytes as `struct` packs them, the dtype behind a pointer to it).
 _SCALARS = {
@@ -84,7 +84,7 @@ class Launch:
         """The grid or the block: one to three whole numbers, the rest of them 1."""
         if word not in self.fields:
             raise fail(f"the launch `{self.text}` has no {word}", f"a launch is written {EXAMPLE}")
-        expressions = [e for said in self.fields[word] for e in (said.elts if isinstance(said, ast.Tuple) else [said])]
+        expressions = [e for said in self.fields[word] for e in (said.elts if isinstance(said, (ast.Tuple, ast.List)) else [said])]
         values = [evaluate(e, scope, self.text) for e in expressions]
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 32:
@@ -102,7 +102,13 @@ class Launch:
 
     def shared(self, scope: dict) -> int:
         """Bytes of shared memory that a block gets beside what its text asks for."""
-        return int(evaluate(self.fields["shared"][0], scope, self.text)) if "shared" in self.fields else 0
+        if not self.fields.get("shared"):
+            return 0
+        value = evaluate(self.fields["shared"][0], scope, self.text)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_SHARED:
+            raise fail(f"the shared memory of `{self.text}` comes to {_shown(value)}",
+                       f"it is a whole number of bytes, and no GPU has more than {MOST_SHARED} for a block")
+        return value
 
     def names(self, parameters: list[Parameter]) -> list[str]:
         """What the op calls each parameter of the kernel, where it is given a tensor; else what the kernel does."""
@@ -286,6 +292,8 @@ def types_in(signature: str) -> list[str]:
 
 def packed(value, parameter: Parameter) -> bytes:
     """An argument as the bytes that a parameter of this type reads. Refuses what it would misread."""
+    if "&" in parameter.type:
+        raise fail(f"the parameter `{parameter}` is a reference", "numbers are passed by value, tensors as pointers")
     pointee = _pointee(parameter.type)
     if isinstance(value, torch.Tensor):
         if pointee is None:
@@ -323,7 +331,7 @@ def packed(value, parameter: Parameter) -> bytes:
 
 def bare(type: str) -> str:
     """A type without qualifiers, spelled as `_SCALARS` has it: compilers say `long unsigned int` too."""
-    words = [word for word in type.replace("&", "").split() if word not in ("const", "volatile")]
+    words = [word for word in type.split() if word not in ("const", "volatile")]
     if not {"long", "short"} & {*words} or not {*words} <= {"long", "short", "unsigned", "signed", "int"}:
         return " ".join(words)
     return " ".join(["unsigned"] * ("unsigned" in words) + [word for word in words if word in ("long", "short")])

@@ -17,7 +17,7 @@ from .anatomy import Anatomy, anatomy
 from .contenders import Contender, CudaKernel, Ingot
 from .contenders.kernels import architecture_of
 from .job import Job
-from .subject import Subject, copied, is_float
+from .subject import Subject, copied
 from .trial import bind
 
 OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # what Ingot compiles with, and the lines
@@ -29,37 +29,26 @@ def architecture(job: Job, device: torch.device) -> int:
 
 
 def at(contender: Contender, subject: Subject, job: Job, runs: bool) -> dict:
-    """`kernels`, in the order of their launches, `listing`, their stages, and of one that runs on a GPU `launched`: what
-    CUPTI tells of a call."""
+    """`kernels`, in the order of their launches, `listing`, their stages, of Ingot `operations`, those of the formula, and of
+    one that runs on a GPU `launched`: what CUPTI tells of a call."""
     device, found = torch.device(job.device), {}
     if isinstance(contender, CudaKernel):
         found["kernels"], found["listing"] = _of_file(contender, subject, architecture(job, device))
     elif isinstance(contender, Ingot):
         found["kernels"], found["listing"] = of_op(contender.op, subject, architecture(job, device), contender.name)
+        found["operations"] = found["listing"]["operations"]
     if runs and device.type == "cuda":
         found["launched"] = launched(contender, subject)
-        found["operations"] = operations(found.get("kernels") or [], found["launched"] or [])
     return found
 
 
-def operations(kernels: list[dict], launched: list[dict]) -> int | None:
-    """Floating-point operations of a call, as machine code has them, loops counted once and both arms of branches (of a kernel
-    in steps its tail, too): those of a thread times the threads that were launched. None where a kernel is not known."""
-    total = 0
-    for launch in launched:
-        known = [k for k in kernels if re.search(rf"\b{re.escape(k['kernel'])}\b", launch["name"])]
-        if not known or known[0]["flops"] is None or not launch["grid"] or not launch["block"]:
-            return None
-        total += known[0]["flops"] * math.prod(launch["grid"]) * math.prod(launch["block"])
-    return total or None
-
-
 def peak_flops(device: torch.device) -> float | None:
-    """Float32 operations a second of a GPU that does nothing else: 128 fused multiply-adds a multiprocessor and cycle
-    (CUDA Programming Guide, "Arithmetic Instructions", compute capability 8.6 to 9.0)."""
+    """Float32 operations a second of a GPU that does nothing else: so many fused multiply-adds a multiprocessor and cycle
+    (CUDA Programming Guide, "Arithmetic Instructions")."""
     facts = torch.cuda.get_device_properties(device)
+    a_cycle = 64 if (facts.major, facts.minor) in ((7, 5), (8, 0)) else 128
     clock = getattr(facts, "clock_rate", None)  # kHz
-    return clock and facts.multi_processor_count * 128 * 2 * clock * 1e3
+    return clock and facts.multi_processor_count * a_cycle * 2 * clock * 1e3
 
 
 def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> tuple[list[dict], dict]:
@@ -110,7 +99,7 @@ def explain(op, subject: Subject, device: str, architecture: int) -> dict:
     """The stages from the text to the source, and what each part of them came from (runtime/api/explanation.h)."""
     values = list(subject.arguments.values())
     if subject.is_gradient:
-        values = [v.detach().requires_grad_() if is_float(v) else v for v in values]
+        values = [v.detach().requires_grad_() if subject.is_leaf(n) else v for n, v in subject.arguments.items()]
     return json.loads(op._explain(subject.is_gradient, device, architecture, *values))
 
 

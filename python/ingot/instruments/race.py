@@ -30,6 +30,7 @@ MOST_SETS = 64
 LONG_FOR_A_HOST = 1e-4  # seconds of a call, of which a short one is measured again in every round
 LONGEST_SAMPLE = 0.1  # seconds for which all sets are gone through
 CALLS_OF_A_GRAPH = 64
+CALLS_AHEAD = 10  # of which the host's part is taken together
 
 Calls = list[Callable[[], object]]  # the same call, once a set of inputs
 
@@ -52,12 +53,6 @@ class Times:
     @property
     def median(self) -> float:
         return statistics.median(self.device)
-
-    @property
-    def spread(self) -> tuple[float, float]:
-        """The quartiles."""
-        low, _, high = statistics.quantiles(self.device, n=4, method="inclusive")
-        return low, high
 
 
 def sets_for(nbytes: int, device: torch.device) -> int:
@@ -113,6 +108,8 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
             hosts[name] = _host_seconds(calls, device) if device.type == "cuda" else 0.0
             once = max(sample(calls, max(3, len(calls)), 0.0, device), 1e-7)
         batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST)
+        if ahead and hosts[name] * batches[name] > LONGEST_LEAD / 1.3:
+            batches[name] = max(1, int(LONGEST_LEAD / 1.3 / hosts[name]))
         leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4) if ahead else 0.0
     _prime(runners, turn)
     names, times = list(runners), {name: [] for name in runners}
@@ -121,7 +118,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
             with turn(name):
                 times[name].append(sample(runners[name], batches[name], leads[name], device))
                 if device.type == "cuda" and name != COPY and hosts[name] < LONG_FOR_A_HOST:
-                    hosts[name] = min(hosts[name], _host_seconds(runners[name], device, samples=1))
+                    hosts[name] = min(hosts[name], _host_seconds(runners[name], device, samples=3))
     return {name: Times([seconds / count[name] for seconds in times[name]],
                         hosts[name] / count[name] if device.type == "cuda" else None) for name in names}
 
@@ -165,7 +162,8 @@ def _copy(device: torch.device) -> Callable[[], object]:
 
 
 def _device_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
-    """With no lead, the host's part is in it. Where a host was late after all, anew with twice the lead."""
+    """With no lead, the host's part is in it. Where a host was late after all, anew with twice the lead or, once that is as
+    long as it may be, with half the calls."""
     while True:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda._sleep(int(lead * CYCLES_A_SECOND))
@@ -174,9 +172,12 @@ def _device_sample(calls: Calls, count: int, lead: float, device: torch.device) 
         end.record()
         was_late = begin.query()
         end.synchronize()
-        if not was_late or lead in (0.0, LONGEST_LEAD):
+        if not was_late or lead == 0.0 or (lead == LONGEST_LEAD and count == 1):
             return begin.elapsed_time(end) / count / 1e3
-        lead = min(2 * lead, LONGEST_LEAD)
+        if lead < LONGEST_LEAD:
+            lead = min(2 * lead, LONGEST_LEAD)
+        else:
+            count //= 2
 
 
 def _clock_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
@@ -185,15 +186,16 @@ def _clock_sample(calls: Calls, count: int, lead: float, device: torch.device) -
     return (time.perf_counter() - begin) / count
 
 
-def _host_seconds(calls: Calls, device: torch.device, count: int = 50, samples: int = 3) -> float:
-    """What a caller spends on a call before he has it back, at best; the device is not waited for."""
-    count = max(count, len(calls))
+def _host_seconds(calls: Calls, device: torch.device, samples: int = 15) -> float:
+    """What a caller spends on a call before he has it back, at best. The device is waited for ahead of every few calls: it
+    queues about a thousand kernels, and who launches more waits for it."""
     found = []
-    for _ in range(samples):
+    for sample in range(samples):
+        few = [calls[(sample * CALLS_AHEAD + k) % len(calls)] for k in range(CALLS_AHEAD)]
         _wait(device)
         begin = time.perf_counter()
-        rounds_of(calls, count)
-        found.append((time.perf_counter() - begin) / count)
+        rounds_of(few, CALLS_AHEAD)
+        found.append((time.perf_counter() - begin) / CALLS_AHEAD)
         if found[0] > 1e-2:
             break
     return min(found)

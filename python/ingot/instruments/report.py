@@ -49,6 +49,7 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
 
 def _contender(name: str, done: dict[Step, dict], job: Job) -> dict:
     make, look, race = (done.get(step, {}) for step in (("make", name), ("look", name), RACE))
+    operations = done.get(("look", OWN), {}).get("operations")  # of the formula, whoever computes it
     tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
     state, message = _state(make, tried)
     if state == RIGHT:
@@ -59,7 +60,7 @@ def _contender(name: str, done: dict[Step, dict], job: Job) -> dict:
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),
              "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
-             "operations": look.get("operations"), "look_error": look.get("error"), "listing": look.get("listing")}
+             "operations": operations, "look_error": look.get("error"), "listing": look.get("listing")}
     if name in race.get("seconds", {}):
         found |= _times(name, race)
     return found
@@ -132,17 +133,13 @@ def heading(found: dict) -> str:
 def text(found: dict) -> str:
     parts = [heading(found), table(*timed(found))]
     parts += [said for contender in found["contenders"] if (said := "\n".join(remarks(contender)))]
-    if found["race_error"]:
-        parts.append(f"nothing was timed: {found['race_error']}")
     for header, rows in (kernels(found["contenders"]), counted(found)):
         if rows:
             parts.append(table(header, rows))
-    if not_counted(found):
-        parts.append("\n".join(not_counted(found)))
     if found.get("sweep") and len(curve(found)[0]) > 1:
         parts.append(table(*curve(found)))
-        parts += [f"nothing was timed at {found['sweep']['name']}={point['size']}: {point['error']}"
-                  for point in found["sweep"]["points"] if point["error"]]
+    if lacking(found):
+        parts.append("\n".join(lacking(found)))
     if found["why"]:
         parts.append("\n".join(found["why"]))
     parts.append("\n".join(found["how"]))
@@ -208,10 +205,14 @@ def counted(found: dict) -> Cells:
     return header, rows
 
 
-def not_counted(found: dict) -> list[str]:
-    """And why it did not."""
-    missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in found["contenders"] if c["count_error"])
-    return [f"not counted: {why}" for why in missing]
+def lacking(found: dict) -> list[str]:
+    """What is not known though it was asked for, and why."""
+    contenders, sweep = found["contenders"], found.get("sweep") or {"points": ()}
+    untimed = [("", found["race_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
+    lines = [f"nothing was timed{where}: {why}" for where, why in untimed if why]
+    lines += [f"{c['name']} was not looked at: {c['look_error']}" for c in contenders if c["look_error"]]
+    missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in contenders if c["count_error"])
+    return lines + [f"not counted: {why}" for why in missing]
 
 
 def megabytes(count: float | None) -> str:

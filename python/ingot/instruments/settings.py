@@ -8,9 +8,10 @@ import torch
 
 
 class Settings:
-    """As they were found: the threads of the CPU, the default dtype and device, whether gradients are recorded, whether
-    algorithms must be deterministic, how exact products of matrices are, and whether the processor flushes subnormal
-    numbers, as what GCC links with -ffast-math has it do once it is loaded."""
+    """As they were found: the threads of the CPU, the default dtype and device, the GPU in use, whether gradients are
+    recorded, whether algorithms must be deterministic, how exact products of matrices are, whether cuDNN tries several
+    algorithms, and whether the processor flushes subnormal numbers, as what GCC links with -ffast-math has it do once it is
+    loaded."""
 
     def __init__(self):
         self._found = self._now()
@@ -19,13 +20,14 @@ class Settings:
     def _now() -> tuple:
         return (torch.get_num_threads(), torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(),
                 torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(),
-                torch.get_float32_matmul_precision(), _flushes())
+                torch.get_float32_matmul_precision(), _flushes(), torch.backends.cudnn.benchmark,
+                torch.cuda.current_device() if torch.cuda.is_initialized() else None)
 
     def restore(self) -> None:
         """Undoes what somebody has changed since."""
         if self._now() == self._found:
             return
-        threads, dtype, device, records, is_deterministic, warns, precision, flushes = self._found
+        threads, dtype, device, records, is_deterministic, warns, precision, flushes, tries, gpu = self._found
         torch.set_num_threads(threads)
         torch.set_default_dtype(dtype)
         torch.set_default_device(None if device.type == "cpu" else device)
@@ -33,6 +35,9 @@ class Settings:
         torch.use_deterministic_algorithms(is_deterministic, warn_only=warns)
         torch.set_float32_matmul_precision(precision)
         torch.set_flush_denormal(flushes)
+        torch.backends.cudnn.benchmark = tries
+        if gpu is not None:
+            torch.cuda.set_device(gpu)
 
 
 def _flushes() -> bool:

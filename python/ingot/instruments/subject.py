@@ -132,17 +132,17 @@ def restore(values: dict, given: dict) -> None:
     """Makes copies what they were, past what autograd counts."""
     for name, value in given.items():
         if isinstance(value, torch.Tensor):
-            _memory_of(values[name].data).copy_(_memory_of(value.data))
+            memory_of(values[name].data).copy_(memory_of(value.data))
 
 
-def _memory_of(tensor: torch.Tensor) -> torch.Tensor:
+def memory_of(tensor: torch.Tensor) -> torch.Tensor:
     """From its first element to its last, what lies between included, each once."""
     reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
     return tensor.as_strided((reach,), (1,), tensor.storage_offset())
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    of_it = _memory_of(tensor)
+    of_it = memory_of(tensor)
     past = tensor.storage_offset() * tensor.itemsize % 16 // tensor.itemsize
     memory = torch.empty(past + of_it.numel(), dtype=tensor.dtype, device=tensor.device)
     memory[past:].copy_(of_it)

@@ -53,7 +53,9 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
             what, step, result = json.loads(line)
             match what:
                 case "refused":
-                    raise fail(result["error"])
+                    refused = fail(result["error"])
+                    refused.fault = result["fault"]
+                    raise refused
                 case "finished":  # whatever becomes of the process now, and of what it has started
                     return True
                 case "turn":
@@ -67,8 +69,8 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
         status = process.wait(time_limit)
     except (TimeoutError, subprocess.TimeoutExpired):
         if under_way is None:
-            raise fail(f"the comparison was stopped: nothing came back for {max(time_limit, STARTING):g} s",
-                       "--time-limit says how long a step may take") from None
+            raise fail("the comparison was stopped: nothing came back from its process for too long",
+                       f"--time-limit says how long a step may take, which is {time_limit:g} s") from None
         done[under_way] = {"error": f"did not come back within {time_limit:g} s (--time-limit)"}
         return False
     finally:

@@ -10,7 +10,7 @@ import torch
 from ..oracle import ULP_A_STEP, beyond, bits, difference, ulp
 from . import judge
 
-LOOKED_INTO = 1 << 14  # elements of a chunk whose steps are looked into, where they are far off
+LOOKED_INTO = 1 << 14  # elements, of those far off, whose steps are looked into at a time
 EDGES = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the histogram, in ulps
 
 
@@ -60,11 +60,9 @@ class Tally:
     def _unexplained(self, far: torch.Tensor, tensors: dict[str, torch.Tensor], ours: torch.Tensor) -> torch.Tensor:
         """Of those that are far off, who is farther than 4 ulp a step explain: where a formula's terms cancel, a step is
         worth more than the result's own ulps."""
-        chosen = far.flatten().nonzero().flatten()[:LOOKED_INTO]
-        if not len(chosen):
-            return far
-        given = [t.flatten()[chosen] for t in tensors.values()]
-        far.view(-1)[chosen] = beyond(self.op.reference, given, ours.flatten()[chosen], self.op.numerics)
+        for chosen in far.flatten().nonzero().flatten().split(LOOKED_INTO):
+            given = [t.flatten()[chosen] for t in tensors.values()]
+            far.view(-1)[chosen] = beyond(self.op.reference, given, ours.flatten()[chosen], self.op.numerics)
         return far
 
     def _count_wrong(self, wrong: torch.Tensor, tensors, ours, eager, exact) -> None:

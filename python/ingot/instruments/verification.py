@@ -143,10 +143,11 @@ class _Elements:
         probe = [torch.ones(2, 3, dtype=dtype, device=device)] * len(names)
         try:
             result, mine = op.reference(*probe), op(*probe)
+            one = all(isinstance(r, torch.Tensor) and r.shape == (2, 3) for r in (result, mine))
+            is_by_element = one and _is_by_element(op, probe)
         except Exception:
             return None
-        one = all(isinstance(r, torch.Tensor) and r.shape == (2, 3) for r in (result, mine))
-        return cls(op, names, dtype, device) if one and not op.may_draw and _is_by_element(op, probe) else None
+        return cls(op, names, dtype, device) if is_by_element else None
 
     def tally(self, pairs: int, seed: int, watch: Watch) -> Tally:
         made = Tally(self.op, self.dtype)
@@ -165,21 +166,20 @@ class _Elements:
             watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", made.inputs / total)
         return made
 
-
     def _leave_out_zeros(self, tensors: list[torch.Tensor]) -> None:
-        """Eager PyTorch refuses to divide integers by zero: the pairs with one are left out."""
+        """Eager PyTorch refuses to divide integers by zero: inputs, or pairs, with one are left out."""
         try:
             self.op.reference(*tensors)
-        except RuntimeError:
-            if len(tensors) == 1 or self.dtype.is_floating_point:
+        except (RuntimeError, ZeroDivisionError):
+            if self.dtype.is_floating_point:
                 raise
-            tensors[1].masked_fill_(tensors[1] == 0, 1)
+            tensors[-1].masked_fill_(tensors[-1] == 0, 1)
 
 
 def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
     """Whether an element does not hang on its neighbours, as it does in a softmax."""
     torch.manual_seed(0)
-    tensors = [torch.rand(t.shape, device=t.device).mul(4).add(0.25).to(t.dtype) for t in probe]
+    tensors = [torch.rand(t.shape, device=t.device).mul(4).add(1).to(t.dtype) for t in probe]
     whole = op.reference(*tensors)
     parts = [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
     together = torch.cat([part.double().flatten() for part in parts])
@@ -263,7 +263,8 @@ def _subject(op, values: dict | None, promised: frozenset[str], dtype: torch.dty
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).removeprefix("error: ").splitlines()[0]
+    said = str(error).removeprefix("error: ").splitlines()
+    return said[0] if said else type(error).__name__
 
 
 def _layouts(subject: Subject) -> Iterator[Case]:
@@ -300,7 +301,7 @@ def _forward(case: Case, what: str) -> Trial:
     try:
         returned = bind(Ingot(case.subject.op), case.subject, values, [])()
     except Exception as error:
-        return Trial(what, False, f"{type(error).__name__}: {error}".splitlines()[0])
+        return Trial(what, False, f"{type(error).__name__}: {_first_line(error)}")
     changed = [values[n].contiguous() for n, version in versions.items() if values[n]._version > version]
     verdict = judge_steps(_reference(case.subject), (), {}, [*changed, *returned], case.subject.op.numerics)
     return Trial(what, verdict.ok, verdict.message)
@@ -331,7 +332,7 @@ def _gradient(subject: Subject, dtype: str) -> Iterator[Trial]:
             ingot.check_gradient(smooth.op, *smooth.arguments.values())
             yield Trial("gradient beside differences in float64", True, "a part in 10⁴ at most")
     except Exception as error:
-        yield Trial(f"{dtype}, gradient", False, str(error).splitlines()[0])
+        yield Trial(f"{dtype}, gradient", False, _first_line(error))
 
 
 def _in_its_domain(subject: Subject) -> Subject | None:

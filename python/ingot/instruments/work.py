@@ -4,6 +4,7 @@ every case, timed with the others and looked at. A step that fails fails alone.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import traceback
@@ -141,11 +142,15 @@ class Work:
             finally:
                 settings.restore()
 
+        def turn(name: str) -> None:
+            self.watch(name)
+            for each in inputs if wanted.changed and name != COPY else ():
+                restore(each, subject.values)  # what was written in other turns
+
         runners = {name: ready(name) for name in self.entrants()}
         with torch.no_grad():
-            times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=self.watch)
-        return {"bytes": moved, "sets": sets, "rounds": rounds,
-                "wrong": {} if wanted.changed else self._wrong_now(runners, wanted, inputs[0]),
+            times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=turn)
+        return {"bytes": moved, "sets": sets, "rounds": rounds, "wrong": self._wrong_now(runners, wanted, inputs[0]),
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
@@ -164,13 +169,13 @@ class Work:
                         if written_of(given, inputs):
                             restore(inputs, given)
                         results = calls[0]()
-                        written = written_of(given, inputs)
+                        written = written_of(given, inputs, wanted.changed)
                 except Exception as error:
                     raise Dropped(name) from error
                 settings.restore()
                 self.watch(COPY)  # whose turn is nobody's
                 said = [f"writes its input {each}" for each in written]
-                if not (verdict := judge(wanted, results)).right:
+                if not (verdict := judge(wanted, [*(inputs[each] for each in wanted.changed), *results])).right:
                     said.append(verdict.message)
                 if said:
                     found[name] = f"after it was timed: {'; '.join(said)}"
@@ -198,15 +203,12 @@ def distinct_bytes(tensor: torch.Tensor) -> int:
 def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:
     """Does all steps, and tells of each before and after. A GPU context that is broken is left, with the process."""
     work.watch = lambda name: tell("turn", (name,) if name != COPY else (), None)
-    for step, action in work.steps():
-        if step in work.done:
-            if step[0] == "make" and "error" not in work.done[step]:
-                settings = Settings()
-                action()  # what it made did not travel
-                settings.restore()
-            continue
-        while not _is_done(work, step, action, tell, leave):
-            pass
+    with torch.cuda.device(work.device) if work.device.type == "cuda" else contextlib.nullcontext():
+        for step, action in work.steps():
+            if step in work.done and (step[0] != "make" or "error" in work.done[step]):
+                continue  # what a contender was made into has not travelled
+            while not _is_done(work, step, action, tell, leave):
+                pass
 
 
 def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, leave: Callable[[int], None]) -> bool:

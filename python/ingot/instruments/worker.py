@@ -37,7 +37,7 @@ def main(folder: str, pipe: str) -> None:
             do(Work(job, done), tell)
             tell("finished", (), None)
         except Exception as error:  # of the op or its arguments: nothing can be compared
-            tell("refused", (), failure(error))
+            tell("refused", (), failure(error) | {"fault": getattr(error, "fault", "author")})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 
 import ingot
 
@@ -53,3 +54,6 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_OF_A_SIGNAL + signal.SIGPIPE
     except KeyboardInterrupt:
         return EXIT_OF_A_SIGNAL + signal.SIGINT
+    except Exception:  # a defect of Ingot's, which says nothing of who is right
+        traceback.print_exc()
+        return EXIT_ENVIRONMENT

@@ -110,8 +110,8 @@ def run(options) -> int:
         too_slow.append("nothing was timed, so that nothing is known to be fast enough")
     elif options.at_least and len(timed) < 2:
         too_slow.append("nobody was timed beside Ingot, so that nothing is known to be fast enough")
-    if options.at_least:
-        too_slow += [f"nothing was timed at {where}" for where in found.untimed_points()]
+    elif options.at_least:
+        too_slow += [f"{name}: not timed, so that nothing is known of its speed" for name in found.untimed()]
     for line in too_slow:
         print(line, file=sys.stderr)
     if not found.is_right:

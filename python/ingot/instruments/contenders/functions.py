@@ -101,11 +101,12 @@ def _imported(module: str):
     spec = importlib.util.spec_from_file_location(f"contender_{path.stem}", path)
     made = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = made  # where torch.compile and pickle look a function up
-    sys.path.insert(0, str(path.parent.resolve()))
+    folder = str(path.parent.resolve())
+    sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(made)
     except (Exception, SystemExit) as error:  # whatever its author's text raises
         raise fail(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.pop(0)
+        sys.path.remove(folder)  # the first of that name, whatever the module has put before it
     return made

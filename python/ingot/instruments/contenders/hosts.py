@@ -97,8 +97,8 @@ class HostFunction(Contender):
         if parameters is None:
             parameters = [launch.Parameter("")] * len(self.launch.fields.get("args", ()))
         arguments = self.launch.arguments(scope, parameters)
-        if not self.is_library:
-            for argument, parameter in zip(arguments, parameters):
+        for argument, parameter in zip(arguments, parameters):
+            if not self.is_library or isinstance(argument, launch.Typed):
                 launch.packed(argument, parameter)  # refuses what does not fit
         passed = [_as_ctypes(a, p) for a, p in zip(arguments, parameters)]
         function.restype = None

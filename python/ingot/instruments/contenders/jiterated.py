@@ -7,6 +7,8 @@ express.
 
 from __future__ import annotations
 
+import re
+
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -76,6 +78,9 @@ def function_text(function, tensors: list[torch.Tensor]) -> tuple[str, int]:
             lines.append(f"const {truth} {known[node]} = {_expression(node, known)};")
         elif node.op == "output":
             returned = node.args[0] if isinstance(node.args[0], (tuple, list)) else [node.args[0]]
+    with torch.no_grad():
+        if other := {result.dtype for result in listed(function(*tensors))} - dtypes:
+            raise fail(f"jiterator gives results the tensors' type, {dtype}, and this op gives {other.pop()}")
     if len(returned) > 1:
         outs = [f"T& out{k}" for k in range(len(returned))]
         ends = [f"out{k} = {known[node]};" for k, node in enumerate(returned)]
@@ -95,6 +100,8 @@ def _expression(node, known: dict) -> str:
         return low if high is None else f"(A({high}) < {low} ? A({high}) : {low})"
     if name not in _PLAIN or not _has_plain_keywords(node.kwargs):
         raise fail(f"jiterator expresses functions of elements alone, and this op has `{name}`")
+    if len(node.args) != len(set(re.findall(r"{\d}", _PLAIN[name]))):
+        raise fail(f"jiterator expresses `{name}` as PyTorch has it where nothing else is said, and this op says more")
     arguments = [known[a] if a in known else f"A({_literal(a)})" for a in node.args]
     return _PLAIN[name].format(*arguments)
 

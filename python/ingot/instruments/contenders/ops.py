@@ -6,6 +6,7 @@ import linecache
 import pathlib
 import sys
 import types
+from typing import Callable
 
 import torch
 
@@ -71,12 +72,23 @@ class Compiled(Contender):
             raise fail(f"torch.compile has no mode `{mode}`", f"the modes are {', '.join(filter(None, MODES))}")
         self.op, self.mode = op, mode
         self.name = self.word = f"torch.compile{':' * bool(mode)}{mode}"
+        self._functions: dict[tuple, Callable] = {}
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
-        options = {"dynamic": True} if self.mode == "dynamic" else {"dynamic": False, "mode": self.mode or None}
-        function = torch.compile(plain_function(self.op), fullgraph=True, **options)
         arguments = tuple(values.values())
+        form = tuple(_form(value) for value in arguments)
+        if form not in self._functions:
+            options = {"dynamic": True} if self.mode == "dynamic" else {"dynamic": False, "mode": self.mode or None}
+            self._functions[form] = torch.compile(plain_function(self.op), fullgraph=True, **options)
+        function = self._functions[form]
         return lambda: listed(function(*arguments))
+
+
+def _form(value) -> tuple:
+    """What torch.compile makes a function of its own for: others with another such form would have it guard both."""
+    if not isinstance(value, torch.Tensor):
+        return type(value), value
+    return value.dtype, value.shape, value.stride(), value.device, value.data_ptr() % 16, value.requires_grad
 
 
 def listed(returned) -> list[torch.Tensor]:

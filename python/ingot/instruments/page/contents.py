@@ -36,11 +36,9 @@ def of_comparison(found: dict, prefix: str = "") -> Page:
         if rows:
             tables.append(Table(caption, header, rows))
     remarks = [remark for contender in found["contenders"] for remark in report.remarks(contender)]
-    if found["race_error"]:
-        remarks.append(f"nothing was timed: {found['race_error']}")
     benches = [Workbench(c["name"], of_listing(c["listing"])) for c in found["contenders"] if c.get("listing")]
     return Page(title=report.heading(found), facts=[_versions(found)], findings=[*remarks, *found["why"]], tables=tables,
-                figures=_figures(found, prefix), workbenches=benches, notes=[*report.not_counted(found), *found["how"]])
+                figures=_figures(found, prefix), workbenches=benches, notes=[*report.lacking(found), *found["how"]])
 
 
 def _versions(found: dict) -> str:

@@ -48,22 +48,22 @@ def _for_a_page(svg: str, key: str, label: str) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
 
 
-def speeds(axes, found: dict) -> None:
-    """Of each contender that was timed, the share of a copy's speed, with the quartiles."""
+def speeds(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
+    """Of each contender that was timed, the share of a copy's speed, with the quartiles. `colour`: of the number-th."""
     timed = [(k, c) for k, c in enumerate(found["contenders"]) if c.get("share_of_copy") is not None]
     for place, (number, contender) in enumerate(timed):
         share = contender["share_of_copy"]
         low, high = (share * contender["us"] / us for us in reversed(contender["us_quartiles"]))
-        axes.barh(place, share, color=colour(number), xerr=[[max(share - low, 0)], [max(high - share, 0)]], ecolor=INK)
-        axes.text(max(share, high), place, f" {share:.2f}", va="center", color=INK)
+        axes.barh(place, share, color=colour(number), xerr=[[max(share - low, 0)], [max(high - share, 0)]], ecolor=ink)
+        axes.text(max(share, high), place, f" {share:.2f}", va="center", color=ink)
     axes.set_yticks(range(len(timed)), [c["name"] for _, c in timed])
     axes.invert_yaxis()
     axes.set_xlabel("share of a copy's speed")
     axes.margins(x=0.12)
 
 
-def sweep(axes, found: dict) -> None:
-    """Bytes a second over sizes, a line a contender."""
+def sweep(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
+    """Bytes a second over sizes, a line a contender. `colour`: of the number-th."""
     for number, (contender, points) in enumerate(swept(found)):
         if points:
             sizes, bandwidths = zip(*((size, gb_s) for size, _, gb_s in points))
@@ -71,7 +71,7 @@ def sweep(axes, found: dict) -> None:
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
     if found.get("copy_gb_s"):
-        axes.axhline(found["copy_gb_s"], color=INK, linestyle=":", linewidth=1, label="a large copy")
+        axes.axhline(found["copy_gb_s"], color=ink, linestyle=":", linewidth=1, label="a large copy")
     axes.set_xlabel(found["sweep"]["name"])
     axes.set_ylabel("GB/s")
     axes.grid(True, linewidth=0.5)

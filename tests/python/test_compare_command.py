@@ -1,0 +1,152 @@
+"""`ingot compare` on a command line: what is printed and kept, statuses, and what is said of bad input."""
+
+import json
+import pathlib
+import re
+
+import pytest
+import torch
+
+from comparisons import BODIES, function_file
+from ingot.instruments import command, look, work
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def run(capsys, *words) -> tuple[int, str, str]:
+    status = command.main(["compare", *words, "--device", "cpu", "--rounds", "3"])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def in_this_process(job, time_limit, watch):
+    work.do(work.Work(job, done := {}), lambda *_: None)
+    return done
+
+
+def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
+    kept = tmp_path / "kept.json"
+    status, out, _ = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--save", str(kept))
+    assert status == 0
+    assert re.search(r"^ingot +bit for bit +[\d.]+ [µm]s +[\d.]+ +1\.00 ", out, re.MULTILINE), out
+    document = json.loads(kept.read_text())
+    assert document["bytes"] == 80000 and document["sizes"] == {"n": 10000}
+    for contender in document["contenders"]:  # as if all had been a hundred times as fast
+        contender["share_of_copy"] *= 100
+    kept.write_text(json.dumps(document))
+    status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--csv", "--baseline", str(kept))
+    assert status == 3 and re.search(r"ingot became slower: 0\.[0-4]", err), err
+    assert out.splitlines()[0].startswith("name,word,kind,state,message,us,") and len(out.splitlines()) == 3
+    status, _, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=2e4", "--against", "eager", "--baseline", str(kept))
+    assert status == 2 and "the baseline is of other sizes: {'n': 10000}, and here it is {'n': 20000}" in err
+
+
+def test_who_is_not_timed_reaches_no_speed_beside_who_is(capsys, tmp_path):
+    (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
+    status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", str(tmp_path / "k.cu"), "eager", "--at-least", "1e-9")
+    assert status == 3 and "k.cu: not timed, so that nothing is known of its speed" in err
+
+
+def test_what_could_not_be_looked_at_is_told(capsys, monkeypatch):
+    monkeypatch.setattr(command.compare.comparison, "supervise", in_this_process)
+    monkeypatch.setattr(look, "of_op", lambda *_: (_ for _ in ()).throw(RuntimeError("no library")))
+    status, out, _ = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
+    assert status == 0 and "ingot was not looked at: RuntimeError: no library" in out
+
+
+def test_a_defect_says_nothing_of_who_is_right(capsys, monkeypatch):
+    monkeypatch.setattr(command.compare.comparison, "compare_job", lambda *_: 1 / 0)
+    status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
+    assert status == 4 and "ZeroDivisionError" in err
+
+
+def test_exit_statuses(capsys, tmp_path):
+    wrong = function_file(tmp_path, "nan", BODIES["nan"])
+    values = ["x=f32:1000x7", "y=f32:7", "bias=0.5"]
+    assert run(capsys, "-e", "relu(x) + y + bias", "--against", wrong, *values)[0] == 1
+    assert run(capsys, "-e", "x + 1", "x=f32:1000", "--against", "eager", "--at-least", "1e6")[0] == 3
+    assert run(capsys, "-e", "x + 1", "x=f32:1000", "--against", "eager", "--at-least", "1e-6")[0] == 0
+    assert run(capsys, "-e", "x + 1", "x=f32:1000", "--against", "eager", "--at-least", "0.0")[0] == 0
+
+
+@pytest.mark.parametrize("words, message", [
+    ([], "there is no op"), (["nowhere.py"], "there is no file `nowhere.py`"), (["-e", "x + 1"], "`x` of "),
+    (["-e", "x + 1", "x=f32:3", "y=3.5"], "has no parameter `y`"), (["-e", "x + 1", "x=f32:3", "x=3"], "is given twice"),
+    (["-e", "rellu(x)", "x=f32:3"], "did you mean `relu`?"), (["-e", "x + 1", "x=f33:3"], "`x=f33:3`"),
+    (["-e", "x + 1", "x=f32:n", "--sweep", "n=5"], "is no range of sizes"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "nowhere.json"], "cannot read the baseline"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "CMakePresets.json"], "it holds no comparison"),
+    (["-e", "x + 1", "x=f32:3", "--baseline", "benchmarks/results/2026-11-27-h200-examples.json"], "it holds no comparison"),
+    (["-e", "x + 1", "x=f32:3", "--save", "nowhere/kept.json"], "there is no such folder"),
+    (["-e", "x + 1", "x=f32:3", "--html", "docs"], "it is a folder"),
+    (["-e", "x + 1", "x=f32:3", "--sweep", "n=10..100"], "no value has the size `n`"),
+    (["examples/group_norm_mish.py", "x=f32:3"], "is a Python program"),
+])
+def test_bad_input_is_said_and_exits_with_two(capsys, monkeypatch, words, message):
+    monkeypatch.chdir(ROOT)
+    status, out, err = run(capsys, *words)
+    assert status == 2 and message in err and not out
+
+
+def test_what_is_no_baseline_is_told_before_anything_is_measured(capsys, tmp_path):
+    words = ["-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--sweep", "n=1e4..2e4/2"]
+    kept = tmp_path / "kept.json"
+    assert run(capsys, *words, "--save", str(kept))[0] == 0
+    good = json.loads(kept.read_text())
+    for change in ({"contenders": []}, {"contenders": [{"word": "ingot", "share_of_copy": "1"}]}, {"date": 3}, {"contenders": [3]},
+                   {"contenders": [{"word": "ingot", "share_of_copy": 1, "us": 0, "us_quartiles": [0, 0]}]}):
+        kept.write_text(json.dumps(good | change))
+        status, out, err = run(capsys, *words, "--baseline", str(kept))
+        assert status == 2 and "it holds no comparison" in err and not out
+    for times in good["sweep"]["points"][0]["contenders"].values():
+        times["share_of_copy"] *= 100
+    kept.write_text(json.dumps(good))
+    status, _, err = run(capsys, *words, "--baseline", str(kept))
+    assert status == 3 and re.search(r"^ingot became slower at n=10000: 0\.0", err, re.MULTILINE), err
+    status, _, err = run(capsys, *words, "--baseline", str(kept), "--warm")
+    assert status == 2 and "the baseline is of another choice of --warm: False" in err
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--against", "eager", "--options", 'a "b'], "No closing quotation"), (["--against", "eager", "--sweep", "n=8..64/1"], "has 1 sizes")])
+def test_options_that_cannot_be_read(capsys, words, message):
+    try:
+        status = command.main(["compare", "-e", "x * 2", "x=f32:n", *words])
+    except SystemExit as left:
+        status = left.code
+    assert status == 2 and message in capsys.readouterr().err
+
+
+def test_a_text_may_begin_with_a_dash_and_a_sweep_has_each_size_once(capsys):
+    status, out, err = run(capsys, "-e", "-x", "x=f32:n", "--sweep", "n=8..9/4", "--against", "eager")
+    assert status == 0 and re.findall(r"^(\d+) ", out, re.MULTILINE) == ["8", "9"], err
+    status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "--sweep", "n=1000..2000", "--against", "eager")
+    assert status == 0 and re.findall(r"^(\d+) ", out, re.MULTILINE) == ["1000", "2000"], err
+
+
+def test_no_gpu_is_an_error_of_the_environment(capsys):
+    if torch.cuda.is_available():
+        pytest.skip("explained: there is a CUDA device")
+    assert command.main(["compare", "-e", "x + 1", "x=f32:3", "--device", "cuda"]) == 4
+    assert "there is no device cuda" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path, capsys):
+    (tmp_path / "bytes.py").write_bytes(b"\xff\xfe def f(x): return x")
+    (tmp_path / "marked.py").write_bytes(b"\xef\xbb\xbfdef f(x): return x + 1\n")
+    (tmp_path / "leaves.py").write_text("import ingot, sys\nsys.exit(3)\n")
+    for name, status, message in (("bytes.py", 2, "is no text in UTF-8"), ("marked.py", 0, ""), ("leaves.py:f", 2, "SystemExit")):
+        assert command.main(["explain", str(tmp_path / name), "x=f32:4"]) == status
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["f32:nx4", "f32[4, n]", "f32[ n,4]", "f32:4xn:t", "f32[n]", "i64:n@0..5"])
+def test_a_size_that_is_swept_is_found_in_a_value(capsys, value):
+    status, out, err = run(capsys, "-e", "x * 2", f"x={value}", "--sweep", "n=8..16/2", "--against", "eager")
+    assert status == 0 and re.search(r"^16 ", out, re.MULTILINE), err
+
+
+def test_a_size_at_which_nothing_is_timed_reaches_no_speed(capsys):
+    words = ["-e", "x * 2", "x=f32:n", "n=8", "--sweep", "n=8..1e13/2", "--against", "eager", "--at-least", "1e-9"]
+    status, out, err = run(capsys, *words)
+    assert status == 3 and "eager at n=10000000000000: not timed, so that nothing is known of its speed" in err and "nothing was timed at n=10000000000000: " in out

@@ -1,0 +1,225 @@
+"""`ingot.compare`: functions, words and kernels, in this process and in one of their own."""
+
+import importlib
+import itertools
+
+import pytest
+import torch
+
+import ingot
+from comparisons import BODIES, RELU_ADD, found, function_file, job, on_a_gpu
+from ingot.instruments.job import Against
+
+
+def test_from_python_with_functions_of_its_own():
+    x, y = torch.randn(1000), torch.randn(1000)
+    found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
+    assert found["mine"]["state"] == "right" and found["mine"]["us"] > 0 and found.speed_of("mine") > 0
+    assert found["off"]["state"] == "wrong" and not found.is_right
+    assert "off: wrong, wrong at [" in str(found) and "<table>" in found._repr_html_()
+    assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
+
+
+def test_from_python_special_values_are_planted_in_copies():
+    x, y = torch.randn(1000), torch.randn(1000)
+    loses_nan = {"loses NaN": lambda x, y: torch.where(x > 0, x, 0) + y}
+    for options in ({}, {"isolated": False}):
+        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, **options)["loses NaN"]["state"] == "wrong"
+        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, specials=False, **options).is_right
+
+
+def test_the_largest_numbers_are_not_asked_of_sums():
+    x = torch.randn(1000, 64)
+    for text in ("F.layer_norm(x, (64,))", "x.var(0)", "x.std(-1)", "x.prod(0)"):
+        assert ingot.compare(ingot.op(text), "eager", x, rounds=3, isolated=False, why=False).is_right, text
+
+
+def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
+    x = torch.randn(1000000)
+    loses = {"loses": lambda x: (x.sum(dtype=torch.float64) - x[::1024].sum(dtype=torch.float64)).float()}
+    found = ingot.compare(ingot.op("x.sum()"), loses, x, rounds=3, isolated=False, why=False)
+    assert found["loses"]["message"].startswith("on positive values: wrong at []")
+
+
+def test_modules_are_found_where_the_caller_finds_them(tmp_path, monkeypatch):
+    (tmp_path / "mine_alone.py").write_text("def f(x):\n    return x * 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert ingot.compare(ingot.op("x * 2"), "mine_alone:f", torch.randn(100), rounds=3).is_right
+
+
+def test_a_module_may_put_its_folder_on_the_path(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "late_helper.py").write_text("def twice(x):\n    return x * 2\n")
+    (tmp_path / "lazy.py").write_text("import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'parts'))\n\n\n"
+                                      "def f(x):\n    from late_helper import twice\n    return twice(x)\n")
+    assert ingot.compare(ingot.op("x * 2"), f"{tmp_path}/lazy.py:f", torch.randn(100), rounds=3).is_right
+
+
+def test_rows_that_are_one_in_memory_are_passed_as_they_are(tmp_path):
+    path = tmp_path / "rows.cpp"
+    path.write_text("// launch: args=x, x.stride(0), out, n\n"
+                    'extern "C" void rows(const float* x, long stride, float* out, long n) {\n'
+                    "  for (long k = 0; k < n; ++k) out[k] = x[k / 8 * stride + k % 8] * 2;\n}\n")
+    found = ingot.compare(ingot.op("x * 2"), {"mine": ingot.Against(str(path))}, torch.randn(8).expand(32, 8), rounds=3)
+    assert found["mine"]["state"] == "right", found["mine"]["message"]
+
+
+def test_what_is_written_in_place_is_restored_before_each_turn():
+    """Else what is halved a few thousand times is zero, and nobody sees who halves another number."""
+    op = ingot.op("def f(x):\n    x.mul_(0.5)\n")
+    calls = []
+
+    def late(x):
+        calls.append(x.abs().max().item())
+        x.mul_(0.5 if len(calls) < 400 else 0.25)
+
+    found = ingot.compare(op, {"late": late}, torch.full((1000,), 4.0), rounds=5, isolated=False, as_asked=True, why=False)
+    assert found["ingot"]["state"] == "right"
+    assert len(calls) < 400 or found["late"]["message"].startswith("after it was timed: wrong at [")
+
+
+def test_in_inference_mode_and_with_nobody():
+    op = ingot.op("x * 2")
+    with torch.inference_mode():
+        x = torch.randn(100)
+        for options in ({}, {"isolated": False}):
+            assert ingot.compare(op, "eager", x, rounds=3, why=False, **options)["eager"]["us"] > 0
+    assert ingot.compare(op, None, torch.randn(100), rounds=3, why=False)["ingot"]["us"] > 0
+
+
+def test_a_name_is_drawn_as_it_is_and_everybody_in_a_colour_of_his_own():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    found = ingot.compare(ingot.op("x * 2"), {r"$\bad{$": lambda x: x * 2}, torch.randn(100), rounds=3, why=False)
+    axes = found.plot()
+    axes.figure.canvas.draw()
+    assert [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in axes.patches] == [matplotlib.colors.to_hex(c) for c in ("C0", "C1")]
+
+
+def test_bit_for_bit_is_said_of_all_that_decides():
+    flushes = {"flushes": lambda x: torch.where(x.abs() < 1e-38, 0.0, x)}
+    found = ingot.compare(ingot.op("x * 1"), flushes, torch.randn(1000), rounds=3, isolated=False, why=False)
+    assert found["flushes"]["message"].endswith(" on special values") and found["ingot"]["message"] == "bit for bit"
+
+
+def test_what_does_not_travel_is_said():
+    several = ingot.op("def f(xs):\n    return xs[0] + xs[1]")
+    for options in ({}, {"isolated": False}):
+        with pytest.raises(ingot.Error, match="`xs` is made up of several, and is not compared"):
+            ingot.compare(several, "eager", [torch.randn(10), torch.randn(10)], **options)
+    with pytest.raises(ingot.Error, match="`b` does not fit into 64 bits"):
+        ingot.compare(ingot.op("def f(x, b: int):\n    return x * b"), "eager", torch.randn(10), 2**70)
+    with pytest.raises(ingot.Error, match="`x` is of torch.float8_e4m3fn, which does not travel to another process"):
+        ingot.compare(ingot.op("x.float() * 2"), "eager", torch.randn(10).to(torch.float8_e4m3fn))
+
+
+def test_few_elements_show_what_is_off_by_a_part_in_n():
+    x = torch.randn(10, 100000)
+    biased = {"biased": lambda x: x.var(-1, correction=0)}
+    found = ingot.compare(ingot.op("x.var(-1)"), biased, x, rounds=3, isolated=False, why=False)
+    assert any(limit.startswith("few elements: wrong at [") for limit in found["biased"]["limits"])
+
+
+def test_nobody_is_lost_for_his_name(tmp_path):
+    op, x = ingot.op("x * 2"), torch.randn(100)
+    right, wrong = (lambda x: x * 2), (lambda x: x * 3)
+    options = {"rounds": 3, "isolated": False, "why": False}
+    two = ingot.compare(op, [wrong, right], x, **options)
+    assert [(c["name"], c["state"]) for c in two.found["contenders"]] == [
+        ("ingot", "right"), ("<lambda>", "wrong"), ("<lambda>#2", "right")]
+    mine = ingot.compare(op, {"eager": wrong, "theirs": "eager"}, x, **options)
+    assert mine["eager"]["state"] == "wrong" and mine["theirs"]["state"] == "right"
+    path = tmp_path / "scale.cpp"
+    path.write_text('extern "C" void scale(const float* x, float* out, float by, long n) { for (long k = 0; k < n; ++k) out[k] = x[k] * by; }')
+    launched = [ingot.Against(str(path), launches=[f"args=x, out, f32({by}), n"]) for by in (2, 3)]
+    assert [c["state"] for c in ingot.compare(op, launched, x, **options).found["contenders"]] == ["right", "right", "wrong"]
+    for named, message in (({"ingot": right}, "is the name of the op itself"), ({"copy": right}, "is the name of the copy"), ({"f": 3}, "is a int")):
+        with pytest.raises(ingot.Error, match=message):
+            ingot.compare(op, named, x)
+
+
+def test_what_draws_is_compared_only_anyway():
+    drops, x = ingot.op("F.dropout(x, 0.5)"), torch.randn(1000)
+    with pytest.raises(ingot.Error, match="draws random numbers, which nobody else draws"):
+        ingot.compare(drops, "eager", x, isolated=False)
+    found = ingot.compare(drops, "eager", x, isolated=False, anyway=True, rounds=3)
+    assert found["eager"]["us"] > 0
+
+
+def test_from_python_with_words_and_names(tmp_path):
+    word = function_file(tmp_path, "right", BODIES["right"])
+    found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
+    assert found["by hand"]["state"] == "right" and found[word] is found["by hand"]
+
+
+def test_one_that_is_right_once_is_wrong_before_it_is_timed():
+    calls = itertools.count()
+    once = {"once": lambda x: x * 2 + (next(calls) > 0)}
+    found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, as_asked=True)
+    assert found["once"]["message"].startswith("from call 2 on: wrong at [") and "us" not in found["once"]
+
+
+def test_one_that_is_wrong_only_after_many_calls_is_wrong():
+    calls = itertools.count()
+    tired = {"tired": lambda x: x * 2 + (next(calls) > 100)}
+    found = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
+    assert found["tired"]["state"] == "wrong" and "after it was timed: wrong at [" in found["tired"]["message"]
+    assert not found.is_right and found["ingot"]["state"] == "right"
+
+
+def test_in_this_process_nothing_is_copied_and_gradients_are_of_what_requires_them():
+    x, y = torch.randn(100, 7, requires_grad=True), torch.randn(7)
+    found = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, as_asked=True, isolated=False, rounds=3,
+                          why=False)
+    assert found.is_right and set(found["eager"]["cases"]) == {"as asked"} and found["ingot"]["kernels"] is None
+    moved = found.found["bytes"]  # x, y, the incoming gradient, and x's alone
+    assert moved == 4 * (700 + 7 + 700 + 700)
+    assert x.grad is None
+    both = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x.detach(), y, backward=True, as_asked=True, rounds=3, why=False)
+    assert both.is_right and both.found["bytes"] == moved + 4 * 7
+
+
+TRITON = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(x, out, factor, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, at < n) * factor, at < n)
+"""
+
+
+def test_a_triton_kernel_is_given_from_python_with_its_launch(tmp_path, monkeypatch):
+    pytest.importorskip("triton")
+    (tmp_path / "scales_here.py").write_text(TRITON)
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel, op = importlib.import_module("scales_here").scaled, ingot.op("x * 2")
+    x = torch.randn(10000, device="cuda" if torch.cuda.is_available() else "cpu")
+    mine = ingot.Against(kernel, launches=["grid=ceil(n / BLOCK), args=x, out, 2.0, n, BLOCK=1024"])
+    found = ingot.compare(op, {"mine": mine, "eager": "eager"}, x, rounds=3, why=False)
+    assert found["mine"]["state"] == ("right" if x.is_cuda else "unchecked"), found["mine"]["message"]
+    with pytest.raises(ingot.Error, match="the Triton kernel `scaled` needs a launch"):
+        ingot.compare(op, kernel, x)
+    with pytest.raises(ingot.Error, match="`twice` is called, not launched"):
+        ingot.compare(op, {"twice": ingot.Against(lambda x: x * 2, launches=["args=x"])}, x)
+
+
+@on_a_gpu
+def test_a_triton_kernel_is_launched(tmp_path):
+    (tmp_path / "scales.py").write_text(TRITON)
+    word = f"{tmp_path / 'scales.py'}:scaled"
+    launches = {"right": "grid=ceil(n / 1024), args=x, out, 2.0, n, BLOCK=1024", "short": "grid=n // 1024, args=x, out, 2.0, n, BLOCK=1024"}
+    against = [Against(word, [launch], name=name) for name, launch in launches.items()]
+    document = found(job(*against, text="x * 2", values={"x": "f32:10000"}, device="cuda:0"))
+    right, short = document["contenders"][1:]
+    assert (right["state"], right["kind"]) == ("right", "triton") and right["us"] > 0, right["message"]
+    assert short["state"] == "wrong" and "elements unwritten" in short["message"]
+
+
+def test_an_op_may_have_a_parameter_that_is_called_grad():
+    step, x, y = ingot.op("def step(p, grad, rate: float): return p - rate * grad"), torch.randn(100), torch.randn(100)
+    assert ingot.compare(step, "eager", x, y, 0.5, rounds=3, as_asked=True).is_right
+    with pytest.raises(ingot.Error, match="has a parameter `grad`"):
+        ingot.compare(step, "eager", x, y, 0.5, rounds=3, backward=True, isolated=False)
