@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from comparisons import BODIES, function_file
-from ingot.instruments import command, look, work
+from ingot.instruments import command, comparison, look, work
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -19,9 +19,14 @@ def run(capsys, *words) -> tuple[int, str, str]:
     return status, captured.out, captured.err
 
 
-def in_this_process(job, time_limit, watch):
-    work.do(work.Work(job, done := {}), lambda *_: None)
-    return done
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """A comparison's steps, which takes less time than starting another one."""
+    def supervise(job, time_limit, watch):
+        work.do(work.Work(job, done := {}), lambda *_: None)
+        return done
+
+    monkeypatch.setattr(comparison, "supervise", supervise)
 
 
 def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
@@ -41,25 +46,27 @@ def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
     assert status == 2 and "the baseline is of other sizes: {'n': 10000}, and here it is {'n': 20000}" in err
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_who_is_not_timed_reaches_no_speed_beside_who_is(capsys, tmp_path):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", str(tmp_path / "k.cu"), "eager", "--at-least", "1e-9")
     assert status == 3 and "k.cu: not timed, so that nothing is known of its speed" in err
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_what_could_not_be_looked_at_is_told(capsys, monkeypatch):
-    monkeypatch.setattr(command.compare.comparison, "supervise", in_this_process)
     monkeypatch.setattr(look, "of_op", lambda *_: (_ for _ in ()).throw(RuntimeError("no library")))
     status, out, _ = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
     assert status == 0 and "ingot was not looked at: RuntimeError: no library" in out
 
 
 def test_a_defect_says_nothing_of_who_is_right(capsys, monkeypatch):
-    monkeypatch.setattr(command.compare.comparison, "compare_job", lambda *_: 1 / 0)
+    monkeypatch.setattr(comparison, "compare_job", lambda *_: 1 / 0)
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
     assert status == 4 and "ZeroDivisionError" in err
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_exit_statuses(capsys, tmp_path):
     wrong = function_file(tmp_path, "nan", BODIES["nan"])
     values = ["x=f32:1000x7", "y=f32:7", "bias=0.5"]
@@ -88,6 +95,7 @@ def test_bad_input_is_said_and_exits_with_two(capsys, monkeypatch, words, messag
     assert status == 2 and message in err and not out
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_what_is_no_baseline_is_told_before_anything_is_measured(capsys, tmp_path):
     words = ["-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--sweep", "n=1e4..2e4/2"]
     kept = tmp_path / "kept.json"
@@ -117,6 +125,7 @@ def test_options_that_cannot_be_read(capsys, words, message):
     assert status == 2 and message in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_text_may_begin_with_a_dash_and_a_sweep_has_each_size_once(capsys):
     status, out, err = run(capsys, "-e", "-x", "x=f32:n", "--sweep", "n=8..9/4", "--against", "eager")
     assert status == 0 and re.findall(r"^(\d+) ", out, re.MULTILINE) == ["8", "9"], err
@@ -140,12 +149,14 @@ def test_a_file_that_is_no_text_is_told(tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("value", ["f32:nx4", "f32[4, n]", "f32[ n,4]", "f32:4xn:t", "f32[n]", "i64:n@0..5"])
 def test_a_size_that_is_swept_is_found_in_a_value(capsys, value):
     status, out, err = run(capsys, "-e", "x * 2", f"x={value}", "--sweep", "n=8..16/2", "--against", "eager")
     assert status == 0 and re.search(r"^16 ", out, re.MULTILINE), err
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_size_at_which_nothing_is_timed_reaches_no_speed(capsys):
     words = ["-e", "x * 2", "x=f32:n", "n=8", "--sweep", "n=8..1e13/2", "--against", "eager", "--at-least", "1e-9"]
     status, out, err = run(capsys, *words)

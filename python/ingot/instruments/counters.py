@@ -76,8 +76,7 @@ def main(folder: str, word: str) -> None:
     torch.cuda.set_device(job.device)
     subject = job.subject(op)
     contender = next((make(a, op) for a in job.against if a.key == word), None) or Ingot(op)
-    changed, eager = subject.run_eager()
-    results = [torch.empty_like(result) for result in eager[len(changed) :]]
+    results = [torch.empty_like(result) for result in subject.run_eager().returned]
     call = bind(contender, subject, copied(subject.values), results)
     call()
     torch.cuda.synchronize()

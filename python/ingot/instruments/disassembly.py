@@ -79,12 +79,14 @@ def tool(name: str) -> str | None:
     return next((path for path in found if path and os.access(path, os.X_OK)), None)
 
 
+@functools.lru_cache(maxsize=8)  # a kernel's anatomy and its listing ask for the same
 def disassemble(cubin: bytes) -> dict[str, list[Instruction]] | None:
     """Every kernel's instructions; None where no tool can tell them."""
     text = _output("nvdisasm", ["-gi", "-c"], cubin)
     return None if text is None else _functions(text)
 
 
+@functools.lru_cache(maxsize=8)
 def resources(cubin: bytes) -> dict[str, tuple[int, int, int]]:
     """Of every kernel: registers and bytes of local memory a thread, bytes of shared memory a block. Nothing where no
     tool can tell."""

@@ -14,6 +14,7 @@ import ingot
 from ..capture import fail
 from . import explanation_text, listing, look
 from .contenders.kernels import architecture_of
+from .dtypes import DTYPES
 from .subject import Subject
 
 
@@ -86,8 +87,6 @@ def explain_subject(subject: Subject, backward: bool, device: str, architecture:
 
 def described(value) -> str:
     """As a command line would have it."""
-    from .launch import DTYPES
-
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {described(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):

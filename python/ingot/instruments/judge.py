@@ -13,13 +13,14 @@ infinities are where eager's are or float64's round to.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import torch
 
 from ..capture import fail
 from ..oracle import allowed_of_steps, bits, difference, ulp
-from .subject import Subject, each, in_float64
+from .subject import EagerRun, Subject, each, in_float64
 
 OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
 JUMP = 64  # a step that is so many times as small, and does more than half as much, is one over a jump
@@ -32,16 +33,23 @@ class Wanted:
     right result may be."""
 
     subject: Subject
-    changed: list[str]  # parameters that are written in place, whose results come first
-    eager: list[torch.Tensor]
+    run: EagerRun
     exact: list[torch.Tensor] | None = None
     allowed: list[torch.Tensor] | None = None
     measured: int = 0  # how many of the ways there are to measure what is allowed
 
     @classmethod
     def of(cls, subject: Subject) -> Wanted:
-        changed, eager = subject.run_eager()
-        return cls(subject, changed, eager)
+        return cls(subject, subject.run_eager())
+
+    @property
+    def changed(self) -> list[str]:
+        """Parameters that are written in place, whose results come first."""
+        return self.run.changed
+
+    @functools.cached_property
+    def eager(self) -> list[torch.Tensor]:
+        return self.run.results
 
     def measure(self) -> bool:
         """Finds the truth and what is allowed: at first for the rounding of results, then, which takes runs in float64, for that
@@ -63,7 +71,7 @@ class Wanted:
                 self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
         elif self.measured == 2 and not self.subject.adds_up and not self.changed:
             computed = each(self.subject, _as_computed)
-            of_steps = allowed_of_steps(lambda: computed.run_eager()[1], computed.run_eager()[1])
+            of_steps = allowed_of_steps(lambda: computed.run_eager().results, computed.run_eager().results)
             for allowed_already, more in zip(self.allowed, of_steps):
                 allowed_already += more.nan_to_num(nan=0.0, posinf=0.0)
         else:

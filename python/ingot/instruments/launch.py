@@ -21,9 +21,8 @@ import torch
 
 from .._ingot import Error
 from ..capture import fail
+from .dtypes import DTYPES
 
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8,
-          "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "bool": torch.bool}
 EXAMPLE = "grid=ceil(n / 256), block=256, args=x, y, out, n"
 # Of every GPU (CUDA Programming Guide, "Technical Specifications per Compute Capability").
 MOST = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}

@@ -107,16 +107,15 @@ def results_like(subject: Subject) -> list[torch.Tensor]:
     """The results' dtypes and shapes, without their elements where PyTorch can do without."""
     shapes = subject.with_values({n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in subject.values.items()})
     try:
-        changed, results = shapes.run_eager()
+        return shapes.run_eager().returned
     except Exception:  # a function that has to see elements
-        changed, results = subject.run_eager()
-    return results[len(changed) :]
+        return subject.run_eager().returned
 
 
 @torch.no_grad()
 def launched(contender: Contender, subject: Subject) -> list[dict] | None:
     """The kernels of a call: their names, microseconds, grids, blocks, registers; None where CUPTI may not be asked."""
-    results = [torch.empty_like(r) for r in _eager_results(subject)] if contender.is_raw else []
+    results = [torch.empty_like(r) for r in subject.run_eager().returned] if contender.is_raw else []
     call = bind(contender, subject, copied(subject.values), results)
     call()
     torch.cuda.synchronize()
@@ -132,11 +131,6 @@ def launched(contender: Contender, subject: Subject) -> list[dict] | None:
         return None
     kernels = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
     return [_launched(event) for event in sorted(kernels, key=lambda event: event["ts"])] or None
-
-
-def _eager_results(subject: Subject) -> list[torch.Tensor]:
-    changed, results = subject.run_eager()
-    return results[len(changed) :]
 
 
 def _launched(event: dict) -> dict:

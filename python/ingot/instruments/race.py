@@ -85,7 +85,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
         watch(name)
         try:
             yield
-            _wait(device)  # what is under way is his, and so is what comes of it
+            wait(device)  # what is under way is his, and so is what comes of it
         except Exception as error:
             if name == COPY:
                 raise
@@ -104,7 +104,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
     for name, calls in runners.items():
         with turn(name):
             rounds_of(calls, max(3, len(calls)))  # first calls compile
-            _wait(device)
+            wait(device)
             hosts[name] = _host_seconds(calls, device) if device.type == "cuda" else 0.0
             once = max(sample(calls, max(3, len(calls)), 0.0, device), 1e-7)
         batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST)
@@ -192,7 +192,7 @@ def _host_seconds(calls: Calls, device: torch.device, samples: int = 15) -> floa
     found = []
     for sample in range(samples):
         few = [calls[(sample * CALLS_AHEAD + k) % len(calls)] for k in range(CALLS_AHEAD)]
-        _wait(device)
+        wait(device)
         begin = time.perf_counter()
         rounds_of(few, CALLS_AHEAD)
         found.append((time.perf_counter() - begin) / CALLS_AHEAD)
@@ -209,6 +209,6 @@ def _prime(runners: dict[str, Calls], turn: Callable) -> None:
                 rounds_of(calls, 1)
 
 
-def _wait(device: torch.device) -> None:
+def wait(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -27,6 +27,20 @@ ASKED, SPECIAL, ONE_A_ROW, LOUD_ENDS, POSITIVE = DECISIVE = (
 
 
 @dataclasses.dataclass(frozen=True)
+class EagerRun:
+    """What eager PyTorch makes of some arguments, each tensor with memory of its own."""
+
+    changed: list[str]  # the parameters that it writes in place,
+    written: list[torch.Tensor]  # and what they become
+    returned: list[torch.Tensor]
+
+    @property
+    def results(self) -> list[torch.Tensor]:
+        """All that it makes, as results are judged."""
+        return [*self.written, *self.returned]
+
+
+@dataclasses.dataclass(frozen=True)
 class Subject:
     """An op and its arguments by name, all of them, in the order of its parameters. Of its gradient: with respect to
     `leaves`, or to all floats among its tensors, given `grad`, that of its one result, which stands behind the arguments."""
@@ -73,26 +87,34 @@ class Subject:
     def gradient(self, seed: int = 0) -> Subject:
         """The same op's gradient. Raises `ingot.Error` where the op has not one float for a result."""
         self.refuse_grad()
-        _, results = self.run_eager()
+        results = self.run_eager().results
         if len(results) != 1 or not results[0].dtype.is_floating_point:
             raise fail(f"the gradient of `{self.op.name}` is compared where it returns one float tensor")
         generator = torch.Generator(results[0].device).manual_seed(seed)
         grad = torch.empty_like(results[0]).normal_(generator=generator)
         return dataclasses.replace(self, values={**self.values, GRAD: grad}, is_gradient=True)
 
-    def run_eager(self) -> tuple[list[str], list[torch.Tensor]]:
-        """The parameters that eager PyTorch changes in place, and what they become followed by what it returns, each with
-        memory of its own."""
+    def run_eager(self) -> EagerRun:
         values = copied(self.values)
         versions = {name: v._version for name, v in values.items() if isinstance(v, torch.Tensor)}
         with torch.set_grad_enabled(self.is_gradient):
             results = self.bind(lambda arguments: lambda: _listed(self.op.reference(**arguments)), values)()
         changed = [name for name, version in versions.items() if values[name]._version > version]
-        return changed, [*(values[name] for name in changed), *(r.clone() for r in results)]
+        return EagerRun(changed, [values[name] for name in changed], [result.clone() for result in results])
 
     def run_in_float64(self) -> list[torch.Tensor]:
         """The results of the same arguments in float64."""
-        return self.with_values({name: in_float64(value) for name, value in self.values.items()}).run_eager()[1]
+        return self.with_values({name: in_float64(value) for name, value in self.values.items()}).run_eager().results
+
+    @property
+    def bytes(self) -> int:
+        """Of all arguments."""
+        return sum(distinct_bytes(tensor) for tensor in self.tensors().values())
+
+    def bytes_moved(self, run: EagerRun) -> int:
+        """That any kernel must read and write: of the arguments and the results, each element once however often it is
+        broadcast."""
+        return self.bytes + sum(map(distinct_bytes, run.results))
 
     def bind(self, bind: Callable[[dict], Call], values: dict) -> Call:
         """A call of no arguments with these values. `bind` makes one of what computes the op; its gradient is
@@ -133,6 +155,13 @@ def restore(values: dict, given: dict) -> None:
     for name, value in given.items():
         if isinstance(value, torch.Tensor):
             memory_of(values[name].data).copy_(memory_of(value.data))
+
+
+def distinct_bytes(tensor: torch.Tensor) -> int:
+    count = 1
+    for size, stride in zip(tensor.shape, tensor.stride()):
+        count *= size if stride else min(size, 1)
+    return count * tensor.itemsize
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:

@@ -26,7 +26,7 @@ def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
     """The verdict on the first call that is wrong, else on the last. Raises what the contender raises."""
     given, changed = case.subject.values, wanted.changed
     patterns = itertools.cycle(PATTERNS)
-    inputs, fresh = (case.subject.tensors(), wanted.eager[len(changed) :]) if contender.is_raw else ({}, [])
+    inputs, fresh = (case.subject.tensors(), wanted.run.returned) if contender.is_raw else ({}, [])
     guarded = {name: Guarded(tensor, next(patterns), keep=True) for name, tensor in inputs.items()}
     values = copied(given) | {name: guard.tensor for name, guard in guarded.items()}
     results, settings = [Guarded(like, next(patterns)) for like in fresh], Settings()
@@ -55,8 +55,7 @@ def _look_around(verdict: Verdict, wanted: Wanted, results: list[Guarded], input
     said = [f"{found} a result" for guard in results if (found := guard.trespass())]
     said += [f"{found} {name}" for name, guard in inputs.items() if (found := guard.trespass())]
     said += [f"writes its input {name}" for name in written]
-    fresh = wanted.eager[len(wanted.changed) :]
-    if missing := sum(guard.untouched(eager) for guard, eager in zip(results, fresh)):
+    if missing := sum(guard.untouched(eager) for guard, eager in zip(results, wanted.run.returned)):
         said.append(f"leaves {missing} elements unwritten")
     elif any(g.tensor.dtype == torch.bool and (g.tensor.view(torch.uint8) > 1).any() for g in results if g.tensor.numel()):
         said.append("writes bools that are neither 0 nor 1")

@@ -16,13 +16,12 @@ from ..capture import fail
 from ..oracle import judge as judge_steps
 from . import subject as subjects
 from .contenders import Ingot
+from .dtypes import DTYPES
 from .judge import Wanted, judge
 from .subject import Case, Subject, copied, special_values
 from .tally import EDGES, Tally
 from .trial import bind
 
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32,
-          "i64": torch.int64, "u8": torch.uint8, "bool": torch.bool}
 FLOATS = ("f16", "bf16", "f32")
 CHUNK = 1 << 22
 PAIRS = 1 << 28
@@ -312,8 +311,8 @@ def _reference(subject: Subject):
     dense as the oracle asks for."""
 
     def results() -> list[torch.Tensor]:
-        changed, found = subject.run_eager()
-        return [*(t.contiguous() for t in found[: len(changed)]), *found[len(changed) :]]
+        run = subject.run_eager()
+        return [*(t.contiguous() for t in run.written), *run.returned]
 
     return results
 

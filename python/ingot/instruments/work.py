@@ -18,7 +18,7 @@ from .contenders import Contender, Ingot
 from .counters import counters
 from .job import Job, make
 from .judge import Wanted, judge
-from .race import COPY, Dropped, race, sets_for
+from .race import COPY, Dropped, race, sets_for, wait
 from .settings import Settings
 from .subject import ASKED, DECISIVE, Case, Subject, cases, copied, restore
 from .trial import bind, trial, written_of
@@ -28,6 +28,7 @@ OWN = "ingot"
 RACE, SWEEP = ("race",), "sweep"
 TAKES_TURNS = {RACE[0]: 1, SWEEP: 2}  # words of a step in which contenders take turns; behind them stands whose turn it is
 POINT_ROUNDS = 9  # at each size of a sweep
+LARGE = 1 << 26  # bytes
 
 # ("make", contender), ("try", contender, case), ("race",), ("look", contender); of one that failed in its turn of a race
 # ("race", contender), and of a point of a sweep ("sweep", size, contender).
@@ -64,7 +65,8 @@ class Work:
             yield ("make", name), lambda contender=contender: self._made(contender)
         for case in cases(self.subject, self.job.specials):
             yield from self._trials(case)
-            gc.collect()  # of results as large as the device
+            if case.subject.bytes > LARGE:
+                gc.collect()  # else results that nobody holds fill the device
             if self.job.as_asked:  # which is the first
                 break
         yield RACE, lambda: self._race(self.subject, self.job.rounds)
@@ -127,33 +129,44 @@ class Work:
         return found
 
     def _race(self, subject: Subject, rounds: int) -> dict:
-        wanted, settings = Wanted.of(subject), Settings()
-        moved = must_move(subject, wanted)
+        """`seconds` of a call of each, one a round; the host's, where it has a part; `bytes` that a call must move; and who is
+        `wrong` now."""
+        wanted = Wanted.of(subject)
+        moved = subject.bytes_moved(wanted.run)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
         inputs = [copied(subject.values) for _ in range(sets)]
 
         def ready(name: str) -> list[Callable[[], object]]:
-            self.watch(name)
-            made = wanted.eager[len(wanted.changed) :] if self.contenders[name].is_raw else []
-            try:
+            made = wanted.run.returned if self.contenders[name].is_raw else []
+            with self._turn(name):
                 return [bind(self.contenders[name], subject, values, [torch.empty_like(like) for like in made]) for values in inputs]
-            except Exception as error:
-                raise Dropped(name) from error
-            finally:
-                settings.restore()
 
-        def turn(name: str) -> None:
+        def watch(name: str) -> None:
             self.watch(name)
             for each in inputs if wanted.changed and name != COPY else ():
                 restore(each, subject.values)  # what was written in other turns
 
         runners = {name: ready(name) for name in self.entrants()}
         with torch.no_grad():
-            times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=turn)
+            times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
         return {"bytes": moved, "sets": sets, "rounds": rounds, "wrong": self._wrong_now(runners, wanted, inputs[0]),
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
+
+    @contextlib.contextmanager
+    def _turn(self, name: str) -> Iterator[None]:
+        """Somebody's, outside of a race's rounds. Raises `Dropped` where he fails."""
+        settings = Settings()
+        self.watch(name)
+        try:
+            yield
+            wait(self.device)
+        except Exception as error:
+            raise Dropped(name) from error
+        finally:
+            settings.restore()
+        self.watch(COPY)  # it is nobody's
 
     def _wrong_now(self, runners: dict, wanted: Wanted, inputs: dict) -> dict[str, str]:
         """What is wrong, after so many calls, of those that were right when they were tried; each is given what was asked
@@ -162,18 +175,11 @@ class Work:
         for name, calls in runners.items():
             if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
-                self.watch(name)
-                settings = Settings()
-                try:
-                    with torch.no_grad():
-                        if written_of(given, inputs):
-                            restore(inputs, given)
-                        results = calls[0]()
-                        written = written_of(given, inputs, wanted.changed)
-                except Exception as error:
-                    raise Dropped(name) from error
-                settings.restore()
-                self.watch(COPY)  # whose turn is nobody's
+                with self._turn(name), torch.no_grad():
+                    if written_of(given, inputs):
+                        restore(inputs, given)
+                    results = calls[0]()
+                    written = written_of(given, inputs, wanted.changed)
                 said = [f"writes its input {each}" for each in written]
                 if not (verdict := judge(wanted, [*(inputs[each] for each in wanted.changed), *results])).right:
                     said.append(verdict.message)
@@ -185,19 +191,6 @@ class Work:
 def dropped_in(step: Step) -> str | None:
     """Whom a step tells to have failed in his turn of a race."""
     return step[-1] if len(step) > TAKES_TURNS.get(step[0], len(step)) else None
-
-
-def must_move(subject: Subject, wanted: Wanted) -> int:
-    """Bytes of the arguments, each element once however often it is broadcast, and of the results."""
-    read = sum(distinct_bytes(t) for t in subject.tensors().values())
-    return read + sum(distinct_bytes(t) for t in wanted.eager)
-
-
-def distinct_bytes(tensor: torch.Tensor) -> int:
-    count = 1
-    for size, stride in zip(tensor.shape, tensor.stride()):
-        count *= size if stride else min(size, 1)
-    return count * tensor.itemsize
 
 
 def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:

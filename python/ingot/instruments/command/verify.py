@@ -10,6 +10,7 @@ import ingot
 
 from ...capture import fail
 from .. import comparison, verification
+from ..dtypes import DTYPES
 from ..job import promised_in, read_values
 from .options import (IS_VALUE, VALUES, add_op, clear_progress, count, device_of, file_and_name, op_of, share_done,
                       values_and_sizes)
@@ -23,7 +24,7 @@ def add(commands) -> None:
         epilog=f"{VALUES}\nExit status: 1 where something is wrong, 2 for bad input, 4 where the machine lacks something.")
     add_op(parser, " | NAME")
     parser.add_argument("--dtype", type=lambda names: tuple(names.split(",")),
-                        help="f16,bf16,f32 where nothing is said; of " + ",".join(verification.DTYPES))
+                        help="f16,bf16,f32 where nothing is said; of " + ",".join(DTYPES))
     parser.add_argument("--pairs", type=count, default=verification.PAIRS, metavar="N",
                         help="that a function of two numbers is tried on")
     parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
@@ -33,8 +34,8 @@ def add(commands) -> None:
 
 
 def run(options) -> int:
-    if unknown := [d for d in options.dtype or () if d not in verification.DTYPES]:
-        raise fail(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(verification.DTYPES)}")
+    if unknown := [d for d in options.dtype or () if d not in DTYPES]:
+        raise fail(f"there is no dtype `{unknown[0]}` to verify", f"there are {', '.join(DTYPES)}")
     found, device = [], device_of(options.device)
     for op, values, promised in _verified(options):
         found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, share_done, promised))

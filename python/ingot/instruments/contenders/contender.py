@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import abc
-from typing import Callable
-
 import torch
 
-Call = Callable[[], list[torch.Tensor]]
+from ..subject import Call
 
 
 class Contender(abc.ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .. import explanation_text, report
-from ..launch import DTYPES
+from ..dtypes import DTYPES
 from . import drawings
 from .page import Figure, Page, Table, Workbench
 from .panes import of_listing
