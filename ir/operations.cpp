@@ -75,17 +75,20 @@ class Counter {
 
 int64_t count_operations(const Graph& graph, std::span<const HostValue> sizes) {
   Counter counter(graph, sizes);
-  for (const Result& result : graph.results)
+  int64_t added = 0;
+  for (const Result& result : graph.results) {
     for (const Part& part : result.parts) counter.walk(part.node, part.domain);
-  int64_t reduced = 0;
+    if (!is_floating(result.dtype)) continue;
+    for (const Scatter& scatter : result.scatters) added += counter.elements_of(graph.results[scatter.values].shape);
+  }
   const std::vector<bool> live = graph.live();
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (!live[i] || graph[{i}].op != Op::Reduce) continue;
     const NodeId operand = graph[{i}].args[0];
     counter.walk(operand, graph.reduction({i}).domain);
-    if (is_floating(graph[operand].dtype)) reduced += counter.elements_of(graph.reduction({i}).domain);
+    if (is_floating(graph[operand].dtype)) added += counter.elements_of(graph.reduction({i}).domain);
   }
-  return counter.sum() + reduced;
+  return counter.sum() + added;
 }
 
 }  // namespace ingot::ir

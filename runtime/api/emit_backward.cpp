@@ -148,9 +148,9 @@ GradientCall OpState::gradient_call(const runtime::Program& plain, const Facts& 
     asked |= uint64_t{1} << std::min<size_t>(i, 63);
   }
   if (call.names.empty())
-    throw_author(Span{},
-                 fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
-                 "gradients are of tensors of floats");
+    throw_author(
+        Span{}, fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
+        some_require_grad ? "none of those that require grad is reached" : "gradients are of tensors of floats");
   const std::shared_ptr<const runtime::Program> program = program_for(facts, asked).program;
   const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
   call.made.reserve(program->results.size());

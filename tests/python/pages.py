@@ -20,7 +20,7 @@ def measured() -> dict:
     def contender(name, us, **more):
         return {"name": name, "word": name, "kind": "", "state": "right", "message": "bit for bit", "cases": {}, "limits": [],
                 "warnings": "", "kernels": None, "launched": None, "counted": None, "count_error": None, "operations": None,
-                "look_error": None, "listing": None, "us": us, "us_quartiles": [us * 0.99, us * 1.02], "host_us": 4.0,
+                "look_error": None, "unjudged": None, "listing": None, "us": us, "us_quartiles": [us * 0.99, us * 1.02], "host_us": 4.0,
                 "gb_s": 1e3 / us, "share_of_copy": 10 / us, "speed": 11 / us} | more
 
     times = {"ingot": {"us": 11.0, "gb_s": 90.0, "speed": 1.0}, "mine.cu": {"us": 22.0, "gb_s": 45.0, "speed": 0.5}}

@@ -131,6 +131,12 @@ def test_operations_are_the_formulas(text, operations):
     assert look.explain(op, Subject(op, values), "cpu", 90)["operations"] == operations
 
 
+def test_what_is_added_where_an_index_leads_counts():
+    op, weight = ingot.op("F.embedding(i, w)"), torch.zeros(10000, 64)
+    values = {"i": torch.zeros(50000, dtype=torch.int64), "w": weight, "grad": torch.zeros(50000, 64)}
+    assert look.explain(op, Subject(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
+
+
 def test_who_is_not_timed_reaches_no_speed(tmp_path, capsys):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     words = ["compare", "-e", "x * 2", "x=f32:1000", "--against", f"{tmp_path}/k.cu", "--at-least", "0.5", "--device", "cpu", "--rounds", "3"]

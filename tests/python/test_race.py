@@ -85,13 +85,46 @@ def test_a_host_that_was_late_begins_anew(monkeypatch):
         gpu.host = next(paces)
         gpu.call()
 
-    assert race._device_sample([call], 10, 500e-6, torch.device("cuda")) == pytest.approx(5e-6)
+    assert race._device_sample(race.Rotation(), [call], 10, 500e-6, torch.device("cuda")) == pytest.approx(5e-6)
     assert next(paces, None) is None
 
 
 def test_a_host_that_is_late_with_the_longest_lead_makes_fewer_calls(monkeypatch):
     gpu = SimulatedGpu(monkeypatch, device=5e-6, host=1e-3)
-    assert race._device_sample([gpu.call], 64, race.LONGEST_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
+    assert race._device_sample(race.Rotation(), [gpu.call], 64, race.LONGEST_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
+
+
+def test_nobody_finds_in_the_cache_what_another_one_has_read(monkeypatch):
+    """A host of a millisecond is not far enough ahead of all sets."""
+    gpu, touched, hits = SimulatedGpu(monkeypatch, device=10e-6, host=1e-3), [], []
+
+    def call(name, k):
+        hits.extend([name] * (k in touched[-32:]))
+        touched.append(k)
+        gpu.call()
+
+    runners = {name: [lambda name=name, k=k: call(name, k) for k in range(64)] for name in "ab"}
+    race.race(runners, torch.device("cuda"), rounds=6)
+    assert hits == []
+
+
+def test_results_are_kept_for_as_long_as_there_are_sets(monkeypatch):
+    gpu, alive, most = SimulatedGpu(monkeypatch, device=10e-6, host=1e-5), set(), []
+
+    class Result:
+        def __init__(self):
+            alive.add(id(self))
+            most.append(len(alive))
+
+        def __del__(self):
+            alive.discard(id(self))
+
+    def call():
+        gpu.call()
+        return Result()
+
+    race.race({"x": [call] * 2}, torch.device("cuda"), rounds=3)
+    assert max(most) == 3  # while the next one is made
 
 
 def test_a_full_queue_is_no_part_of_what_a_call_costs(monkeypatch):
@@ -102,7 +135,7 @@ def test_a_full_queue_is_no_part_of_what_a_call_costs(monkeypatch):
         gpu.call()
         gpu.now = max(gpu.now, gpu.done - 1000 * 20e-6)
 
-    assert race._host_seconds([call], torch.device("cuda")) == pytest.approx(50 * 2e-6)
+    assert race._host_seconds(race.Rotation(), [call], torch.device("cuda")) == pytest.approx(50 * 2e-6)
 
 
 @on_a_gpu

@@ -13,6 +13,7 @@ import uuid
 from typing import Callable
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from ..capture import fail
 from . import contenders, report, work
@@ -128,8 +129,8 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     given = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
              for name, each in named if not _is_function(each)]
     values = bound(op, args, kwargs)
-    if several := [name for name, value in values.items() if isinstance(value, (list, tuple, dict))]:
-        raise fail(f"`{several[0]}` is made up of several, and is not compared", "compare an op that takes each as a parameter of its own")
+    if several := [n for n, v in values.items() if not isinstance(v, torch.Tensor) and any(isinstance(t, torch.Tensor) for t in tree_leaves(v))]:
+        raise fail(f"`{several[0]}` is made up of several tensors, and is not compared", "compare an op that takes each as a parameter of its own")
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
     options = {"backward": backward, "specials": specials, "as_asked": as_asked, "anyway": anyway, "warm": warm,
@@ -152,7 +153,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
         torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
         texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(name, value)
-                 for name, value in values.items()}
+                 for name, value in values.items() if not _is_default(op, name, value)}
         job.values = texts
         done = supervise(job, time_limit) if given or not functions else {}
         if functions:
@@ -206,7 +207,14 @@ def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, c
     return found
 
 
+def _is_default(op, name: str, value) -> bool:
+    """Whether it is what the op has for it anyway, which need not travel."""
+    return not isinstance(value, torch.Tensor) and repr(value) == repr(op.signature.parameters[name].default)
+
+
 def _as_value(name: str, value) -> str:
+    if isinstance(value, (list, tuple, dict)):
+        raise fail(f"`{name}` is made up of several, and does not travel to another process", "compare with isolated=False")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise fail(f"`{name}` does not fit into 64 bits", "an op's integers have 64; a float is larger")
     return described(value)

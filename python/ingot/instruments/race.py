@@ -43,6 +43,22 @@ class Dropped(Exception):
         self.name = name
 
 
+@dataclasses.dataclass
+class Rotation:
+    """Which set of inputs is next, whoever's turn it is: so nobody finds in a cache what another one has just read."""
+
+    at: int = 0
+
+    def make(self, calls: Calls, count: int) -> None:
+        """So many calls, from one set of inputs to the next. Results live until their set comes again, so that the memory
+        of one is not the next one's."""
+        kept, begin = [None] * len(calls), self.at
+        if len(calls) > 1:  # a copy, for one, leaves them where they are
+            self.at += count
+        for number in range(begin, begin + count):
+            kept[number % len(calls)] = calls[number % len(calls)]()
+
+
 @dataclasses.dataclass(frozen=True)
 class Times:
     """Seconds of a call, one a round; of the host's part of it, where that is another."""
@@ -78,7 +94,7 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
     """Seconds of a call of each runner, and of COPY, of as many bytes as COPIED_BYTES says. `graph`: the calls of each
     are captured in a CUDA graph, and that is what is launched. `ahead=False`: a GPU's seconds are what a call takes in a
     loop, the host's part or the device's, whichever is longer. `watch` is told whose turn it is. Raises `Dropped`."""
-    settings = Settings()
+    settings, rotation = Settings(), Rotation()
 
     @contextlib.contextmanager
     def turn(name: str) -> Iterator[None]:
@@ -103,22 +119,22 @@ def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, 
     hosts, batches, leads = {}, {}, {}
     for name, calls in runners.items():
         with turn(name):
-            rounds_of(calls, max(3, len(calls)))  # first calls compile
+            rotation.make(calls, max(3, len(calls)))  # first calls compile
             wait(device)
-            hosts[name] = _host_seconds(calls, device) if device.type == "cuda" else 0.0
-            once = max(sample(calls, max(3, len(calls)), 0.0, device), 1e-7)
+            hosts[name] = _host_seconds(rotation, calls, device) if device.type == "cuda" else 0.0
+            once = max(sample(rotation, calls, max(3, len(calls)), 0.0, device), 1e-7)
         batches[name] = _batch(once, len(calls), SECONDS_A_SAMPLE if ahead else SECONDS_WITH_HOST)
         if ahead and hosts[name] * batches[name] > LONGEST_LEAD / 1.3:
             batches[name] = max(1, int(LONGEST_LEAD / 1.3 / hosts[name]))
         leads[name] = min(LONGEST_LEAD, 1.2 * hosts[name] * batches[name] + 1e-4) if ahead else 0.0
-    _prime(runners, turn)
+    _prime(rotation, runners, turn)
     names, times = list(runners), {name: [] for name in runners}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             with turn(name):
-                times[name].append(sample(runners[name], batches[name], leads[name], device))
+                times[name].append(sample(rotation, runners[name], batches[name], leads[name], device))
                 if device.type == "cuda" and name != COPY and hosts[name] < LONG_FOR_A_HOST:
-                    hosts[name] = min(hosts[name], _host_seconds(runners[name], device, samples=3))
+                    hosts[name] = min(hosts[name], _host_seconds(rotation, runners[name], device, samples=3))
     return {name: Times([seconds / count[name] for seconds in times[name]],
                         hosts[name] / count[name] if device.type == "cuda" else None) for name in names}
 
@@ -134,22 +150,15 @@ def captured(name: str, calls: Calls) -> Calls:
     """One call that launches CALLS_OF_A_GRAPH of them, from one set of inputs to the next."""
     if not torch.cuda.is_available():
         raise fail("a CUDA graph is of a GPU, and there is none")
-    rounds_of(calls, max(3, len(calls)))  # first calls compile
+    rotation = Rotation()
+    rotation.make(calls, max(3, len(calls)))  # first calls compile
     graph = torch.cuda.CUDAGraph()
     try:
         with torch.cuda.graph(graph):
-            rounds_of(calls, CALLS_OF_A_GRAPH)
+            rotation.make(calls, CALLS_OF_A_GRAPH)
     except RuntimeError as error:
         raise fail(f"{name} cannot be captured in a CUDA graph: {str(error).splitlines()[0]}") from error
     return [graph.replay]
-
-
-def rounds_of(calls: Calls, count: int) -> None:
-    """So many calls, from one set of inputs to the next. Results live until their set comes again, so that the memory of
-    one is not the next one's."""
-    kept = [None] * len(calls)
-    for number in range(count):
-        kept[number % len(calls)] = calls[number % len(calls)]()
 
 
 def _copy(device: torch.device) -> Callable[[], object]:
@@ -161,14 +170,14 @@ def _copy(device: torch.device) -> Callable[[], object]:
     return lambda: target.copy_(source)
 
 
-def _device_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
+def _device_sample(rotation: Rotation, calls: Calls, count: int, lead: float, device: torch.device) -> float:
     """With no lead, the host's part is in it. Where a host was late after all, anew with twice the lead or, once that is as
     long as it may be, with half the calls."""
     while True:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda._sleep(int(lead * CYCLES_A_SECOND))
         begin.record()
-        rounds_of(calls, count)
+        rotation.make(calls, count)
         end.record()
         was_late = begin.query()
         end.synchronize()
@@ -180,33 +189,32 @@ def _device_sample(calls: Calls, count: int, lead: float, device: torch.device) 
             count //= 2
 
 
-def _clock_sample(calls: Calls, count: int, lead: float, device: torch.device) -> float:
+def _clock_sample(rotation: Rotation, calls: Calls, count: int, lead: float, device: torch.device) -> float:
     begin = time.perf_counter()
-    rounds_of(calls, count)
+    rotation.make(calls, count)
     return (time.perf_counter() - begin) / count
 
 
-def _host_seconds(calls: Calls, device: torch.device, samples: int = 15) -> float:
+def _host_seconds(rotation: Rotation, calls: Calls, device: torch.device, samples: int = 15) -> float:
     """What a caller spends on a call before he has it back, at best. The device is waited for ahead of every few calls: it
     queues about a thousand kernels, and who launches more waits for it."""
     found = []
-    for sample in range(samples):
-        few = [calls[(sample * CALLS_AHEAD + k) % len(calls)] for k in range(CALLS_AHEAD)]
+    for _ in range(samples):
         wait(device)
         begin = time.perf_counter()
-        rounds_of(few, CALLS_AHEAD)
+        rotation.make(calls, CALLS_AHEAD)
         found.append((time.perf_counter() - begin) / CALLS_AHEAD)
         if found[0] > 1e-2:
             break
     return min(found)
 
 
-def _prime(runners: dict[str, Calls], turn: Callable) -> None:
+def _prime(rotation: Rotation, runners: dict[str, Calls], turn: Callable) -> None:
     begin = time.perf_counter()
     while time.perf_counter() - begin < PRIMING_SECONDS:
         for name, calls in runners.items():
             with turn(name):
-                rounds_of(calls, 1)
+                rotation.make(calls, 1)
 
 
 def wait(device: torch.device) -> None:

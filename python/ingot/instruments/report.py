@@ -60,7 +60,7 @@ def _contender(name: str, done: dict[Step, dict], job: Job) -> dict:
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
              "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),
              "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
-             "operations": operations, "look_error": look.get("error"), "listing": look.get("listing")}
+             "operations": operations, "unjudged": race.get("unjudged", {}).get(name), "look_error": look.get("error"), "listing": look.get("listing")}
     if name in race.get("seconds", {}):
         found |= _times(name, race)
     return found
@@ -210,6 +210,7 @@ def lacking(found: dict) -> list[str]:
     contenders, sweep = found["contenders"], found.get("sweep") or {"points": ()}
     untimed = [("", found["race_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
     lines = [f"nothing was timed{where}: {why}" for where, why in untimed if why]
+    lines += [f"{c['name']} was not judged after it was timed: {c['unjudged']}" for c in contenders if c["unjudged"]]
     lines += [f"{c['name']} was not looked at: {c['look_error']}" for c in contenders if c["look_error"]]
     missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in contenders if c["count_error"])
     return lines + [f"not counted: {why}" for why in missing]

@@ -25,7 +25,8 @@ class Settings:
 
     def restore(self) -> None:
         """Undoes what somebody has changed since."""
-        if self._now() == self._found:
+        now = self._now()
+        if now == self._found or (self._found[-1] is None and now[:-1] == self._found[:-1]):  # there was no GPU in use
             return
         threads, dtype, device, records, is_deterministic, warns, precision, flushes, tries, gpu = self._found
         torch.set_num_threads(threads)

@@ -8,10 +8,11 @@ import contextlib
 import gc
 import os
 import traceback
-from typing import Callable, Iterator
+from typing import Callable, Generator, Iterator
 
 import torch
 
+from .. import _ingot
 from ..capture import fail
 from . import look
 from .contenders import Contender, Ingot
@@ -64,8 +65,7 @@ class Work:
         for name, contender in self.functions.items():
             yield ("make", name), lambda contender=contender: self._made(contender)
         for case in cases(self.subject, self.job.specials):
-            yield from self._trials(case)
-            if case.subject.bytes > LARGE:
+            if (yield from self._trials(case)) > LARGE:
                 gc.collect()  # else results that nobody holds fill the device
             if self.job.as_asked:  # which is the first
                 break
@@ -78,19 +78,21 @@ class Work:
             if contender is not None and self.job.ncu and name in self.entrants():
                 yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
 
-    def _trials(self, case: Case) -> Iterator[tuple[Step, Callable[[], dict]]]:
+    def _trials(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
+        """The steps of a case. Returns the bytes of its arguments and results."""
         tried = [(name, contender) for name, contender in self.contenders.items()
                  if ("try", name, case.name) not in self.done and self._may_be_tried(name, contender, case)]
         if not tried:
-            return
+            return 0
         try:
             wanted = Wanted.of(case.subject)
         except Exception:
             if case.name == ASKED:  # eager PyTorch refuses what was asked for
                 raise
-            return
+            return 0
         for name, contender in tried:
             yield ("try", name, case.name), lambda c=contender: trial(c, case, wanted).as_json()
+        return case.subject.bytes_moved(wanted.run)
 
     def _may_be_tried(self, name: str, contender: Contender | None, case: Case) -> bool:
         """Not where it cannot run, or has not come back from the arguments as they were asked for."""
@@ -130,7 +132,7 @@ class Work:
 
     def _race(self, subject: Subject, rounds: int) -> dict:
         """`seconds` of a call of each, one a round; the host's, where it has a part; `bytes` that a call must move; and who is
-        `wrong` now."""
+        `wrong` now, or `unjudged`."""
         wanted = Wanted.of(subject)
         moved = subject.bytes_moved(wanted.run)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
@@ -149,7 +151,10 @@ class Work:
         runners = {name: ready(name) for name in self.entrants()}
         with torch.no_grad():
             times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
-        return {"bytes": moved, "sets": sets, "rounds": rounds, "wrong": self._wrong_now(runners, wanted, inputs[0]),
+        runners = {name: calls[:1] for name, calls in runners.items()}
+        del inputs[1:]  # whose memory the truth needs
+        wrong, unjudged = self._judged_again(runners, wanted, inputs[0])
+        return {"bytes": moved, "sets": sets, "rounds": rounds, "wrong": wrong, "unjudged": unjudged,
                 "peak_flops": look.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
@@ -168,10 +173,10 @@ class Work:
             settings.restore()
         self.watch(COPY)  # it is nobody's
 
-    def _wrong_now(self, runners: dict, wanted: Wanted, inputs: dict) -> dict[str, str]:
-        """What is wrong, after so many calls, of those that were right when they were tried; each is given what was asked
-        for, whatever somebody has written there."""
-        found, given = {}, wanted.subject.tensors()
+    def _judged_again(self, runners: dict, wanted: Wanted, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
+        """What is wrong, after so many calls, of those that were right when they were tried, and why nobody knows of others;
+        each is given what was asked for, whatever somebody has written there."""
+        found, unjudged, given = {}, {}, wanted.subject.tensors()
         for name, calls in runners.items():
             if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
@@ -181,11 +186,14 @@ class Work:
                     results = calls[0]()
                     written = written_of(given, inputs, wanted.changed)
                 said = [f"writes its input {each}" for each in written]
-                if not (verdict := judge(wanted, [*(inputs[each] for each in wanted.changed), *results])).right:
-                    said.append(verdict.message)
+                try:
+                    if not (verdict := judge(wanted, [*(inputs[each] for each in wanted.changed), *results])).right:
+                        said.append(verdict.message)
+                except _ingot.Error as error:
+                    unjudged[name] = failure(error)["error"]
                 if said:
                     found[name] = f"after it was timed: {'; '.join(said)}"
-        return found
+        return found, unjudged
 
 
 def dropped_in(step: Step) -> str | None:

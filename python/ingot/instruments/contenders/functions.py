@@ -108,5 +108,6 @@ def _imported(module: str):
     except (Exception, SystemExit) as error:  # whatever its author's text raises
         raise fail(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.remove(folder)  # the first of that name, whatever the module has put before it
+        if folder in sys.path:  # whatever the module has put before it
+            sys.path.remove(folder)
     return made

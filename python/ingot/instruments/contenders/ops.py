@@ -87,7 +87,7 @@ class Compiled(Contender):
 def _form(value) -> tuple:
     """What torch.compile makes a function of its own for: others with another such form would have it guard both."""
     if not isinstance(value, torch.Tensor):
-        return type(value), value
+        return type(value), repr(value)
     return value.dtype, value.shape, value.stride(), value.device, value.data_ptr() % 16, value.requires_grad
 
 
