@@ -26,7 +26,7 @@ def measured() -> dict:
     times = {"ingot": {"us": 11.0, "gb_s": 90.0, "speed": 1.0}, "mine.cu": {"us": 22.0, "gb_s": 45.0, "speed": 0.5}}
     return {"ingot": "1", "torch": "2", "cuda": "13", "date": "2026-01-01T00:00:00", "device": "a GPU", "op": "f", "file": "",
             "text": "", "numerics": "default", "lazy": "auto", "backward": False, "arguments": {"x": "f32:n"}, "sizes": {"n": 9},
-            "seed": 0, "bytes": 10**6, "sets": 3, "rounds": 5, "race_error": None, "peak_flops": 6e13, "copy_gb_s": 4000.0,
+            "seed": 0, "bytes": 10**6, "sets": 3, "rounds": 5, "race_error": None, "left_out": {}, "peak_flops": 6e13, "copy_gb_s": 4000.0,
             "contenders": [contender("ingot", 11.0, operations=2 * 10**6), contender("mine.cu", 22.0)],
             "sweep": {"name": "n", "points": [{"size": 10**k, "bytes": 1, "error": None, "contenders": times} for k in (3, 4)]},
             "why": ["mine.cu <reads> x by 4 bytes"], "how": ["somehow"]}

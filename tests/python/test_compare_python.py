@@ -8,6 +8,7 @@ import torch
 
 import ingot
 from comparisons import BODIES, RELU_ADD, found, function_file, job, on_a_gpu
+from ingot.instruments import judge, subject
 from ingot.instruments.job import Against
 
 
@@ -111,8 +112,8 @@ def test_what_does_not_travel_is_said():
     summed = ingot.op("def f(x, dims=(0, 1)):\n    return x.sum(dims)\n")
     with pytest.raises(ingot.Error, match="`dims` is made up of several, and does not travel to another process"):
         ingot.compare(summed, "eager", torch.randn(10, 10), (1, 0))
-    for given, options in (((), {}), (([1, 0],), {"isolated": False})):
-        assert ingot.compare(summed, ["eager", "torch.compile"], torch.randn(10, 10), *given, rounds=3, why=False, **options).is_right
+    assert ingot.compare(summed, "eager", torch.randn(10, 10), rounds=3, why=False).is_right
+    assert ingot.compare(summed, ["eager", "torch.compile"], torch.randn(10, 10), [1, 0], rounds=3, as_asked=True, isolated=False).is_right
     with pytest.raises(ingot.Error, match="`b` does not fit into 64 bits"):
         ingot.compare(ingot.op("def f(x, b: int):\n    return x * b"), "eager", torch.randn(10), 2**70)
     with pytest.raises(ingot.Error, match="`x` is of torch.float8_e4m3fn, which does not travel to another process"):
@@ -142,6 +143,19 @@ def test_nobody_is_lost_for_his_name(tmp_path):
     for named, message in (({"ingot": right}, "is the name of the op itself"), ({"copy": right}, "is the name of the copy"), ({"f": 3}, "is a int")):
         with pytest.raises(ingot.Error, match=message):
             ingot.compare(op, named, x)
+
+
+def test_who_has_no_memory_for_a_case_tries_the_others(monkeypatch):
+    def short(*_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(subject, "_CHANGES", [(name, short if name == "loud ends" else change, plants) for name, change, plants in subject._CHANGES])
+    found = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(100), rounds=3, isolated=False, why=False)
+    assert found.is_right and found["eager"]["us"] > 0 and "special values" in found["eager"]["cases"]
+    assert "nobody was tried on loud ends: no memory was left for that" in str(found)
+    monkeypatch.setattr(judge.Wanted, "_measure", short)
+    off = ingot.compare(ingot.op("x * 2"), {"off": lambda x: x * (2 + 1e-6)}, torch.randn(100), rounds=3, isolated=False, why=False)
+    assert off["ingot"]["us"] > 0 and off["off"]["message"].startswith("its results are not eager's bits, and no memory was left")
 
 
 def test_what_draws_is_compared_only_anyway():

@@ -15,7 +15,7 @@ from . import words
 from .job import Job
 from .race import COPIED_BYTES, COPY
 from .subject import ASKED, DECISIVE
-from .work import OWN, RACE, SWEEP, Step
+from .work import LEFT_OUT, OWN, RACE, SWEEP, Step
 
 RIGHT, WRONG, FAILED, UNCHECKED = "right", "wrong", "failed", "unchecked"
 
@@ -36,6 +36,7 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
         "date": datetime.datetime.now().isoformat(timespec="seconds"), **asked(job, device),
         "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "race_error": race.get("error"),
         "peak_flops": race.get("peak_flops"),
+        "left_out": {step[1]: result["error"] for step, result in done.items() if step[0] == LEFT_OUT},
         "contenders": [_contender(name, done, job) for name in names],
     }
     if job.points:
@@ -209,7 +210,8 @@ def lacking(found: dict) -> list[str]:
     """What is not known though it was asked for, and why."""
     contenders, sweep = found["contenders"], found.get("sweep") or {"points": ()}
     untimed = [("", found["race_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
-    lines = [f"nothing was timed{where}: {why}" for where, why in untimed if why]
+    lines = [f"nobody was tried on {case}: {why}" for case, why in found["left_out"].items()]
+    lines += [f"nothing was timed{where}: {why}" for where, why in untimed if why]
     lines += [f"{c['name']} was not judged after it was timed: {c['unjudged']}" for c in contenders if c["unjudged"]]
     lines += [f"{c['name']} was not looked at: {c['look_error']}" for c in contenders if c["look_error"]]
     missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in contenders if c["count_error"])

@@ -183,39 +183,39 @@ class Case:
     """Arguments that a contender is tried on. Where it fails on others than DECISIVE, that is a limit of its use."""
 
     name: str
-    subject: Subject
+    subject: Subject | None  # None where no memory was left for them
     needs_strides: bool = False  # whether a kernel that takes pointers alone is given what it cannot know
 
 
 def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
     """The arguments as asked, with special values planted, small but for the ends of rows, and positive, which decide; then
-    other values, sizes, addresses and strides."""
+    other values, sizes, addresses and strides. `specials`: whether values are planted."""
     yield Case(ASKED, subject)
-    if specials and (planted := with_specials(subject)):
-        yield Case(SPECIAL, planted)
-    if specials and (planted := with_a_special_a_row(subject)):
-        yield Case(ONE_A_ROW, planted)
-    if loud := with_loud_ends(subject):
-        yield Case(LOUD_ENDS, loud)
-    if specials and (positive := with_positive_values(subject)):
-        yield Case(POSITIVE, positive)
-    if specials and (large := with_large_values(subject)):
-        yield Case("large values", large)
-    if specials and (small := with_subnormal_values(subject)):
-        yield Case("subnormal values", small)
-    if odd := with_odd_sizes(subject):
-        yield Case("odd sizes", odd)
-    if few := with_few_elements(subject):
-        yield Case("few elements", few)
-    yield Case("one element off alignment", each(subject, _one_off))
-    if any(t.ndim >= 2 and t.numel() for t in subject.tensors().values()):
-        yield Case("transposed memory", each(subject, _transposed), needs_strides=True)
+    for name, change, is_planted in _CHANGES:
+        if is_planted and not specials:
+            continue
+        try:
+            changed = change(subject)
+        except torch.OutOfMemoryError:
+            yield Case(name, None)
+        else:
+            if changed:
+                yield Case(name, changed, change is with_transposed_memory)
 
 
 def each(subject: Subject, change) -> Subject:
     """With every tensor changed."""
     return subject.with_values(
         {name: change(v) if isinstance(v, torch.Tensor) else v for name, v in subject.values.items()})
+
+
+def with_addresses_off(subject: Subject) -> Subject:
+    return each(subject, _one_off)
+
+
+def with_transposed_memory(subject: Subject) -> Subject | None:
+    has_rows = any(t.ndim >= 2 and t.numel() for t in subject.tensors().values())
+    return each(subject, _transposed) if has_rows else None
 
 
 def _one_off(tensor: torch.Tensor) -> torch.Tensor:
@@ -380,3 +380,18 @@ def _narrowed(subject: Subject, kept: dict[int, int]) -> Subject | None:
     except Exception:  # whatever eager PyTorch says of them, these sizes are none that the op takes
         return None
     return changed
+
+
+# What is done to the arguments as asked, in order, and whether that plants values.
+_CHANGES = [
+    (SPECIAL, with_specials, True),
+    (ONE_A_ROW, with_a_special_a_row, True),
+    (LOUD_ENDS, with_loud_ends, False),
+    (POSITIVE, with_positive_values, True),
+    ("large values", with_large_values, True),
+    ("subnormal values", with_subnormal_values, True),
+    ("odd sizes", with_odd_sizes, False),
+    ("few elements", with_few_elements, False),
+    ("one element off alignment", with_addresses_off, False),
+    ("transposed memory", with_transposed_memory, False),
+]

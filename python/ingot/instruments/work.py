@@ -26,12 +26,12 @@ from .trial import bind, trial, written_of
 
 BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
 OWN = "ingot"
-RACE, SWEEP = ("race",), "sweep"
+RACE, SWEEP, LEFT_OUT = ("race",), "sweep", "leave out"
 TAKES_TURNS = {RACE[0]: 1, SWEEP: 2}  # words of a step in which contenders take turns; behind them stands whose turn it is
 POINT_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes
 
-# ("make", contender), ("try", contender, case), ("race",), ("look", contender); of one that failed in its turn of a race
+# ("make", contender), ("try", contender, case), ("leave out", case), ("race",), ("look", contender); of one that failed in its turn of a race
 # ("race", contender), and of a point of a sweep ("sweep", size, contender).
 Step = tuple[str, ...]
 Tell = Callable[[str, Step, "dict | None"], None]
@@ -85,7 +85,12 @@ class Work:
         if not tried:
             return 0
         try:
+            if case.subject is None:
+                raise torch.OutOfMemoryError
             wanted = Wanted.of(case.subject)
+        except torch.OutOfMemoryError:
+            yield (LEFT_OUT, case.name), _no_memory
+            return 0
         except Exception:
             if case.name == ASKED:  # eager PyTorch refuses what was asked for
                 raise
@@ -194,6 +199,10 @@ class Work:
                 if said:
                     found[name] = f"after it was timed: {'; '.join(said)}"
         return found, unjudged
+
+
+def _no_memory() -> dict:
+    raise fail("no memory was left for that")
 
 
 def dropped_in(step: Step) -> str | None:
