@@ -1,11 +1,11 @@
 """`ingot compare`: contenders that fail late, leave things behind, or change what all share, and the others beside them."""
 
-import pytest
-import torch
+import subprocess
+import sys
 
-import ingot
+import pytest
+
 from comparisons import PATIENT, found, job, of
-from ingot.instruments.settings import Settings
 
 CALLABLES = """
 import os, threading, time
@@ -133,14 +133,28 @@ def test_what_is_left_behind_is_not_waited_for(callables):
 
 
 def test_what_one_sets_is_undone(callables):
-    before = Settings()._now()
     document = beside(callables, "sets", "makes")
     assert [c["state"] for c in document["contenders"]] == ["right"] * 4, document["contenders"]
     document = beside(callables, "sets", "makes", backward=True, rounds=1)
     assert [of(document, word)["state"] for word in ("ingot", f"{callables}:makes", "eager")] == ["right"] * 3
-    in_this_process = ingot.compare(ingot.op("x / 2"), {"sets": lambda x: (torch.set_default_dtype(torch.float64), torch.set_num_threads(1), x / 2)[-1],
-                                                        "new": lambda x: x / torch.full((), 2.0)}, torch.randn(100), rounds=3, isolated=False)
-    assert in_this_process.is_right and Settings()._now() == before
+
+
+IN_ONE_PROCESS = """
+import torch
+import ingot
+from ingot.instruments.settings import Settings
+
+before = Settings()._now()
+sets = lambda x: (torch.set_default_dtype(torch.float64), torch.set_num_threads(1), x / 2)[-1]
+found = ingot.compare(ingot.op("x / 2"), {"sets": sets, "new": lambda x: x / torch.full((), 2.0)}, torch.randn(100), rounds=3, isolated=False)
+assert found.is_right, found
+assert Settings()._now() == before
+"""
+
+
+def test_what_one_sets_is_undone_in_the_callers_process_too():
+    done = subprocess.run([sys.executable, "-c", IN_ONE_PROCESS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_path):
