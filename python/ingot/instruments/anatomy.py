@@ -42,7 +42,6 @@ class Anatomy:
     instructions: int | None = None
     kinds: dict[str, int] = dataclasses.field(default_factory=dict)
     branches: int | None = None
-    flops: int | None = None  # of a thread, loops counted once, both arms of branches
     loads: dict[str, Access] = dataclasses.field(default_factory=dict)  # by parameter
     stores: dict[str, Access] = dataclasses.field(default_factory=dict)
     load_widths: dict[int, int] = dataclasses.field(default_factory=dict)  # how many loads are of so many bytes
@@ -85,7 +84,6 @@ def _count(found: Anatomy, instructions: list[Instruction]) -> None:
     found.instructions = len(instructions)
     found.kinds = dict(collections.Counter(i.kind for i in instructions).most_common())
     found.branches = sum(i.op.split(".")[0] in ("BRA", "BRX") for i in instructions)
-    found.flops = sum(i.flops for i in instructions)
     found.load_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global load"))
     found.store_widths = dict(collections.Counter(i.width for i in instructions if i.kind == "global store"))
 

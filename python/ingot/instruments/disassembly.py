@@ -30,8 +30,6 @@ _KINDS = [
     ("integer", "IADD VIADD VIMNMX VIADDMNMX IMAD ISETP IMNMX LEA LOP SHF SEL PRMT POPC FLO BREV IABS ISCADD XMAD VABSDIFF PLOP BFE BFI SGXT "
      "UIADD UIMAD UISETP ULEA ULOP USHF USEL UPRMT UPLOP UPOPC UFLO UMOV MOV R2UR S2R S2UR CS2R P2R R2P VOTEU R2B B2R UP2UR"),
 ]
-_FLOPS = {"FADD2": 2, "FMUL2": 2, "FFMA2": 4, "FADD": 1, "FMUL": 1, "FFMA": 2, "FMNMX": 1, "FSETP": 1, "MUFU": 1, "DADD": 1, "DMUL": 1, "DFMA": 2, "DSETP": 1,
-          "HADD2": 2, "HMUL2": 2, "HFMA2": 4}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +52,6 @@ class Instruction:
             if any(stem == name or (stem.startswith(name) and stem[len(name) :].isdigit()) for name in names.split()):
                 return kind
         return "other"
-
-    @property
-    def flops(self) -> int:
-        return _FLOPS.get(self.op.split(".")[0], 0)
 
     @property
     def width(self) -> int:

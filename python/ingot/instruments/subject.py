@@ -106,15 +106,10 @@ class Subject:
         """The results of the same arguments in float64."""
         return self.with_values({name: in_float64(value) for name, value in self.values.items()}).run_eager().results
 
-    @property
-    def bytes(self) -> int:
-        """Of all arguments."""
-        return sum(distinct_bytes(tensor) for tensor in self.tensors().values())
-
     def bytes_moved(self, run: EagerRun) -> int:
         """That any kernel must read and write: of the arguments and the results, each element once however often it is
         broadcast."""
-        return self.bytes + sum(map(distinct_bytes, run.results))
+        return sum(map(distinct_bytes, [*self.tensors().values(), *run.results]))
 
     def bind(self, bind: Callable[[dict], Call], values: dict) -> Call:
         """A call of no arguments with these values. `bind` makes one of what computes the op; its gradient is
