@@ -34,7 +34,8 @@ def test_another_length_is_another_kernel_and_another_number_is_not():
     assert torch.equal(op([xs[0][:4], xs[1][:4]], [3.0, 4.0]), weighted([xs[0][:4], xs[1][:4]], [3.0, 4.0]))
     assert ingot.counters().lowerings == before.lowerings
     op(xs, [1.0, 2.0, 3.0])
-    assert ingot.counters().lowerings == before.lowerings + 1
+    spent = ingot.counters().since(before)
+    assert spent.lowerings == 1 or spent.disk_hits > 0  # of an earlier run
 
 
 def test_nested_groups_and_dicts():
