@@ -41,11 +41,16 @@ def call(op, args: tuple, kwargs: dict):
         results = sharded.call(op, args, kwargs)
         if results is not NotImplemented:
             return results
-    if not op.writes and any(tensor.is_neg() for tensor in tensors):
+    out = kwargs.get("out")
+    if any(tensor.is_neg() for tensor in tree_leaves(out) if isinstance(tensor, torch.Tensor)):
+        return _copied_into(out, op, args, kwargs)
+    # A copy of a negative view would take what the op writes, so it must be known that it writes nothing.
+    if op.writes == frozenset() and any(tensor.is_neg() for tensor in tensors):
         return _with(torch.Tensor.resolve_neg, torch.Tensor.is_neg, op, args, kwargs)
     # A subclass whose functions have had their turn is the tensor that it was made of.
     if any(map(_is_thin, tensors)):
-        return _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
+        results = _with(lambda tensor: tensor.as_subclass(torch.Tensor), _is_thin, op, args, kwargs)
+        return results if out is None else out
     return by_text(op, args, kwargs)
 
 
@@ -68,10 +73,20 @@ def copied_to(out, results):
         if result.requires_grad:
             raise RuntimeError("functions with out=... arguments don't support automatic differentiation, "
                                "but one of the arguments requires grad.")
-        if (to.dtype, to.shape) != (result.dtype, result.shape):
-            raise RuntimeError(f"out is {to.dtype}{list(to.shape)}, the result {result.dtype}{list(result.shape)}")
+        if (to.dtype, to.shape, to.device) != (result.dtype, result.shape, result.device):
+            raise RuntimeError(f"out is {_described(to)}, the result {_described(result)}")
+    for to, result in zip(outs, results):
         to.copy_(result)
     return out
+
+
+def _described(tensor) -> str:
+    return f"{tensor.dtype}{list(tensor.shape)} on {tensor.device}"
+
+
+def _copied_into(out, op, args: tuple, kwargs: dict):
+    """The call, whose results are copied into tensors of `out=` that no kernel can write."""
+    return copied_to(out, op(*args, **{name: value for name, value in kwargs.items() if name != "out"}))
 
 
 def _is_overridden(tensors) -> bool:

@@ -20,6 +20,9 @@ std_mean var_mean aminmax broadcast_tensors meshgrid mode median nanmedian kthva
 size dim len range tuple list zip enumerate numel nelement ndimension item stride isinstance float int bool shape print
 atleast_1d atleast_2d atleast_3d sum any all abs round pow""".split())  # the last of these are Python's own where nothing is a tensor
 _TWOFOLD = set("sum any all abs round pow".split())
+# Functions that give a tuple: of as many tensors as an argument says, of two, or of some number that sizes decide.
+_SPLITS = set("split chunk unbind unsafe_chunk unsafe_split split_with_sizes tensor_split hsplit vsplit dsplit".split())
+_PAIRS = set("std_mean var_mean aminmax frexp".split())
 # Functions whose results may lie in their argument's memory.
 _VIEWS = set("""view reshape view_as reshape_as t transpose permute adjoint expand expand_as broadcast_to unsqueeze squeeze
 flatten unflatten ravel narrow select slice diagonal detach alias contiguous to type type_as float double half bfloat16 int
@@ -33,19 +36,22 @@ _NUMBERS = ("float", "int", "bool")
 
 
 class Returns(typing.NamedTuple):
-    """What an op returns: `count` tensors (1: the tensor itself), or a list of some number of them."""
+    """What an op returns: `count` tensors (1: the tensor itself; None: a tuple of as many as sizes decide), or a list of some
+    number of them. `named`: which of torch.return_types the tuple is."""
 
-    count: int
+    count: int | None
     is_list: bool = False
+    named: str = ""
 
     def __str__(self) -> str:
-        if self.is_list:
+        if self.is_list or self.count is None:
             return "Tensor[]"
         return "Tensor" if self.count == 1 else f"({', '.join(['Tensor'] * self.count)})"
 
 
 _TENSOR = Returns(1)
 _NOTHING = Returns(0)
+_SOME = Returns(None)
 
 
 class Facts(typing.NamedTuple):
@@ -98,7 +104,7 @@ class _Function:
             elif isinstance(statement, ast.AnnAssign) and statement.value:
                 self._assign(statement.target, statement.value)
             elif isinstance(statement, ast.For):
-                self._assign(statement.target, None)
+                self._assign(statement.target, _Part(statement.iter))
 
     def _assign(self, target: ast.expr, value: ast.expr | None):
         if isinstance(target, ast.Name):
@@ -140,16 +146,23 @@ class _Function:
                 return look(operand)
             case ast.IfExp(body=body, orelse=other):
                 return _one([look(body), look(other)])
+            case ast.Tuple(elts=items) if any(isinstance(item, ast.Starred) for item in items):
+                return _SOME if all(self._is_item(item, look) for item in items) else None
             case ast.Tuple(elts=items):
                 return Returns(len(items)) if len(items) > 1 and all(look(i) == _TENSOR for i in items) else None
             case ast.List(elts=items):
                 return Returns(len(items), True) if all(look(i) == _TENSOR for i in items) else None
             case ast.Subscript(value=value, slice=index):
                 of = look(value)
+                if of == _SOME and isinstance(index, ast.Slice):
+                    return _SOME
                 is_part = of == _TENSOR or (of is not None and not isinstance(index, ast.Slice))
                 return _TENSOR if is_part else None
             case ast.Attribute(value=value, attr="T" | "mT" | "H" | "mH"):
                 return look(value)
+            case ast.Attribute(value=value):
+                of = look(value)
+                return _TENSOR if of is not None and of.named else None
             case ast.Call():
                 return self.of_call(node, look)
             case _Part(value=value):
@@ -167,11 +180,30 @@ class _Function:
             return _Function(self.definitions, self.definitions[name], self.above, given).returns()
         if name in ("max", "min"):
             return self.of_extreme(node, look)
+        if name in _SPLITS or name in _PAIRS:
+            return _split(node, name) if self._of_tensor(node, look) else None
+        if name == "tuple" and len(node.args) == 1 and look(node.args[0]) == _SOME:
+            return _SOME
+        if name == "sum" and len(node.args) == 1 and look(node.args[0]) == _SOME:  # Python's
+            return _TENSOR
         if name in _TWOFOLD:
-            of = node.func.value if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value) else None
-            subject = of or (node.args[0] if node.args else None)
-            return _TENSOR if subject is not None and look(subject) == _TENSOR else None
+            return _TENSOR if self._of_tensor(node, look) else None
         return _TENSOR if name in _tensor_functions() else None
+
+    @staticmethod
+    def _of_tensor(node: ast.Call, look) -> bool:
+        """Whether the call is of a tensor: its method, or a function of it."""
+        of = node.func.value if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value) else None
+        subject = of or (node.args[0] if node.args else None)
+        return subject is not None and look(subject) == _TENSOR
+
+    @staticmethod
+    def _is_item(item: ast.expr, look) -> bool:
+        """Whether an item of a tuple is a tensor, or several of them."""
+        if not isinstance(item, ast.Starred):
+            return look(item) == _TENSOR
+        of = look(item.value)
+        return of is not None and of != _TENSOR
 
     def of_extreme(self, node: ast.Call, look) -> Returns | None:
         """x.max() is a tensor, x.max(1) two."""
@@ -183,8 +215,27 @@ class _Function:
         if not rest and not by_dim:
             return _TENSOR
         if by_dim or isinstance(rest[0], (ast.Constant, ast.UnaryOp)):
-            return Returns(2)
+            return Returns(2, named=_called(node))
         return None  # another tensor, or a dim
+
+
+_SPLIT_BY = set("split_size split_sizes split_size_or_sections sections indices indices_or_sections tensor_indices_or_sections".split())
+
+
+def _split(node: ast.Call, name: str) -> Returns:
+    """Of a function that gives several tensors, as many as literal arguments say."""
+    if name in _PAIRS:
+        return Returns(2, named=name if name in ("aminmax", "frexp") else "")
+    is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+    by_name = [keyword.value for keyword in node.keywords if keyword.arg in _SPLIT_BY]
+    given = node.args[not is_method :][:1] or by_name
+    of = _literal(given[0]) if given else ...
+    cuts = name in ("tensor_split", "hsplit", "vsplit", "dsplit")
+    if cuts and type(of) is int:
+        return Returns(of) if of > 1 else _SOME
+    if isinstance(of, (tuple, list)) and len(of) + cuts > 1:
+        return Returns(len(of) + cuts)
+    return _SOME
 
 
 class _Part(typing.NamedTuple):
@@ -198,7 +249,7 @@ def _writes(definitions: dict, node: ast.FunctionDef, above: tuple) -> frozenset
     function = _Function(definitions, node)
     written: set[str] = set()
     for scope in (n for n in ast.walk(node) if isinstance(n, _SCOPES) and n is not node):
-        if next(_written(scope), None) is not None:  # whose names are its own
+        if any(True for _ in _written(scope)):  # whose names are its own
             return None
     for target in _written(node):
         roots = _roots(function, target, frozenset())
@@ -224,7 +275,7 @@ _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp,
 
 
 def _written(node: ast.AST):
-    """The expressions that are written in place."""
+    """The expressions that are written in place; None for one that the text does not show."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.AugAssign):
             yield inner.target
@@ -238,7 +289,10 @@ def _written(node: ast.AST):
 
 def _written_by(call: ast.Call):
     name = _called(call)
-    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    keywords = _keywords(call)
+    if None in keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
+        if _place_of_inplace(name) is not None or name in _WITH_STATISTICS:
+            yield None
     if "out" in keywords:
         yield keywords["out"]
     is_method = isinstance(call.func, ast.Attribute) and not _is_module(call.func.value)
@@ -247,10 +301,25 @@ def _written_by(call: ast.Call):
     is_asked = "inplace" in keywords or (place is not None and len(call.args) + is_method > place)
     if ((name.endswith("_") and not name.endswith("__")) or is_asked) and subject is not None:
         yield subject
-    if name in ("batch_norm", "instance_norm"):  # the running statistics
+    if name in _WITH_STATISTICS:
         of_torch = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "torch"
         yield from call.args[3:5] if of_torch else call.args[1:3]
         yield from (keywords[k] for k in ("running_mean", "running_var") if k in keywords)
+
+
+_WITH_STATISTICS = ("batch_norm", "instance_norm")  # which may write their running statistics
+
+
+def _keywords(call: ast.Call) -> dict[str | None, ast.expr]:
+    """The arguments by name; those of a dict that is written out are among them, None stands for any other."""
+    found = {}
+    for keyword in call.keywords:
+        of_dict = keyword.value if keyword.arg is None and isinstance(keyword.value, ast.Dict) else None
+        if of_dict and all(isinstance(key, ast.Constant) for key in of_dict.keys):
+            found.update({key.value: value for key, value in zip(of_dict.keys, of_dict.values)})
+        else:
+            found[keyword.arg] = keyword.value
+    return found
 
 
 @functools.lru_cache(maxsize=None)
@@ -279,6 +348,9 @@ def _roots(function: _Function, node, busy: frozenset) -> frozenset[str] | None:
             return own.union(*found)
         case ast.Subscript(value=value) | ast.Attribute(value=value) | _Part(value=value):
             return _roots(function, value, busy)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            found = [_roots(function, item, busy) for item in items]
+            return None if None in found else frozenset().union(*found)
         case ast.BinOp() | ast.UnaryOp() | ast.Compare():
             return frozenset()
         case ast.Call():
@@ -315,6 +387,9 @@ def _returns_always(body: list[ast.stmt]) -> bool:
 
 
 def _one(kinds: list) -> Returns | None:
+    """What all of them are; as a plain tuple, where only some have names."""
+    if len(set(kinds)) > 1 and None not in kinds:
+        kinds = [kind._replace(named="") for kind in kinds]
     return kinds[0] if len(set(kinds)) == 1 else None
 
 

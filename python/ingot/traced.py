@@ -28,6 +28,7 @@ class Form(typing.NamedTuple):
     names: tuple[str, ...]
     fills: bool  # what is left out is given as None
     draws: bool = False  # a seed goes along
+    returns: str = ""  # what the results are put into: tuple, or the name of one of torch.return_types
 
 
 def call(self, *args, out=None, **kwargs):
@@ -52,6 +53,10 @@ def call(self, *args, out=None, **kwargs):
     if form.overload:
         namespace, name, overload = form.overload
         results = getattr(getattr(getattr(torch.ops, namespace), name), overload)(**named)
+        if form.returns == "tuple":
+            results = tuple(results)
+        elif form.returns:
+            results = getattr(torch.return_types, form.returns)(results)
     else:
         results = self._eager.reference.for_tracing(**named)
     return results if out is None else copied_to(out, results)
@@ -72,12 +77,18 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
     names, plain = tuple(names), (False,) * len(places)
     if op.traced == "kernel" and not has_out and "" not in given and _has_schema(names):
         if name := registered_for(op, given):
-            return Form(name, places, plain, changed, names, False)
+            return Form(name, places, plain, changed, names, False, returns=_container(op))
         if op.is_functional and not (op.may_draw and "seed" in names):
             as_tensors = tuple(kind == "float" for kind in given)
-            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, True, op.may_draw)
+            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, True, op.may_draw, _container(op))
     op.reference.for_tracing  # noqa: B018  made here, where Dynamo does not look
     return Form((), places, plain, changed, names, False)
+
+
+def _container(op) -> str:
+    """What holds the results, where that is not what an operator of PyTorch's gives."""
+    returns = op.returns
+    return "tuple" if returns.count is None else returns.named
 
 
 def _has_schema(names: tuple[str, ...]) -> bool:

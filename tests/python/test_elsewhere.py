@@ -196,6 +196,73 @@ def test_negative_views_are_resolved():
 
 
 @pytest.mark.parametrize("make", [
+    lambda: torch._neg_view(torch.zeros(4, 6)), lambda: torch.zeros(4, 6, dtype=torch.complex64).conj().imag,
+], ids=["negative", "imaginary"])
+def test_a_negative_view_as_out_is_written(make):
+    out = make()
+    assert out.is_neg() and gated(X, Y, out=out) is out
+    close(out, gated(X, Y))
+    negated = torch._neg_view(X)
+    assert gated(negated, Y, out=out) is out
+    close(out, gated(-X, Y))
+    plain = torch.zeros(4, 6)
+    assert gated(negated, Y, out=plain) is plain
+    close(plain, gated(-X, Y))
+    outs = (torch.zeros(4, 1), torch._neg_view(torch.zeros(4)))
+    assert moments(X, out=outs) is outs
+    close(outs, moments(X))
+    with pytest.raises(RuntimeError, match="automatic differentiation"):
+        gated(X.clone().requires_grad_(), Y, out=make())
+    with pytest.raises(RuntimeError, match="out is"):
+        gated(X, Y, out=torch._neg_view(torch.zeros(3)))
+
+
+@pytest.mark.parametrize("body", [
+    "x += y", "x.add_(y)", "x[:] = x + y",
+    "for t in [x]: t += y", "for t in (x, x * 1): t.add_(y)", "(lambda t: t.add_(y))(x)", "[t.add_(y) for t in (x,)]",
+    "d = {'x': x}; d['x'].add_(y)", "t = x if x.ndim == 2 else x * 1; t += y",
+    "def g(t): t.add_(y)\n    g(x)", "t, _ = (x, y); t += y", "F.relu(x, inplace=True)", "F.relu(x, True)",
+    "F.relu(x, **{'inplace': True})", "F.relu(*(x, True))", "F.relu(x, **dict(inplace=True))", "k = {'inplace': True}; F.relu(x, **k)",
+    "torch.relu_(x)", "F.hardtanh(x, **{'min_val': -2, 'inplace': True})",
+])  # fmt: skip
+def test_what_is_written_to_a_negative_view_stays(body):
+    op = ingot.op(f"def f(x, y):\n    {body}")
+    try:
+        op(X.clone(), Y)
+    except ingot.Error as refused:
+        pytest.skip(f"not in the language: {refused.message}")
+    ours, eager = X.clone(), X.clone()
+    op(torch._neg_view(ours), Y)
+    op.reference(torch._neg_view(eager), Y)
+    assert not torch.equal(eager, X)
+    close(ours, eager)
+    # So does what a compiled call writes.
+    compiled = X.clone()
+    torch._dynamo.reset()
+    torch.compile(lambda x: op(x, Y), backend="aot_eager", fullgraph=True)(compiled)
+    op.reference(eager := X.clone(), Y)
+    close(compiled, eager)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.empty(4, 6, device="meta"), lambda: torch.empty(4, 6, device="meta").as_subclass(Plain),
+], ids=["meta", "thin meta"])
+def test_an_out_of_another_device_is_refused(make):
+    with pytest.raises(RuntimeError, match="out is .* on meta"):
+        gated(X, Y, out=make())
+
+
+@pytest.mark.parametrize("kind", [Plain, Logged])
+def test_a_subclass_as_out_is_returned_itself(kind):
+    out, other = torch.zeros(4, 6).as_subclass(kind), torch.zeros(4).as_subclass(kind)
+    assert gated(X, Y, out=out) is out
+    close(out.as_subclass(torch.Tensor), gated(X, Y))
+    outs = (torch.zeros(4, 1), other)
+    assert moments(X, out=outs)[1] is other
+    close(other.as_subclass(torch.Tensor), moments(X)[1])
+
+
+@pytest.mark.parametrize("make", [
     lambda: torch.randn(4, 6, dtype=torch.complex64),
     lambda: torch.randn(4, 6).to_sparse(),
     lambda: torch.randn(4, 6).rename("a", "b"),

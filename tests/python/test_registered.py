@@ -47,13 +47,30 @@ def leaf(*shape):
     ("def g(a, b): return a * b\ndef f(x, y): return g(x, y), g(y, x)", "(Tensor x, Tensor y) -> (Tensor, Tensor)"),
     ("def f(x, y):\n    torch.mul(x, 2, out=y)", "(Tensor x, Tensor(a1!) y) -> ()"),
     ("def g(x): return x * 2\ndef f(x): return g(x), g(x + 1)", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x):\n    a, b = x.chunk(2, -1)\n    return F.silu(a) * b", "(Tensor x) -> Tensor"),
+    ("def f(x):\n    a, b = torch.chunk(x, 2, dim=-1)\n    return a, b", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x):\n    y = x * 0\n    for row in x.unbind(): y = y + row\n    return y, row", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x): return x.chunk(3)[1], x.split(2)[0]", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x): return x.split(2)", "(Tensor x) -> Tensor[]"),
+    ("def f(x): return (x, *x.unbind(0))", "(Tensor x) -> Tensor[]"),
+    ("def f(x): return x.split([1, 2], 1)", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x): return torch.split(x, split_size_or_sections=(1, 2), dim=1)", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x): return x.tensor_split(3, -1)", "(Tensor x) -> (Tensor, Tensor, Tensor)"),
+    ("def f(x): return torch.hsplit(x, (1, 2))", "(Tensor x) -> (Tensor, Tensor, Tensor)"),
+    ("def f(x): return sum(x.unbind(0))", "(Tensor x) -> Tensor"),
+    ("def f(x): return x.max(1).values", "(Tensor x) -> Tensor"),
+    ("def f(x): return torch.aminmax(x)", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x): return torch.var_mean(x, 1)", "(Tensor x) -> (Tensor, Tensor)"),
+    ("def f(x, y):\n    for t in [x, y]: t.mul_(2)", "(Tensor(a0!) x, Tensor(a1!) y) -> ()"),
+    ("def f(x, y):\n    F.relu(x, **{'inplace': True})\n    return y * 2", "(Tensor(a0!) x, Tensor y) -> Tensor"),
 ])
 def test_the_schema_is_read_from_the_text(text, schema):
     assert schema_of(ingot.op(text)) == schema
 
 
 @pytest.mark.parametrize("text", [
-    "def f(x): return x.split(2)",
+    "def f(x, k): return F.relu(x, **k)",
+    "def f(x, k): return F.relu(*k)",
     "def f(x): return x.max(1) if x.ndim == 2 else x",
     "def f(x, n: int): return n",
     "def g(x):\n    x += 1\ndef f(x):\n    g(x)\n    return x * 2",
