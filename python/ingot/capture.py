@@ -13,7 +13,9 @@ import dataclasses
 import dis
 import inspect
 import math
+import re
 import types
+import typing
 
 import torch
 import torch.nn.functional as F
@@ -51,7 +53,7 @@ class Snippet:
     file: str
     line: int
     indent: int
-    node: ast.FunctionDef
+    function: types.FunctionType
 
 
 def fail(message: str, hint: str = "") -> Error:
@@ -61,10 +63,41 @@ def fail(message: str, hint: str = "") -> Error:
     return error
 
 
-def capture(function: types.FunctionType, name: str, gradient: types.FunctionType | None = None) -> Text:
+Files = dict[str, list[str]]  # the lines of files by their names
+
+
+def files_of(function: types.FunctionType) -> Files:
+    """The files of a function and of the functions that it uses so far, as they are now: what Python runs stays so, even if
+    a file is edited before the first call."""
+    files, waiting, seen = {}, [function], set()
+    while waiting:
+        function = waiting.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        if _lines(function, files) is not None:
+            names = (*function.__code__.co_freevars, *names_used(function.__code__), f"{function.__name__}_backward")
+            used = (_function_of(_looked_up(function, name)[1]) for name in names)
+            waiting += [value for value in used if value]
+    return files
+
+
+def _lines(function: types.FunctionType, files: Files) -> list[str] | None:
+    """The lines of a function's file; None where there is none."""
+    file = function.__code__.co_filename
+    if file not in files:
+        try:
+            files[file] = inspect.findsource(function)[0]
+        except (OSError, TypeError):
+            return None
+    return files[file]
+
+
+def capture(function: types.FunctionType, name: str, gradient: types.FunctionType | None = None,
+            files: Files | None = None) -> Text:
     """The text of a function, of its gradient where that is written by hand (given, or `name_backward` in its module), and
-    of all that they use. Raises `ingot.Error` for what cannot travel."""
-    return _Capture(function, name, gradient).text()
+    of all that they use. `files`: what was in their files. Raises `ingot.Error` for what cannot travel."""
+    return _Capture(function, name, gradient, {} if files is None else files).text()
 
 
 def unwrapped(function) -> types.FunctionType:
@@ -83,27 +116,74 @@ def unwrapped(function) -> types.FunctionType:
     return unwrapped(inner)
 
 
-def snippet(function, name: str | None = None) -> Snippet:
-    """The function's own text; `name` renames it."""
+def snippet(function, name: str | None = None, files: Files | None = None) -> Snippet:
+    """The function's own text, the values of its defaults in it; `name` renames it."""
     function = unwrapped(function)
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+    file, first = function.__code__.co_filename, function.__code__.co_firstlineno
+    lines = _lines(function, {} if files is None else files)
+    if lines is None or first > len(lines):
         raise fail(
             f"the source of `{function.__name__}` is not to be found",
             "a function travels as its text, so it must come from a file; or pass the text itself to ingot.op",
-        ) from None
-    file = function.__code__.co_filename
+        )
+    lines = inspect.getblock(lines[first - 1 :])
     lines, indent = _dedent([line.rstrip("\r\n") for line in lines])
-    if function.__name__ == "<lambda>":
+    if is_lambda(function):
         return _lambda_snippet(function, lines, file, first, indent, name or LAMBDA_NAME)
-    node = ast.parse("\n".join(lines)).body[0]
+    node = _first_statement(lines)
+    if getattr(node, "name", None) != function.__code__.co_name:
+        raise fail(f"there is no `{function.__name__}` at {file}:{first}", "the file was changed after it was imported")
     if not isinstance(node, ast.FunctionDef):
         raise fail(f"`{function.__name__}` is not a plain function", "an op is a def that returns its results")
+    for default, value in reversed(_defaults(node.args, function)):
+        if text := _default_text(default, value):
+            _replace(lines, default, text)
     lines = lines[node.lineno - 1 : node.end_lineno]
     if name and name != node.name:
-        lines[0] = lines[0].replace(node.name, name, 1)
-    return Snippet(name or node.name, lines, file, first + node.lineno - 1, indent, node)
+        lines[0] = re.sub(rf"\b(def\s+){node.name}\b", rf"\g<1>{name}", lines[0], count=1)
+    return Snippet(name or node.name, lines, file, first + node.lineno - 1, indent, function)
+
+
+def is_lambda(function: types.FunctionType) -> bool:
+    return function.__code__.co_name == "<lambda>"
+
+
+def _first_statement(lines: list[str]) -> ast.stmt | None:
+    try:
+        return ast.parse("\n".join(lines)).body[0]
+    except (SyntaxError, IndexError):
+        return None
+
+
+def _defaults(arguments: ast.arguments, function: types.FunctionType) -> list[tuple[ast.expr, object]]:
+    """Each default as it is written, in the order of the text, and its value, which Python found when it came to the def."""
+    by_name = function.__kwdefaults__ or {}
+    by_name = [(node, by_name[a.arg]) for a, node in zip(arguments.kwonlyargs, arguments.kw_defaults) if a.arg in by_name]
+    return [*zip(arguments.defaults, function.__defaults__ or ()), *by_name]
+
+
+def _default_text(default: ast.expr, value) -> str | None:
+    """What stands for a default; None where it stands for itself, or its value has no text."""
+    if isinstance(default, ast.Constant):
+        return None
+    if function := _function_of(value):
+        return None if is_lambda(function) else function.__name__
+    return literal(value) or torch_spelling(value)
+
+
+def _function_of(value) -> types.FunctionType | None:
+    """The author's function that a value is, or that of an op."""
+    if not isinstance(value, types.FunctionType):
+        value = getattr(value, "__wrapped__", None)
+    return value if isinstance(value, types.FunctionType) and not torch_spelling(value) else None
+
+
+def _replace(lines: list[str], node: ast.expr, text: str) -> None:
+    """Puts a text in place of an expression. As many lines are left, for what stands below."""
+    first, last = node.lineno - 1, node.end_lineno - 1
+    before = lines[first].encode()[: node.col_offset].decode() + text  # columns are counted in bytes
+    behind = lines[last].encode()[node.end_col_offset :].decode()
+    lines[first : last + 1] = [before + behind] if first == last else [before, *[""] * (last - first - 1), behind]
 
 
 def _dedent(lines: list[str]) -> tuple[list[str], int]:
@@ -130,12 +210,18 @@ def _lambda_snippet(function, lines, file, first, indent, name) -> Snippet:
         raise fail("the text of a lambda is not to be told apart", "write it as a def")
     node = max(found, key=lambda pair: (pair[0].lineno, pair[0].col_offset))[0]
     body = ast.get_source_segment(source, node.body)
-    arguments = ast.unparse(node.args)
+    texts = {id(default): _default_text(default, value) for default, value in _defaults(node.args, function)}
+
+    def written(default: ast.expr | None) -> ast.expr | None:
+        text = texts.get(id(default))
+        return ast.parse(text, mode="eval").body if text else default
+
+    node.args.defaults = [written(default) for default in node.args.defaults]
+    node.args.kw_defaults = [written(default) for default in node.args.kw_defaults]
     if "\n" in body:
         body = f"({body})"
-    text = [f"def {name}({arguments}):", *f"    return {body}".split("\n")]
-    definition = ast.parse("\n".join(text)).body[0]
-    return Snippet(name, text, file, first + node.lineno - 2, 0, definition)
+    text = [f"def {name}({ast.unparse(node.args)}):", *f"    return {body}".split("\n")]
+    return Snippet(name, text, file, first + node.lineno - 2, 0, function)
 
 
 def _trees(source: str):
@@ -158,16 +244,12 @@ def names_used(code: types.CodeType) -> list[str]:
     return list(names)
 
 
-def _default_names(node: ast.FunctionDef) -> list[str]:
-    """The names that the defaults of parameters are made of: they are not in the function's code."""
-    defaults = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
-    return [n.id for d in defaults for n in ast.walk(d) if isinstance(n, ast.Name)]
-
-
-def literal(value) -> str | None:
-    """The text of a constant; None for what is none."""
-    if value is None or isinstance(value, (bool, str)):
+def literal(value, inside: tuple[int, ...] = ()) -> str | None:
+    """The text of a constant; None for what is none, a list that holds itself among them. `inside`: what holds it."""
+    if value is None or isinstance(value, bool):
         return repr(value)
+    if isinstance(value, str):
+        return str.__repr__(value)  # of an enumeration's member too, whose own is another
     if isinstance(value, int):
         return repr(int(value))
     if isinstance(value, float):
@@ -176,19 +258,21 @@ def literal(value) -> str | None:
         return repr(float(value)) if math.isfinite(value) else ("math.inf" if value > 0 else "-math.inf")
     if isinstance(value, torch.dtype):
         return str(value)
+    if not isinstance(value, (dict, tuple, list)) or id(value) in inside or len(inside) == _MOST_NESTED:
+        return None
+    inside = (*inside, id(value))
     if isinstance(value, dict):
-        items = [(literal(key), literal(item)) for key, item in value.items()]
-        if any(None in pair for pair in items):
-            return None
-        return f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
-    if isinstance(value, (tuple, list)):
-        items = [literal(item) for item in value]
-        if None in items:
-            return None
-        if isinstance(value, list):
-            return f"[{', '.join(items)}]"
-        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    return None
+        items = [(literal(key, inside), literal(item, inside)) for key, item in value.items()]
+        return None if any(None in pair for pair in items) else f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
+    items = [literal(item, inside) for item in value]
+    if None in items:
+        return None
+    if isinstance(value, list):
+        return f"[{', '.join(items)}]"
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+_MOST_NESTED = 64  # of what a constant's parts are inside
 
 
 def torch_spelling(value) -> str | None:
@@ -203,19 +287,43 @@ def torch_spelling(value) -> str | None:
     return None
 
 
+class Meaning(typing.NamedTuple):
+    """What a name stands for in a function's module, and what says so."""
+
+    what: object  # by which two are told apart
+    text: str
+    user: str
+
+
+def _looked_up(function: types.FunctionType, name: str) -> tuple[bool, object]:
+    """What a name is where a function stands; whether that is known."""
+    code = function.__code__
+    if name in code.co_freevars:
+        cell = function.__closure__[code.co_freevars.index(name)]
+        try:
+            return True, cell.cell_contents
+        except ValueError:  # bound after this def, and not yet
+            return False, None
+    if name in function.__globals__:
+        return True, function.__globals__[name]
+    return False, None
+
+
 class _Capture:
-    def __init__(self, function: types.FunctionType, name: str, gradient: types.FunctionType | None):
+    def __init__(self, function: types.FunctionType, name: str, gradient: types.FunctionType | None, files: Files):
+        self.files = files
         self.imports: list[str] = []
-        self.constants: dict[str, tuple[str, str]] = {}  # name → (literal, the function that uses it)
+        self.constants: dict[str, str] = {}  # name → literal
         self.functions: dict[str, tuple[object, Snippet]] = {}
         self.aliases: dict[str, str] = {}
+        self.meanings: dict[str, Meaning] = {}  # of every name in the text
         self.root = self.add_function(function, name)
         gradient = gradient or unwrapped(function).__globals__.get(f"{name}_backward")
         if isinstance(gradient, types.FunctionType):
             self.add_function(gradient, f"{name}_backward")
 
     def text(self) -> Text:
-        lines = [*self.imports, *(f"{name} = {value}" for name, (value, _) in self.constants.items())]
+        lines = [*self.imports, *(f"{name} = {value}" for name, value in self.constants.items())]
         origins = []
         snippets = [snippet for _, snippet in self.functions.values()]
         for part in snippets[1:] + snippets[:1]:
@@ -233,7 +341,7 @@ class _Capture:
 
     def add_function(self, function, name: str | None = None) -> Snippet:
         function = unwrapped(function)
-        part = snippet(function, name)
+        part = snippet(function, name, self.files)
         known = self.functions.get(part.name)
         if known:
             if known[0] is not function:
@@ -243,46 +351,58 @@ class _Capture:
                 )
             return known[1]
         self.functions[part.name] = (function, part)
-        uses = [*function.__code__.co_freevars, *names_used(function.__code__), *_default_names(part.node)]
+        self.add_meaning(part.name, function, f"the function at {part.file}:{part.line}", part)
+        uses = (*function.__code__.co_freevars, *names_used(function.__code__))
         for used in dict.fromkeys(uses):
-            found, value = self.lookup(function, used)
+            found, value = _looked_up(function, used)
             if found:
                 self.add_value(used, value, part)
+            elif used not in function.__code__.co_freevars:
+                self.add_meaning(used, None, "the language's own", part)
+        self.add_defaults(function, part)
         return part
 
-    @staticmethod
-    def lookup(function, name):
-        code = function.__code__
-        if name in code.co_freevars:
-            cell = function.__closure__[code.co_freevars.index(name)]
-            try:
-                return True, cell.cell_contents
-            except ValueError:  # bound after this def, and not yet
-                return False, None
-        if name in function.__globals__:
-            return True, function.__globals__[name]
-        return False, None
+    def add_defaults(self, function: types.FunctionType, part: Snippet) -> None:
+        """What the defaults of parameters are, where that is a function."""
+        defaults = inspect.signature(function).parameters.values()
+        for name, value in ((p.name, p.default) for p in defaults if p.default is not p.empty):
+            if used := _function_of(value):
+                if not is_lambda(used):
+                    self.add_helper(used.__name__, used, part)
+            elif literal(value) is None and torch_spelling(value) is None:
+                raise self.refuse(name, value, part)
+
+    def add_meaning(self, name: str, what, text: str, user: Snippet) -> None:
+        """A name has one meaning in the text, whichever modules its functions come from."""
+        known = self.meanings.setdefault(name, Meaning(what, text, user.name))
+        if known.what != what:
+            raise fail(
+                f"`{name}` is {known.text} where `{known.user}` uses it and {text} where `{user.name}` does",
+                "an op and all that it uses make one text; rename one of them",
+            )
 
     def add_value(self, name: str, value, user: Snippet) -> None:
         if inspect.ismodule(value):
             self.add_module(name, value, user)
         elif (constant := literal(value)) is not None:
-            self.add_constant(name, constant, user)
+            self.add_meaning(name, constant, constant, user)
+            self.constants[name] = constant
         elif getattr(builtins, name, None) is value or value is torch.Tensor:
-            pass
+            self.add_meaning(name, None, "the language's own", user)
         elif spelled := torch_spelling(value):
             module, _, function = spelled.rpartition(".")
-            if module == "math" or function != name:
+            is_own = module != "math" and function == name
+            self.add_meaning(name, None if is_own else spelled, spelled, user)
+            if not is_own:
                 self.add_import(f"from {module} import {function}" + (f" as {name}" if function != name else ""))
-        elif isinstance(value, types.FunctionType):
-            self.add_helper(name, value)
-        elif isinstance(function := getattr(value, "__wrapped__", None), types.FunctionType):  # another op
-            self.add_helper(name, function)
+        elif function := _function_of(value):
+            self.add_helper(name, function, user)
         else:
             raise self.refuse(name, value, user)
 
-    def add_helper(self, name: str, function) -> None:
-        part = self.add_function(function, name if function.__name__ == "<lambda>" else None)
+    def add_helper(self, name: str, function, user: Snippet) -> None:
+        part = self.add_function(function, name if is_lambda(function) else None)
+        self.add_meaning(name, part.function, f"the function at {part.file}:{part.line}", user)
         if part.name != name:
             self.aliases[name] = part.name
 
@@ -292,20 +412,13 @@ class _Capture:
                 f"`{user.name}` uses the module `{name}`; an op knows torch, torch.nn.functional and math",
                 f"bind what it needs to a name of its own: EPS = {name}.EPS",
             )
+        self.add_meaning(name, module, f"the module {_MODULE_PATHS[module]}", user)
         if _MODULES.get(name) is not module:
             self.add_import(f"import {_MODULE_PATHS[module]} as {name}")
 
     def add_import(self, line: str) -> None:
         if line not in self.imports:
             self.imports.append(line)
-
-    def add_constant(self, name: str, constant: str, user: Snippet) -> None:
-        known = self.constants.setdefault(name, (constant, user.name))
-        if known[0] != constant:
-            raise fail(
-                f"`{name}` is {known[0]} where `{known[1]}` uses it and {constant} where `{user.name}` does",
-                "an op and all that it uses make one text; rename one of them",
-            )
 
     @staticmethod
     def refuse(name: str, value, user: Snippet) -> Error:

@@ -13,7 +13,7 @@ import typing
 from . import _ingot, draws, elsewhere, schema
 from . import traced as _traced
 from . import trace as _trace
-from .capture import Text, capture, fail, snippet, unwrapped
+from .capture import Text, capture, fail, files_of, snippet, unwrapped
 from .reference import Eager, Reference, as_module
 
 __all__ = ["Op", "check_gradient", "op", "prepare_all"]
@@ -28,8 +28,8 @@ class Op(_ingot.Op):
 
     A call takes tensors and numbers, by position or by name, and `out=` (a tensor, or a tuple of one for each result;
     exact shape and dtype). It returns what the op returns: a tensor, or a tuple of tensors, with the dtypes, shapes and
-    strides that eager PyTorch gives. The first call for new dtypes, ranks or layouts compiles; new sizes and new numbers
-    compile nothing. What cannot run raises `ingot.Error`.
+    strides that eager PyTorch gives. The first call for new dtypes, ranks or layouts compiles; new numbers compile
+    nothing, and new sizes only where rows of another range of lengths are reduced. What cannot run raises `ingot.Error`.
 
     Where a built-in function of PyTorch's may stand, an op may: under autograd, autocast, torch.func's transforms,
     torch.compile, modes, and with subclasses of tensors (docs/pytorch.md).
@@ -44,7 +44,8 @@ class Op(_ingot.Op):
             self._read(Text(source, name or "", "<text>"))
             return
         # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.
-        part = snippet(source, name)
+        self._files = files_of(unwrapped(source))
+        part = snippet(source, name, self._files)
         alone = "\n".join(part.lines) + "\n"
         origins = [(1, part.file, part.line, part.indent)]
         _ingot.Op()._define(alone, part.file, origins, part.name, numerics, debug, lazy, atomics, None)
@@ -54,13 +55,13 @@ class Op(_ingot.Op):
 
     def _begin(self, numerics: str, debug: bool, lazy: str, traced: str, atomics: bool):
         self.numerics, self.debug, self.lazy, self.traced, self.atomics = numerics, debug, lazy, traced, atomics
-        self._function = self._text = self._gradient = None
+        self._function = self._text = self._gradient = self._files = None
         self._key = str(next(_numbers))  # no two ops of a process share it
         self._forms, self._overloads = {}, []  # of traced calls; under which it was registered
 
     def _resolve(self):
         """Reads the text: what the first call needs, of this op or of a copy of it."""
-        self._read(self._text or capture(self._function, self._name, self._gradient))
+        self._read(self._text or capture(self._function, self._name, self._gradient, self._files))
         self._refuse_none(self._none_refused)
 
     @property
@@ -76,7 +77,7 @@ class Op(_ingot.Op):
         self._define(text.text, text.source_name, text.origins, text.name, self.numerics, self.debug, self.lazy,
                      self.atomics, eager)
         self.__name__ = super().name
-        self._text = dataclasses.replace(text, name=self.__name__)
+        self._text, self._files = dataclasses.replace(text, name=self.__name__), None
         eager.define(self._text, self._parameters)
         self._eager = eager
 
@@ -173,6 +174,7 @@ class Op(_ingot.Op):
             raise fail(f"`{self.name}` has been read already", "give an op its gradient before its first call, "
                        "and to one that is made from text in the text: def f_backward(grad, x): …")
         self._gradient = unwrapped(function)
+        self._files = files_of(self._gradient) | self._files
         return function
 
     def source(self, *args, **kwargs) -> str:

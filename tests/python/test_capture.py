@@ -1,0 +1,189 @@
+"""A function as a text: what it means is what Python had found when the def was come to, whatever happens later."""
+
+import enum
+import importlib.util
+import itertools
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import ingot
+
+NUMBERS = itertools.count()
+X = torch.tensor([-2.0, 0.5, 3.0])
+
+
+@pytest.fixture
+def module(tmp_path):
+    """Makes a module of a text, in a file of its own."""
+    def make(text: str):
+        path = tmp_path / f"captured_{next(NUMBERS)}.py"
+        path.write_text("import math, torch, ingot\nimport torch.nn.functional as F\n" + text)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        made = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(made)
+        made.path = path
+        return made
+
+    return make
+
+
+HELPERS = {
+    "a function of torch": ("act = torch.tanh\n", "act = torch.relu\n"),
+    "a function of torch's and of math's": ("from torch import tanh as act\n", "from math import tanh as act\n"),
+    "constants": ("act = torch.tanh\nK = 1.0\n", "act = torch.tanh\nK = 2.0\n"),
+    "a constant and a module": ("import torch.nn.functional as K\nact = torch.tanh\n", "act = torch.tanh\nK = 2.0\n"),
+    "helpers": ("def act(x): return x + 1\n", "def act(x): return x + 2\n"),
+    "a helper and torch's": ("def act(x): return x + 1\n", "act = torch.relu\n"),
+}
+
+
+@pytest.mark.parametrize("one, other", HELPERS.values(), ids=HELPERS)
+def test_one_name_has_one_meaning(module, one, other):
+    helper = module(one + "def helper(x):\n    return act(x) if K is None else act(x)\n")
+    if "K" not in one:
+        helper.K = 1.0
+    user = module(other + "def f(x):\n    return helper(x) + act(x) * (2 if K is None else 1)\n")
+    if "K" not in other:
+        user.K = 1.0
+    user.helper = helper.helper
+    with pytest.raises(ingot.Error, match="is .* where `.*` uses it and .* where|two functions are called"):
+        ingot.op(user.f)(X)
+
+
+def test_a_language_s_own_name_beside_a_helper_of_that_name(module):
+    helper = module("def helper(x):\n    return abs(x)\n")
+    user = module("def abs(x): return x * 100\ndef f(x):\n    return helper(x) + abs(x)\n")
+    user.helper = helper.helper
+    with pytest.raises(ingot.Error, match="`abs` is"):
+        ingot.op(user.f)(X)
+
+
+def test_the_same_meaning_twice(module):
+    helper = module("from torch import tanh\nact, K = torch.relu, 2.0\ndef helper(x):\n    return act(tanh(x)) * K\n")
+    user = module("act, K = F.relu, 2\nfrom math import sqrt\nfrom torch import tanh\ndef f(x):\n    return helper(x) + tanh(x) * sqrt(2.0)\n")
+    user.helper = helper.helper
+    torch.testing.assert_close(ingot.op(user.f)(X), user.f(X))
+
+
+DEFAULTS = """
+K, ACT, EACH = 2.0, torch.relu, [1.0, 2.0]
+def helper(x, k=K): return x * k
+def f(x, k=K, act=ACT, each=EACH[1], *, t=torch.float64, h=helper, n: float =
+      -math.inf, w=(K +
+                    1), é="é", z=K):
+    return (h(act(x)) * k + each + w * z).to(t).clamp(min=n)
+g = lambda x, k=K, *, w=K + 1: helper(x) * k + w
+K, ACT, EACH = 3.0, torch.tanh, [5.0, 6.0]
+def helper(x, k=K): return x * k * 100
+"""
+
+
+def test_defaults_are_what_they_were_when_the_def_was_come_to(module):
+    made = module(DEFAULTS.replace("def helper(x, k=K): return x * k * 100\n", ""))
+    for function in (made.f, made.g):
+        torch.testing.assert_close(ingot.op(function)(X), function(X))
+        torch.testing.assert_close(ingot.op(function).reference(X), function(X))
+    assert ingot.op(made.f).text.count("\n") == ingot.op(made.f, name="other").text.count("\n")
+
+
+def test_defaults_bind_the_variable_of_a_loop():
+    ops = []
+    for k in range(3):
+        @ingot.op
+        def f(x, k=k):
+            return x * k
+
+        ops += [f, ingot.op(lambda x, k=k: x * k)]
+    for k in range(3):
+        for op in ops[2 * k : 2 * k + 2]:
+            assert torch.equal(op(X), X * k) and torch.equal(op(X, 7), X * 7)
+
+
+def test_a_default_that_cannot_travel_is_named():
+    def f(x, w=torch.ones(3)):
+        return x * w
+
+    with pytest.raises(ingot.Error, match="`f` uses `w`, which is a torch.Tensor"):
+        ingot.op(f)(X)
+
+
+def test_an_edited_file_is_not_what_runs(module):
+    helper = module("def helper(x):\n    return x + 1\n")
+    user = module("def f(x):\n    return helper(x) * 2\ng = ingot.op(f)\n")
+    user.helper = helper.helper
+    op = ingot.op(user.f)
+    for made in (helper, user):
+        made.path.write_text("\n\n" + made.path.read_text().replace("+ 1", "+ 100").replace("* 2", "* 200"))
+    torch.testing.assert_close(op(X), user.f(X))
+    torch.testing.assert_close(op.reference(X), user.f(X))
+    with pytest.raises(ingot.Error, match="changed after it was imported"):
+        ingot.op(user.f)
+
+
+@pytest.mark.parametrize("name", ["d", "e", "f", "de", "x"])
+@pytest.mark.parametrize("other", ["g", "def_", "f_1"])
+def test_renaming(name, other):
+    scope = {}
+    text = f"def {name}(fed):\n    return fed * 2\n"
+    made = module_function(text, name)
+    op = ingot.op(made, name=other)
+    assert op.name == other and f"def {other}(fed):" in op.text
+    assert torch.equal(op(X), X * 2)
+
+
+def module_function(text: str, name: str):
+    """A function whose text `inspect` finds."""
+    import linecache
+
+    file = f"<captured {next(NUMBERS)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = {}
+    exec(compile(text, file, "exec"), scope)
+    return scope[name]
+
+
+class Mode(str, enum.Enum):
+    SUM, MEAN = "sum", "mean"
+
+
+class Level(enum.IntEnum):
+    LOW = 3
+
+
+REDUCTION, LEVEL = Mode.MEAN, Level.LOW
+ITSELF = [1.0]
+ITSELF.append(ITSELF)
+NESTED = {"a": {}}
+NESTED["a"]["b"] = NESTED
+
+
+def test_constants_of_enumerations():
+    @ingot.op
+    def f(x, y, reduction=Mode.SUM):
+        return F.mse_loss(x, y, reduction=REDUCTION) * LEVEL + F.mse_loss(x, y, reduction=reduction)
+
+    torch.testing.assert_close(f(X, X + 2), torch.tensor(4.0 * 3 + 12.0))
+
+
+@pytest.mark.parametrize("constant, kind", [(ITSELF, "list"), (NESTED, "dict")])
+def test_a_constant_that_holds_itself(constant, kind):
+    @ingot.op
+    def f(x):
+        return x * constant[0]
+
+    with pytest.raises(ingot.Error, match=f"`constant`, which is a {kind}"):
+        f(X)
+
+
+def test_shared_parts_of_a_constant_are_none():
+    pair = (1.0, math.pi)
+    both = [pair, pair, {"k": pair}]
+
+    @ingot.op
+    def f(x):
+        return x * both[0][1] + both[2]["k"][0]
+
+    torch.testing.assert_close(f(X), X * math.pi + 1.0)
