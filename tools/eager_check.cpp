@@ -65,7 +65,7 @@ json EagerCheck::judge(const std::vector<at::Tensor>& results) const {
   std::string python = find_python();
   runtime::Outcome outcome;
   try {
-    outcome = runtime::run_program({python, "-m", "ingot._check", folder_.path()}, folder_.path());
+    outcome = runtime::run_program({python, "-P", "-m", "ingot._check", folder_.path()}, folder_.path());
   } catch (const Error& error) {
     outcome.output = error.message();
   }

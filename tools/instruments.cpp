@@ -22,11 +22,11 @@ constexpr Instrument kInstruments[] = {
     {"verify", "Try an op on every input, dtype and layout, beside eager PyTorch and float64"},
 };
 
-/// Becomes `python -m ingot NAME WORDS...`.
+/// Becomes `python -P -m ingot NAME WORDS...`: no module is taken from the current folder.
 void run_in_python(const char* name, const std::vector<std::string>& words) {
   prefer_package_beside();
   std::string python = find_python();
-  std::vector<std::string> command = {python, "-m", "ingot", name};
+  std::vector<std::string> command = {python, "-P", "-m", "ingot", name};
   command.insert(command.end(), words.begin(), words.end());
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());

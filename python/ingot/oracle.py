@@ -169,9 +169,14 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
     """The elements as integers, all NaNs alike."""
     if not tensor.dtype.is_floating_point:
         return tensor
-    integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.itemsize]
-    plain = torch.where(tensor.isnan(), torch.full_like(tensor, float("nan")), tensor)
-    return plain.contiguous().view(integer)
+    integer = integer_of(tensor.dtype)
+    nan = torch.tensor([float("nan")], device=tensor.device).to(tensor.dtype).view(integer)
+    return torch.where(tensor.double().isnan(), nan, tensor.contiguous().view(integer))
+
+
+def integer_of(dtype: torch.dtype) -> torch.dtype:
+    """The signed integer that is as wide as a float."""
+    return {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
 
 
 def difference(ours: torch.Tensor, eager: torch.Tensor) -> torch.Tensor:

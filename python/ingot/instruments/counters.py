@@ -42,7 +42,7 @@ def counters(job: Job, word: str) -> list[dict]:
         job.save(pathlib.Path(folder) / "job.json")
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--metrics",
                    ",".join(metric for metric, _ in METRICS.values()),
-                   sys.executable, "-m", "ingot.instruments.counters", folder, word]
+                   sys.executable, "-P", "-m", "ingot.instruments.counters", folder, word]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
     if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
         raise fail("the driver lets administrators alone read the GPU's counters",

@@ -44,7 +44,7 @@ def _run(folder: pathlib.Path, done: dict[Step, dict], time_limit: float, watch:
     reading, writing = os.pipe()
     log = folder / "log"
     with open(log, "wb") as output:
-        process = subprocess.Popen([sys.executable, "-m", "ingot.instruments.worker", str(folder), str(writing)],
+        process = subprocess.Popen([sys.executable, "-P", "-m", "ingot.instruments.worker", str(folder), str(writing)],
                                    stdout=output, stderr=output, pass_fds=[writing], start_new_session=True)
     os.close(writing)
     under_way: Step | None = None  # in a race with the name of him whose turn it is

@@ -7,7 +7,7 @@ import dataclasses
 
 import torch
 
-from ..oracle import ULP_A_STEP, beyond, bits, difference, ulp
+from ..oracle import ULP_A_STEP, beyond, bits, difference, integer_of, ulp
 from . import judge
 
 LOOKED_INTO = 1 << 14  # elements, of those far off, whose steps are looked into at a time
@@ -91,5 +91,5 @@ def _literal(value: torch.Tensor) -> str:
     device = f", device={str(value.device)!r}" if value.is_cuda else ""
     if not value.dtype.is_floating_point:
         return f"torch.tensor([{value.item()!r}], dtype={value.dtype}{device})"
-    integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[value.itemsize]
+    integer = integer_of(value.dtype)
     return f"torch.tensor([{value.view(1).view(integer).item()}], dtype={integer}{device}).view({value.dtype})"

@@ -13,7 +13,7 @@ import torch
 import ingot
 
 from ..capture import fail
-from ..oracle import judge as judge_steps
+from ..oracle import integer_of, judge as judge_steps
 from . import subject as subjects
 from .contenders import Ingot
 from .dtypes import DTYPES
@@ -213,7 +213,7 @@ def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) 
     if not dtype.is_floating_point:
         info = torch.iinfo(dtype)
         return torch.randint(info.min, info.max, (count,), generator=draw, device=device, dtype=dtype)
-    integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
+    integer = integer_of(dtype)
     info = torch.iinfo(integer)
     patterns = torch.randint(info.min, info.max, (count // 2,), generator=draw, device=device, dtype=integer).view(dtype)
     return torch.cat([patterns, torch.randn(count - count // 2, generator=draw, device=device).to(dtype)])
