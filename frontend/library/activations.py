@@ -318,7 +318,7 @@ def softshrink(input, lambd=0.5):
     _check(input, "float")
     assert lambd >= 0, "softshrink needs a lambd that is not negative"
     assert lambd <= torch.finfo(input.dtype).max, "softshrink needs a lambd that is a number of the dtype"
-    lambd = _rounded(lambd, input)
+    lambd = _rounded(lambd, input) if _on_cuda() else _computed(lambd, input)
     within = where(isnan(input), input, 0.0)
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))
 

@@ -199,12 +199,14 @@ Value call_full_like(Builder& builder, const Builtin& self, Args args) {
 
 // For the library alone.
 
-/// Tensors and numbers as tensors of their common dtype.
-Value promoted_to(Builder& builder, Args values, ir::DType type) {
+/// Tensors and numbers as tensors of a dtype. Eager rounds them to it before the kernel of a native function.
+Value promoted_to(const Builder& builder, Args values, ir::DType type) {
+  Builder boundary = builder;
+  boundary.native = false;
   std::vector<Value> result;
   for (const Value& value : values) {
-    Tensor tensor = operand_tensor(builder, value, type, NumberCast::Wrapped);
-    if (!value.is_tensor()) tensor.layout = record_contiguous(builder, {});
+    Tensor tensor = operand_tensor(boundary, value, type, NumberCast::Rounded);
+    if (!value.is_tensor()) tensor.layout = record_contiguous(boundary, {});
     result.push_back(std::move(tensor));
   }
   return Value::tuple(std::move(result));
@@ -327,6 +329,22 @@ Value call_computed(Builder& builder, const Builtin& self, Args args) {
   return args[0];
 }
 
+/// Whether numerics = eager asks for the roundings of steps within eager's kernels of x's dtype.
+Value call_rounds_steps(Builder& builder, const Builtin& self, Args args) {
+  const bool rounds = builder.signature.numerics == Numerics::Eager;
+  return Number{builder.graph.host.boolean(rounds && ir::is_narrow_float(input(builder, self, args).dtype))};
+}
+
+/// A step within a native function that eager's kernel rounds to the dtype, on this device and of this dtype: `rounds`.
+Value call_stepped(Builder& builder, const Builtin& self, Args args) {
+  Tensor result = input(builder, self, args);
+  if (!builder.static_bool(args[1], "_stepped: `rounds`")) return result;
+  Builder boundary = builder;
+  boundary.native = false;
+  for (Tile& tile : result.tiles) tile.node = finished_node(boundary, tile.node, result.dtype);
+  return result;
+}
+
 /// The value of what CUDA's kernels take as a number.
 Value call_number(Builder& builder, const Builtin&, Args args) { return Number{host_number(builder, args[0])}; }
 
@@ -426,6 +444,8 @@ std::vector<Builtin> type_builtins() {
       {"_shows_few_bits", "(input)", kFunction, kNoMethod, {}, call_shows_few_bits},
       {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
       {"_is_only_differentiated", "()", kFunction, kNoMethod, {}, call_is_only_differentiated},
+      {"_rounds_steps", "(input)", kFunction, kNoMethod, {}, call_rounds_steps},
+      {"_stepped", "(input, rounds=True)", kFunction, kNoMethod, {}, call_stepped},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},
       {"_reciprocal_of", "(number, input)", kFunction, kNoMethod, {}, call_reciprocal_of},
       {"_rounded", "(number, input)", kFunction, kNoMethod, {}, call_rounded},

@@ -43,7 +43,8 @@ def xlogy(input, other):
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
     """
     input, other = _floating(input, other)
-    return where(isnan(other), other, where(input == 0, 0.0, input * log(other)))
+    logarithm = _stepped(log(other), not _on_cuda())
+    return where(isnan(other), other, where(input == 0, 0.0, input * logarithm))
 
 
 def _xlogy_backward(grad, result, input, other):

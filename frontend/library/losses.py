@@ -42,7 +42,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 def _mse_loss(input, target):
     input, target = _promoted(input, target)
     _check(input, "float")
-    error = input - target
+    error = _stepped(input - target)
     return error * error
 
 
@@ -64,8 +64,13 @@ def _huber_loss(input, target, delta):
     _check(input, "float")
     dtype = input.dtype
     input, target = _promoted(input, target)
-    error = abs(input - target)
-    return where(error < delta, 0.5 * error * error, delta * (error - 0.5 * delta)).to(dtype)
+    # On CUDA the difference and delta are rounded to 16 bits; on the CPU every step of bfloat16 is, and none of float16.
+    every = not _on_cuda() and input.dtype == torch.bfloat16
+    error = abs(_stepped(input - target, every or _on_cuda()))
+    delta = _stepped(full_like(input, delta), every or _on_cuda())
+    near = _stepped(0.5 * error, every) * error
+    far = delta * _stepped(error - _stepped(0.5 * delta, every), every)
+    return where(error < delta, near, far).to(dtype)
 
 
 def _huber_loss_backward(grad, result, input, target, delta):
@@ -92,8 +97,12 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 def _smooth_l1_loss(input, target, beta):
     input, target = _promoted(input, target)
     _check(input, "float")
-    error = abs(input - target)
-    return where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta)
+    # On CUDA the difference and beta are rounded to 16 bits; on the CPU every step of float16 is, and none of bfloat16.
+    every = not _on_cuda() and input.dtype == torch.float16
+    error = abs(_stepped(input - target, every or _on_cuda()))
+    beta = _stepped(full_like(input, beta), every or _on_cuda())
+    near = _stepped(_stepped(0.5 * error, every) * error, every) / beta
+    return where(error < beta, near, error - _stepped(0.5 * beta, every))
 
 
 def _smooth_l1_loss_backward(grad, result, input, target, beta):
@@ -117,8 +126,10 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 @native
 def _binary_cross_entropy(input, target):
-    inverse = clamp(log1p(-input), min=-100)
-    logarithm = clamp(log(input), min=-100)
+    inverse = clamp(_stepped(log1p(-input)), min=-100)
+    logarithm = clamp(_stepped(log(input)), min=-100)
+    if _rounds_steps(input):
+        return _stepped(_stepped(target - 1) * inverse) - _stepped(target * logarithm)
     return _fma(target - 1, inverse, -(target * logarithm))
 
 
@@ -204,7 +215,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
         if not isinstance(var, float):
             raise TypeError("var is a tensor or a float")
         assert var >= 0, "var has negative entry/entries"
-        var = full_like(input, var)
+        var = var * ones_like(input)
     elif not var.is_floating_point():
         raise ValueError("var must be floating point")
     elif var.size() != input.size():

@@ -124,7 +124,8 @@ def xlog1py(input, other):
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu, xlog1py_kernel_cuda
     """
     input, other = _floating(input, other)
-    return where(isnan(other), other, where(input == 0, 0.0, input * log1p(other)))
+    logarithm = _stepped(log1p(other), not _on_cuda())
+    return where(isnan(other), other, where(input == 0, 0.0, input * logarithm))
 
 
 def _xlog1py_backward(grad, result, input, other):

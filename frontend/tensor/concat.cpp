@@ -40,7 +40,7 @@ Tensor joined(Builder& builder, std::span<const Tensor> tensors, ir::DType type,
   require_same_device(builder, tensors);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) {
-    parts.push_back(operand_tensor(builder, tensor, type, NumberCast::Wrapped));
+    parts.push_back(operand_tensor(builder, tensor, type, NumberCast::Rounded));
     const Shape first = shape_of(builder, parts.front()), shape = shape_of(builder, parts.back());
     for (size_t d = 0; d < shape.size(); ++d) {
       if (d == dim) continue;

@@ -55,19 +55,40 @@ void require_accepted(Builder& builder, ir::Op op, std::span<const Value> operan
                     : fmt::format("cast first: x.{}()", work == ir::DType::Bool ? "int" : "float"));
 }
 
-/// Ops whose eager kernels take a Python number in float32 beside a 16-bit tensor; all others round it first.
-bool keeps_numbers(ir::Op op) {
+/// Whether an op on these operands is eager's CUDA kernel: CPU scalars among themselves stay on the CPU.
+bool runs_on_cuda(const Builder& builder, std::span<const Value> operands) {
+  return builder.on_cuda() && std::ranges::any_of(operands, [](const Value& operand) {
+           return operand.is_tensor() && !operand.tensor()->on_host;
+         });
+}
+
+bool has_one_element(Builder& builder, const Value& operand) {
+  return operand.is_number() || std::ranges::all_of(shape_of(builder, *operand.tensor()),
+                                                    [&](ir::HostId size) { return is_one(builder, size); });
+}
+
+/// How an operand becomes one of the common dtype. Eager rounds it to that, but for what a kernel reads as one number
+/// in the type of its arithmetic: CUDA's kernels what lies on the host, the CPU's a factor or divisor of one element.
+/// Without numerics = eager a number that arithmetic takes is as exact as what lies between two ops.
+NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> operands, size_t i) {
+  const bool on_cuda = runs_on_cuda(builder, operands);
+  const bool is_exact = operands[i].is_number() && builder.signature.numerics != Numerics::Eager;
+  const auto cast = [&](bool keeps) { return keeps || is_exact ? NumberCast::Wrapped : NumberCast::Rounded; };
   switch (op) {
     case ir::Op::Add:
     case ir::Op::Sub:
+      return cast(on_cuda && is_host_number(operands[i]));
     case ir::Op::Mul:
+      if (on_cuda) return cast(is_host_number(operands[i]));
+      [[fallthrough]];
     case ir::Op::Div:
     case ir::Op::FloorDivide:
     case ir::Op::TruncDivide:
+      return cast(i == 1 && (on_cuda ? is_host_number(operands[i]) : has_one_element(builder, operands[i])));
     case ir::Op::Fma:
-      return true;
+      return NumberCast::Wrapped;  // no op of eager's
     default:
-      return false;
+      return NumberCast::Rounded;
   }
 }
 
@@ -128,9 +149,10 @@ Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
   const ir::DType work = work_type(builder, row.rule, common);
   require_accepted(builder, op, operands, work);
 
-  const NumberCast numbers = keeps_numbers(op) ? NumberCast::Wrapped : NumberCast::Rounded;
   std::vector<Tensor> tensors;
-  for (const Value& operand : operands) tensors.push_back(operand_tensor(builder, operand, work, numbers));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    tensors.push_back(operand_tensor(builder, operands[i], work, operand_cast(builder, op, operands, i)));
+  }
   const bool truth = row.rule == ir::Rule::Compare || row.rule == ir::Rule::Logical;
   const ir::DType dtype = truth ? ir::DType::Bool : work;
   Tensor result = combined(builder, tensors, dtype, [&](std::span<const ir::NodeId> args) {
@@ -164,8 +186,7 @@ bool multiplies_by_reciprocal(Builder& builder, const Value& a, const Value& b) 
 bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b) {
   if (!ir::is_narrow_float(result_type(builder, std::array{a, b}))) return false;
   if (builder.signature.device == Device::Cuda) return !cuda_divisor(builder, a, b);
-  return b.is_tensor() &&
-         !std::ranges::all_of(shape_of(builder, *b.tensor()), [&](ir::HostId size) { return is_one(builder, size); });
+  return !has_one_element(builder, b);
 }
 
 Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha) {
@@ -188,9 +209,12 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
   }
   const ir::HostId signed_factor = op == ir::Op::Sub ? builder.host(ir::HostOp::Neg, {factor}) : factor;
   require_in_range(builder, signed_factor, type);
-  const std::array<Tensor, 3> tensors{number_tensor(builder, signed_factor, type, NumberCast::Wrapped),
-                                      operand_tensor(builder, b, type, NumberCast::Wrapped),
-                                      operand_tensor(builder, a, type, NumberCast::Wrapped)};
+  // With numerics = eager the CPU's kernel takes the factor in the dtype, too.
+  const bool is_exact = runs_on_cuda(builder, operands) || builder.signature.numerics != Numerics::Eager;
+  const NumberCast of_factor = is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
+  const std::array<Tensor, 3> tensors{number_tensor(builder, signed_factor, type, of_factor),
+                                      operand_tensor(builder, b, type, operand_cast(builder, op, operands, 1)),
+                                      operand_tensor(builder, a, type, operand_cast(builder, op, operands, 0))};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     const ir::DType work = ir::compute_type(type);
     ir::Graph& graph = builder.graph;

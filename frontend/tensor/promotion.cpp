@@ -188,12 +188,11 @@ Tensor filled(Builder& builder, Shape shape, ir::HostId number, ir::DType type) 
 Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast) {
   if (value.is_number()) return number_tensor(builder, value.number(), type, cast);
   Tensor tensor = *value.tensor();
-  const bool changes = tensor.dtype != type;
+  const bool rounds = tensor.dtype != type && cast != NumberCast::Wrapped && !builder.native;
   tensor.dtype = type;
   for (Tile& tile : tensor.tiles) {
-    ir::NodeId node = work_node(builder, tile.node, type);
-    if (changes) node = work_node(builder, finished_node(builder, node, type), type);
-    tile.node = node;
+    if (rounds) tile.node = exact_node(builder, tile.node, type);
+    tile.node = work_node(builder, tile.node, type);
   }
   return tensor;
 }

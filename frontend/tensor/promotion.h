@@ -27,10 +27,11 @@ ir::NodeId exact_node(Builder& builder, ir::NodeId node, ir::DType type);
 /// which is a type to store.
 ir::NodeId finished_node(Builder& builder, ir::NodeId node, ir::DType type);
 
-/// How a Python number becomes an element of a tensor's dtype. Inside a native library function it stays in float32.
+/// How a number, or a tensor of another dtype, becomes one of a dtype. Inside a native library function nothing is
+/// rounded to 16-bit floats.
 enum class NumberCast {
-  Wrapped,  ///< integers wrap, and 16-bit floats keep the number in float32: it is an operand of arithmetic
-  Rounded,  ///< integers wrap, and the number is rounded to a 16-bit float
+  Wrapped,  ///< integers wrap, and for 16-bit floats the value stays in float32
+  Rounded,  ///< integers wrap, and the value is rounded to a 16-bit float
   Checked,  ///< as Rounded, but a number out of the dtype's range is an error
 };
 /// States that a number is within the range of a dtype, as PyTorch's conversion of a Scalar has it: infinity and NaN

@@ -1,0 +1,134 @@
+"""numerics="eager": every name of two and three operands has eager's bits on operands of any two dtypes.
+
+Eager rounds an operand to the common dtype before its kernel, but for what the kernel reads as one number, and each device's
+kernels have rules of their own for that. So each dtype is tried beside each other one, as a tensor, as one of a single
+element, of no dims, and as a Python number on either side.
+"""
+
+import ingot
+import pytest
+import torch
+from ingot.oracle import bits, judge
+from names_table import BINARY, OPERATORS, TERNARY
+from whole import some
+
+# Of ldexp by what is no integer eager takes the power of 2 in a dtype of its own.
+ROWS = [row for row in BINARY + OPERATORS + TERNARY if row.arity > 1 and row.name != "ldexp"]
+HALVES = [torch.bfloat16, torch.float16]
+OTHERS = [torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
+FORMS = ["tensors", "one element", "no dims", "no dims first", "number", "number first"]
+ONE = {bool: True, int: 1994, float: 0.1999}  # neither is a number of 16 bits
+COUNT = 256  # in whole vectors: eager's loops over the rest round otherwise
+RESULTS_OF_A_KERNEL = 16
+# Of what no IEEE step alone gives, so many elements may round to the neighbour among the 16-bit floats.
+SHARE_OF_NEIGHBOURS = 0.02
+
+
+def values(dtype, seed: int) -> torch.Tensor:
+    """Numbers of many sizes, of which 16-bit floats have few of the large ones."""
+    generator = torch.Generator().manual_seed(seed)
+    sizes = 2.0 ** torch.randint(-3, 12, (COUNT,), generator=generator)
+    random = torch.randn(COUNT, generator=generator, dtype=torch.float64) * sizes
+    if dtype == torch.bool:
+        return random > 0
+    if dtype.is_floating_point:
+        special = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1.0, -1.0, 1992.0, 0.2, 0.5]
+        random[: len(special)] = torch.tensor(special, dtype=torch.float64)
+        return random[torch.randperm(COUNT, generator=generator)].to(dtype)
+    info = torch.iinfo(dtype)
+    whole = random.abs() if info.min == 0 else random
+    whole = whole.clamp(max(info.min, -4000) + 1, min(info.max, 4000)).long()
+    return torch.where(whole == 0, 3, whole).to(dtype)  # eager refuses to divide by 0
+
+
+def single(dtype) -> torch.Tensor:
+    number = ONE[float] if dtype.is_floating_point else min(ONE[int], torch.iinfo(dtype).max) if dtype != torch.bool else True
+    return torch.tensor(number, dtype=dtype)
+
+
+def kinds_of(form: str, half) -> list:
+    """What stands beside tensors of a 16-bit dtype, or of another one beside numbers of 16 bits."""
+    return [bool, int, float] if form.startswith("number") else [*OTHERS, *(h for h in HALVES if h != half)]
+
+
+def operands(form: str, half, other, device) -> tuple:
+    """x and y, of which one is of a 16-bit dtype, and z, which is as x is."""
+    x, z = values(half, 2).to(device), values(half, 4).to(device)
+    if form == "tensors":
+        return x, values(other, 3).to(device), z
+    if form.startswith("number"):
+        return (ONE[other], x, z) if form == "number first" else (x, ONE[other], z)
+    y = single(other).to(device)
+    return (y, x, z) if form == "no dims first" else (x, y.view(1) if form == "one element" else y, z)
+
+
+def eager_of(row, args):
+    """Eager's result, or None of what it refuses."""
+    try:
+        result = row.eager(*args[: row.arity])
+    except (RuntimeError, TypeError, AttributeError, ValueError, IndexError):
+        return None
+    return result if isinstance(result, torch.Tensor) else None  # torch.max(x, True) is one of rows
+
+
+def op_of(rows):
+    return ingot.op(f"def names(x, y, z):\n    return ({', '.join(row.text for row in rows)},)\n", numerics="eager")
+
+
+def complaint(row, args, result, expected) -> str:
+    """What is wrong with a row's result; nothing if it is PyTorch's."""
+    if result.dtype != expected.dtype or result.shape != expected.shape:
+        return f"{result.dtype} {list(result.shape)}, eager {expected.dtype} {list(expected.shape)}"
+    wrong = bits(result) != bits(expected)
+    share = wrong.double().mean().item()
+    few = share <= SHARE_OF_NEIGHBOURS or result.dtype not in HALVES
+    if share == 0 or (few and not row.exact and is_near(row, args, result)):
+        return ""
+    first = wrong.nonzero()[0].item()
+    return f"{int(wrong.sum())} wrong, the first at {first}: {result[first].item()}, eager {expected[first].item()}"
+
+
+def is_near(row, args, result) -> bool:
+    return judge(row.eager, args[: row.arity], {}, result, numerics="eager").ok
+
+
+def complaints(rows, args) -> list[str]:
+    """Of the rows that eager takes."""
+    try:
+        results = op_of(rows)(*args)
+    except ingot.Error as error:
+        if len(rows) > 1:  # find out whose it is
+            return [line for row in rows for line in complaints([row], args)]
+        return [f"{rows[0].text}: refused: {error}"]
+    return [f"{row.text}: {line}" for row, result in zip(rows, results)
+            if (line := complaint(row, args, result, eager_of(row, args)))]
+
+
+def ids(value) -> str:
+    return getattr(value, "__name__", str(value)).removeprefix("torch.")
+
+
+@pytest.mark.parametrize("half", HALVES, ids=ids)
+@pytest.mark.parametrize("form", FORMS)
+def test_names_have_eagers_bits(form, half, device):
+    failures = []
+    for turn, other in enumerate(kinds_of(form, half), FORMS.index(form)):
+        args = operands(form, half, other, device)
+        rows = [row for row in some(ROWS, turn) if eager_of(row, args) is not None]
+        for at in range(0, len(rows), RESULTS_OF_A_KERNEL):
+            failures += [f"{ids(other)}: {line}" for line in complaints(rows[at : at + RESULTS_OF_A_KERNEL], args)]
+    assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
+
+
+ROUNDED = ["x == y", "x % y", "x // y", "torch.fmod(x, y)", "x < y", "torch.cat([x, y.view(-1)])", "(x - y).argmax()", "x == s", "s != x",
+           "torch.maximum(x, s)", "torch.where(x > 0, x, y)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("half", HALVES, ids=ids)
+def test_operands_are_rounded_in_any_numerics(half, device):
+    x = torch.tensor([4100.0, 1992.0, 2048.0, 0.2] * 4, dtype=half, device=device)
+    y = torch.tensor([4099, 1994, 2047, 1] * 4, device=device)
+    s = torch.tensor(0.2, dtype=torch.float64, device=device)
+    results = ingot.op(f"def names(x, y, s): return ({', '.join(ROUNDED)})")(x, y, s)
+    for text, result in zip(ROUNDED, results):
+        assert torch.equal(result, eval(text, {"torch": torch, "x": x, "y": y, "s": s})), text
