@@ -245,9 +245,12 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
     Source: aten/src/ATen/native/Distance.cpp, cosine_similarity
     """
-    x1, x2 = broadcast_tensors(*_promoted(x1, x2))
-    if not x1.is_floating_point():
+    common = _promoted(x1, x2)[0].dtype
+    if not common.is_floating_point:
         raise RuntimeError("cosine_similarity expects a common dtype that is floating point: write x.float()")
+    # Floats are promoted once both have the same dims.
+    x1, x2 = [x if x.is_floating_point() else x.to(common) for x in (x1, x2)]
+    x1, x2 = broadcast_tensors(x1, x2)
     norm1 = clamp_min(vector_norm(x1, 2, dim, True), eps)
     norm2 = clamp_min(vector_norm(x2, 2, dim, True), eps)
     return sum(x1 / norm1 * (x2 / norm2), dim)

@@ -392,3 +392,16 @@ def test_columns_beside_short_rows(text, device):
     x = torch.randn(1000, 4, device=device)
     op = ingot.op(text)
     torch.testing.assert_close(op(x), op.reference(x), rtol=0, atol=0)
+
+
+MIXED = ["F.cosine_similarity(x, s)", "F.cosine_similarity(s, x)", "F.cosine_similarity(x.long(), s)", "F.cosine_similarity(x, x.double())",
+         "F.gaussian_nll_loss(x.long(), x + 1, 0.5)", "F.gaussian_nll_loss(x.long(), x + 1, 0.0, full=True)",
+         "F.hinge_embedding_loss(x.long(), x.sign(), 2.5, reduction='none')"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_losses_of_mixed_dtypes(text, device):
+    x = torch.tensor([[1.0, 2.0, 3.0], [3.0, -4.0, 5.0]], device=device)
+    s = torch.tensor(2.0, dtype=torch.float64, device=device)
+    expected = eval(text, {"F": torch.nn.functional, "x": x, "s": s})
+    torch.testing.assert_close(ingot.op(f"def f(x, s): return {text}")(x, s), expected)
