@@ -162,7 +162,7 @@ def beyond(reference, args, result: torch.Tensor, numerics: str = "default") -> 
     with torch.no_grad():
         eager = torch.as_tensor(reference(*args))
         (allowed,) = allowed_of_steps(lambda: reference(*args), [eager], numerics)
-        return (difference(result, eager) > allowed) & ~_overflows(result, eager, allowed)
+        return _is_off(result, eager, allowed)
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
@@ -255,7 +255,7 @@ def allowed_of_steps(reference, eager: list[torch.Tensor], numerics: str = "defa
 
 
 def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> str:
-    wrong = (difference(ours, eager) > allowed) & ~_overflows(ours, eager, allowed)
+    wrong = _is_off(ours, eager, allowed)
     count = int(wrong.sum())
     if not count:
         return ""
@@ -266,12 +266,20 @@ def _excess(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> s
     )
 
 
+def _is_off(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+    """Which elements are farther off than what is allowed. Where eager's is a finite number no reach excuses any other."""
+    lost = eager.isfinite() & ~ours.isfinite()
+    return ((difference(ours, eager) > allowed) | lost) & ~_overflows(ours, eager, allowed)
+
+
 def _overflows(ours: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    """Where the result is infinite and eager's is so near to the largest number that it might have been."""
+    """Where the result is infinite and eager's is so near to the largest number that it might have been: within half of it
+    where the steps reach infinity."""
     if not ours.dtype.is_floating_point:
         return torch.zeros_like(ours, dtype=torch.bool)
     info = torch.finfo(ours.dtype)
-    return ours.isinf() & (eager.double() * ours.sign().double() + allowed >= info.max * (1 + info.eps / 4))
+    reach = torch.where(allowed.isinf(), eager.double().abs(), allowed)
+    return ours.isinf() & (eager.double() * ours.sign().double() + reach >= info.max * (1 + info.eps / 4))
 
 
 @dataclasses.dataclass

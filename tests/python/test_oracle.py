@@ -76,6 +76,20 @@ def test_a_nan_that_eager_has_must_be_there():
     assert judge(torch.relu, (x,), {}, torch.relu(x)).bit_for_bit
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_eager_has_must_be_there(wrong):
+    """However far a step may reach: log(1 - tanh(x)) is next to -inf where tanh(x) is next to 1."""
+    x = torch.tensor([8.7, 1.0])
+
+    def function(x):
+        return torch.log(1 - torch.tanh(x))
+
+    result = function(x)
+    assert result.isfinite().all() and judge(function, (x,), {}, result * (1 + 1e-7)).ok
+    result[0] = wrong
+    assert not judge(function, (x,), {}, result).ok
+
+
 def test_zeros_of_either_sign_are_equal_in_value():
     verdict = judge(lambda x: x * 1, (torch.zeros(3),), {}, -torch.zeros(3))
     assert verdict.ok and not verdict.bit_for_bit
