@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
 #include "frontend/frontend.h"
 #include "frontend/gradient/kept.h"
 #include "frontend/gradient/op_gradients.h"
@@ -69,19 +68,16 @@ class BackwardDefinition : public Definition {
   }
 
  private:
-  /// What the call has kept stands for the nodes that it is of: those that evaluation finds as the call's has.
+  /// What the call has kept stands for the nodes that it is of: those that evaluation finds as the call's has. Where it
+  /// finds others, as limits may have it, nothing stands for anything, and the gradient computes all anew.
   void use_kept(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
                 const Value& returned, std::span<const std::optional<Value>> kept) const {
     const std::vector<RowStatistic> statistics = row_statistics(forward, *forward_, own, returned, kept_.gradients);
-    if (statistics.size() != kept.size())
-      throw_internal(fmt::format("{}: a call kept {} row statistics, and its gradient knows {}", name_, kept.size(),
-                                 statistics.size()));
+    if (!are_kept(evaluation, statistics, kept)) return;
     for (size_t k = 0; k < kept.size(); ++k) {
       const Tensor& tensor = *kept[k]->tensor();
       const Shape shape = shape_of(evaluation, tensor);
       const RowStatistic& one = statistics[k];
-      if (shape.size() != one.shape.size())
-        throw_internal(fmt::format("{}: the row statistic {} is another one", name_, kept_.names[k]));
       for (size_t dim = 0; dim < shape.size(); ++dim)
         evaluation.require(ir::Condition::Kind::Equal, shape[dim], one.shape[dim]);
       if (one.value)
@@ -90,6 +86,16 @@ class BackwardDefinition : public Definition {
       else
         evaluation.stand_ins.nodes.emplace(one.node, tensor.tiles.front().node);
     }
+  }
+
+  bool are_kept(Evaluation& evaluation, std::span<const RowStatistic> statistics,
+                std::span<const std::optional<Value>> kept) const {
+    if (statistics.size() != kept.size()) return false;
+    for (size_t k = 0; k < kept.size(); ++k)
+      if (statistics[k].name != kept_.names[k] ||
+          statistics[k].shape.size() != shape_of(evaluation, *kept[k]->tensor()).size())
+        return false;
+    return true;
   }
 
   std::shared_ptr<const Definition> forward_;

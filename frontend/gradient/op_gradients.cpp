@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "frontend/frontend.h"
 #include "frontend/interpret/interpreting.h"
+#include "frontend/tensor/memory.h"
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/tensors.h"
 
@@ -45,8 +46,10 @@ class ByHand {
                       incoming.size() == 1 ? "" : "s", op_.name()));
     std::vector<std::optional<Value>> given;
     for (size_t k = 0; k < incoming.size(); ++k)
-      given.push_back(is_given(incoming[k]) ? *incoming[k] : call_library(evaluation, "zeros_like", {results[k]}));
-    given.insert(given.end(), arguments.begin(), arguments.end());
+      given.push_back(is_given(incoming[k]) ? own_memory(evaluation, *incoming[k])
+                                            : call_library(evaluation, "zeros_like", {results[k]}));
+    for (const std::optional<Value>& argument : arguments)
+      given.push_back(argument ? std::optional(own_memory(evaluation, *argument)) : std::nullopt);
     Evaluation plain = evaluation.without_autocast();
     const Value returned = derivative_.evaluate(plain, given);
     const std::span<const Value> values = results_of(returned);
@@ -61,6 +64,15 @@ class ByHand {
   }
 
  private:
+  /// A tensor in memory of its own: what the derivative writes into what it takes, nobody else sees. It may be
+  /// evaluated for trial, of which nothing must be left.
+  static Value own_memory(Evaluation& evaluation, const Value& value) {
+    if (!value.is_tensor()) return value;
+    Tensor tensor = *value.tensor();
+    tensor.layout = new_memory(evaluation, tensor.layout.step);
+    return tensor;
+  }
+
   Value checked(Evaluation& evaluation, const Value& gradient, const Argument& argument) const {
     const Value tensor(argument.tensor);
     const std::string& name = op_.parameters()[argument.param].name;

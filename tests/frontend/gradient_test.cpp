@@ -130,6 +130,22 @@ TEST(Gradient, ReadsWhatWasKeptInPlaceOfRows) {
   EXPECT_EQ(count(lowered(*anew, {{4, 50}, {4, 50}}), ir::Op::Reduce), 3u);
 }
 
+TEST(Gradient, WhereItFindsOtherRowsThanTheCallItComputesAllAnew) {
+  const auto forward = define("x.softmax(1)");
+  const auto gradient = backward(forward, {true}, 1, {}, false, {.gradients = 1, .names = {"row_mean"}});
+  const ir::Graph graph = lowered(*gradient, {{4, 50}, {4, 50}, {4, 1}});
+  EXPECT_EQ(count(graph, ir::Op::Reduce), 3u);
+}
+
+TEST(Gradient, ByHandWritesWhatIsItsOwn) {
+  const std::string text =
+      "def f(x, w):\n    return x * w.sum(-1, keepdim=True)\n"
+      "def f_backward(grad, x, w):\n    w += 1\n    grad *= 2\n    return grad * w.sum(-1, keepdim=True), grad * x\n";
+  const ir::Graph graph = keeping(text, {{4, 50}, {4, 50}});
+  ir::verify(graph);
+  for (const ir::Result& result : graph.results) EXPECT_FALSE(result.mutates);
+}
+
 /// The gradient of an op of a table [9, 4, 3] and of int64 numbers [5], with respect to the table.
 ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shape, bool scatters) {
   const std::vector<std::vector<int64_t>> shapes{{9, 4, 3}, {5}, std::move(results_shape)};

@@ -185,3 +185,19 @@ def test_debug_mode_checks_before_the_first_use():
 def test_a_signature_runs_nothing():
     f = ingot.op("def f(x, y=None, k=2, *, s: float = 1.0): return x * k\nz = undefined_name")
     assert str(f.signature) == "(x, y=None, k=2, *, s: float = 1.0)"
+
+
+@pytest.mark.parametrize("write", ["w += 0", "w *= 2", "w.zero_()", "w[:, :1] += 1", "x += w", "grad *= 2"])
+def test_what_it_writes_is_its_own(write, device="cpu"):
+    """In the op's own evaluation too, which looks for what the gradient reads of rows."""
+    f = ingot.op(f"def f(x, w): return x * w.sum(-1, keepdim=True)\ndef f_backward(grad, x, w):\n    before = grad * 1\n    {write}\n    return before, grad")
+    x, w = leaf(40, 50), leaf(40, 50)
+    kept = x.detach().clone(), w.detach().clone()
+    for _ in range(2):
+        result = f(x, w)
+        torch.testing.assert_close(result, kept[0] * kept[1].sum(-1, keepdim=True))
+        given = torch.randn(40, 50)
+        of_x, of_w = torch.autograd.grad(result, (x, w), given.clone())
+        torch.testing.assert_close(of_x, given)
+        torch.testing.assert_close(of_w, given * 2 if "grad" in write else given)
+        assert torch.equal(x, kept[0]) and torch.equal(w, kept[1])
