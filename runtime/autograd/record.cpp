@@ -25,13 +25,26 @@ using torch::autograd::variable_list;
 /// where its values do not matter.
 using Given = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
 
-/// What is not plain may come with the incoming gradients: a vmap over several of them, for one.
-void call_or_run_text(const OpState& op, std::span<const Argument> arguments, size_t kept, const at::Tensor& seed,
-                      Results& results) {
+/// Whether the text in eager is to compute a gradient of which this was said: what is not plain may come with the
+/// incoming gradients, a vmap over several of them, for one; and what the rules make of an op may be too large for
+/// them, or of functions that have no rule. Of that a user is told, for it is slow. An author's own gradient is as it
+/// is.
+bool is_for_the_text(const OpState& gradient, const OpState& op, const Error& error) {
+  if (gradient.eager_text() == nullptr || error.fault() != Fault::Author) return false;
+  if (dynamic_cast<const NotPlain*>(&error) != nullptr) return true;
+  if (op.definition().derivative()) return false;
+  TORCH_WARN(op.definition().name(),
+             ": no kernel computes its gradient, so autograd differentiates the op's text in eager. The reason: ",
+             error.what());
+  return true;
+}
+
+void call_or_run_text(const OpState& op, const OpState& of, std::span<const Argument> arguments, size_t kept,
+                      const at::Tensor& seed, Results& results) {
   try {
     op.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
-  } catch (const NotPlain&) {
-    if (op.eager_text() == nullptr) throw;
+  } catch (const Error& error) {
+    if (!is_for_the_text(op, of, error)) throw;
     arguments = arguments.first(arguments.size() - kept);  // the text makes all anew
     for (at::Tensor& result : op.eager_text()->call(arguments, seed)) results.push_back(std::move(result));
   }
@@ -123,7 +136,7 @@ class OpBackward : public torch::autograd::Node {
       op_->check_gradient_once(std::span(given).first(arguments_.size()));
       const auto gradient = op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true,
                                           uses_kept ? *kept_ : kNothingKept);
-      call_or_run_text(*gradient, given, computed.size(), seed, results);
+      call_or_run_text(*gradient, *op_, given, computed.size(), seed, results);
     }
     variable_list found(num_outputs());
     size_t next = 0;
