@@ -196,7 +196,7 @@ class Reverse {
 
   static bool is_of_narrow(std::span<const Value> arguments) {
     return std::ranges::any_of(arguments, [](const Value& argument) {
-      return argument.is_tensor() && ir::is_narrow_float(argument.tensor()->dtype);
+      return argument.is_tensor() && ir::is_narrow_float(argument.as<std::shared_ptr<Tensor>>()->dtype);
     });
   }
 
@@ -216,21 +216,27 @@ class Reverse {
 
   void add_value(uint32_t space, ir::NodeId node, const Value& value, const Adjoint& adjoint) {
     if (value.is_none()) return;
+    if (value.is<std::string>()) {  // the name of what has no derivative
+      if (depends(node)) refuse(node, value.as<std::string>());
+      return;
+    }
     if (!value.is_tensor()) throw_internal("a derivative is no tensor");
     const Field found = field_of(evaluation_, *value.tensor());
     if (found.shape.size() != spaces_[space].size()) throw_internal("a derivative of another shape than its operand");
     add(space, node, {found.node, adjoint.guard});
   }
 
+  [[noreturn]] void refuse(ir::NodeId id, std::string_view name) {
+    const At at(evaluation_.diagnostics, graph_.span(id));
+    evaluation_.fail(fmt::format("the derivative for '{}' is not implemented", name),
+                     "detach its operands: x.detach()");
+  }
+
   void go_through_primitive(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
     const ir::Node node = graph_[id];
     const std::string_view name = ir::info(node.op).name;
     const LibraryFunction* rule = rule_of(name);
-    if (!rule) {
-      const At at(evaluation_.diagnostics, graph_.span(id));
-      evaluation_.fail(fmt::format("the derivative for '{}' is not implemented", name.substr(name.starts_with('_'))),
-                       "detach its operands: x.detach()");
-    }
+    if (!rule) refuse(id, name.substr(name.starts_with('_')));
     std::vector<Value> operands;
     for (const ir::NodeId arg : node.args) operands.push_back(over(space, arg));
     const bool of_narrow = ir::is_narrow_float(node.dtype);

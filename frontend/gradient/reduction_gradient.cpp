@@ -34,10 +34,10 @@ class Backwards {
         return {node(ir::Op::Mul, gradient, product_of_others())};
       case ir::ReduceKind::Max:
       case ir::ReduceKind::Min: {
-        if (is_approximate()) return {gradient, compared(ir::Op::Eq, position(), place_of_extreme())};
         // NaN is the largest and the smallest.
         const ir::NodeId is_nan = graph_.add(ir::Op::Isnan, ir::DType::Bool, {operand_});
-        const ir::NodeId is_it = compared(ir::Op::LogicalOr, compared(ir::Op::Eq, operand_, value(0)), is_nan);
+        const ir::NodeId is_equal = is_approximate() ? is_about_extreme() : compared(ir::Op::Eq, operand_, value(0));
+        const ir::NodeId is_it = compared(ir::Op::LogicalOr, is_equal, is_nan);
         const ir::NodeId count = reduced(ir::ReduceKind::Sum, constant_where(is_it, 1.0, 0.0));
         return {node(ir::Op::Div, gradient, count), is_it};
       }
@@ -89,8 +89,7 @@ class Backwards {
   }
 
   /// Whether an element's value may have another last bit where it is computed again: on the CPU functions of the C
-  /// library have in vectors, and with numerics = fast any sum of products. It is found by its place then, which of
-  /// several that are equal is that of the first.
+  /// library have in vectors, and with numerics = fast any sum of products.
   bool is_approximate() const {
     const bool is_fast = builder_.signature.numerics == Numerics::Fast;
     if (builder_.on_cuda() && !is_fast) return false;
@@ -108,11 +107,20 @@ class Backwards {
     return false;
   }
 
-  ir::NodeId place_of_extreme() {
+  /// Whether an element is the extreme, up to last bits: the one at its place is in any case.
+  ir::NodeId is_about_extreme() {
+    const double bits = 4 * (dtype() == ir::DType::F64 ? 0x1p-52 : 0x1p-23);
     const bool is_max = reduction_.kind == ir::ReduceKind::Max;
     const Tensor all = tensor_of(builder_, {operand_, reduction_.domain});
     const auto kind = is_max ? ir::ReduceKind::ArgMax : ir::ReduceKind::ArgMin;
-    return spread(field_of(builder_, reduce(builder_, kind, all, dims_, true, {}).at(1)));
+    const std::vector<Tensor> found = reduce(builder_, kind, all, dims_, true, {});
+    const ir::NodeId extreme = spread(field_of(builder_, found.at(0)));
+    const ir::NodeId is_there = compared(ir::Op::Eq, position(), spread(field_of(builder_, found.at(1))));
+    const ir::NodeId distance = graph_.add(ir::Op::Abs, dtype(), {node(ir::Op::Sub, operand_, extreme)});
+    const ir::NodeId size = graph_.add(ir::Op::Abs, dtype(), {extreme});
+    const ir::NodeId is_near = compared(ir::Op::Lt, distance, node(ir::Op::Mul, size, constant(bits)));
+    const ir::NodeId is_equal = compared(ir::Op::LogicalOr, compared(ir::Op::Eq, operand_, extreme), is_near);
+    return compared(ir::Op::LogicalOr, is_there, is_equal);
   }
 
   /// How many elements of its row stand before an element.

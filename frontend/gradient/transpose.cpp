@@ -288,6 +288,12 @@ std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape
 
 Tensor transposed(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
                   const Shape& source) {
+  const bool is_empty =
+      std::ranges::any_of(values.shape, [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); });
+  if (is_empty) {  // which may begin anywhere, outside of the source as well
+    const ir::DType dtype = builder.graph[values.node].dtype;
+    return filled(builder, source, builder.graph.host.real(0.0), dtype);
+  }
   return Transposition(builder, values, access, indices, source).run();
 }
 

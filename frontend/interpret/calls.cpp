@@ -106,7 +106,7 @@ Value call_in_place(Evaluation& evaluation, const Value& function, Arguments arg
 
 /// Whether a call of a function of the library has `inplace=True`.
 bool asks_in_place(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
-  if (!is_library(*function.module)) return false;
+  if (!is_library(*function.module) || evaluation.native) return false;  // a derivative takes it and writes nothing
   const std::vector<ast::Parameter>& parameters = function.definition().parameters;
   for (size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].name == "inplace" && values[i]) return truth(evaluation, *values[i], "`inplace`");

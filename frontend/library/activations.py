@@ -37,7 +37,12 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 
 def _hardtanh_backward(grad, result, input, min_val, max_val, inplace):
-    return where((input <= min_val) | (input >= max_val), 0, grad)
+    return _where_outside((input > min_val) & (input < max_val), (input <= min_val) | (input >= max_val), grad)
+
+
+def _where_outside(inside, outside, grad):
+    """grad inside: of NaN, which is neither, eager's vectors on the CPU have 0, its kernels on CUDA have grad"""
+    return where(outside, 0, grad) if _on_cuda() else where(inside, grad, 0)
 
 
 @native
@@ -72,7 +77,8 @@ def _logsigmoid(input):
 def _logsigmoid_backward(grad, result, input):
     small = exp(-abs(input))
     share = small / (1 + small)
-    return grad * where(input < 0, 1 - share, share)
+    slope = where(input < 0, 1 - share, share)
+    return grad * _with_slope_of(slope.detach(), sigmoid(-input))
 
 
 @native
@@ -86,7 +92,7 @@ def silu(input, inplace=False):
 
 
 def _silu_backward(grad, result, input, inplace):
-    weight = 1 / (1 + exp(-input))
+    weight = sigmoid(input)
     return grad * weight * _fused(input, 1 - weight, 1)
 
 
@@ -102,7 +108,7 @@ def mish(input, inplace=False):
 
 
 def _mish_backward(grad, result, input, inplace):
-    weight = 1 / (1 + exp(-input))
+    weight = sigmoid(input)
     bent = tanh(_log1p_finite(exp(fmin(input, 20))))
     return grad * (bent + input * weight * (1 - bent * bent))
 
@@ -168,7 +174,9 @@ def _softplus_backward(grad, result, input, beta, threshold):
     beta, threshold = _computed(beta, input), _computed(threshold, input)
     scaled = input * beta
     power = exp(scaled)
-    return where(scaled > threshold, grad, grad * power / (power + 1))
+    product = grad * power / (power + 1)
+    curved = grad * where(scaled < threshold, sigmoid(scaled), (power / (power + 1)).detach())
+    return where(scaled > threshold, grad, _with_slope_of(product.detach(), curved))
 
 
 @native
@@ -179,7 +187,8 @@ def _elu(input, alpha, scale, input_scale):
 
 def _elu_backward(grad, result, input, alpha, scale, input_scale):
     slope = full_like(input, _computed(alpha, input)) * scale
-    return where(input <= 0, grad * input_scale * slope * exp(input * input_scale), grad * scale)
+    power = _flat_where(input == 0, exp(input * input_scale))  # as elu_double_backward has it
+    return where(input <= 0, grad * input_scale * slope * power, grad * scale)
 
 
 def elu(input, alpha=1.0, inplace=False):
@@ -324,7 +333,11 @@ def softshrink(input, lambd=0.5):
 
 
 def _softshrink_backward(grad, result, input, lambd):
-    return where((input >= -lambd) & (input <= lambd), 0, grad)
+    return _where_far(input, lambd, grad)
+
+
+def _where_far(input, lambd, grad):
+    return _where_outside((input < -lambd) | (input > lambd), (input >= -lambd) & (input <= lambd), grad)
 
 
 @native
@@ -339,7 +352,7 @@ def hardshrink(input, lambd=0.5):
 
 
 def _hardshrink_backward(grad, result, input, lambd):
-    return where((input >= -lambd) & (input <= lambd), 0, grad)
+    return _where_far(input, lambd, grad)
 
 
 @native
@@ -365,7 +378,7 @@ def _glu(a, b):
 
 
 def _glu_backward(grad, result, a, b):
-    weight = 1 / (1 + exp(-b))
+    weight = sigmoid(b)
     return grad * weight, grad * (1 - weight) * weight * a
 
 

@@ -245,19 +245,19 @@ def _copysign_backward(grad, result, a, b):
     return where(a == 0, 0, grad * (result / a))
 
 
-# Of the gamma and zeta functions PyTorch has no derivative with respect to the first operand either.
+# Of the gamma and zeta functions PyTorch has no derivative with respect to the first operand either: a string names it.
 
 
 def _zeta_backward(grad, result, a, b):
-    return None, grad * -a * zeta(a + 1, b)
+    return "zeta", grad * -a * zeta(a + 1, b)
 
 
 def _igamma_backward(grad, result, a, b):
-    return None, grad * exp((a - 1) * log(b) - b - lgamma(a))
+    return "igamma: input", grad * exp((a - 1) * log(b) - b - lgamma(a))
 
 
 def _igammac_backward(grad, result, a, b):
-    return None, -grad * exp((a - 1) * log(b) - b - lgamma(a))
+    return "igammac: input", -grad * exp((a - 1) * log(b) - b - lgamma(a))
 
 
 # What an author's own gradient gives.

@@ -134,8 +134,18 @@ def _binary_cross_entropy(input, target):
 
 
 def _binary_cross_entropy_backward(grad, result, input, target):
-    of_input = grad * (input - target) / clamp((1 - input) * input, min=1e-12)
-    return of_input, grad * (clamp(log1p(-input), min=-100) - clamp(log(input), min=-100))
+    return _entropy_slope(grad, input, target), grad * (clamp(log1p(-input), min=-100) - clamp(log(input), min=-100))
+
+
+@native
+def _entropy_slope(grad, input, target):
+    return grad * (input - target) / clamp((1 - input) * input, min=1e-12)
+
+
+def _entropy_slope_backward(grad, result, given, input, target):
+    near, far = input + 1e-12, 1 - input + 1e-12
+    curvature = (input * input - 2 * input * target + target) / (near * near * (far * far))
+    return _entropy_slope(grad, input, target), grad * given * curvature, -grad * given / (input * (1 - input))
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):

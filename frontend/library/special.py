@@ -66,7 +66,16 @@ def log_ndtr(input):
 
 
 def _log_ndtr_backward(grad, result, input):
-    return grad / erfcx(input * -0.7071067811865476) * 0.7978845608028654
+    return grad * _log_ndtr_slope(input)
+
+
+@native
+def _log_ndtr_slope(input):
+    return 0.7978845608028654 / erfcx(input * -0.7071067811865476)
+
+
+def _log_ndtr_slope_backward(grad, result, input):
+    return -grad * result * (input + result)
 
 
 @native
@@ -129,6 +138,7 @@ def xlog1py(input, other):
 
 
 def _xlog1py_backward(grad, result, input, other):
+    input, other = _floating(input, other)
     return where((input == 0) & (other <= -1), 0, grad * log1p(other)), grad * input / (other + 1)
 
 

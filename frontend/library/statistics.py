@@ -251,9 +251,14 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     # Floats are promoted once both have the same dims.
     x1, x2 = [x if x.is_floating_point() else x.to(common) for x in (x1, x2)]
     x1, x2 = broadcast_tensors(x1, x2)
-    norm1 = clamp_min(vector_norm(x1, 2, dim, True), eps)
-    norm2 = clamp_min(vector_norm(x2, 2, dim, True), eps)
-    return sum(x1 / norm1 * (x2 / norm2), dim)
+    return sum(x1 / _held_norm(x1, dim, eps) * (x2 / _held_norm(x2, dim, eps)), dim)
+
+
+def _held_norm(x, dim, eps):
+    """the norm, eps at least, with the slope that it has without that"""
+    length = vector_norm(x, 2, dim, True)
+    held = clamp_min(length, eps)
+    return _with_slope_of(held.detach(), length) if _is_differentiated() else held
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
@@ -276,11 +281,21 @@ def _distance(differences, p):
         elif p == 2:
             term = d * d
         else:
-            term = pow(d, p)
+            term = _flat_where(d == 0, pow(d, p))
         total = term if total is None else maximum(total, term) if p == math.inf else total + term
-    if p == 0 or p == 1 or p == math.inf:
+    if p == math.inf:
+        return _with_slope_of_all(total, differences) if _is_differentiated() else total
+    if p == 0 or p == 1:
         return total
-    return sqrt(total) if p == 2 else pow(total, 1.0 / p)
+    return _flat_where(total == 0, sqrt(total) if p == 2 else pow(total, 1.0 / p))
+
+
+def _with_slope_of_all(largest, differences):
+    """the largest distance, of which each as large has all of the gradient"""
+    total = 0
+    for d in differences:
+        total = total + where(abs(d) == largest.detach(), abs(d), 0)
+    return _with_slope_of(largest.detach(), total)
 
 
 @reduction
