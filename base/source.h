@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,3 +64,10 @@ struct Span {
 };
 
 }  // namespace ingot
+
+template <>
+struct std::hash<ingot::Span> {
+  size_t operator()(const ingot::Span& span) const noexcept {
+    return std::hash<const void*>()(span.source) ^ (uint64_t{span.begin} << 32 | span.end) * 0x9e37'79b9'7f4a'7c15;
+  }
+};

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+#include <compare>
+#include <map>
 
 #include "base/error.h"
 #include "frontend/gradient/kept.h"
@@ -20,16 +21,20 @@
 namespace ingot::frontend {
 namespace {
 
-/// A size or a scalar whose value is known.
-struct Known {
-  bool is_size;
+/// A size or a scalar. Ordered as a graph lists what is static.
+struct Symbol {
   uint32_t param, dim;
+  bool is_size;
+  auto operator<=>(const Symbol&) const = default;
+};
+
+struct KnownValue {
   ir::HostValue value;
   bool touched;
-  bool is_same_symbol(const Known& other) const {
-    return is_size == other.is_size && param == other.param && dim == other.dim;
-  }
 };
+
+/// The symbols whose values are known.
+using Known = std::map<Symbol, KnownValue>;
 
 void make_kept_result(Builder& builder, const RowStatistic& statistic) {
   const ir::NodeId node = node_of(builder, statistic);
@@ -37,10 +42,9 @@ void make_kept_result(Builder& builder, const RowStatistic& statistic) {
                     statistic.name);
 }
 
-const Known* find(const std::vector<Known>& known, bool is_size, uint32_t param, uint32_t dim) {
-  const Known wanted{is_size, param, dim, {}, false};
-  const auto found = std::ranges::find_if(known, [&](const Known& one) { return one.is_same_symbol(wanted); });
-  return found == known.end() ? nullptr : &*found;
+const KnownValue* find(const Known& known, const Symbol& symbol) {
+  const auto found = known.find(symbol);
+  return found == known.end() ? nullptr : &found->second;
 }
 
 ir::HostKind kind_of(ir::DType type) {
@@ -57,8 +61,7 @@ ir::HostKind kind_of(ir::DType type) {
 
 class Attempt {
  public:
-  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals,
-          const std::vector<Known>& known)
+  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals, const Known& known)
       : definition_(definition), known_(known), evaluation_(Builder(lowered_, signature, actuals), activity_) {}
 
   ir::Graph run() {
@@ -82,12 +85,11 @@ class Attempt {
       for (ir::Result& result : evaluation_.graph.results)
         if (!result.mutates && result.use == ir::Use::Returned && ir::category(result.dtype) == ir::Category::Floating)
           result.gradients = ~uint64_t{0};
-    std::vector<Known> known = known_;
-    std::ranges::sort(known, {}, [](const Known& one) { return std::tuple(one.param, one.dim); });
-    for (const Known& one : known) {
-      const ir::HostId symbol = one.is_size ? evaluation_.graph.host.size(one.param, one.dim)
-                                            : evaluation_.graph.host.scalar(one.param, one.value.kind);
-      evaluation_.graph.statics.push_back({symbol, one.value, one.touched});
+    for (const auto& [symbol, known] : known_) {
+      ir::HostPool& host = evaluation_.graph.host;
+      const ir::HostId id =
+          symbol.is_size ? host.size(symbol.param, symbol.dim) : host.scalar(symbol.param, known.value.kind);
+      evaluation_.graph.statics.push_back({id, known.value, known.touched});
     }
     std::vector<ir::HostId>& touched = evaluation_.graph.touched;
     std::ranges::sort(touched);
@@ -97,14 +99,14 @@ class Attempt {
   }
 
   /// The symbols that evaluation asked for, with their values.
-  std::vector<Known> asked(const NeedStatic& need) const {
-    std::vector<Known> result;
+  Known asked(const NeedStatic& need) const {
+    Known result;
     for (const ir::HostId symbol : need.symbols) {
       const ir::HostNode& node = evaluation_.graph.host[symbol];
       const bool is_size = node.op == ir::HostOp::Size;
       const ir::HostValue value =
           is_size ? ir::HostValue::of(evaluation_.actuals.size(node.a, node.b)) : evaluation_.actuals.scalar(node.a);
-      result.push_back({is_size, node.a, is_size ? node.b : 0, value, need.touched});
+      result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, need.touched});
     }
     return result;
   }
@@ -122,6 +124,7 @@ class Attempt {
       At at(evaluation_.diagnostics, parameters[i].span);
       values.push_back(argument(i, parameters[i], facts[i]));
     }
+    evaluation_.check_limits();  // once all are there, so that their sizes are asked for together
     return values;
   }
 
@@ -138,7 +141,7 @@ class Attempt {
         const bool is_number = fact.kind == ArgumentFact::Kind::Number;
         param.kind = ir::ParamKind::Number;
         param.number = is_number ? fact.number : kind_of(fact.dtype);
-        const Known* value = find(known_, false, index, 0);
+        const KnownValue* value = find(known_, {index, 0, false});
         ir::HostPool& host = evaluation_.graph.host;
         const ir::HostId number = value ? host.constant(value->value) : host.scalar(index, param.number);
         evaluation_.graph.params.push_back(std::move(param));
@@ -163,7 +166,7 @@ class Attempt {
 
   ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentFact& fact) {
     if (fact.ones >> dim & 1) return evaluation_.integer(1);
-    const Known* value = find(known_, true, index, dim);
+    const KnownValue* value = find(known_, {index, dim, true});
     return value ? evaluation_.graph.host.constant(value->value) : evaluation_.graph.host.size(index, dim);
   }
 
@@ -177,7 +180,8 @@ class Attempt {
       access.dims.push_back({param.shape[dim], {}});
       if (moves) access.dims.back().terms = {{dim, evaluation_.integer(1)}};
     }
-    const ir::NodeId node = evaluation_.placed(evaluation_.graph.load(param.dtype, std::move(access)));
+    const ir::NodeId node = evaluation_.graph.load(param.dtype, std::move(access));
+    evaluation_.graph.place_node(node, evaluation_.diagnostics.place());
     Tensor tensor = whole(evaluation_, node, param.dtype, param.shape);
     tensor.layout = record_param(evaluation_, index, param.shape);
     return tensor;
@@ -206,7 +210,7 @@ class Attempt {
   }
 
   const Definition& definition_;
-  const std::vector<Known>& known_;
+  const Known& known_;
   Lowered lowered_;
   Activity activity_;
   Evaluation evaluation_;
@@ -217,17 +221,14 @@ class Attempt {
 namespace {
 
 ir::Graph lowered(const Definition& definition, const Signature& signature, const Actuals& actuals) {
-  std::vector<Known> known;
+  Known known;
   while (true) {
     Attempt attempt(definition, signature, actuals, known);
     try {
       return attempt.run();
     } catch (const NeedStatic& need) {
       const size_t before = known.size();
-      for (const Known& one : attempt.asked(need)) {
-        const auto same = std::ranges::find_if(known, [&](const Known& other) { return one.is_same_symbol(other); });
-        if (same == known.end()) known.push_back(one);
-      }
+      known.merge(attempt.asked(need));
       if (known.size() == before) throw_internal("lowering asked again for values that it knows");
     }
   }

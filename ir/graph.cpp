@@ -134,24 +134,23 @@ std::vector<bool> Graph::live() const {
   return needed;
 }
 
-void Graph::name_node(NodeId id, const std::string& text) {
-  std::vector<std::string>& known = names_[id];
-  if (std::ranges::find(known, text) == known.end()) known.push_back(text);
-}
+void Graph::name_node(NodeId id, const std::string& text) { names_[id].add(text); }
 
 void Graph::place_node(NodeId id, Span span) {
   if (span) spans_.try_emplace(id, span);
 }
 
-void Graph::mention_node(NodeId id, Span span) {
-  std::vector<Span>& known = mentions_[id];
-  if (std::ranges::find(known, span) == known.end()) known.push_back(span);
-}
+void Graph::mention_node(NodeId id, Span span) { mentions_[id].add(span); }
 
 const std::vector<std::string>& Graph::names(NodeId id) const {
   static const std::vector<std::string> kNone;
   const auto found = names_.find(id);
-  return found == names_.end() ? kNone : found->second;
+  return found == names_.end() ? kNone : found->second.items;
+}
+
+bool Graph::has_name(NodeId id, const std::string& text) const {
+  const auto found = names_.find(id);
+  return found != names_.end() && found->second.known.contains(text);
 }
 
 Span Graph::span(NodeId id) const {
@@ -162,7 +161,7 @@ Span Graph::span(NodeId id) const {
 const std::vector<Span>& Graph::mentions(NodeId id) const {
   static const std::vector<Span> kNone;
   const auto found = mentions_.find(id);
-  return found == mentions_.end() ? kNone : found->second;
+  return found == mentions_.end() ? kNone : found->second.items;
 }
 
 void Graph::carry(const Graph& source, NodeId from, NodeId to) {

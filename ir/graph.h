@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/source.h"
@@ -253,6 +254,7 @@ class Graph : public GraphFrame {
   /// Where else an author's expression comes to it.
   void mention_node(NodeId id, Span span);
   const std::vector<std::string>& names(NodeId id) const;
+  bool has_name(NodeId id, const std::string& text) const;
   Span span(NodeId id) const;
   const std::vector<Span>& mentions(NodeId id) const;
   /// Hands the names and the places of `from` on to `to`, as every rewrite must. `source` may be this graph.
@@ -269,9 +271,18 @@ class Graph : public GraphFrame {
   std::vector<Reduction> reductions_;
   std::unordered_map<size_t, std::vector<NodeId>> node_table_;
   std::unordered_map<size_t, std::vector<uint32_t>> access_table_;
-  std::map<NodeId, std::vector<std::string>> names_;
+  /// Items in the order in which they were first added, each once.
+  template <typename T>
+  struct Distinct {
+    std::vector<T> items;
+    std::unordered_set<T> known;
+    void add(const T& item) {
+      if (known.insert(item).second) items.push_back(item);
+    }
+  };
+  std::map<NodeId, Distinct<std::string>> names_;
   std::map<NodeId, Span> spans_;
-  std::map<NodeId, std::vector<Span>> mentions_;
+  std::map<NodeId, Distinct<Span>> mentions_;
 };
 
 /// Readable text of the whole graph, the `ir` stage of `ingot emit`: the same bytes for the same graph. i0, i1, … are

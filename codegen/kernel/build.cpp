@@ -22,10 +22,12 @@ void check_parameter_bytes(const KernelContext& context, const Kernel& kernel) {
     bytes = (bytes + size - 1) / size * size + size;
   }
   if (bytes > kCudaParameterBytes)
-    throw_author({},
-                 fmt::format("too many tensors for one kernel: `{}` would take {} arguments", context.graph.name,
-                             kernel.launch.parameters.size()),
-                 "split the op into several");
+    throw_author(
+        {},
+        fmt::format("too many tensors for one kernel: `{}` would take {} arguments of {} bytes, and CUDA passes "
+                    "{}; each view of a tensor has an address, an offset and strides among them",
+                    context.graph.name, kernel.launch.parameters.size(), bytes, kCudaParameterBytes),
+        "split the op into several, each of some of the tensors or of the slices");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -73,8 +74,8 @@ void add_node(const ir::Graph& graph, ir::NodeId id, const std::map<Value, uint3
 /// A node that is to be of a kernel: what is stored, or what is reduced.
 struct Reader {
   const std::vector<ir::HostId>& domain;
-  const ir::DimMarks* reduced;    ///< nothing of what is stored
-  std::vector<ir::NodeId> reads;  ///< the loads of reductions among what it is made of
+  const ir::DimMarks* reduced;           ///< nothing of what is stored
+  const std::vector<ir::NodeId>& reads;  ///< the loads of reductions among what it is made of
 };
 
 /// Whether a load reads its reduction by rows: at each index the value of the row that this index lies in.
@@ -125,7 +126,9 @@ class Outliner {
     std::vector<ir::NodeId> all, along, others;
     for (uint32_t i = 0; i < graph_.count(); ++i)
       if (live[i] && graph_[{i}].op == Op::Reduce) all.push_back({i});
-    std::ranges::copy_if(all, std::back_inserter(late_), [&](ir::NodeId id) { return is_late(id, all); });
+    for (const ir::NodeId id : all)
+      for (const ir::NodeId load : reads_of(graph_[id].args[0])) asked_for_.insert(*graph_.reduction_read(load));
+    std::ranges::copy_if(all, std::back_inserter(late_), [&](ir::NodeId id) { return is_late(id); });
     std::set<ir::NodeId> ahead;
     for (const ir::NodeId id : all) {
       if (std::ranges::binary_search(late_, id)) continue;
@@ -144,14 +147,9 @@ class Outliner {
   /// Whether a number had better be found where parts are computed that wait for other numbers of the same elements:
   /// they read what it is made of, and what they wait for does not. So the mean of some boxes is found with their
   /// gradients, once these are counted, which asks for less than a box.
-  bool is_late(ir::NodeId id, const std::vector<ir::NodeId>& reductions) const {
+  bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    if (cut_ == Cut::Whole || !has_lone_row(host_, reduction)) return false;
-    const auto reads_it = [&](ir::NodeId load) { return graph_.reduction_read(load) == id; };
-    const auto is_asked_for = [&](ir::NodeId other) {
-      return std::ranges::any_of(reads_of(graph_[other].args[0]), reads_it);
-    };
-    if (std::ranges::any_of(reductions, is_asked_for)) return false;
+    if (cut_ == Cut::Whole || !has_lone_row(host_, reduction) || asked_for_.contains(id)) return false;
     std::set<ir::NodeId> awaited, waiting;  // what is read for these numbers, and by such parts
     for (const ir::Result& result : graph_.results)
       for (const ir::Part& part : result.parts) {
@@ -184,9 +182,11 @@ class Outliner {
   }
 
   /// The loads of reductions among what a node is made of.
-  std::vector<ir::NodeId> reads_of(ir::NodeId root) const {
-    if (!reads_any_[root.index]) return {};
-    std::vector<ir::NodeId> reads = nodes_of(graph_, {root});
+  const std::vector<ir::NodeId>& reads_of(ir::NodeId root) const {
+    const auto [found, is_new] = reads_of_.try_emplace(root);
+    std::vector<ir::NodeId>& reads = found->second;
+    if (!is_new || !reads_any_[root.index]) return reads;
+    reads = nodes_of(graph_, {root});
     std::erase_if(reads, [&](ir::NodeId id) { return !graph_.reduction_read(id); });
     return reads;
   }
@@ -412,9 +412,11 @@ class Outliner {
   std::vector<ir::NodeId> late_;
   std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
   Outline outline_;
-  size_t plain_from_ = 0;  ///< kernels from here on reduce nothing
-  std::map<ir::NodeId, size_t> kernel_of_;
-  std::map<ir::NodeId, uint32_t> phase_of_;
+  size_t plain_from_ = 0;           ///< kernels from here on reduce nothing
+  std::set<ir::NodeId> asked_for_;  ///< the reductions of which others are made
+  mutable std::unordered_map<ir::NodeId, std::vector<ir::NodeId>> reads_of_;
+  std::unordered_map<ir::NodeId, size_t> kernel_of_;
+  std::unordered_map<ir::NodeId, uint32_t> phase_of_;
   std::map<Value, uint32_t> workspace_of_;
 };
 

@@ -2,6 +2,8 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "frontend/syntax/parsing.h"
@@ -222,16 +224,18 @@ ExprId Parser::call(uint32_t start, ExprId function) {
   Token open = take();
   std::vector<ExprId> arguments;
   std::vector<ast::Call::Keyword> keywords;
+  std::unordered_set<std::string_view> named;
+  bool unpacked = false;
   while (!at_operator(")")) {
     if (at_operator("**")) {
       Span stars = take().span;
+      unpacked = true;
       keywords.push_back({{}, stars, expression()});
     } else if (peek().is(Token::Kind::Name) && peek(1).is_operator("=")) {
       Token name = take();
       take();
-      bool repeated = std::any_of(keywords.begin(), keywords.end(),
-                                  [&](const auto& keyword) { return keyword.name == name.text(); });
-      if (repeated) throw_author(name.span, "`" + std::string(name.text()) + "` is given twice", "keep one of them");
+      if (!named.insert(name.text()).second)
+        throw_author(name.span, "`" + std::string(name.text()) + "` is given twice", "keep one of them");
       ExprId value = expression();
       keywords.push_back({std::string(name.text()), name.span, value});
     } else {
@@ -243,8 +247,6 @@ ExprId Parser::call(uint32_t start, ExprId function) {
           throw_author(module_[argument].span, "a generator among other arguments needs parentheses",
                        "write `f(a, (x for x in xs))`");
       }
-      bool unpacked =
-          std::any_of(keywords.begin(), keywords.end(), [](const auto& keyword) { return keyword.name.empty(); });
       if (!keywords.empty() && (unpacked || !get<ast::Starred>(argument)))
         throw_author(module_[argument].span, "a positional argument follows a keyword argument",
                      "name it too, or put it before the `" + (unpacked ? "**" : keywords.back().name + "=") + "`");

@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "frontend/syntax/parsing.h"
@@ -75,6 +76,7 @@ ast::StmtId Parser::def_statement() {
 /// Parameters up to, but without, the token `close`.
 std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool annotations) {
   std::vector<ast::Parameter> result;
+  std::unordered_map<std::string_view, Span> named;
   bool after_star = false;
   Span bare_star;  // one that no parameter has followed yet
   while (!at_operator(close)) {
@@ -111,7 +113,13 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
       take();
       parameter.fallback = expression();
     }
-    check_parameter(result, parameter, after_star);
+    if (const auto [first, is_new] = named.emplace(parameter.span.text(), parameter.span); !is_new) {
+      Diagnostic diagnostic{
+          "two parameters are named `" + parameter.name + "`", parameter.span, "rename one of them", {}};
+      diagnostic.notes.push_back({"the first one is here", first->second});
+      throw_author(std::move(diagnostic));
+    }
+    check_default(result, parameter, after_star);
     result.push_back(std::move(parameter));
     if (!accept_operator(",")) break;
   }
@@ -121,15 +129,8 @@ std::vector<ast::Parameter> Parser::parameters(std::string_view close, bool anno
   return result;
 }
 
-void Parser::check_parameter(const std::vector<ast::Parameter>& earlier, const ast::Parameter& parameter,
-                             bool after_star) {
-  for (const ast::Parameter& other : earlier) {
-    if (other.name != parameter.name) continue;
-    Diagnostic diagnostic{
-        "two parameters are named `" + parameter.name + "`", parameter.span, "rename one of them", {}};
-    diagnostic.notes.push_back({"the first one is here", other.span});
-    throw_author(std::move(diagnostic));
-  }
+void Parser::check_default(const std::vector<ast::Parameter>& earlier, const ast::Parameter& parameter,
+                           bool after_star) {
   const bool after_default = !earlier.empty() && earlier.back().fallback;
   if (!after_star && parameter.kind == ast::Parameter::Kind::Positional && !parameter.fallback && after_default)
     throw_author(parameter.span, "`" + parameter.name + "` has no default, but the parameter before it has",

@@ -178,6 +178,12 @@ std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const KnownNam
       binders.push_back({function.locals, module_[function.value].span, {}});
     }
   }
+  // They lie inside one another or apart, so those around a name are on a stack.
+  std::ranges::sort(binders, [](const Binder& a, const Binder& b) {
+    return a.inside.begin != b.inside.begin ? a.inside.begin < b.inside.begin : a.inside.end > b.inside.end;
+  });
+  std::vector<const Binder*> around;
+  auto next = binders.begin();
   auto within = [](Span inner, Span outer) { return outer && inner.begin >= outer.begin && inner.end <= outer.end; };
   std::vector<ast::Parameter> result;
   std::set<std::string> seen = scopes_.front().names;
@@ -186,9 +192,11 @@ std::vector<ast::Parameter> Parser::free_parameters(ExprId value, const KnownNam
     const auto* use = std::get_if<ast::Name>(&expression.node);
     if (!use || callees.contains(index) || seen.contains(use->name) || !within(expression.span, module_[value].span))
       continue;
-    bool bound = std::any_of(binders.begin(), binders.end(), [&](const Binder& binder) {
-      return within(expression.span, binder.inside) && !within(expression.span, binder.except) &&
-             std::binary_search(binder.names.begin(), binder.names.end(), use->name);
+    for (; next != binders.end() && next->inside.begin <= expression.span.begin; ++next) around.push_back(&*next);
+    while (!around.empty() && around.back()->inside.end <= expression.span.begin) around.pop_back();
+    bool bound = std::ranges::any_of(around, [&](const Binder* binder) {
+      return within(expression.span, binder->inside) && !within(expression.span, binder->except) &&
+             std::ranges::binary_search(binder->names, use->name);
     });
     if (bound || (is_known && is_known(use->name, owners.contains(index)))) continue;
     seen.insert(use->name);

@@ -102,7 +102,7 @@ class Parser {
   ast::StmtId def_statement();
   std::vector<ast::ExprId> decorators();
   std::vector<ast::Parameter> parameters(std::string_view close, bool annotations);
-  void check_parameter(const std::vector<ast::Parameter>& earlier, const ast::Parameter& parameter, bool after_star);
+  void check_default(const std::vector<ast::Parameter>& earlier, const ast::Parameter& parameter, bool after_star);
   ast::ExprId lambda();
   static std::vector<std::string> sorted(const std::set<std::string>& names);
 

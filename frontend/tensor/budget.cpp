@@ -43,20 +43,29 @@ void Budget::bytes(uint64_t count) {
 
 void Budget::tiles(uint64_t count) {
   if (overspends(tiles_, count, kMaxTiles)) {
-    diagnostics_.fail(fmt::format("the op cuts its tensors into more than {} parts", kMaxTiles),
-                      "apply it before so many parts are put together by cat or stack");
+    diagnostics_.fail(
+        fmt::format("the op cuts its tensors into more than {} parts: each of the parts that cat, stack and "
+                    "writes to slices make is computed by itself, in every step from there on",
+                    kMaxTiles),
+        "apply the steps before the parts are put together, or return them and go on in another op");
   }
 }
 
 void Budget::nodes(uint64_t count) {
   if (overspends(nodes_, count, kMaxNodes)) {
-    diagnostics_.fail("the op takes too many views of large expressions", "take the views of its inputs instead");
+    diagnostics_.fail(fmt::format("the op takes too many views of large expressions: slices and shifts of computed "
+                                  "tensors repeat what these are made of, here more than {} operations",
+                                  kMaxNodes),
+                      "take the views of its inputs instead, or compute what is viewed in an op of its own");
   }
 }
 
 void Budget::fail_host_work() const {
-  diagnostics_.fail("the op's arithmetic of sizes and numbers takes too long",
-                    "a number is computed by more operations than an op has: compute it before the call");
+  diagnostics_.fail(
+      fmt::format("the op's arithmetic of sizes and numbers takes too long: more than {} steps, for a number "
+                  "that is computed in a loop, or for the places of many parts of a cat or a stack",
+                  kHostWork),
+      "compute the number before the call; apply what follows a cat to its parts");
 }
 
 }  // namespace ingot::frontend

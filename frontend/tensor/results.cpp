@@ -86,8 +86,8 @@ ir::Part make_part(Builder& builder, const Tensor& tensor, const Tile& tile) {
 std::string authors_name(const Builder& builder, const Tensor& tensor) {
   std::string chosen;
   for (const std::string& name : builder.graph.names(tensor.tiles.front().node)) {
-    const bool is_shared = std::ranges::all_of(
-        tensor.tiles, [&](const Tile& tile) { return std::ranges::count(builder.graph.names(tile.node), name) > 0; });
+    const bool is_shared =
+        std::ranges::all_of(tensor.tiles, [&](const Tile& tile) { return builder.graph.has_name(tile.node, name); });
     if (is_shared && std::ranges::count(builder.graph.params, name, &ir::Param::name) == 0) chosen = name;
   }
   return chosen;

@@ -59,6 +59,19 @@ std::string lines(std::initializer_list<const char*> body) {
   return text;
 }
 
+/// `count` lines of a body, or parts of a call, in which # stands for the number of each.
+std::string many(int count, const std::string& one) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    for (const char c : one) text += c == '#' ? std::to_string(i) : std::string(1, c);
+  }
+  return text;
+}
+
+std::string many_lines(int count, const std::string& line, const std::string& last = "x") {
+  return "def f(x):\n    y = x\n" + many(count, "    " + line + "\n") + "    return " + last + "\n";
+}
+
 class Hostile : public testing::TestWithParam<Case> {};
 
 TEST_P(Hostile, EndsSoonInAnAnswer) {
@@ -84,6 +97,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"methods in lists", lines({"l = []", "for i in range(80000):", "    l = [l.append]", "return x"}), ""},
         Case{"sums of quotients",
              lines({"n = k", "for i in range(40):", "    n = (n + 1) // 2 + (n + 2) // 3", "return x * n"}), ""},
+        Case{"many aliases", many_lines(100'000, "y = x"), ""}, Case{"many mentions", many_lines(100'000, "(x,)"), ""},
+        Case{"many names of one value", many_lines(30'000, "y# = x * 2"), ""},
+        Case{"many statements", many_lines(60'000, "y = y + 1"), "50000 nodes"},
+        Case{"unknown keywords", "def g(a): return a\ndef f(x): return g(x" + many(100'000, ", k#=1") + ")\n",
+             "no parameter `k0`"},
+        Case{"many parameters", "def f(x" + many(6'000, ", p#") + "): return x\n", ""},
+        Case{"many parameters of a helper", "def g(x" + many(60'000, ", p#=0") + "): return x\ndef f(x): return g(x)\n",
+             ""},
+        Case{"many lambdas in an expression", "x + sum([" + many(8'000, "(lambda a: a)(#), ") + "])", ""},
         Case{"strings", lines({"s = 'a'", "for i in range(60):", "    s = s + s", "return x"}), "characters"},
         Case{"lists", lines({"s = [1]", "for i in range(60):", "    s = s + s", "return x"}), "items"},
         Case{"lists in place", lines({"s = [1]", "for i in range(60):", "    s += s", "return x"}), "items"},
