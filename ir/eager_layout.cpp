@@ -264,6 +264,32 @@ Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t
   return pointwise_strides(sizes, inputs);
 }
 
+bool shares_memory(const AliasQuestion& question, std::span<const HostValue> host, std::span<const Extents> arguments) {
+  const std::vector<Extents> tensors = eager_tensors(question.steps, host, arguments);
+  const LayoutStep& step = question.steps.back();
+  const Extents& input = tensors[step.inputs[0]];
+  if (step.kind == LayoutStep::Kind::Reshape) return has_view(input, tensors.back().sizes);
+  return tensors.back().strides == input.strides;
+}
+
+AliasQuestion alias_question(const GraphFrame& graph, uint32_t step) {
+  const std::vector<LayoutStep>& steps = graph.eager_layouts;
+  std::vector<bool> needed(step + 1);
+  needed[step] = true;
+  for (size_t i = needed.size(); i-- > 0;)
+    if (needed[i])
+      for (const uint32_t input : steps[i].inputs) needed[input] = true;
+  AliasQuestion question{graph.host, {}};
+  std::vector<uint32_t> now(needed.size());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    now[i] = static_cast<uint32_t>(question.steps.size());
+    LayoutStep& moved = question.steps.emplace_back(steps[i]);
+    for (uint32_t& input : moved.inputs) input = now[input];
+  }
+  return question;
+}
+
 bool has_view(const Extents& input, View sizes) { return view_strides(input, sizes).has_value(); }
 
 std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
@@ -308,6 +334,9 @@ std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<
         tensor.strides = inputs.size() == 1 && is_channels_last(tensor.sizes, inputs[0].strides)
                              ? inputs[0].strides
                              : channels_last_strides(tensor.sizes);
+        break;
+      case Kind::Unformatted:
+        tensor.strides = suggests_channels_last(inputs[0]) ? contiguous_strides(tensor.sizes) : inputs[0].strides;
         break;
       case Kind::Cat:
         tensor.strides = cat_strides(tensor.sizes, inputs);

@@ -49,6 +49,10 @@ Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source, std:
 /// for numbers).
 std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
                                    std::span<const Extents> arguments);
+/// The answer to a question for evaluated slots of its pool.
+bool shares_memory(const AliasQuestion& question, std::span<const HostValue> host, std::span<const Extents> arguments);
+/// The question about one step of a graph.
+AliasQuestion alias_question(const GraphFrame& graph, uint32_t step);
 /// Whether input.view(sizes) can be a view.
 bool has_view(const Extents& input, std::span<const int64_t> sizes);
 

@@ -164,6 +164,8 @@ struct LayoutStep {
                  ///< on the CPU also each input of a Pointwise step that is not of the common dtype
     Contiguous,  ///< factories, gather, take, index_select; with an input, its own strides where they are so already
     ChannelsLast,  ///< memory_format=channels_last or, of rank 5, channels_last_3d; an input as for Contiguous
+    Unformatted,   ///< of x.to(memory_format=contiguous_format): contiguous if PyTorch suggests channels_last for the
+                   ///< input, else its own strides
     Cat,           ///< channels_last if all inputs are like that, else contiguous; of stack, over the unsqueezed inputs
     Pad,     ///< inputs are what F.pad keeps of a tensor, and that tensor: as Preserve of the first where the result
              ///< is no larger than it, else as Cat of the second
@@ -175,6 +177,19 @@ struct LayoutStep {
   std::vector<std::vector<Term>> rows = {};  ///< View: for each new dim k, terms over the input's dims (dim, coef); a
                                              ///< dim equal to the input's rank stands for the stride 1
   std::vector<uint32_t> dims = {};           ///< Gather: the dim of the first input that each index replaces, ascending
+};
+
+/// Whether the tensor of the last step shares the memory of its input, as a Reshape that can be a view does, or a copy
+/// in a memory format which its input has. The steps are all that it hangs on.
+struct AliasQuestion {
+  HostPool host;
+  std::vector<LayoutStep> steps;
+};
+
+/// What lowering took to be so.
+struct AliasFact {
+  AliasQuestion question;
+  bool shares;
 };
 
 /// A Reshape step that must be a view: PyTorch refuses it where its input's strides allow none.
@@ -194,11 +209,16 @@ struct GraphFrame {
   Returns returns = Returns::Tensor;
   std::vector<Condition> conditions;
   std::vector<Static> statics;
+  /// Where the author computes a number whose arithmetic may fail.
+  std::map<HostId, Span> host_places;
   /// Size nodes that lowering would have made static were they not larger than kTouchedSize (frontend::touch): the
   /// graph holds for all such sizes.
   std::vector<HostId> touched;
   std::vector<LayoutStep> eager_layouts;
   std::vector<RequiredView> required_views;
+  /// The graph is right only where these hold; each is asked once the values of `statics` and those before it are
+  /// known.
+  std::vector<AliasFact> aliases;
   /// The parameter, behind those of the signature, from which random numbers are drawn: an int64 without dims on the
   /// op's device, which whoever runs the graph fills anew for each call. None where nothing is drawn.
   std::optional<uint32_t> seed;

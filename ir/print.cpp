@@ -216,7 +216,10 @@ class GraphPrinter {
       case Condition::Kind::Affordable:
         return fmt::format("{} >= 0, else another way", a);
       case Condition::Kind::NonEmpty:
-        return fmt::format("{} > 0", a);
+        return graph_.host.is_constant(condition.b) ? fmt::format("{} > 0", a)
+                                                    : fmt::format("{} > 0, or {} == 0", a, b());
+      case Condition::Kind::Computes:
+        return fmt::format("{} has a value", a);
       case Condition::Kind::True:
         break;
     }

@@ -112,8 +112,16 @@ class Splitter {
     const bool is_of_two = is_equality || condition.kind == Kind::InRange;
     if (!sizes_.knows(condition.a) && !(is_of_two && sizes_.knows(condition.b))) return true;
     if (condition.kind == Kind::NonNegative && sizes_.is_multiple(condition.a, -1)) return split_.needs_elements = true;
+    if (condition.kind == Kind::True && is_not_zero(condition.a)) return split_.needs_elements = true;
     return is_equality && (sizes_.same(condition.a, condition.b) ||
                            (sizes_.is_multiple(condition.a) && sizes_.is_multiple(condition.b)));
+  }
+
+  /// Whether a condition is that there are elements along the cut: a division by their number.
+  bool is_not_zero(HostId id) const {
+    if (host_[id].op != HostOp::Not) return false;
+    const HostNode& equals = host_[host_[id].args[0]];
+    return equals.op == HostOp::Eq && sizes_.is_multiple(equals.args[0]) && host_.is_int(equals.args[1], 0);
   }
 
   /// The one dim of a result that is as long as the cut.

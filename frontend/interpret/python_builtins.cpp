@@ -113,7 +113,7 @@ Value call_sum(Evaluation& evaluation, const PythonFunction&, Values arguments) 
 }
 
 Value call_abs(Evaluation& evaluation, const PythonFunction&, Values arguments) {
-  return number(evaluation.host(HostOp::Abs, {require_number(evaluation, arguments[0], "abs()")}));
+  return number(host_operation(evaluation, HostOp::Abs, {require_number(evaluation, arguments[0], "abs()")}));
 }
 
 /// The double nearest to `value` with that many decimals, as Python rounds: of its exact value, ties to even.
@@ -130,7 +130,7 @@ double rounded(double value, int64_t digits) {
 
 Value call_round(Evaluation& evaluation, const PythonFunction&, Values arguments) {
   HostId value = require_number(evaluation, arguments[0], "round()");
-  if (arguments[1].is_none()) return number(evaluation.host(HostOp::Round, {value}));
+  if (arguments[1].is_none()) return number(host_operation(evaluation, HostOp::Round, {value}));
   int64_t digits = evaluation.static_int(arguments[1], "the digits of round()");
   if (digits < 0) evaluation.fail("round() to negative digits is not in the language", "divide, round and multiply");
   if (evaluation.graph.host.kind(value) != HostKind::Float) return number(evaluation.host(HostOp::Int, {value}));
@@ -156,7 +156,7 @@ Value call_quantifier(Evaluation& evaluation, const PythonFunction& self, Values
 
 Value call_int(Evaluation& evaluation, const PythonFunction& self, Values arguments) {
   if (arguments[0].is_tensor()) refuse_tensor(evaluation, self, arguments[0]);
-  return number(evaluation.host(HostOp::Int, {require_number(evaluation, arguments[0], "int()")}));
+  return number(host_operation(evaluation, HostOp::Int, {require_number(evaluation, arguments[0], "int()")}));
 }
 
 Value call_float(Evaluation& evaluation, const PythonFunction& self, Values arguments) {

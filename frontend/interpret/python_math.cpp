@@ -50,14 +50,14 @@ Value call_operation(Evaluation& evaluation, const PythonFunction& self, Values 
   for (const Value& argument : arguments)
     operands.push_back(keeps_integers ? require_number(evaluation, argument, what)
                                       : as_float(evaluation, argument, what));
-  return number(evaluation.host(row->op, std::move(operands)));
+  return number(host_operation(evaluation, row->op, std::move(operands)));
 }
 
 Value call_log(Evaluation& evaluation, const PythonFunction&, Values arguments) {
-  HostId value = evaluation.host(HostOp::Log, {as_float(evaluation, arguments[0], "math.log")});
+  HostId value = host_operation(evaluation, HostOp::Log, {as_float(evaluation, arguments[0], "math.log")});
   if (arguments[1].is_none()) return number(value);
-  HostId base = evaluation.host(HostOp::Log, {as_float(evaluation, arguments[1], "math.log")});
-  return number(evaluation.host(HostOp::TrueDiv, {value, base}));
+  HostId base = host_operation(evaluation, HostOp::Log, {as_float(evaluation, arguments[1], "math.log")});
+  return number(host_operation(evaluation, HostOp::TrueDiv, {value, base}));
 }
 
 /// Scaled as CPython does: x * (pi / 180) and x * (180 / pi).

@@ -264,10 +264,41 @@ bool ordered(Operator op, const std::string& a, const std::string& b) {
 Value number(HostId id) { return Number{id}; }
 Value boolean(Evaluation& evaluation, bool value) { return Number{evaluation.graph.host.boolean(value)}; }
 
+namespace {
+
+/// Pow by a negative constant is a float's.
+bool may_raise(const ir::HostPool& host, HostOp op, std::span<const HostId> operands) {
+  std::vector<HostKind> kinds;
+  for (const HostId operand : operands) kinds.push_back(host.kind(operand));
+  if (op == HostOp::Pow && !host.known_nonnegative(operands[1])) kinds.push_back(HostKind::Float);
+  return ir::python_raises(op, kinds);
+}
+
+/// States that a division is by something, which folding may forget; as `assert divisor != 0` does.
+void require_divisor(Evaluation& evaluation, HostOp op, std::span<const HostId> operands) {
+  ir::HostPool& host = evaluation.graph.host;
+  const bool is_float = std::ranges::any_of(operands, [&](HostId id) { return host.kind(id) == HostKind::Float; });
+  const HostId is_zero = evaluation.host(HostOp::Eq, {operands[1], evaluation.integer(0)});
+  const HostId is_something = evaluation.host(HostOp::Not, {is_zero});
+  evaluation.require(ir::Condition::Kind::True, is_something, is_something, ir::division_by_zero(op, is_float));
+}
+
+}  // namespace
+
 HostId host_operation(Evaluation& evaluation, HostOp op, std::vector<HostId> operands) {
-  if (evaluation.graph.host.kind_depends_on_value(op, operands))
-    for (HostId& operand : operands) operand = evaluation.graph.host.constant(evaluation.static_number(operand));
-  return evaluation.host(op, std::move(operands));
+  ir::HostPool& host = evaluation.graph.host;
+  if (host.kind_depends_on_value(op, operands))
+    for (HostId& operand : operands) operand = host.constant(evaluation.static_number(operand));
+  // PyTorch's own functions, which the library's stand for, have other errors.
+  if (evaluation.diagnostics.in_library()) return evaluation.host(op, std::move(operands));
+  const bool raises = may_raise(host, op, operands);
+  const bool divides = op == HostOp::TrueDiv || op == HostOp::FloorDiv || op == HostOp::Mod;
+  if (divides) require_divisor(evaluation, op, operands);
+  const HostId result = evaluation.host(op, std::move(operands));
+  if (host.is_constant(result)) return result;
+  if (raises && !divides) evaluation.require(ir::Condition::Kind::Computes, result, result);
+  if (raises || host[result].per_call) evaluation.graph.host_places.emplace(result, evaluation.diagnostics.place());
+  return result;
 }
 
 HostId require_number(Evaluation& evaluation, const Value& value, std::string_view what) {

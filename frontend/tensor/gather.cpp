@@ -144,7 +144,6 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
       require_index_dtype(builder, index->second, "indexing");
       plan.indexed.push_back(begin);
       index_tensors.push_back(index->second);
-      if (!is_empty) builder.require(ir::Condition::Kind::NonEmpty, x.grid[begin], x.grid[begin]);
       continue;
     }
     const bool in_front = neighbours && dim < indices.begin()->first;
@@ -153,6 +152,9 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
   }
 
   const Cells cells = common_cells(builder, index_tensors);
+  const ir::HostId count = product(builder, cells.grid);
+  for (const size_t dim : plan.indexed)
+    if (!is_empty) builder.require(ir::Condition::Kind::NonEmpty, x.grid[dim], count);
   Tensor result;
   result.dtype = x.dtype;
   result.on_host = x.on_host;
@@ -235,7 +237,7 @@ Tensor gather(Builder& builder, const Tensor& input, size_t dim, const Tensor& i
     builder.require(ir::Condition::Kind::NonNegative, builder.sub(x_shape[d], shape[d]), builder.integer(0),
                     fmt::format("gather: the index must be no larger than the input at dimension {}", d));
   }
-  if (!any_zero(builder, shape)) builder.require(ir::Condition::Kind::NonEmpty, x_shape[dim], x_shape[dim]);
+  if (!any_zero(builder, shape)) builder.require(ir::Condition::Kind::NonEmpty, x_shape[dim], product(builder, shape));
 
   Tile source = x.tiles.front();
   for (size_t d = 0; d < x.rank(); ++d) source = linearise_tile(builder, source, d);

@@ -27,9 +27,12 @@ inline int64_t checked_mul(int64_t x, int64_t y) {
   return result;
 }
 
+inline constexpr const char* kModByZero = "integer modulo by zero";
+inline constexpr const char* kFloorDivByZero = "integer division or modulo by zero";
+
 /// x % y with the sign of y.
 inline int64_t floor_mod(int64_t x, int64_t y) {
-  if (y == 0) throw std::domain_error("integer modulo by zero");
+  if (y == 0) throw std::domain_error(kModByZero);
   if (y == -1) return 0;
   const int64_t rest = x % y;
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
@@ -37,7 +40,7 @@ inline int64_t floor_mod(int64_t x, int64_t y) {
 
 /// x // y, rounded towards minus infinity.
 inline int64_t floor_div(int64_t x, int64_t y) {
-  if (y == 0) throw std::domain_error("integer division or modulo by zero");
+  if (y == 0) throw std::domain_error(kFloorDivByZero);
   if (y == -1) return checked_sub(0, x);
   return x / y - (x % y != 0 && (x < 0) != (y < 0));
 }

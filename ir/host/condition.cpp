@@ -42,7 +42,9 @@ bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b) {
     case Kind::True:
       return a.truthy();
     case Kind::NonEmpty:
-      return a.as_int() > 0;
+      return a.as_int() > 0 || b.as_int() == 0;
+    case Kind::Computes:
+      return true;  // it was computed
   }
   throw_internal("a condition of no kind");
 }
@@ -66,6 +68,8 @@ std::string message_of(const Condition& condition, const HostValue& a, const Hos
       return "this takes too many steps";
     case Kind::NonEmpty:
       return "nothing can be gathered from a dimension of size 0";
+    case Kind::Computes:
+      return "a number has no value";
   }
   throw_internal("a condition of no kind");
 }

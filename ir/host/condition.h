@@ -15,7 +15,8 @@ struct Condition {
     InRange,      ///< 0 <= a < b: an index that is a host integer, already wrapped
     NonNegative,  ///< a >= 0
     True,         ///< a is true (an assert of the author's, an exponent that must not be negative)
-    NonEmpty,     ///< a > 0 wherever something is gathered from it
+    NonEmpty,     ///< a > 0 where something is gathered from it: by b indices
+    Computes,     ///< a has a value: its arithmetic raises none of Python's errors, whether or not it is used
     Affordable,   ///< a >= 0: where it is not, this is no way to compute the op, and another may be
   } kind;
   HostId a, b = {};

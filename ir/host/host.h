@@ -184,6 +184,12 @@ class HostPool {
 /// words. Broadcast throws nothing: that sizes meet is for conditions to say.
 HostValue apply(HostOp op, std::span<const HostValue> args, uint32_t b = 0);
 
+/// Whether Python's op raises an error for some operands; that an integer does not fit in 64 bits is not among them.
+bool python_raises(HostOp op, std::span<const HostKind> kinds);
+
+/// What Python says of a division by zero.
+const char* division_by_zero(HostOp op, bool is_float);
+
 /// Computes all nodes of a pool, or only those that depend on a scalar (`per_call`), into `slots` (one for each node,
 /// the others as an earlier evaluation left them).
 void evaluate(const HostPool& pool, const HostInputs& inputs, std::span<HostValue> slots, bool per_call_only = false);

@@ -45,7 +45,7 @@ std::partial_ordering compare(const HostValue& x, const HostValue& y) {
 
 /// x / y rounded once, also where x or y is no double.
 double true_div(int64_t x, int64_t y) {
-  if (y == 0) fail("division by zero");
+  if (y == 0) fail(division_by_zero(HostOp::TrueDiv, false));
   __extension__ using Wide = unsigned __int128;
   const auto magnitude = [](int64_t v) { return v < 0 ? 0 - static_cast<uint64_t>(v) : v; };
   const uint64_t dividend = magnitude(x), divisor = magnitude(y);
@@ -121,10 +121,10 @@ double float_arithmetic(HostOp op, double x, double y) {
     case HostOp::Sub:
       return x - y;
     case HostOp::FloorDiv:
-      if (y == 0) fail("float floor division by zero");
+      if (y == 0) fail(division_by_zero(op, true));
       return float_divmod(x, y).quotient;
     case HostOp::Mod:
-      if (y == 0) fail("float modulo");
+      if (y == 0) fail(division_by_zero(op, true));
       return float_divmod(x, y).remainder;
     default:
       return x * y;
@@ -301,6 +301,57 @@ HostValue widened(const HostValue& value, HostKind kind) {
 
 }  // namespace
 
+const char* division_by_zero(HostOp op, bool is_float) {
+  switch (op) {
+    case HostOp::FloorDiv:
+      return is_float ? "float floor division by zero" : kFloorDivByZero;
+    case HostOp::Mod:
+      return is_float ? "float modulo" : kModByZero;
+    default:
+      return is_float ? "float division by zero" : "division by zero";
+  }
+}
+
+bool python_raises(HostOp op, std::span<const HostKind> kinds) {
+  const bool of_float = std::ranges::count(kinds, HostKind::Float) > 0;
+  switch (op) {
+    case HostOp::TrueDiv:
+    case HostOp::FloorDiv:
+    case HostOp::Mod:
+      return true;
+    case HostOp::Pow:
+    case HostOp::Int:
+    case HostOp::Floor:
+    case HostOp::Ceil:
+    case HostOp::Trunc:
+    case HostOp::Round:
+      return of_float;
+    case HostOp::Fmod:
+    case HostOp::Sqrt:
+    case HostOp::Exp:
+    case HostOp::Exp2:
+    case HostOp::Expm1:
+    case HostOp::Log:
+    case HostOp::Log2:
+    case HostOp::Log10:
+    case HostOp::Log1p:
+    case HostOp::Sin:
+    case HostOp::Cos:
+    case HostOp::Tan:
+    case HostOp::Asin:
+    case HostOp::Acos:
+    case HostOp::Sinh:
+    case HostOp::Cosh:
+    case HostOp::Acosh:
+    case HostOp::Atanh:
+    case HostOp::Gamma:
+    case HostOp::Lgamma:
+      return true;
+    default:
+      return false;
+  }
+}
+
 HostValue apply(HostOp op, Args args, uint32_t b) {
   switch (op) {
     case HostOp::Add:
@@ -312,7 +363,7 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
       return HostValue::of(float_arithmetic(op, args[0].as_double(), args[1].as_double()));
     case HostOp::TrueDiv:
       if (!any_float(args)) return HostValue::of(true_div(args[0].integer, args[1].integer));
-      if (args[1].as_double() == 0) fail("float division by zero");
+      if (args[1].as_double() == 0) fail(division_by_zero(op, true));
       return HostValue::of(args[0].as_double() / args[1].as_double());
     case HostOp::Pow:
       return power(args[0], args[1]);

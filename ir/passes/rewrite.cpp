@@ -93,6 +93,7 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
 Graph compact(const Graph& graph) {
   Graph out{GraphFrame(graph)};
   out.host = {};
+  out.aliases.clear();  // which nothing asks for any more
   drop_unused_layouts(out);
   const std::vector<bool> live = graph.live();
 
@@ -124,6 +125,9 @@ Graph compact(const Graph& graph) {
     kept[i] = out.host.append(std::move(node));
   }
   if (graph.host.sizes_not_one()) out.host.assume_sizes_not_one();
+  out.host_places.clear();
+  for (const auto& [id, span] : graph.host_places)
+    if (needed[id.index]) out.host_places.emplace(kept[id.index], span);
   const HostRule renumber_fact = [&](HostId& id) { id = kept[id.index]; };
   const HostRule renumber = [&](HostId& id) { id = kept[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);

@@ -32,7 +32,7 @@ class Verifier {
     }
     for (const Condition& condition : graph_.conditions) {
       where_ = "a condition";
-      if (condition.kind == Condition::Kind::True) continue;
+      if (condition.kind == Condition::Kind::True || condition.kind == Condition::Kind::Computes) continue;
       check_integer(condition.a, "operand");
       if (has_two_operands(condition)) check_integer(condition.b, "operand");
     }
@@ -52,7 +52,7 @@ class Verifier {
 
   static bool has_two_operands(const Condition& condition) {
     return condition.kind == Condition::Kind::Equal || condition.kind == Condition::Kind::Broadcasts ||
-           condition.kind == Condition::Kind::InRange;
+           condition.kind == Condition::Kind::InRange || condition.kind == Condition::Kind::NonEmpty;
   }
 
   // First round
@@ -390,6 +390,7 @@ class Verifier {
         break;
       case Kind::Reshape:
       case Kind::Preserve:
+      case Kind::Unformatted:
         expect(inputs == 1, "it has one input");
         break;
       case Kind::Pad:

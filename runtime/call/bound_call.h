@@ -103,9 +103,9 @@ void run(const BoundCall& call, const Facts& facts, Written& written, bool debug
 /// Whether this is a way to compute the op for arguments of these sizes: no condition of that kind fails.
 bool is_affordable(const Program& program, const Facts& facts);
 
-/// Throws the error of a condition, or of Python's arithmetic, that fails.
+/// Throws the error of a condition, or of Python's arithmetic on these arguments, that fails.
 [[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);
 [[noreturn]] void throw_no_view(const Program& program, const Program::RequiredView& view);
-[[noreturn]] void throw_arithmetic(const Program& program, const std::string& words);
+[[noreturn]] void throw_arithmetic(const Program& program, const Facts& facts);
 
 }  // namespace ingot::runtime

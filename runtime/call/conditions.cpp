@@ -51,7 +51,13 @@ void throw_no_view(const Program& program, const Program::RequiredView& view) {
            "contiguous subspaces): use reshape(...)");
 }
 
-void throw_arithmetic(const Program& program, const std::string& words) {
+void throw_arithmetic(const Program& program, const Facts& facts) {
+  std::vector<ir::HostValue> slots(program.host.count());
+  std::string words;
+  const size_t failed = run_host(program.host, facts, slots, words);
+  const auto is_it = [&](const Program::HostPlace& at) { return at.id.index == failed; };
+  const auto known = std::ranges::find_if(program.host_places, is_it);
+  if (known != program.host_places.end()) throw_at(program, known->place, words);
   throw_author(Span{}, fmt::format("{}: {}", program.name, words),
                "the op computes this number from its arguments' sizes and numbers, as Python would");
 }

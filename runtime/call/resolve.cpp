@@ -32,7 +32,7 @@ std::vector<ir::HostValue> checked_host(const Program& program, const Facts& fac
     if (!gathers || (failure.empty() && !computes_nothing(program, slots)))
       throw_check(program, check, slots[a.index], slots[b.index]);
   }
-  if (!failure.empty()) throw_arithmetic(program, failure);
+  if (!failure.empty()) throw_arithmetic(program, facts);
   return slots;
 }
 

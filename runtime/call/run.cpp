@@ -31,7 +31,7 @@ void compute_numbers(const BoundCall& call, const Facts& facts, Slots& slots) {
     if (std::max(a, b) < done && !ir::holds(check.condition.kind, slots[a], slots[b]))
       throw_check(*call.program, check, slots[a], slots[b]);
   }
-  if (!failure.empty()) throw_arithmetic(*call.program, failure);
+  if (!failure.empty()) throw_arithmetic(*call.program, facts);
 }
 
 at::Tensor allocate(const BoundCall::Result& result, c10::Device device) {

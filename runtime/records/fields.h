@@ -40,7 +40,7 @@ template <typename T>
   requires Plain<std::remove_const_t<T>>
 auto fields(T& value) {
   constexpr size_t kCount = kFieldCount<std::remove_const_t<T>>;
-  static_assert(kCount > 0 && kCount <= 13, "write down one more case");
+  static_assert(kCount > 0 && kCount <= 14, "write down one more case");
   if constexpr (kCount == 1) {
     auto& [a] = value;
     return std::tie(a);
@@ -77,9 +77,12 @@ auto fields(T& value) {
   } else if constexpr (kCount == 12) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
-  } else {
+  } else if constexpr (kCount == 13) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  } else {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
   }
 }
 

@@ -44,6 +44,7 @@ class Compaction {
   }
 
   ir::HostId operator()(ir::HostId id) const { return new_ids_.at(id); }
+  bool has(ir::HostId id) const { return new_ids_.contains(id); }
 
  private:
   const ir::HostPool& pool_;
@@ -162,6 +163,8 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   for_each_id(program, [&](ir::HostId& id) { compaction.mark(id); });
   program.host = compaction.compact();
   for_each_id(program, [&](ir::HostId& id) { id = compaction(id); });
+  for (const auto& [id, span] : graph->host_places)
+    if (compaction.has(id)) program.host_places.push_back({compaction(id), place_text(span)});
 
   program.shape_numbers = shape_numbers(program);
   program.draws = graph->seed.has_value();

@@ -22,6 +22,10 @@ struct Program {
     ir::Condition condition;  ///< without its span,
     std::string place;        ///< which is kept as text: "--> file:line:column", the line, the caret
   };
+  struct HostPlace {
+    ir::HostId id;
+    std::string place;  ///< where the author computes it
+  };
   struct RequiredView {
     uint32_t step;  ///< as ir::RequiredView has it
     std::string place;
@@ -54,6 +58,7 @@ struct Program {
   ir::Returns returns = ir::Returns::Tensor;
   std::vector<ir::LayoutStep> steps;
   std::vector<RequiredView> required_views;
+  std::vector<HostPlace> host_places;  ///< of numbers whose arithmetic may fail
   /// Whether there are other layouts than contiguous ones although all inputs are row-major.
   bool permutes = false;
   /// Parameters (bits, the first 64) whose numbers take part in shapes, offsets or strides: another number is another

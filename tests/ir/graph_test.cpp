@@ -108,7 +108,7 @@ GraphWriter every_kind_of_line() {
                   {Kind::Broadcasts, n, w.size(table, 1)},
                   {Kind::InRange, w.c(2), w.size(table, 1)},
                   {Kind::NonNegative, n},
-                  {Kind::NonEmpty, n},
+                  {Kind::NonEmpty, n, w.c(1)},
                   {Kind::True, g.host.make(HostOp::Gt, {rest, w.c(0)})}};
   g.statics = {{w.size(x, 1), HostValue::of(int64_t{4})}};
   return w;

@@ -74,7 +74,14 @@ ROWS = [
     ("def f(x):\n    return ¦polygamma(1.5, x)", "x=f32:3", "must be an int"),
     ("def f(x):\n    return ¦tril(x, 1.0)", "x=f32:3x3", "must be an int"),
     ("def f(x):\n    return ¦gelu(x, 'tanh')", "x=f32:3", "1 positional argument"),
-    ("def f(x):\n    return ¦isclose(x, 1.0)", "x=f32:3", "two tensors"),
+    ("def f(x):\n    return ¦isclose(x, 1.0)", "x=f32:3", "`other` must be a tensor"),
+    ("def f(x):\n    return ¦torch.logaddexp(x, 0.5)", "x=f32:3", "logaddexp: `other` must be a tensor, not a number"),
+    ("def f(x):\n    return ¦x.dist(0.5)", "x=f32:3", "`other` must be a tensor"),
+    ("def f(x):\n    return ¦F.pairwise_distance(0.5, x)", "x=f32:3x3", "`x1` must be a tensor"),
+    ("def f(x):\n    return ¦torch.addcmul(x, x, 2)", "x=f32:3", "`tensor2` must be a tensor"),
+    ("def f(x):\n    return ¦F.mse_loss(x, 0)", "x=f32:3", "`target` must be a tensor"),
+    ("def f(x):\n    return ¦F.pad(x, (-3, 0), mode='replicate')", "x=f32:1x1x3", "too small"),
+    ("def f(x):\n    return ¦F.pad(x, (-2, -1), mode='reflect')", "x=f32:1x1x3", "too small"),
     ("def f(x, mode='a'):\n    ¦raise ValueError('no ' + mode)", "x=f32:3", "no a"),
     ("def f(x):\n    return x.¦H", "x=f32:3", "only supported on matrices"),
     ("def f(x):\n    return ¦x.view(5)", "x=f32:3x3", "5|view|shape"),
@@ -164,6 +171,17 @@ ROWS = [
     ("def f(x):\n    return sum(x for _ in ¦range(10**9))", "x=f32:3", "steps.*loops are unrolled"),
     ("def f(x):\n    for _ in range(10**9): x = ¦x + 1\n    return x", "x=f32:3", "nodes.*loops are unrolled"),
     ("def f(x):\n    return x + ¦1 // 0", "x=f32:3", "division.*by zero"),
+    # Python's arithmetic, whether or not something hangs on it
+    ("def f(x, k: int):\n    y = ¦1 // k\n    return x", "x=f32:3 k=0", "integer division or modulo by zero"),
+    ("def f(x, k: int):\n    return x * (¦k * 3 // k)", "x=f32:3 k=0", "integer division or modulo by zero"),
+    ("def f(x, k: int):\n    return x * (0 * (¦1 % k))", "x=f32:3 k=0", "integer modulo by zero"),
+    ("def f(x, h: float):\n    y = ¦2 / h\n    return x", "x=f32:3 h=0.0", "float division by zero"),
+    ("def f(x, h: float):\n    y = ¦math.sqrt(h)\n    return x", "x=f32:3 h=-1.0", "math domain error"),
+    ("def f(x):\n    y = ¦math.sqrt(-1.0)\n    return x", "x=f32:3", "math domain error"),
+    ("def f(x, h: float):\n    return x * (¦h ** 0.5)", "x=f32:3 h=-1.0", "fractional power"),
+    ("def f(x):\n    return x * (¦x.numel() // x.size(0))", "x=f32:0x3", "integer division or modulo by zero"),
+    ("def g(a, b): return a // b\ndef f(x, k: int):\n    return x * (k > 5 or ¦3 // k)", "x=f32:3 k=0", "by zero"),
+    ("def f(x, k: int):\n    return x * (¦k * k)", "x=f32:3 k=4611686018427387904", "64 bits"),
     ("def f(x):\n    return 'text'", "x=f32:3", "returns|tensor"),
     # The call itself
     ("def f(x, y): return x + y", "x=f32:3", "`y`"),
@@ -215,6 +233,19 @@ def test_the_message_the_place_and_the_fault(row):
     if where is not None:
         assert f"<text>:{where[0]}:{where[1]}\n" in str(error), str(error)
         assert "^" in str(error)
+
+
+def test_arithmetic_fails_at_every_call_and_only_where_python_computes():
+    x = torch.ones(3)
+    f = ingot.op("def f(x, k: int):\n    y = 1 // k\n    return x * 2")
+    assert torch.equal(f(x, 1), x * 2)
+    with pytest.raises(ingot.Error, match=r"by zero[\s\S]*<text>:2:9"):
+        f(x, 0)
+    for text in ("x * (1 // k if k else 0)", "x * (k and 1 // k)", "x * (0 < k < 1 // k)", "x * (k != 0 and 1 / k > 0)"):
+        assert torch.equal(ingot.op(f"def f(x, k: int):\n    return {text}")(x, 0), x * 0), text
+    guarded = ingot.op("def f(x, k: int):\n    assert k != 0, 'no k'\n    return x // (1 // k)")
+    with pytest.raises(ingot.Error, match="no k"):
+        guarded(x, 0)
 
 
 @pytest.mark.parametrize("row", ROWS[::4], ids=identify)
