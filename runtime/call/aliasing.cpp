@@ -1,8 +1,9 @@
 #include "runtime/call/aliasing.h"
 
-#include <ATen/MemoryOverlap.h>
-
+#include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace ingot::runtime {
 
@@ -39,6 +40,34 @@ Overlap overlap_of(const at::Tensor& a, const at::Tensor& b) {
   return apart ? Overlap::None : Overlap::Partial;
 }
 
-bool overlaps_itself(const at::Tensor& tensor) { return at::has_internal_overlap(tensor) == at::MemOverlap::Yes; }
+bool overlaps_itself(const at::Tensor& tensor) {
+  constexpr int64_t kMostLookedAt = int64_t{1} << 24;
+  if (tensor.numel() <= 1) return false;
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride and size
+  for (int64_t d = 0; d < tensor.dim(); ++d)
+    if (tensor.size(d) > 1) dims.emplace_back(tensor.stride(d), tensor.size(d));
+  std::ranges::sort(dims);
+  int64_t last = 0;  // of the elements along the dims so far
+  bool nests = true;
+  for (const auto& [stride, size] : dims) {
+    nests &= stride > last;
+    last += stride * (size - 1);
+  }
+  if (nests) return false;
+  if (dims.front().first == 0 || last >= kMostLookedAt || tensor.numel() > last + 1) return true;
+  std::vector<int64_t> offsets{0};
+  for (const auto& [stride, size] : dims) {
+    const size_t count = offsets.size();
+    for (int64_t i = 1; i < size; ++i)
+      for (size_t k = 0; k < count; ++k) offsets.push_back(offsets[k] + i * stride);
+  }
+  std::vector<bool> seen(static_cast<size_t>(last) + 1);
+  for (const int64_t offset : offsets) {
+    const auto at = static_cast<size_t>(offset);
+    if (seen[at]) return true;
+    seen[at] = true;
+  }
+  return false;
+}
 
 }  // namespace ingot::runtime

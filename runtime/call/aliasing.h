@@ -16,7 +16,8 @@ enum class Overlap : uint8_t {
 /// of one tensor) are told apart by the common divisor of their strides; what that cannot prove counts as Partial.
 Overlap overlap_of(const at::Tensor& a, const at::Tensor& b);
 
-/// Whether two indices of the tensor may be one element: an expanded dim, for one.
+/// Whether two indices of the tensor are one element: an expanded dim, overlapping windows. Larger tensors than can be
+/// looked through count as overlapping unless their strides tell.
 bool overlaps_itself(const at::Tensor& tensor);
 
 }  // namespace ingot::runtime

@@ -56,13 +56,14 @@ void check_fit(const Program& program, const Facts& facts, const Destination& de
            "give an out of exactly the result's shape; it is never resized");
 }
 
-/// What eager PyTorch's own check of written tensors says.
+/// What eager PyTorch's own check of written tensors says of expanded ones, and it leaves the rest to the order of its
+/// loops.
 void check_own_memory(const Program& program, const Facts& facts, const Destination& destination) {
   if (!overlaps_itself(*destination.tensor(facts))) return;
   refuse(
       program,
-      fmt::format("unsupported operation: {} is written, and it is an expanded tensor: more than one of its elements "
-                  "refers to a single memory location",
+      fmt::format("unsupported operation: {} is written, and more than one of its elements refers to a single memory "
+                  "location, as those of expanded tensors do",
                   name_of(destination, facts)),
       "pass a tensor of its own, such as .clone() gives");
 }
