@@ -77,7 +77,11 @@ struct Signature {
 };
 
 /// The values behind the symbols, asked only for what must be static.
-using Actuals = ir::HostInputs;
+struct Actuals : ir::HostInputs {
+  /// Of a tensor parameter, asked only where it decides whether an op in place reaches another tensor. None: such an op
+  /// is refused.
+  std::function<std::vector<int64_t>(uint32_t param)> strides = {};
+};
 
 /// A parameter as its author wrote it.
 struct Parameter {

@@ -35,6 +35,8 @@ struct KnownValue {
 
 /// The symbols whose values are known.
 using Known = std::map<Symbol, KnownValue>;
+/// What is known of memory, by the numbers of the questions.
+using Aliases = std::map<uint32_t, ir::AliasFact>;
 
 void make_kept_result(Builder& builder, const RowStatistic& statistic) {
   const ir::NodeId node = node_of(builder, statistic);
@@ -61,8 +63,11 @@ ir::HostKind kind_of(ir::DType type) {
 
 class Attempt {
  public:
-  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals, const Known& known)
-      : definition_(definition), known_(known), evaluation_(Builder(lowered_, signature, actuals), activity_) {}
+  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals, const Known& known,
+          const Aliases& aliases)
+      : definition_(definition), known_(known), evaluation_(Builder(lowered_, signature, actuals), activity_) {
+    lowered_.aliases = aliases;
+  }
 
   ir::Graph run() {
     evaluation_.graph.name = definition_.name();
@@ -91,6 +96,7 @@ class Attempt {
           symbol.is_size ? host.size(symbol.param, symbol.dim) : host.scalar(symbol.param, known.value.kind);
       evaluation_.graph.statics.push_back({id, known.value, known.touched});
     }
+    for (const auto& [number, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
     std::vector<ir::HostId>& touched = evaluation_.graph.touched;
     std::ranges::sort(touched);
     const auto repeated = std::ranges::unique(touched);
@@ -222,14 +228,17 @@ namespace {
 
 ir::Graph lowered(const Definition& definition, const Signature& signature, const Actuals& actuals) {
   Known known;
+  Aliases aliases;
   while (true) {
-    Attempt attempt(definition, signature, actuals, known);
+    Attempt attempt(definition, signature, actuals, known, aliases);
     try {
       return attempt.run();
     } catch (const NeedStatic& need) {
       const size_t before = known.size();
       known.merge(attempt.asked(need));
       if (known.size() == before) throw_internal("lowering asked again for values that it knows");
+    } catch (const NeedAliases& need) {
+      if (!aliases.emplace(need.number, need.fact).second) throw_internal("lowering asked again for aliases it knows");
     }
   }
 }

@@ -301,7 +301,9 @@ class Reverse {
     return scattered(evaluation_, values, access, indices, source);
   }
 
-  Tensor zeros(const Shape& shape, ir::DType dtype) { return filled(evaluation_, shape, graph_.host.real(0.0), dtype); }
+  Tensor zeros(const Shape& shape, ir::DType dtype) {
+    return filled(evaluation_, shape, Number{graph_.host.real(0.0)}, dtype);
+  }
 
   Tensor sum_of(const std::vector<Read>& reads, const Shape& source, ir::DType dtype) {
     std::optional<Tensor> sum;

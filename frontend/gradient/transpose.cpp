@@ -160,7 +160,7 @@ class Transposition {
       Tensor found = one.run();
       sum = sum ? added(builder_, *sum, found) : std::move(found);
     }
-    return sum ? *sum : filled(builder_, source_, builder_.graph.host.real(0.0), values_.dtype);
+    return sum ? *sum : filled(builder_, source_, Number{builder_.graph.host.real(0.0)}, values_.dtype);
   }
 
   void take(size_t dim, ir::HostId place) {
@@ -230,7 +230,7 @@ class Transposition {
   Tensor zeros(size_t dim, ir::HostId size) {
     Shape shape = this->shape();
     shape[dim] = size;
-    return filled(builder_, std::move(shape), builder_.graph.host.real(0.0), values_.dtype);
+    return filled(builder_, std::move(shape), Number{builder_.graph.host.real(0.0)}, values_.dtype);
   }
 
   /// The block as the dim of the source that it is a part of.
@@ -292,7 +292,7 @@ Tensor transposed(Builder& builder, const Field& values, const ir::Access& acces
       std::ranges::any_of(values.shape, [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); });
   if (is_empty) {  // which may begin anywhere, outside of the source as well
     const ir::DType dtype = builder.graph[values.node].dtype;
-    return filled(builder, source, builder.graph.host.real(0.0), dtype);
+    return filled(builder, source, Number{builder.graph.host.real(0.0)}, dtype);
   }
   return Transposition(builder, values, access, indices, source).run();
 }

@@ -166,6 +166,21 @@ std::string spelled(const ast::Module& module, const ast::Function& function) {
   return std::string(name);
 }
 
+/// What is annotated `Tensor` in the library is given a tensor by authors, as PyTorch's own parser of arguments has it;
+/// the library's own calls may give numbers.
+void require_tensors(Evaluation& evaluation, const Function& function, std::span<const std::optional<Value>> values) {
+  if (!is_library(*function.module) || evaluation.diagnostics.in_library()) return;
+  const std::vector<ast::Parameter>& parameters = function.definition().parameters;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!values[i] || !values[i]->is_number() || !parameters[i].annotation) continue;
+    const auto* annotation = std::get_if<ast::Name>(&(*function.module)[parameters[i].annotation].node);
+    if (!annotation || annotation->name != "Tensor") continue;
+    evaluation.fail(fmt::format("{}: `{}` must be a tensor, not a number",
+                                spelled(*function.module, function.definition()), parameters[i].name),
+                    "write full_like(x, number)");
+  }
+}
+
 }  // namespace
 
 std::vector<std::optional<Value>> bind(Evaluation& evaluation, const ast::Module& module, const ast::Function& callee,
@@ -273,6 +288,7 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
   if (callee.is<std::shared_ptr<const Function>>()) {
     const Function& function = *callee.as<std::shared_ptr<const Function>>();
     auto values = bind(evaluation, *function.module, function.definition(), std::move(arguments));
+    require_tensors(evaluation, function, values);
     if (!asks_in_place(evaluation, function, values)) return call_bound(evaluation, function, std::move(values));
     const Value target = *values.front();
     const Value result = call_bound(evaluation, function, std::move(values));

@@ -28,6 +28,8 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     Source: aten/src/ATen/native/Activation.cpp, hardtanh
     """
     _check(input, "int float")
+    if isinstance(min_val, torch.Tensor) or isinstance(max_val, torch.Tensor):
+        return clamp(input, full_like(input, min_val), full_like(input, max_val))
     assert min_val <= max_val, "min_val cannot be greater than max_val"
     if not input.is_floating_point():
         min_val, max_val = int(min_val), int(max_val)
@@ -215,6 +217,8 @@ def celu(input, alpha=1.0, inplace=False):
     Source: aten/src/ATen/native/cuda/ActivationEluKernel.cu
     """
     _check(input, "float")
+    if isinstance(alpha, torch.Tensor):
+        return _elu(input, alpha, 1.0, _computed(1.0 / alpha.double(), input))
     return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 
@@ -242,7 +246,7 @@ def _prelu_backward(grad, result, input, weight):
 
 
 @method
-def prelu(input, weight):
+def prelu(input: Tensor, weight: Tensor):
     """input where it is positive, else weight * input; a weight for all or one for each coordinate of dim 1
 
     Source: aten/src/ATen/native/cuda/ActivationPreluKernel.cu
@@ -325,8 +329,9 @@ def softshrink(input, lambd=0.5):
     Source: aten/src/ATen/native/cuda/ActivationSoftshrinkKernel.cu
     """
     _check(input, "float")
-    assert lambd >= 0, "softshrink needs a lambd that is not negative"
-    assert lambd <= torch.finfo(input.dtype).max, "softshrink needs a lambd that is a number of the dtype"
+    if not isinstance(lambd, torch.Tensor):
+        assert lambd >= 0, "softshrink needs a lambd that is not negative"
+        assert lambd <= torch.finfo(input.dtype).max, "softshrink needs a lambd that is a number of the dtype"
     lambd = _rounded(lambd, input) if _on_cuda() else _computed(lambd, input)
     within = where(isnan(input), input, 0.0)
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, within))
@@ -363,7 +368,7 @@ def threshold(input, threshold, value, inplace=False):
     """
     _check(input, "int float")
     if not input.is_floating_point():
-        threshold, value = int(threshold), int(value)
+        threshold, value = _whole(threshold), _whole(value)
     limit = _rounded(threshold, input) if _on_cuda() or not input.is_floating_point() else _computed(threshold, input)
     return where(input <= limit, _rounded(value, input), input)
 

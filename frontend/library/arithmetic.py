@@ -103,13 +103,15 @@ def frac(input):
 
 @native
 @method
-def lerp(input, end, weight):
+def lerp(input: Tensor, end: Tensor, weight):
     """input + weight * (end - input)
 
     Source: aten/src/ATen/native/cuda/Lerp.cu
     """
     _check(input, "float")
     _check(end, "float")
+    if isinstance(weight, torch.Tensor) and weight.ndim == 0:
+        weight = weight.to(input.dtype)
     _check_same_dtype(input, end, weight)
     if not isinstance(weight, torch.Tensor):
         weight = full_like(input, _computed(weight, input))
@@ -123,16 +125,21 @@ def _lerp_backward(grad, result, input, end, weight):
     return grad * (1 - weight), grad * weight
 
 
+def _whole(number):
+    # A tensor is cut where it is cast.
+    return number if isinstance(number, torch.Tensor) else int(number)
+
+
 @native
 @method
-def addcmul(input, tensor1, tensor2, *, value=1):
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value=1):
     """input + value * tensor1 * tensor2
 
     Source: aten/src/ATen/native/cuda/PointwiseOpsKernel.cu
     """
     input, tensor1, tensor2 = _promoted(input, tensor1, tensor2)
     if not input.is_floating_point():
-        return input + _rounded(int(value), input) * tensor1 * tensor2
+        return input + _rounded(_whole(value), input) * tensor1 * tensor2
     value = _computed(value, input)
     if _on_cuda():
         scaled = _fma(value, tensor1 * tensor2, input)
@@ -142,7 +149,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
 
 @native
 @method
-def addcdiv(input, tensor1, tensor2, *, value=1):
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value=1):
     """input + value * tensor1 / tensor2
 
     Source: aten/src/ATen/native/cuda/PointwiseOpsKernel.cu
@@ -168,7 +175,7 @@ def float_power(input, exponent):
 
 
 @method
-def ldexp(input, other):
+def ldexp(input: Tensor, other: Tensor):
     """input * 2 ** other, rounded once where other is of integers"""
     _check(input, "bool int float unsigned")
     if not input.dtype.is_floating_point or other.dtype.is_floating_point:
@@ -199,7 +206,7 @@ def _power_of_two(n):
 
 @native
 @method
-def lcm(input, other):
+def lcm(input: Tensor, other: Tensor):
     """the least common multiple
 
     Source: aten/src/ATen/native/cuda/GcdLcmKernel.cu
@@ -270,7 +277,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 
 
 @method
-def nextafter(input, other):
+def nextafter(input: Tensor, other: Tensor):
     """the next floating-point number after input towards other"""
     input, other = _promoted(input, other)
     if input.dtype in (torch.float16, torch.bfloat16):
@@ -302,7 +309,7 @@ def _determinant(a, b, c, d):
 
 
 @method
-def cross(input, other, dim=None):
+def cross(input: Tensor, other: Tensor, dim=None):
     """the cross products of vectors of three along a dim, without one the first of size 3
 
     Source: aten/src/ATen/native/cuda/CrossKernel.cu

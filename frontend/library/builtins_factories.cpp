@@ -26,7 +26,7 @@ Shape require_shape(Builder& builder, const Builtin& self, const Value& sizes) {
 }
 
 /// A new tensor of one number; `options` are dtype and device.
-Value full_of(Builder& builder, Shape shape, ir::HostId number, ir::DType otherwise, Args options) {
+Value full_of(Builder& builder, Shape shape, const Value& number, ir::DType otherwise, Args options) {
   const ir::DType type = options[0].is_none() ? otherwise : require_dtype(builder, options[0]);
   Tensor result = filled(builder, std::move(shape), number, type);
   result.on_host = made_on_host(builder, result, options[1]);
@@ -34,28 +34,28 @@ Value full_of(Builder& builder, Shape shape, ir::HostId number, ir::DType otherw
   return result;
 }
 
-ir::HostId fill_value(const Builder& builder, const Builtin& self, const Value& value) {
-  if (value.is_number()) return value.number();
+const Value& fill_value(const Builder& builder, const Builtin& self, const Value& value) {
+  if (is_scalar(value)) return value;
   builder.fail(fmt::format("{}: `fill_value` must be a number, not {}", self.name, describe(value)),
                value.is_tensor() ? "write value.expand(size)" : "");
 }
 
 /// zeros and ones.
 Value call_constant(Builder& builder, const Builtin& self, Args args) {
-  const ir::HostId number = builder.integer(self.name == "ones" ? 1 : 0);
+  const Value number = Number{builder.integer(self.name == "ones" ? 1 : 0)};
   return full_of(builder, require_shape(builder, self, args[0]), number, builder.signature.default_dtype,
                  args.subspan(1));
 }
 
 Value call_full(Builder& builder, const Builtin& self, Args args) {
   if (!args[0].items()) builder.fail("full(): argument 'size' must be tuple of ints", "write full((n,), value)");
-  const ir::HostId number = fill_value(builder, self, args[1]);
-  return full_of(builder, require_shape(builder, self, args[0]), number, type_of_number(builder, number),
+  const Value& number = fill_value(builder, self, args[1]);
+  return full_of(builder, require_shape(builder, self, args[0]), number, type_of_scalar(builder, number),
                  args.subspan(2));
 }
 
 /// x.new_…: of the dtype and on the device of x.
-Value new_of(Builder& builder, const Builtin& self, const Value& input, const Value& sizes, ir::HostId number,
+Value new_of(Builder& builder, const Builtin& self, const Value& input, const Value& sizes, const Value& number,
              Args options) {
   const Tensor& x = require_tensor(builder, input, fmt::format("{}: `input`", self.name));
   const Value device = options[1].is_none() ? Value(device_of(builder, x)) : options[1];
@@ -64,7 +64,7 @@ Value new_of(Builder& builder, const Builtin& self, const Value& input, const Va
 
 /// new_zeros and new_ones.
 Value call_new_constant(Builder& builder, const Builtin& self, Args args) {
-  const ir::HostId number = builder.integer(self.name == "new_ones" ? 1 : 0);
+  const Value number = Number{builder.integer(self.name == "new_ones" ? 1 : 0)};
   return new_of(builder, self, args[0], args[1], number, args.subspan(2));
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "frontend/library/builtin_tables.h"
 #include "frontend/tensor/device.h"
@@ -36,18 +37,19 @@ MemoryFormat require_format(const Builder& builder, const Value& value, MemoryFo
 }
 
 /// A tensor in another dtype and memory format; itself where it has both.
-Tensor converted(Builder& builder, const Tensor& x, ir::DType type, const Value& memory_format) {
+Tensor converted(Builder& builder, const Tensor& x, ir::DType type, const Value& memory_format, bool copy = false) {
   const MemoryFormat format = require_format(builder, memory_format, MemoryFormat::Preserve);
   Tensor result = cast(builder, x, type);
-  if (format == MemoryFormat::Preserve) return result;
-  if (format == MemoryFormat::Contiguous && type == x.dtype) {
-    builder.fail(
-        "to(memory_format=torch.contiguous_format) of a tensor that has the dtype is a copy or itself, as its "
-        "strides may be",
-        "write x.contiguous()");
+  const bool is_new = copy || type != x.dtype;
+  if (format == MemoryFormat::Preserve) return copy && type == x.dtype ? copied(builder, result) : result;
+  if (format == MemoryFormat::Contiguous && !is_new) {
+    result.layout = record_unformatted(builder, x);
+    return result;
   }
-  result.layout = record_format(builder, format, x.layout, shape_of(builder, result));
-  if (type == x.dtype) result.layout = unclear_memory(builder, result.layout.step, x.layout);
+  if (is_new)
+    result.layout = record_format(builder, format, {}, shape_of(builder, result));
+  else
+    result.layout = record_in_format(builder, format, x);
   return result;
 }
 
@@ -100,9 +102,10 @@ Value call_to(Builder& builder, const Builtin& self, Args args) {
     builder.fail("to(): argument 'dtype' must be torch.dtype, not str", "such as torch.float16");
   const Target target = target_of(builder, args);
   const ir::DType type = target.dtype.is_none() ? x.dtype : require_dtype(builder, target.dtype);
-  Tensor result = converted(builder, on_device(builder, x, target.device), type, args[6]);
   const bool copy = builder.static_bool(target.copy, "to: `copy`");
-  return copy && result.layout.step == x.layout.step ? copied(builder, result) : result;
+  const Tensor there = on_device(builder, x, target.device);
+  const bool is_moved = there.layout.step != x.layout.step;
+  return converted(builder, there, type, args[6], copy && !is_moved);
 }
 
 Value call_type(Builder& builder, const Builtin& self, Args args) {
@@ -153,15 +156,13 @@ Value call_contiguous(Builder& builder, const Builtin& self, Args args) {
   if (format == MemoryFormat::Preserve)
     builder.fail("preserve memory format is unsupported by the contiguous operator");
   if (format == MemoryFormat::Contiguous) return contiguous(builder, result);
-  const Placement input = result.layout;
-  result.layout = record_format(builder, format, input, shape_of(builder, result));
-  result.layout = unclear_memory(builder, result.layout.step, input);
+  result.layout = record_in_format(builder, format, result);
   return result;
 }
 
 /// A tensor of one value, of the shape and by default the dtype, the device and the layout of another; `options` are
 /// dtype, device and memory_format.
-Tensor filled_like(Builder& builder, const Tensor& x, ir::HostId number, Args options) {
+Tensor filled_like(Builder& builder, const Tensor& x, const Value& number, Args options) {
   const ir::DType type = options[0].is_none() ? x.dtype : require_dtype(builder, options[0]);
   const MemoryFormat format = require_format(builder, options[2], MemoryFormat::Preserve);
   Tensor result = filled(builder, shape_of(builder, x), number, type);
@@ -172,7 +173,7 @@ Tensor filled_like(Builder& builder, const Tensor& x, ir::HostId number, Args op
 }
 
 Value call_zeros_like(Builder& builder, const Builtin& self, Args args) {
-  return filled_like(builder, input(builder, self, args), builder.integer(0), args.subspan(1));
+  return filled_like(builder, input(builder, self, args), Number{builder.integer(0)}, args.subspan(1));
 }
 Value call_empty_like(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[0], "empty_like: `input`");
@@ -186,15 +187,15 @@ Value call_empty_like(Builder& builder, const Builtin&, Args args) {
 }
 
 Value call_ones_like(Builder& builder, const Builtin& self, Args args) {
-  return filled_like(builder, input(builder, self, args), builder.integer(1), args.subspan(1));
+  return filled_like(builder, input(builder, self, args), Number{builder.integer(1)}, args.subspan(1));
 }
 Value call_full_like(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
-  if (!args[1].is_number()) {
+  if (!is_scalar(args[1])) {
     builder.fail(fmt::format("full_like: `fill_value` must be a number, not {}", describe(args[1])),
                  args[1].is_tensor() ? "write value.expand_as(x)" : "");
   }
-  return filled_like(builder, x, args[1].number(), args.subspan(2));
+  return filled_like(builder, x, args[1], args.subspan(2));
 }
 
 // For the library alone.
@@ -315,6 +316,12 @@ Value call_shows_few_bits(Builder& builder, const Builtin& self, Args args) {
 /// A number as an element of x's dtype, which eager's kernel of the function works with.
 Value call_rounded(Builder& builder, const Builtin&, Args args) {
   const Tensor* x = args[1].tensor();
+  if (x && args[0].is_tensor() && is_scalar(args[0])) {
+    const bool native = std::exchange(builder.native, false);  // so that it is rounded
+    const Value rounded = scalar_tensor(builder, args[0], x->dtype, NumberCast::Rounded);
+    builder.native = native;
+    return rounded;
+  }
   if (!args[0].is_number()) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
   if (x) require_in_range(builder, args[0].number(), x->dtype);
   if (!x || !ir::is_narrow_float(x->dtype)) return args[0];
@@ -323,9 +330,12 @@ Value call_rounded(Builder& builder, const Builtin&, Args args) {
 
 /// A number which eager's kernel of the function takes in the type in which x's dtype is computed.
 Value call_computed(Builder& builder, const Builtin& self, Args args) {
-  if (args[0].is_number()) {
-    require_in_range(builder, args[0].number(), ir::compute_type(input(builder, self, args.subspan(1)).dtype));
+  const ir::DType type = input(builder, self, args.subspan(1)).dtype;
+  if (args[0].is_tensor()) {
+    if (!is_scalar(args[0])) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
+    return scalar_tensor(builder, args[0], type, NumberCast::Wrapped);
   }
+  if (args[0].is_number()) require_in_range(builder, args[0].number(), ir::compute_type(type));
   return args[0];
 }
 

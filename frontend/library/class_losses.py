@@ -43,7 +43,7 @@ def _multi_margin_loss(input, target, p, margin, weight, reduction):
 
 
 def multi_margin_loss(
-    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+    input: Tensor, target: Tensor, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
     """by how much each other class's score is not below the target's by the margin, over the number of classes
 
@@ -87,7 +87,7 @@ def _multilabel_margin_loss(input, target, reduction):
     return _reduced(loss / input.size(-1), reduction)
 
 
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"):
     """by how much each class that is not a target is not 1 below each that is, over the number of classes; the targets of
     a row are those before its first -1
 
@@ -126,7 +126,7 @@ def _nll_loss(input, target, weight, ignore_index, reduction):
 
 
 def nll_loss(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+    input: Tensor, target: Tensor, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
 ):
     """the negative of what the logarithms of probabilities hold at each target, which is a class; the mean is weighted
 
@@ -167,8 +167,8 @@ def _along_classes(weight, input):
 
 
 def cross_entropy(
-    input,
-    target,
+    input: Tensor,
+    target: Tensor,
     weight=None,
     size_average=None,
     ignore_index=-100,

@@ -16,7 +16,7 @@ def isneginf(input):
 
 
 @method
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
     """whether abs(input - other) <= atol + rtol * abs(other)
 
     Source: aten/src/ATen/native/TensorCompare.cpp, isclose
@@ -55,7 +55,7 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
 
 @native
 @method
-def heaviside(input, values):
+def heaviside(input: Tensor, values: Tensor):
     """0 where input is negative, 1 where it is positive, values where it is 0
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu

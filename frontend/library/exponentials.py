@@ -3,7 +3,7 @@
 
 @native
 @method
-def logaddexp(input, other):
+def logaddexp(input: Tensor, other: Tensor):
     """log(exp(input) + exp(other)) without overflow
 
     Source: aten/src/ATen/native/cuda/LogAddExpKernel.cu
@@ -20,7 +20,7 @@ def _logaddexp_backward(grad, result, input, other):
 
 @native
 @method
-def logaddexp2(input, other):
+def logaddexp2(input: Tensor, other: Tensor):
     """log2(2**input + 2**other) without overflow
 
     Source: aten/src/ATen/native/cuda/LogAddExpKernel.cu

@@ -28,7 +28,7 @@ def _weighted_mean(loss, weight, reduction):
     return sum(loss) / sum(weight) if reduction == "mean" else _reduced(loss, reduction)
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", weight=None):
     """abs(input - target)"""
     reduction = _reduction_of(reduction, size_average, reduce)
     input, target = broadcast_tensors(input, target)
@@ -46,7 +46,7 @@ def _mse_loss(input, target):
     return error * error
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", weight=None):
     """(input - target) ** 2
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
@@ -78,7 +78,7 @@ def _huber_loss_backward(grad, result, input, target, delta):
     return grad * clamp(input - target, -delta, delta), grad * clamp(target - input, -delta, delta)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weight=None):
     """half the squared error where it is less than delta, beyond that linear
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
@@ -112,7 +112,7 @@ def _smooth_l1_loss_backward(grad, result, input, target, beta):
     return of_input, -of_input
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """half the squared error over beta where the error is less than beta, beyond that its distance
 
     Source: aten/src/ATen/native/cuda/BinaryMiscOpsKernels.cu
@@ -148,7 +148,9 @@ def _entropy_slope_backward(grad, result, given, input, target):
     return _entropy_slope(grad, input, target), grad * given * curvature, -grad * given / (input * (1 - input))
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor = None, size_average=None, reduce=None, reduction="mean"
+):
     """the cross entropy between target and the probabilities input, whose logarithms are at least -100
 
     Source: aten/src/ATen/native/cuda/Loss.cu, binary_cross_entropy_out_kernel
@@ -164,7 +166,13 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor = None,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+    pos_weight: Tensor = None,
 ):
     """the cross entropy between target and sigmoid(input), positive targets weighted by pos_weight; of target's dtype
 
@@ -185,7 +193,7 @@ def binary_cross_entropy_with_logits(
     return _reduced(loss, reduction)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target * (log(target) - input), where input holds logarithms, and with log_target the target does too
 
     Source: aten/src/ATen/native/Loss.cpp, kl_div
@@ -201,7 +209,14 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 def poisson_nll_loss(
-    input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"
+    input: Tensor,
+    target: Tensor,
+    log_input=True,
+    full=False,
+    size_average=None,
+    eps=1e-08,
+    reduce=None,
+    reduction="mean",
 ):
     """the negative log likelihood of a Poisson distribution; full: with Stirling's term for targets above 1
 
@@ -215,7 +230,7 @@ def poisson_nll_loss(
     return _reduced(loss, reduction)
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
+def gaussian_nll_loss(input: Tensor, target: Tensor, var, full=False, eps=1e-06, reduction="mean"):
     """the negative log likelihood of a normal distribution of variance var; full: with its constant term
 
     Source: torch/nn/functional.py, gaussian_nll_loss
@@ -242,7 +257,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
     return _reduced(loss, reduction)
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * input))
 
     Source: aten/src/ATen/native/Loss.cpp, soft_margin_loss_out
@@ -254,7 +269,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return _reduced(_with_strides_of(log1p(exp(exponent)), input), reduction)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """input where target is 1, what it lacks to the margin where target is -1
 
     Source: aten/src/ATen/native/Loss.cpp, hinge_embedding_loss
@@ -264,7 +279,9 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return _reduced(where(target != 1, lacking, 0) + where(target != -1, input, 0), reduction)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin=0.0, size_average=None, reduce=None, reduction="mean"
+):
     """what target * (input1 - input2) lacks to the margin
 
     Source: aten/src/ATen/native/Loss.cpp, margin_ranking_loss
@@ -276,7 +293,7 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, r
 
 
 def cosine_embedding_loss(
-    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+    input1: Tensor, input2: Tensor, target: Tensor, margin=0, size_average=None, reduce=None, reduction="mean"
 ):
     """1 - the cosine of two vectors where target is 1, what it exceeds the margin by where target is -1
 
@@ -300,7 +317,16 @@ def _farther_than(near, far, margin, reduction):
 
 
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin=1.0,
+    p=2,
+    eps=1e-6,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
 ):
     """by how much the negative is not farther from the anchor than the positive, by the margin at least
 
@@ -317,7 +343,14 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function=None,
+    margin=1.0,
+    swap=False,
+    reduction="mean",
 ):
     """triplet_margin_loss with a distance of the caller's
 
@@ -335,7 +368,7 @@ def triplet_margin_with_distance_loss(
 
 
 def multilabel_soft_margin_loss(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean"
+    input: Tensor, target: Tensor, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
     """the mean over the classes of the cross entropy between each of a row's targets and sigmoid(input)
 

@@ -104,15 +104,20 @@ def _rows_and_columns(input):
     return arange(input.size(-2)).unsqueeze(1), arange(input.size(-1))
 
 
+def _diagonal(diagonal):
+    # One that far out counts as any that is further, and leaves room for a row to be added.
+    if not isinstance(diagonal, int):
+        raise TypeError("diagonal must be an int")
+    return max(-(2**62), min(diagonal, 2**62))
+
+
 @method
 def tril(input, diagonal=0):
     """the lower triangle of matrices, 0 above that diagonal"""
     if input.ndim < 2:
         raise ValueError("tril: input tensor must have at least 2 dimensions")
-    if not isinstance(diagonal, int):
-        raise TypeError("diagonal must be an int")
     row, column = _rows_and_columns(input)
-    return _fresh(masked_fill(input, column > row + diagonal, 0))
+    return _fresh(masked_fill(input, column > row + _diagonal(diagonal), 0))
 
 
 @method
@@ -120,10 +125,8 @@ def triu(input, diagonal=0):
     """the upper triangle of matrices, 0 below that diagonal"""
     if input.ndim < 2:
         raise ValueError("triu: input tensor must have at least 2 dimensions")
-    if not isinstance(diagonal, int):
-        raise TypeError("diagonal must be an int")
     row, column = _rows_and_columns(input)
-    return _fresh(masked_fill(input, column < row + diagonal, 0))
+    return _fresh(masked_fill(input, column < row + _diagonal(diagonal), 0))
 
 
 @method
@@ -164,7 +167,7 @@ def diagflat(input, offset=0):
 
 
 @method
-def outer(input, vec2):
+def outer(input: Tensor, vec2: Tensor):
     """all products of the elements of two vectors"""
     if input.ndim != 1 or vec2.ndim != 1:
         raise ValueError("outer: Expected 1-D arguments")
@@ -175,7 +178,7 @@ ger = outer
 
 
 @method
-def kron(input, other):
+def kron(input: Tensor, other: Tensor):
     """all products of two tensors' elements, blocks of the size of other
 
     Source: aten/src/ATen/native/LinearAlgebra.cpp, KronImpl
@@ -245,7 +248,7 @@ def channel_shuffle(input, groups):
 
 
 @method
-def take_along_dim(input, indices, dim=None):
+def take_along_dim(input: Tensor, indices: Tensor, dim=None):
     """along a dim the coordinate that the index has at each place, the other dims broadcast
 
     Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, take_along_dim

@@ -15,7 +15,9 @@ def _softmax_input(input, dim, stacklevel, dtype, function):
         dtype = stacklevel
     x = input if dtype is None else input.to(dtype)
     if not x.is_floating_point():
-        raise RuntimeError(function + "() is not implemented for integers and bools: pass dtype=torch.float32")
+        if x.numel() != 0:
+            raise RuntimeError(function + "() is not implemented for integers and bools: pass dtype=torch.float32")
+        return x
     _check(x, "float")
     return x
 
@@ -82,6 +84,8 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "softmax")
+    if not x.is_floating_point():
+        return _fresh(x)  # without elements
     return _softmax_in_one_pass(x, dim) if _in_one_pass(x) else _softmax(x, dim)
 
 
@@ -93,6 +97,8 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "log_softmax")
+    if not x.is_floating_point():
+        return _fresh(x)
     return _log_softmax_in_one_pass(x, dim) if _in_one_pass(x) else _log_softmax(x, dim)
 
 
@@ -351,5 +357,7 @@ def instance_norm(
     return result
 
 
-def _torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=True):
+def _torch_instance_norm(
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=True
+):
     return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)

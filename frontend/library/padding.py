@@ -96,6 +96,8 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "circular":
         return _circular_pad(input, pad)
     _check_not_empty(input, dims)
+    padded_sizes = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
+    assert max(padded_sizes) > 0, "the input is too small: nothing would be left of it"
     reflected = _reflection_pad3d if dims == 3 else _reflection_pad
     padded = _replication_pad(input, pad) if mode == "replicate" else reflected(input, pad)
     return padded.clone(memory_format=torch.contiguous_format) if _on_cuda() else _in_format_of(padded, input)

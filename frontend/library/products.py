@@ -56,7 +56,7 @@ def _product(x, y):
 
 
 @method
-def matmul(input, other):
+def matmul(input: Tensor, other: Tensor):
     """the product of vectors and matrices, of which the last two dims are: `@`; two matrices over 16 columns at most"""
     _two_of_a_dtype(input, other, "matmul")
     if input.ndim == 0 or other.ndim == 0:
@@ -65,14 +65,14 @@ def matmul(input, other):
 
 
 @method
-def mm(input, mat2):
+def mm(input: Tensor, mat2: Tensor):
     """the product of two matrices, over 16 columns at most"""
     _two_of_dims(input, 2, mat2, 2, "mm", "two matrices are expected")
     return _product(input, mat2)
 
 
 @method
-def bmm(input, mat2):
+def bmm(input: Tensor, mat2: Tensor):
     """the products of matrices, each with that of the same place, over 16 columns at most"""
     _two_of_dims(input, 3, mat2, 3, "bmm", "two tensors of 3 dims are expected")
     assert input.size(0) == mat2.size(0), "bmm: as many matrices of both are expected: matmul broadcasts"
@@ -80,14 +80,14 @@ def bmm(input, mat2):
 
 
 @method
-def mv(input, vec):
+def mv(input: Tensor, vec: Tensor):
     """the product of a matrix and a vector"""
     _two_of_dims(input, 2, vec, 1, "mv", "a matrix and a vector are expected")
     return _product(input, vec)
 
 
 @method
-def dot(input, tensor):
+def dot(input: Tensor, tensor: Tensor):
     """the sum of the products of two vectors' elements"""
     _two_of_dims(input, 1, tensor, 1, "dot", "1D tensors expected")
     assert input.size(0) == tensor.size(0), "dot: inconsistent tensor size, expected two vectors of one size"
@@ -105,14 +105,14 @@ def _added_product(input, x, y, beta, alpha, function):
 
 
 @method
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """beta * input + alpha * (mat1 @ mat2), over 16 columns at most"""
     _two_of_dims(mat1, 2, mat2, 2, "addmm", "two matrices are expected")
     return _added_product(input, mat1, mat2, beta, alpha, "addmm")
 
 
 @method
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """addmm of matrices, each with that of the same place"""
     _two_of_dims(batch1, 3, batch2, 3, "baddbmm", "two tensors of 3 dims are expected")
     assert batch1.size(0) == batch2.size(0), "baddbmm: as many matrices of both are expected: matmul broadcasts"
@@ -120,14 +120,14 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 @method
-def addmv(input, mat, vec, *, beta=1, alpha=1):
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """beta * input + alpha * (mat @ vec)"""
     _two_of_dims(mat, 2, vec, 1, "addmv", "a matrix and a vector are expected")
     return _added_product(input, mat, vec, beta, alpha, "addmv")
 
 
 @method
-def vdot(input, other):
+def vdot(input: Tensor, other: Tensor):
     """dot: every tensor of the language is real"""
     return dot(input, other)
 
@@ -143,7 +143,7 @@ def vecdot(x, y, *, dim=-1):
 
 
 @method
-def inner(input, other):
+def inner(input: Tensor, other: Tensor):
     """the products of the rows of two tensors, each with each, over 16 columns at most; of vectors dot"""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
@@ -165,7 +165,7 @@ def _linear(input, weight, bias):
     return result if bias is None else result + bias
 
 
-def linear(input, weight, bias=None):
+def linear(input: Tensor, weight: Tensor, bias=None):
     """input @ weight.T + bias, over 16 columns at most"""
     _two_of_a_dtype(input, weight, "linear")
     if weight.ndim != 1 and weight.ndim != 2 or input.ndim == 0:

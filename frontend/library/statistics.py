@@ -224,7 +224,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
 
 
 @method
-def dist(input, other, p=2):
+def dist(input: Tensor, other: Tensor, p=2):
     """the norm of order p of input - other"""
     return vector_norm(input - other, p)
 
@@ -240,7 +240,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 
 @method
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim=1, eps=1e-8):
     """the sum along dim of the products of x1 and x2, each over its norm, which counts as eps at least
 
     Source: aten/src/ATen/native/Distance.cpp, cosine_similarity
@@ -261,7 +261,7 @@ def _held_norm(x, dim, eps):
     return _with_slope_of(held.detach(), length) if _is_differentiated() else held
 
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1: Tensor, x2: Tensor, p=2.0, eps=1e-6, keepdim=False):
     """the norm of order p along the last dim of x1 - x2 + eps
 
     Source: aten/src/ATen/native/Distance.cpp, pairwise_distance
@@ -308,7 +308,7 @@ def _cdist(x1, x2, p):
     return _distance([x1[..., k].unsqueeze(-1) - x2[..., k].unsqueeze(-2) for k in range(columns)], p)
 
 
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+def cdist(x1: Tensor, x2: Tensor, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """the norm of order p of the difference of each row of x1 and each of x2, which have 16 columns at most"""
     if x1.dtype != x2.dtype or not x1.is_floating_point():
         raise RuntimeError("cdist only supports floating-point dtypes, the same of both: write x.float()")

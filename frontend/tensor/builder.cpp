@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
+
+#include "ir/eager_layout.h"
 
 namespace ingot::frontend {
 namespace {
 
 constexpr size_t kStaticAboveNodes = 5'000;
 constexpr size_t kMaxNodes = 50'000;
+constexpr size_t kMostAliasQuestions = 32;  // each is another start
 
 }  // namespace
 
@@ -78,6 +82,32 @@ void Builder::require(ir::Condition::Kind kind, ir::HostId a, ir::HostId b, std:
     if (kind != ir::Condition::Kind::Affordable) fail(message_of(condition, x, y));
   }
   if (lowered_.required.insert({kind, a, b}).second) graph.conditions.push_back(std::move(condition));
+}
+
+std::optional<bool> Builder::shares_memory(uint32_t question) const {
+  const auto known = lowered_.aliases.find(question);
+  return known == lowered_.aliases.end() ? std::nullopt : std::optional(known->second.shares);
+}
+
+void Builder::ask_for_alias(uint32_t question, uint32_t step) {
+  if (lowered_.aliases.size() >= kMostAliasQuestions) return;
+  ir::AliasFact fact{ir::alias_question(graph, step), false};
+  std::vector<ir::HostValue> slots(fact.question.host.count());
+  try {
+    ir::evaluate(fact.question.host, actuals, slots);
+  } catch (const std::domain_error& error) {
+    fail(error.what());
+  }
+  std::vector<ir::Extents> arguments;
+  for (uint32_t p = 0; p < graph.params.size(); ++p) {
+    const ir::Param& param = graph.params[p];
+    ir::Extents& extents = arguments.emplace_back();
+    if (param.shape.empty()) continue;
+    for (uint32_t d = 0; d < param.shape.size(); ++d) extents.sizes.push_back(actuals.size(p, d));
+    extents.strides = actuals.strides(p);
+  }
+  fact.shares = ir::shares_memory(fact.question, slots, arguments);
+  throw NeedAliases{question, std::move(fact)};
 }
 
 ir::NodeId Builder::seed() {

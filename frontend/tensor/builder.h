@@ -28,6 +28,12 @@ struct NeedStatic {
   bool touched = false;             ///< asked by `touch`: only because the sizes are small (ir::Static::touched)
 };
 
+/// Thrown when evaluation needs to know whether tensors share memory; `lower` starts again with that known.
+struct NeedAliases {
+  uint32_t number;  ///< of the question
+  ir::AliasFact fact;
+};
+
 /// What stands in a graph that is done for what was computed before: parameters that hold the same.
 struct StandIns {
   std::map<ir::NodeId, ir::NodeId> nodes;                       ///< for each, the load of a parameter
@@ -56,7 +62,9 @@ struct Lowered {
   std::optional<Tape> tape;  ///< where the results are to be differentiated
   int64_t draws = 0;         ///< how many tensors of random numbers there are so far
   StandIns stand_ins;
-  std::map<size_t, ScatteredSum> sums;  ///< of what the op returns, where it has been made of zeros
+  std::map<size_t, ScatteredSum> sums;        ///< of what the op returns, where it has been made of zeros
+  uint32_t alias_questions = 0;               ///< how many tensors there are so far that may share memory
+  std::map<uint32_t, ir::AliasFact> aliases;  ///< what is known of them, by number
 };
 
 /// A handle on what is being lowered. Copies are the same lowering; they differ only in whether the ops that are made
@@ -108,6 +116,13 @@ class Builder {
   /// The number of the next draw. It is counted as evaluation goes, so that an op, its gradient and its text in eager,
   /// which go through the same calls in the same order, number their draws alike.
   int64_t next_draw() { return lowered_.draws++; }
+
+  /// The number of a question whether a tensor shares the memory of what it is made of,
+  uint32_t next_alias_question() { return lowered_.alias_questions++; }
+  /// and its answer, where it is known.
+  std::optional<bool> shares_memory(uint32_t question) const;
+  /// Starts evaluation again with the answer known, unless that was done too often. `step` is where the tensor lies.
+  void ask_for_alias(uint32_t question, uint32_t step);
 
   /// Records an author's name for a tensor's node; no effect on other values.
   void name(const Value& value, std::string_view name);

@@ -97,7 +97,9 @@ Tensor stack(Builder& builder, std::span<const Tensor> tensors, const Value& dim
   const std::array both{shape[at], shape[at + 1]};
   Shape together = shape_of(builder, tensors.front());
   together[at] = product(builder, both);
-  result.layout = record_reshape(builder, record_cat(builder, layouts_of(tensors), std::move(together)), shape);
+  const LayoutId joined_step = record_cat(builder, layouts_of(tensors), std::move(together));
+  result.layout =
+      record_step(builder, {.kind = ir::LayoutStep::Kind::Reshape, .inputs = {joined_step}, .shape = shape});
   return result;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "frontend/tensor/tensors.h"
+
 namespace ingot::frontend {
 
 using Kind = ir::LayoutStep::Kind;
@@ -79,14 +81,20 @@ Placement record_view(Builder& builder, const Placement& input, Rows rows, Shape
   return sharing_memory(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
 }
 
-Placement record_reshape(Builder& builder, const Placement& input, Shape shape) {
-  const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {input}, .shape = std::move(shape)});
-  return sharing_memory(builder, step, input);
+Placement record_reshape(Builder& builder, const Tensor& x, Shape shape) {
+  const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {x.layout}, .shape = shape});
+  return shared_or_new_memory(builder, x, step, std::move(shape));
 }
 
-Placement record_made_contiguous(Builder& builder, const Placement& input, Shape shape) {
-  const LayoutId step = append(builder, {.kind = Kind::Contiguous, .inputs = {input}, .shape = std::move(shape)});
-  return unclear_memory(builder, step, input);
+Placement record_in_format(Builder& builder, MemoryFormat format, const Tensor& x) {
+  const Shape shape = shape_of(builder, x);
+  return shared_or_new_memory(builder, x, record_format(builder, format, x.layout, shape).step, shape);
+}
+
+Placement record_unformatted(Builder& builder, const Tensor& x) {
+  const Shape shape = shape_of(builder, x);
+  const LayoutId step = append(builder, {.kind = Kind::Unformatted, .inputs = {x.layout}, .shape = shape});
+  return shared_or_new_memory(builder, x, step, shape);
 }
 
 }  // namespace ingot::frontend

@@ -31,9 +31,11 @@ Placement record_view(Builder& builder, const Tensor& x, std::vector<std::vector
                       View view);
 /// What shares memory with `input`, but is not written through: an op in place on either leaves the other unclear.
 Placement record_view(Builder& builder, const Placement& input, std::vector<std::vector<ir::Term>> rows, Shape shape);
-/// A view of `input` where its strides allow that, a copy where not.
-Placement record_reshape(Builder& builder, const Placement& input, Shape shape);
-/// A contiguous copy of `input`, or `input` itself where it is contiguous.
-Placement record_made_contiguous(Builder& builder, const Placement& input, Shape shape);
+/// A view of `x` where its strides allow that, a copy where not.
+Placement record_reshape(Builder& builder, const Tensor& x, Shape shape);
+/// A copy of `x` in a memory format, or `x` itself where it has that.
+Placement record_in_format(Builder& builder, MemoryFormat format, const Tensor& x);
+/// Of x.to(memory_format=torch.contiguous_format): a copy only where `x` looks like channels_last.
+Placement record_unformatted(Builder& builder, const Tensor& x);
 
 }  // namespace ingot::frontend

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/shapes.h"
@@ -125,6 +126,20 @@ void make_others_unclear(Builder& builder, Memory& memory) {
   }
 }
 
+/// Before a write: asks whether it reaches other tensors, where only strides say so.
+void ask_for_aliases(Builder& builder, const Memory& memory) {
+  if (!memory.candidates || !builder.actuals.strides) return;
+  std::optional<Memory::Question> first;
+  bool has_others = false;
+  for (const std::weak_ptr<Memory>& candidate : *memory.candidates) {
+    const std::shared_ptr<Memory> other = candidate.lock();
+    if (!other) continue;
+    has_others |= other.get() != &memory;
+    if (other->question && (!first || other->question->number < first->number)) first = other->question;
+  }
+  if (first && (has_others || memory.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
+}
+
 }  // namespace
 
 Placement new_memory(const Builder& builder, uint32_t step) {
@@ -148,6 +163,19 @@ Placement unclear_memory(const Builder& builder, uint32_t step, const Placement&
   }
   candidates->push_back(placement.memory);
   placement.memory->candidates = candidates;
+  return placement;
+}
+
+Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
+  if (builder.native || !x.layout.memory) return new_memory(builder, step);
+  const uint32_t question = builder.next_alias_question();
+  const std::optional<bool> shares = builder.shares_memory(question);
+  if (shares == true) return view_memory(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
+  if (shares == false) return new_memory(builder, step);
+  Placement placement = unclear_memory(builder, step, x.layout);
+  const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
+  placement.memory->overlaps_itself = is_reshape && overlaps_itself(x.layout);  // a memory format has no overlap
+  placement.memory->question = {question, step};
   return placement;
 }
 
@@ -207,6 +235,7 @@ void read_again(Tensor& tensor) {
 void write(Builder& builder, const Tensor& to, const Tensor& values) {
   const Placement place = to.layout;
   if (!place.memory) throw_internal("a tensor is written that lies nowhere");
+  ask_for_aliases(builder, *place.memory);
   if (place.memory->overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "write .clone() first: what is expanded, or windows that overlap, share elements");

@@ -37,6 +37,11 @@ struct Memory {
   uint64_t version = 0;                    ///< how often it was written
   /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
   std::shared_ptr<std::vector<std::weak_ptr<Memory>>> candidates = {};
+  /// The number of the question whether it is the memory of another, in which the tensor of a layout step lies.
+  struct Question {
+    uint32_t number, step;
+  };
+  std::optional<Question> question = {};
   /// Whether memory that may be this one was written: then nobody knows what is here.
   bool is_unclear = false;
   /// Whether a tensor lies here of which several elements may be one: windows that overlap, what was expanded.
@@ -49,6 +54,8 @@ Placement new_memory(const Builder& builder, uint32_t step);
 Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
 /// Of a tensor that is a view of `other` or a copy, which its strides will say.
 Placement unclear_memory(const Builder& builder, uint32_t step, const Placement& other);
+/// Of a view of `x` or of a copy, as its strides will say: which of the two is asked for once something is written.
+Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
 /// Whether several elements of a tensor may lie in one place.
 bool overlaps_itself(const Placement& placement);
 /// Of a view of `x`.

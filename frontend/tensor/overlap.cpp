@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "frontend/tensor/memory.h"
 #include "frontend/tensor/shapes.h"
@@ -45,6 +46,27 @@ void narrow(Builder& builder, Region& region, const View& view, ir::HostId lengt
   range.length = length;
 }
 
+/// A reshape that only adds dims of size 1, or takes them away, sees the same box.
+bool follow_reshape(Builder& builder, Region& region, const Shape& shape) {
+  const auto moves = [&](const std::optional<size_t>& dim) {
+    return dim && !is_one(builder, region.ranges[*dim].length);
+  };
+  std::vector<std::optional<size_t>> dims;
+  auto old = region.dims.begin();
+  for (const ir::HostId size : shape) {
+    if (is_one(builder, size)) {
+      dims.emplace_back();
+      continue;
+    }
+    old = std::find_if(old, region.dims.end(), moves);
+    if (old == region.dims.end() || !builder.graph.host.same(region.ranges[**old].length, size)) return false;
+    dims.push_back(*old++);
+  }
+  if (std::find_if(old, region.dims.end(), moves) != region.dims.end()) return false;
+  region.dims = std::move(dims);
+  return true;
+}
+
 /// Whether what the view sees of a box is a box; then `region` is that.
 bool follow(Builder& builder, Region& region, const View& view) {
   const auto at = region.dims.begin() + static_cast<ptrdiff_t>(view.dim);
@@ -68,6 +90,7 @@ bool follow(Builder& builder, Region& region, const View& view) {
       region.dims.insert(region.dims.begin(), view.shape.size() - region.dims.size(), std::nullopt);
       return true;
     case View::Kind::Reshape:
+      return follow_reshape(builder, region, view.shape);
     case View::Kind::Bitcast:
       return false;
   }
@@ -140,7 +163,11 @@ bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read)
     if (are_apart(builder, a->ranges[d], b->ranges[d])) return true;
   }
   const auto equal = [&](const Range& x, const Range& y) { return same_range(builder.graph.host, x, y); };
-  return a->dims == b->dims && std::ranges::equal(a->ranges, b->ranges, equal);
+  const auto same_dim = [&](const std::optional<size_t>& x, const std::optional<size_t>& y) {
+    const auto is_still = [&](const auto& dim) { return !dim || is_one(builder, a->ranges[*dim].length); };
+    return x == y || (is_still(x) && is_still(y));
+  };
+  return std::ranges::equal(a->ranges, b->ranges, equal) && std::ranges::equal(a->dims, b->dims, same_dim);
 }
 
 }  // namespace

@@ -189,30 +189,48 @@ bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b) {
   return !has_one_element(builder, b);
 }
 
+namespace {
+
+/// What the second operand of a scaled sum or difference is multiplied by.
+Tensor factor_of(Builder& builder, ir::Op op, const Value& alpha, ir::DType type, NumberCast cast) {
+  if (alpha.is_number()) {
+    const ir::HostId number = alpha.number();
+    const ir::HostId factor = op == ir::Op::Sub ? builder.host(ir::HostOp::Neg, {number}) : number;
+    require_in_range(builder, factor, type);
+    return number_tensor(builder, factor, type, cast);
+  }
+  Tensor factor = scalar_tensor(builder, alpha, type, cast);
+  ir::NodeId& node = factor.tiles.front().node;
+  if (op == ir::Op::Sub && type != ir::DType::Bool)
+    node = builder.graph.add(ir::Op::Neg, ir::compute_type(type), {node});
+  return factor;
+}
+
+}  // namespace
+
 Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha) {
   ir::HostPool& host = builder.graph.host;
-  if (!alpha.is_number()) builder.fail(fmt::format("alpha must be a number, not {}", describe(alpha)));
-  const ir::HostId factor = host.resolve(alpha.number());
-  const bool one =
-      host.is_constant(factor) && host.value(factor).as_double() == 1.0 && host.kind(factor) != ir::HostKind::Bool;
-  if (one) return pointwise(builder, op, {a, b});
+  if (!is_scalar(alpha)) builder.fail(fmt::format("alpha must be a number, not {}", describe(alpha)));
+  const ir::Category category = ir::category(type_of_scalar(builder, alpha));
+  const auto is_one = [&](ir::HostId factor) {
+    return host.is_constant(factor) && host.value(factor).as_double() == 1.0 && category != ir::Category::Bool;
+  };
+  if (alpha.is_number() && is_one(host.resolve(alpha.number()))) return pointwise(builder, op, {a, b});
 
   const std::array<Value, 2> operands{a, b};
   require_operands(builder, op, operands);
   const ir::DType type = result_type(builder, operands);
   require_accepted(builder, op, operands, type);
-  if (host.kind(factor) == ir::HostKind::Bool && type != ir::DType::Bool) {
+  if (category == ir::Category::Bool && type != ir::DType::Bool) {
     builder.fail("Boolean alpha only supported for Boolean results");
   }
-  if (host.kind(factor) == ir::HostKind::Float && !ir::is_floating(type)) {
+  if (category == ir::Category::Floating && !ir::is_floating(type)) {
     builder.fail("for integral input tensors, argument alpha must not be a floating point number");
   }
-  const ir::HostId signed_factor = op == ir::Op::Sub ? builder.host(ir::HostOp::Neg, {factor}) : factor;
-  require_in_range(builder, signed_factor, type);
   // With numerics = eager the CPU's kernel takes the factor in the dtype, too.
   const bool is_exact = runs_on_cuda(builder, operands) || builder.signature.numerics != Numerics::Eager;
   const NumberCast of_factor = is_exact ? NumberCast::Wrapped : NumberCast::Rounded;
-  const std::array<Tensor, 3> tensors{number_tensor(builder, signed_factor, type, of_factor),
+  const std::array<Tensor, 3> tensors{factor_of(builder, op, alpha, type, of_factor),
                                       operand_tensor(builder, b, type, operand_cast(builder, op, operands, 1)),
                                       operand_tensor(builder, a, type, operand_cast(builder, op, operands, 0))};
   Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {

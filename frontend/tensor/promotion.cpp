@@ -180,8 +180,33 @@ Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, Number
   return tensor;
 }
 
-Tensor filled(Builder& builder, Shape shape, ir::HostId number, ir::DType type) {
-  const Tensor scalar = number_tensor(builder, number, type, NumberCast::Checked);
+bool is_scalar(const Value& value) { return value.is_number() || (value.is_tensor() && value.tensor()->rank() == 0); }
+
+ir::DType type_of_scalar(const Builder& builder, const Value& value) {
+  if (value.is_number()) return type_of_number(builder, value.number());
+  switch (ir::category(value.tensor()->dtype)) {
+    case ir::Category::Bool:
+      return ir::DType::Bool;
+    case ir::Category::Integral:
+      return ir::DType::I64;
+    case ir::Category::Floating:
+      return builder.signature.default_dtype;
+  }
+  throw_internal("a dtype of no category");
+}
+
+Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast) {
+  if (value.is_number()) return number_tensor(builder, value.number(), type, cast);
+  ir::NodeId node = builder.graph.call(ir::kDetach, value.tensor()->tiles.front().node, {});
+  const bool rounds = ir::is_narrow_float(type) && cast != NumberCast::Wrapped && !builder.native;
+  node = rounds ? exact_node(builder, node, type) : work_node(builder, node, type);
+  Tensor tensor = whole(builder, builder.placed(node), type, {});
+  tensor.on_host = builder.on_cuda();
+  return tensor;
+}
+
+Tensor filled(Builder& builder, Shape shape, const Value& number, ir::DType type) {
+  const Tensor scalar = scalar_tensor(builder, number, type, NumberCast::Checked);
   return whole(builder, scalar.tiles.front().node, type, std::move(shape));
 }
 

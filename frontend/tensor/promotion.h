@@ -39,8 +39,15 @@ enum class NumberCast {
 void require_in_range(Builder& builder, ir::HostId number, ir::DType type);
 /// A tensor of rank 0 that holds a number.
 Tensor number_tensor(Builder& builder, ir::HostId number, ir::DType type, NumberCast cast);
+/// Whether PyTorch takes a value as a number: a Python number, or a tensor without dims.
+bool is_scalar(const Value& value);
+/// The dtype of a tensor that is made of such a value alone.
+ir::DType type_of_scalar(const Builder& builder, const Value& value);
+/// A tensor of rank 0 that holds such a value. No gradient flows through a tensor that stands for a number, nor is its
+/// range checked: it is read where the kernel runs.
+Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast);
 /// A tensor of one number, converted as PyTorch fills (NumberCast::Checked); its layout is the caller's.
-Tensor filled(Builder& builder, Shape shape, ir::HostId number, ir::DType type);
+Tensor filled(Builder& builder, Shape shape, const Value& number, ir::DType type);
 /// A tensor or a number as a tensor of a dtype, as promotion makes operands.
 Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast);
 

@@ -355,7 +355,7 @@ Tensor unflatten(Builder& builder, const Tensor& x, size_t dim, Shape sizes) {
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), size,
                   fmt::format("unflatten: provided sizes multiply to {{0}}, not to {{1}}, the size of dim {}", dim));
   Tensor result = unflattened(builder, x, dim, sizes);
-  result.layout = record_reshape(builder, x.layout, shape_of(builder, result));
+  result.layout = record_reshape(builder, x, shape_of(builder, result));
   return sharing(builder, x, std::move(result));
 }
 
@@ -364,7 +364,7 @@ Tensor flatten(Builder& builder, const Tensor& x, size_t first, size_t last) {
   if (first > last) builder.fail("flatten() has invalid args: start_dim cannot come after end_dim");
   if (first == last) return x;
   Tensor result = flattened(builder, x, first, last - first + 1);
-  result.layout = record_reshape(builder, x.layout, shape_of(builder, result));
+  result.layout = record_reshape(builder, x, shape_of(builder, result));
   return result;
 }
 
@@ -373,14 +373,14 @@ Tensor reshape(Builder& builder, const Tensor& x, Shape sizes) {
   sizes = with_inferred(builder, old_sizes, std::move(sizes));
   if (same_shape(builder, old_sizes, sizes)) {  // always a view, though strides along dims of size 1 are made anew
     Tensor result = x;
-    result.layout = record_reshape(builder, x.layout, sizes);
+    result.layout = record_reshape(builder, x, sizes);
     return sharing(builder, x, std::move(result));
   }
   builder.require(ir::Condition::Kind::Equal, product(builder, sizes), product(builder, old_sizes),
                   fmt::format("shape {} is invalid for a tensor of shape {}: it has {{0}} elements, not {{1}}",
                               print_shape(builder, sizes), print_shape(builder, old_sizes)));
   Tensor result = reshaped(builder, x, sizes);
-  result.layout = record_reshape(builder, x.layout, sizes);
+  result.layout = record_reshape(builder, x, sizes);
   return result;
 }
 
@@ -389,7 +389,7 @@ Tensor contiguous(Builder& builder, const Tensor& x) {
       !builder.native && builder.graph.eager_layouts[x.layout].kind == ir::LayoutStep::Kind::Contiguous;
   if (is_known) return x;
   Tensor result = x;
-  result.layout = record_made_contiguous(builder, x.layout, shape_of(builder, x));
+  result.layout = record_in_format(builder, MemoryFormat::Contiguous, x);
   return result;
 }
 

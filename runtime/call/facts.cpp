@@ -327,8 +327,9 @@ std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10
 }
 
 frontend::Actuals actuals_of(const Facts& facts) {
-  return {[&facts](uint32_t param, uint32_t dim) { return facts.actuals[param].tensor->size(dim); },
-          [&facts](uint32_t param) { return facts.actuals[param].number; }};
+  return {{[&facts](uint32_t param, uint32_t dim) { return facts.actuals[param].tensor->size(dim); },
+           [&facts](uint32_t param) { return facts.actuals[param].number; }},
+          [&facts](uint32_t param) { return facts.actuals[param].tensor->strides().vec(); }};
 }
 
 }  // namespace ingot::runtime

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "base/error.h"
+#include "ir/eager_layout.h"
 #include "runtime/api/runtime.h"
+#include "runtime/call/host_run.h"
 #include "runtime/records/serialize.h"
 
 namespace ingot::runtime {
@@ -15,11 +19,10 @@ namespace {
 std::string text_of(const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::Gradients) return "gradients";
   if (symbol.kind == Symbol::Kind::Scatters) return "scatters";
+  if (symbol.kind == Symbol::Kind::Alias) return fmt::format("alias {}", symbol.param);
   return symbol.kind == Symbol::Kind::Size ? fmt::format("size {} {}", symbol.param, symbol.dim)
                                            : fmt::format("number {}", symbol.param);
 }
-
-bool same_symbol(const Symbol& a, const Symbol& b) { return a.kind == b.kind && a.param == b.param && a.dim == b.dim; }
 
 Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool touched) {
   const ir::HostNode& node = pool[id];
@@ -29,10 +32,26 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool touched) {
 
 constexpr const char* kLarge = "large";
 
+/// Where arithmetic fails, whoever computes the program says it.
+std::string answer_text(const ir::AliasQuestion& question, const Facts& facts) {
+  std::vector<ir::HostValue> slots(question.host.count());
+  std::string failure;
+  run_host(question.host, facts, slots, failure);
+  if (!failure.empty()) return "unknown";
+  std::vector<ir::Extents> arguments;
+  for (const Actual& actual : facts.actuals) {
+    ir::Extents& extents = arguments.emplace_back();
+    if (actual.kind != frontend::ArgumentFact::Kind::Tensor) continue;
+    extents = {actual.tensor->sizes().vec(), actual.tensor->strides().vec()};
+  }
+  return ir::shares_memory(question, slots, arguments) ? "shared" : "apart";
+}
+
 /// The value of a symbol as a key has it. A touched size that is not small is just that.
 std::string value_text(const Symbol& symbol, const Facts& facts, Variant variant) {
   if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
   if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
+  if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.question, facts);
   const Actual& actual = facts.actuals[symbol.param];
   if (symbol.kind == Symbol::Kind::Number)
     return fmt::format("{}:{}", static_cast<int>(actual.number.kind), actual.number.integer);
@@ -44,24 +63,41 @@ std::string value_text(const Symbol& symbol, const Facts& facts, Variant variant
 class Statics {
  public:
   bool has(const Symbol& wanted) const {
-    return std::ranges::any_of(entries_, [&](const Entry& entry) {
-      return same_symbol(entry.symbol, wanted) && (wanted.touched || entry.value != kLarge);
-    });
+    const auto found = is_large_.find(key_of(wanted));
+    return found != is_large_.end() && (wanted.touched || !found->second);
   }
-  void add(const Symbol& symbol, std::string value) { entries_.push_back({symbol, std::move(value)}); }
-  std::string text() const {
-    std::string text;
-    for (const Entry& entry : entries_) text += fmt::format("{} = {}\n", text_of(entry.symbol), entry.value);
-    return text;
+  void add(const Symbol& symbol, const std::string& value) {
+    const auto [entry, is_new] = is_large_.emplace(key_of(symbol), value == kLarge);
+    if (!is_new) entry->second &= value == kLarge;
+    text_ += fmt::format("{} = {}\n", text_of(symbol), value);
   }
+  const std::string& text() const { return text_; }
 
  private:
-  struct Entry {
-    Symbol symbol;
-    std::string value;
-  };
-  std::vector<Entry> entries_;
+  using Key = std::tuple<Symbol::Kind, uint32_t, uint32_t>;
+  static Key key_of(const Symbol& symbol) { return {symbol.kind, symbol.param, symbol.dim}; }
+
+  std::map<Key, bool> is_large_;  ///< whether that is all that is known of it
+  std::string text_;
 };
+
+/// What a record asks for. A question about memory may hang on everything else, so it comes last and alone.
+std::vector<Symbol> asked_next(const std::vector<Symbol>& symbols, const Statics& known) {
+  std::vector<Symbol> asks, questions;
+  for (const Symbol& symbol : symbols)
+    if (!known.has(symbol)) (symbol.kind == Symbol::Kind::Alias ? questions : asks).push_back(symbol);
+  if (asks.empty() && !questions.empty()) asks.push_back(questions.front());
+  return asks;
+}
+
+/// The parameters (bits) whose numbers an answer hangs on.
+uint64_t numbers_of(const ir::AliasQuestion& question) {
+  uint64_t numbers = 0;
+  for (uint32_t i = 0; i < question.host.count(); ++i)
+    if (const ir::HostNode& node = question.host[{i}]; node.op == ir::HostOp::Scalar && node.a < 64)
+      numbers |= uint64_t{1} << node.a;
+  return numbers;
+}
 
 }  // namespace
 
@@ -90,6 +126,9 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts, Variant variant) {
   for (const ir::Static& known : lowered.statics)
     result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.touched));
   for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
+  for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
+    result.symbols.push_back(
+        {.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].question});
   // Without reductions there is nothing to keep, whichever gradients are asked.
   if (lowered.reduction_count() > 0) result.symbols.push_back({.kind = Symbol::Kind::Gradients});
   const auto hangs_on_sizes = [](const ir::Condition& one) { return one.kind == ir::Condition::Kind::Affordable; };
@@ -118,8 +157,7 @@ ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
     const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
       if (!lowered) lowered = lower(facts, variant);
       ProgramRecord made;
-      for (const Symbol& symbol : lowered->symbols)
-        if (!statics.has(symbol)) made.asks.push_back(symbol);
+      made.asks = asked_next(lowered->symbols, statics);
       if (!made.asks.empty()) return made;
       made.program = make_program(lowered->graph);
       return made;
@@ -135,6 +173,7 @@ ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
       if (statics.has(symbol)) continue;
       statics.add(symbol, value_text(symbol, facts, variant));
       if (symbol.kind == Symbol::Kind::Gradients) found.watched.gradients = true;
+      if (symbol.question) found.watched.values |= numbers_of(*symbol.question);
       if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
     }
     if (statics.text() == before) throw_internal("a program record asks for what is known", key);

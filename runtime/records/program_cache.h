@@ -23,11 +23,13 @@ struct Variant {
   bool scatters = false;   ///< whether gradients of gathers may be sums that the caller takes
 };
 
-/// What a lowering needed to know beyond the signature: a size, a number, or what of the variant.
+/// What a lowering needed to know beyond the signature: a size, a number, what of the variant, or whether tensors share
+/// memory.
 struct Symbol {
-  enum class Kind : uint8_t { Size, Number, Gradients, Scatters } kind = Kind::Size;
+  enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
   bool touched = false;  ///< a size that matters only where it is at most ir::kTouchedSize
   uint32_t param = 0, dim = 0;
+  std::optional<ir::AliasQuestion> question = {};  ///< of an Alias, whose place among the questions `param` is
 };
 
 /// What is known under a signature and some statics: the program, or which further values it depends on. A new process

@@ -95,6 +95,35 @@ TEST(InPlace, ParametersAreMutated) {
   EXPECT_EQ(lowered("    F.relu(x, inplace=True)").results.size(), 1u);
 }
 
+TEST(InPlace, StridesSayWhatIsShared) {
+  const auto writes = [](const std::string& body, std::vector<int64_t> strides) {
+    const auto definition = define("def f(x):\n" + body);
+    Signature signature;
+    signature.arguments.push_back({.rank = 2});
+    Actuals actuals;
+    actuals.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };
+    actuals.strides = [&](uint32_t) { return strides; };
+    const ir::Graph graph = lower(*definition, signature, actuals);
+    EXPECT_EQ(graph.aliases.size(), 1u) << body;
+    return graph.results.front().mutates.has_value();
+  };
+  for (const char* body :
+       {"    y = x.contiguous()\n    y += 1\n    return y * 2", "    y = x.reshape(-1)\n    y += 1\n    return y * 2",
+        "    y = x.flatten()\n    x += 1\n    return y * 2"}) {
+    EXPECT_TRUE(writes(body, {4, 1})) << body;
+    EXPECT_EQ(writes(body, {1, 6}), std::string_view(body).find("x += 1") != std::string_view::npos) << body;
+  }
+  EXPECT_TRUE(writes("    y = x.float(memory_format=torch.contiguous_format)\n    y += 1\n    return y * 2", {1, 6}));
+}
+
+TEST(InPlace, ViewsOfTheSameElementsOverlapInPlace) {
+  for (const char* body : {"    a = x * 2\n    a.view(a.shape).add_(a)\n    return a",
+                           "    a = x[0] * 2\n    a.view(-1).add_(a)\n    return a",
+                           "    a = (x * 2)[:1, :1]\n    a.mT.copy_(a)\n    return a",
+                           "    a = x * 2\n    a.unsqueeze(0).view(4, 1, 3)[:, 0].add_(a)\n    return a"})
+    EXPECT_EQ(refusal("def f(x):\n" + std::string(body), {"i64:4x3"}), "accepted") << body;
+}
+
 TEST(InPlace, WhatEagerRefusesIsRefusedInItsWords) {
   const struct {
     const char *body, *message;

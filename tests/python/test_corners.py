@@ -405,3 +405,23 @@ def test_losses_of_mixed_dtypes(text, device):
     s = torch.tensor(2.0, dtype=torch.float64, device=device)
     expected = eval(text, {"F": torch.nn.functional, "x": x, "s": s})
     torch.testing.assert_close(ingot.op(f"def f(x, s): return {text}")(x, s), expected)
+
+
+SCALARS = [
+    "torch.full((2, 3), s) * x", "full_like(x, s) * x", "x.new_full((2, 3), s) * x", "F.elu(x, s)", "F.celu(x, s)",
+    "F.threshold(x, s, s)", "F.hardtanh(x, -s, s)", "F.softshrink(x, s)", "F.hardshrink(x, s)", "F.leaky_relu(x, s)",
+    "F.softplus(x, s)", "torch.add(x, x * x, alpha=s)", "x.sub(x * x, alpha=s)", "torch.addcmul(x, x, x, value=s)",
+    "torch.addcdiv(x, x, x * x + 1, value=s)", "torch.lerp(x, x * 2, s)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SCALARS)
+def test_tensors_without_dims_that_stand_for_numbers(text):
+    op, x = ingot.op(f"def f(x, s):\n    return {text}\n"), torch.linspace(-2, 2, 6).view(2, 3)
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        for s in (torch.tensor(0.7), torch.tensor(0.7, dtype=torch.float64), torch.tensor(2)):
+            mine, theirs = (x.to(dtype).requires_grad_() for _ in range(2))
+            got, want = op(mine, s), op.reference(theirs, s)
+            torch.testing.assert_close(got, want)
+            got.sum().backward(), want.sum().backward()
+            torch.testing.assert_close(mine.grad, theirs.grad)

@@ -106,6 +106,19 @@ def overlapping_inputs(rng: random.Random) -> list[torch.Tensor]:
     return [rng.choice(choices), rng.choice(choices)]
 
 
+def test_arguments_whose_own_elements_overlap():
+    for sizes, strides in (((3, 3), (1, 1)), ((2, 2), (3, 0)), ((2, 3), (2, 1)), ((2, 2, 2), (3, 2, 1))):
+        x = torch.arange(12.0).as_strided(sizes, strides)
+        for text in ("x[0].mul_(2)", "x += 1"):
+            with pytest.raises(ingot.Error, match=EXPANDED):
+                ingot.op(f"def f(x):\n    {text}")(x)
+    for sizes, strides in (((2, 3), (3, 2)), ((3, 2), (2, 3)), ((2, 1), (1, 0))):
+        x = torch.arange(12.0).as_strided(sizes, strides)
+        want = x + 1
+        ingot.op("def f(x):\n    x += 1")(x)
+        assert torch.equal(x, want)
+
+
 def test_parameters_in_one_memory():
     """Either eager's answer or a refusal: what is written through one parameter is not seen through another."""
     rng, programs = random.Random(SEED), []
@@ -141,6 +154,16 @@ STATEMENTS = [
     "x.abs_().neg_()",
     "torch.relu_(x)\n    F.leaky_relu_(x, 0.5)\n    torch.neg_(x[0])",
     "x.copy_(x)\n    return x + 1",
+    "b = x.contiguous()\n    b += 1\n    return b * 2",
+    "b = x.reshape(-1)\n    b[2:5] = 7\n    return x * 1",
+    "b = x.t().reshape(-1)\n    b += 1\n    return b * 1",
+    "b = x.t().contiguous()\n    x += 1\n    return b * 1",
+    "b = x.flatten()\n    x[1] = 0\n    return b * 1",
+    "b = x.float(memory_format=torch.contiguous_format)\n    b += 1\n    return b * 2",
+    "b = x.t().float(memory_format=torch.contiguous_format)\n    b += 1\n    return b * 2",
+    "b = x.to(copy=True, memory_format=torch.contiguous_format)\n    b += 1\n    return b * 2",
+    "a = x * 2\n    a.view(a.shape).add_(a)\n    return a",
+    "a = x[0] * 2\n    a.view(-1).add_(a)\n    return a",
 ]
 
 
