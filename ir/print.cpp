@@ -2,8 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/graph.h"
+#include "ir/host/host_print.h"
 
 namespace ingot::ir {
 namespace {
@@ -31,11 +33,23 @@ class GraphPrinter {
     for (const Static& fact : graph_.statics) {
       text += fmt::format("  static {} == {}\n", host(fact.symbol), print(fact.value));
     }
-    return text;
+    return text + large_expressions();
   }
 
  private:
-  std::string host(HostId id) const { return graph_.host.print(id, names_); }
+  std::string host(HostId id) const { return print_host(graph_.host, id, names_, cut_); }
+
+  /// What is deep inside expressions, each once: the text says all that the graph is.
+  std::string large_expressions() const {
+    std::string text;
+    std::set<HostId> known;
+    while (!cut_.empty()) {
+      const HostId id = cut_.back();
+      cut_.pop_back();
+      if (known.insert(id).second) text += fmt::format("  h{} = {}\n", id.index, host(id));
+    }
+    return text;
+  }
 
   std::string shape(const std::vector<HostId>& sizes) const {
     std::vector<std::string> texts;
@@ -234,6 +248,7 @@ class GraphPrinter {
   const Graph& graph_;
   std::vector<std::string> names_;
   size_t rank_ = 0;
+  mutable std::vector<HostId> cut_;  ///< printed as numbers, to be explained at the end
 };
 
 }  // namespace

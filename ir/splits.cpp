@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace ingot::ir {
 
@@ -258,9 +259,7 @@ class Splitter {
 class OnesComparison {
  public:
   OnesComparison(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones)
-      : graph_(graph), ones_(ones), sizes_(graph, cuts) {
-    for (const Param& param : graph.params) names_.push_back(param.name);
-  }
+      : graph_(graph), ones_(ones), sizes_(graph, cuts) {}
 
   bool run() {
     if (graph_.returns != ones_.returns || graph_.results.size() != ones_.results.size()) return false;
@@ -344,15 +343,25 @@ class OnesComparison {
         a, b, [&](HostId x, HostId y) { return sizes_.is_cut(x) ? ones_.host.is_int(y, 1) : same(x, y); });
   }
 
-  /// The pools are two: what is the same is written the same.
+  /// Compares expressions of the two pools, node by node.
   bool same(HostId a, HostId b) const {
-    if (graph_.host.is_constant(a) && ones_.host.is_constant(b)) return graph_.host.value(a) == ones_.host.value(b);
-    return graph_.host.print(a, names_) == ones_.host.print(b, names_);
+    std::vector<std::pair<HostId, HostId>> open = {{a, b}};
+    std::set<std::pair<HostId, HostId>> seen;
+    while (!open.empty()) {
+      const auto pair = open.back();
+      open.pop_back();
+      if (!seen.insert(pair).second) continue;
+      const HostNode &x = graph_.host[pair.first], &y = ones_.host[pair.second];
+      if (x.op != y.op || x.kind != y.kind || x.a != y.a || x.b != y.b || !(x.value == y.value) || x.coefs != y.coefs ||
+          x.args.size() != y.args.size())
+        return false;
+      for (size_t i = 0; i < x.args.size(); ++i) open.emplace_back(x.args[i], y.args[i]);
+    }
+    return true;
   }
 
   const Graph &graph_, &ones_;
   const CutSizes sizes_;
-  std::vector<std::string> names_;
   std::vector<NodeId> counterpart_;
 };
 

@@ -1,3 +1,5 @@
+#include "ir/host/host_print.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -135,12 +137,16 @@ std::string_view function_of(HostOp op) {
 
 class Printer {
  public:
-  Printer(const HostPool& pool, std::span<const std::string> names) : pool_(pool), names_(names) {}
+  Printer(const HostPool& pool, std::span<const std::string> names, std::vector<HostId>& cut)
+      : pool_(pool), names_(names), cut_(cut) {}
 
   /// The text of an operand of an operator that binds as tightly as `context`.
   std::string print(HostId id, Precedence context = kChoice) {
     const HostNode& node = pool_[id];
-    if (!node.args.empty() && budget_-- <= 0) return fmt::format("h{}", id.index);
+    if (!node.args.empty() && budget_-- <= 0) {
+      cut_.push_back(id);
+      return fmt::format("h{}", id.index);
+    }
     const auto [text, precedence] = print(node);
     return precedence < context ? "(" + text + ")" : text;
   }
@@ -234,13 +240,19 @@ class Printer {
 
   const HostPool& pool_;
   std::span<const std::string> names_;
+  std::vector<HostId>& cut_;
   int budget_ = 64;  ///< expressions share operands, so the text of a small one can be astronomically long
 };
 
 }  // namespace
 
+std::string print_host(const HostPool& pool, HostId id, std::span<const std::string> names, std::vector<HostId>& cut) {
+  return Printer(pool, names, cut).print(id);
+}
+
 std::string HostPool::print(HostId id, std::span<const std::string> names) const {
-  return Printer(*this, names).print(id);
+  std::vector<HostId> cut;
+  return print_host(*this, id, names, cut);
 }
 
 }  // namespace ingot::ir

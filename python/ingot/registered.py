@@ -35,7 +35,7 @@ def register(name: str, op, schema: str | None = None) -> torch._ops.OpOverload:
     """
     if not hasattr(op, "_overloads"):
         raise fail(f"{name}: what is registered is an op, not a {type(op).__name__}", "make one of the function: ingot.op(f)")
-    if not name.isascii():
+    if not name.isascii() or "\0" in name:
         raise fail(f"{name}: PyTorch's names are of ASCII", "choose another")
     schema = schema or schema_of(op)
     _check_fits(name, op, schema)
@@ -117,15 +117,17 @@ def anonymous(op, kinds: tuple[str, ...]) -> tuple[str, str, str]:
     if op.may_draw:
         schema = _with_seed(op, schema)
     facts = (op._whole.text, op._whole.name, op.numerics, op.lazy, op.debug, op.atomics, schema, numbers, _ingot.__version__)
-    name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
+    name = f"{re.sub('[^A-Za-z0-9_]', '_', op.name)}_{hashlib.sha256(repr(facts).encode()).hexdigest()[:40]}"
     with _lock:
         if name not in _known:
             _register(f"ingot::{name}", op, schema, numbers)
-            _known.add(name)
+            _known[name] = facts
+        elif _known[name] != facts:
+            raise fail(f"torch.ops.ingot.{name} is another op with the same digest", "register the op under a name of its own")
     return "ingot", name, "default"
 
 
-_known: set[str] = set()
+_known: dict[str, tuple] = {}  # what each name stands for
 _lock = threading.Lock()
 
 

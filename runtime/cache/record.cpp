@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/cache/fingerprint.h"
+#include "runtime/cache/digest.h"
 
 namespace ingot::runtime {
 
@@ -18,14 +18,14 @@ struct Header {
   uint64_t format = kRecordFormat;
   uint64_t key_bytes = 0;
   uint64_t payload_bytes = 0;
-  Fingerprint checksum;
+  Digest checksum;
 };
-static_assert(sizeof(Header) == 48 && std::is_trivially_copyable_v<Header>);
+static_assert(sizeof(Header) == 64 && std::is_trivially_copyable_v<Header>);
 
 /// Of everything in the file but the checksum itself.
-Fingerprint checksum(const Header& header, std::string_view body) {
+Digest checksum(const Header& header, std::string_view body) {
   const std::string_view head(reinterpret_cast<const char*>(&header), offsetof(Header, checksum));
-  return Fingerprint::of(body, Fingerprint::of(head));
+  return Digest::of({head, body});
 }
 
 }  // namespace

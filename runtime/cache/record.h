@@ -12,14 +12,14 @@
 //        8      8  the format's version
 //       16      8  K, the length of the key
 //       24      8  P, the length of the payload
-//       32     16  the fingerprint of all the other bytes
-//       48      K  the key in full
-//     48+K      P  the payload
+//       32     32  the digest of all the other bytes
+//       64      K  the key in full
+//     64+K      P  the payload
 
 namespace ingot::runtime {
 
 /// Part of a record's file name too, so that two versions of Ingot can share a folder.
-inline constexpr uint64_t kRecordFormat = 1;
+inline constexpr uint64_t kRecordFormat = 2;
 
 std::string encode_record(std::string_view key, std::string_view payload);
 

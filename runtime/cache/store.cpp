@@ -14,7 +14,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/cache/fingerprint.h"
+#include "runtime/cache/digest.h"
 #include "runtime/cache/folder.h"
 #include "runtime/cache/record.h"
 
@@ -50,8 +50,8 @@ uint64_t random_word() {
 std::string temporary_name(const std::string& name) {
   static const uint64_t process = random_word();
   static std::atomic<uint64_t> count = 0;
-  const std::string mine = std::to_string(::getpid()) + "," + std::to_string(count++);
-  return name + "." + Fingerprint::of(mine, {process, 0}).hex() + std::string(kTemporary);
+  return name + "." + std::to_string(process) + "-" + std::to_string(::getpid()) + "-" + std::to_string(count++) +
+         std::string(kTemporary);
 }
 
 /// Whether the next attempt to write would meet the same error.
@@ -85,7 +85,7 @@ struct Store::State {
   Clock::time_point paused_until;
 
   std::string name(std::string_view kind, std::string_view key) const {
-    return std::string(kind) + "-" + (options.hash ? options.hash(key) : Fingerprint::of(key).hex()) +
+    return std::string(kind) + "-" + (options.hash ? options.hash(key) : Digest::of(key).hex()) +
            std::string(kMark) + std::to_string(kRecordFormat);
   }
 

@@ -32,7 +32,7 @@ struct StoreOptions {
   uint32_t sweep_every = 64;
   /// How long nothing is written after an error that the next attempt would meet as well (a full disk, no permission).
   std::chrono::milliseconds pause = std::chrono::minutes(1);
-  /// A key's hash, as part of a file's name; null for Fingerprint. Tests make keys collide with another.
+  /// A key's hash, as part of a file's name; null for Digest. Tests make keys collide with another.
   std::function<std::string(std::string_view)> hash;
 };
 

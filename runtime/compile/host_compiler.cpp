@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "runtime/cache/fingerprint.h"
+#include "runtime/cache/digest.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/file_identity.h"
 #include "runtime/compile/subprocess.h"
@@ -86,7 +86,7 @@ std::string processor() {
     kept += line + "\n";
     if (field == "model name") model = line.substr(std::min(line.size(), line.find(':') + 2));
   }
-  return model + " " + Fingerprint::of(kept).hex();
+  return model + " " + Digest::of(kept).hex();
 }
 
 std::string make_identity() {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "runtime/api/runtime.h"
-#include "runtime/cache/fingerprint.h"
+#include "runtime/cache/digest.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/shared_object.h"
 #include "runtime/records/serialize.h"
@@ -180,7 +180,7 @@ std::shared_ptr<const Launch> KernelCache::make(const std::string& key, const La
   if (auto launch = stored(key, request)) return launch;
   const codegen::Source source = generate_source(request);
   Tally::add(tally_.plans);
-  const std::string of = Fingerprint::of(compiler_of(request) + source.text).hex();
+  const std::string of = Digest::of({compiler_of(request), source.text}).hex();
   auto loaded = library_flights_.run(of, [&] {
     if (auto known = library(of, request, source.kernels)) return known;
     const std::string binary = compile(request, source);
@@ -254,7 +254,7 @@ void KernelBatch::compile(std::span<const Member> members) {
   const std::string binary = HostCompiler::compile(text, "kernels.cpp", members[0].fast_math);
   Tally::add(kernels_.tally_.compiles);
 
-  const std::string key = Fingerprint::of(binary).hex();
+  const std::string key = Digest::of(binary).hex();
   auto loaded = std::make_shared<Library>();
   loaded->cpu = std::make_shared<const SharedObject>(binary, "kernels");
   Tally::add(kernels_.tally_.loads);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "runtime/cache/fingerprint.h"
+#include "runtime/cache/digest.h"
 #include "runtime/records/host_ids.h"
 
 namespace ingot::runtime {
@@ -168,7 +168,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
 
   program.shape_numbers = shape_numbers(program);
   program.draws = graph->seed.has_value();
-  program.digest = Fingerprint::of(ir::print(*graph)).hex();
+  program.digest = Digest::of(ir::print(*graph)).hex();
   program.graph = std::move(graph);
   return program;
 }

@@ -66,7 +66,7 @@ struct Program {
   uint64_t shape_numbers = 0;
   /// Whether random numbers are drawn: kernels then read a seed, as a parameter behind those of the op.
   bool draws = false;
-  /// Fingerprint of the graph: two programs of one digest have the same kernels.
+  /// Digest of the graph: two programs of one digest have the same kernels.
   std::string digest;
   /// The graph that `outlines` were made of, in its own pool; absent where the program comes from disk.
   std::shared_ptr<const ir::Graph> graph;

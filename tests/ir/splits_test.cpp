@@ -167,5 +167,27 @@ TEST(Splits, OnesAreTheSameOp) {
   EXPECT_FALSE(is_same_of_ones(w.graph, cuts, ones(2.0, true)));
 }
 
+/// sin(sin(…(k + first))), whose text is cut off long before `first`.
+Graph deep_number(double first) {
+  GraphWriter w;
+  const uint32_t x = w.param("x", DType::F32, 2), k = w.number("k", HostKind::Float);
+  HostPool& host = w.graph.host;
+  HostId number = host.make(HostOp::Add, {host.scalar(k, HostKind::Float), host.real(first)});
+  for (int i = 0; i < 200; ++i) number = host.make(HostOp::Sin, {number});
+  w.result(w.op(Op::Mul, {w.load(x), w.graph.scalar(DType::F32, number)}), {w.size(x, 0), w.size(x, 1)});
+  return std::move(w.graph);
+}
+
+TEST(Splits, NumbersThatDifferDeepInsideAreNotTheSame) {
+  const std::vector<Cuts> cuts{{std::nullopt, std::nullopt}};
+  EXPECT_TRUE(is_same_of_ones(deep_number(1), cuts, deep_number(1)));
+  EXPECT_FALSE(is_same_of_ones(deep_number(1), cuts, deep_number(2)));
+}
+
+TEST(Splits, ATextSaysAllOfALargeExpression) {
+  EXPECT_EQ(print(deep_number(1)), print(deep_number(1)));
+  EXPECT_NE(print(deep_number(1)), print(deep_number(2)));  // the text is a key of kernels
+}
+
 }  // namespace
 }  // namespace ingot::ir

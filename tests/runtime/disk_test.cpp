@@ -134,7 +134,7 @@ void replace_payloads(const std::filesystem::path& folder, std::string_view kind
     const std::string bytes = runtime::read_file(file.path());
     uint64_t key_length = 0;
     std::memcpy(&key_length, &bytes[16], sizeof(key_length));
-    const std::string key = bytes.substr(48, key_length), payload = bytes.substr(48 + key_length);
+    const std::string key = bytes.substr(64, key_length), payload = bytes.substr(64 + key_length);
     std::ofstream(file.path(), std::ios::binary) << runtime::encode_record(key, of(payload));
     ++replaced;
   }
