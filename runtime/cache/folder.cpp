@@ -46,11 +46,18 @@ std::string why_not_private(const struct stat& facts) {
   if (facts.st_uid != ::geteuid()) return "it belongs to another user";
   if (facts.st_mode & (S_IWGRP | S_IWOTH)) {
     char text[80];
-    std::snprintf(text, sizeof text, "others may write to it (mode %04o): chmod 700 it",
+    std::snprintf(text, sizeof text, "others may write to it (mode %04o)",
                   static_cast<unsigned>(facts.st_mode & 07777));
     return text;
   }
   return {};
+}
+
+std::string why_not_private_file(const struct stat& facts) {
+  if (!S_ISREG(facts.st_mode)) return "it is no regular file";
+  // None where it was replaced after it was opened.
+  if (facts.st_nlink > 1) return "it has another name elsewhere (a hard link)";
+  return why_not_private(facts);
 }
 
 /// Leaves it to the system when the bytes reach the disk: what a crash tears, a reader knows by its checksum.
@@ -69,7 +76,13 @@ Folder::Opened Folder::open(const std::filesystem::path& path) {
   Descriptor folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   struct stat facts;
   if (folder.get() < 0 || ::fstat(folder.get(), &facts) != 0) return {nullptr, errno, {}};
-  if (std::string refusal = why_not_private(facts); !refusal.empty()) return {nullptr, EPERM, refusal};
+  if (std::string refusal = why_not_private(facts); !refusal.empty()) {
+    if (facts.st_uid == ::geteuid())
+      refusal +=
+          ": remove it or move it away, for what lies in it may be another user's; if you must keep it, empty it and "
+          "chmod 700 it";
+    return {nullptr, EPERM, refusal};
+  }
   return {std::make_shared<const Folder>(folder.release()), 0, {}};
 }
 
@@ -82,12 +95,12 @@ int Folder::create(const std::filesystem::path& path) {
 
 Folder::~Folder() { ::close(descriptor_); }
 
-int Folder::read(const std::string& name, std::string& bytes) const {
+int Folder::read(const std::string& name, std::string& bytes, std::string& refusal) const {
   Descriptor file(uninterrupted(
       [&] { return ::openat(descriptor_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }));
   struct stat facts;
   if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) return errno;
-  if (!S_ISREG(facts.st_mode)) return EINVAL;
+  if (refusal = why_not_private_file(facts); !refusal.empty()) return EPERM;
   bytes.resize(static_cast<size_t>(facts.st_size));
   size_t filled = 0;
   while (filled < bytes.size()) {

@@ -29,8 +29,10 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
   ~Folder();
 
-  /// The whole file. Renews its date if that is more than a day old, so that what is in use is not the oldest.
-  int read(const std::string& name, std::string& bytes) const;
+  /// The whole file, if it is a regular one that this user alone can write, under this one name: what lies in the
+  /// folder may have been put there before the folder was private. Otherwise EPERM, and `refusal` says why. Renews the
+  /// file's date if that is more than a day old, so that what is in use is not the oldest.
+  int read(const std::string& name, std::string& bytes, std::string& refusal) const;
   /// Makes a file (it must not exist), flushes and closes it. After an error there is no such file.
   int write(const std::string& name, std::string_view bytes) const;
   int rename(const std::string& from, const std::string& to) const;

@@ -29,13 +29,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kMark = ".ingot-v";
 constexpr std::string_view kAside = ".bad";
 constexpr std::string_view kTemporary = ".tmp";
-/// A temporary file older than this was left by a process that died.
+/// A temporary file whose date is further away than this, in either direction, was left by a process that died.
 constexpr int64_t kAbandonedSeconds = 60 * 60;
 
 bool is_ours(const Folder::File& file) { return file.name.find(kMark) != std::string::npos; }
 
 bool is_abandoned(const Folder::File& file) {
-  return file.name.ends_with(kTemporary) && std::time(nullptr) - file.written / 1'000'000'000 > kAbandonedSeconds;
+  return file.name.ends_with(kTemporary) &&
+         std::abs(std::time(nullptr) - file.written / 1'000'000'000) > kAbandonedSeconds;
 }
 
 uint64_t random_word() {
@@ -85,8 +86,8 @@ struct Store::State {
   Clock::time_point paused_until;
 
   std::string name(std::string_view kind, std::string_view key) const {
-    return std::string(kind) + "-" + (options.hash ? options.hash(key) : Digest::of(key).hex()) +
-           std::string(kMark) + std::to_string(kRecordFormat);
+    return std::string(kind) + "-" + (options.hash ? options.hash(key) : Digest::of(key).hex()) + std::string(kMark) +
+           std::to_string(kRecordFormat);
   }
 
   void remember(const std::string& failure) {
@@ -133,7 +134,12 @@ struct Store::State {
   int write(const Folder& in, const std::string& file, std::string_view bytes) {
     const std::string temporary = temporary_name(file);
     if (const int error = in.write(temporary, bytes); error != 0) return error;
-    const int error = in.rename(temporary, file);
+    int error = in.rename(temporary, file);
+    // Somebody's folder in the record's place gives way; it is not ours to remove.
+    if (error == EISDIR) {
+      in.rename(file, temporary_name(file) + std::string(kAside));
+      error = in.rename(temporary, file);
+    }
     if (error != 0) in.remove(temporary);
     return error;
   }
@@ -163,13 +169,13 @@ struct Store::State {
 std::optional<std::string> Store::State::find(std::string_view kind, std::string_view key) {
   const std::string file = name(kind, key);
   const Folder::Opened place = folder();
-  std::string bytes;
-  const int error = place.folder ? place.folder->read(file, bytes) : place.error;
+  std::string bytes, distrust;
+  const int error = place.folder ? place.folder->read(file, bytes, distrust) : place.error;
   if (error != 0) {
     ++counters.misses;
     if (error != ENOENT && place.refusal.empty()) {
       ++counters.read_errors;
-      remember("cannot read " + file + ": " + std::strerror(error));
+      remember("cannot read " + file + ": " + (distrust.empty() ? std::strerror(error) : distrust));
     }
     return std::nullopt;
   }

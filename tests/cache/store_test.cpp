@@ -141,11 +141,51 @@ TEST(Store, AReadErrorIsNotCorruption) {
   EXPECT_TRUE(fs::exists(path));
   EXPECT_EQ(store.counters().read_errors, 1u);
   EXPECT_EQ(store.counters().corrupt, 0u);
-  EXPECT_NE(store.status().find("cannot read"), std::string::npos) << store.status();
-  store.publish("kernel", "key", "payload");  // a folder cannot be renamed over
-  EXPECT_EQ(store.counters().write_errors, 1u);
-  EXPECT_EQ(names_in(scratch.path()).size(), 1u) << "the temporary file stayed";
+  EXPECT_NE(store.status().find("it is no regular file"), std::string::npos) << store.status();
 }
+
+TEST(Store, AFolderInARecordsPlaceGivesWay) {
+  const Scratch scratch;
+  Store store(scratch.path());
+  store.publish("kernel", "key", "payload");
+  const fs::path path = only_file(scratch.path());
+  fs::remove(path);
+  fs::create_directory(path);
+  write_file(path / "somebody's", "");
+  store.publish("kernel", "key", "payload");
+  EXPECT_EQ(store.find("kernel", "key"), "payload");
+  EXPECT_EQ(store.counters().write_errors, 0u);
+  EXPECT_EQ(names_in(scratch.path()).size(), 2u) << "the folder was removed, or the temporary file stayed";
+}
+
+/// What was put into the folder while others could write there is not run once it is private.
+class StoreOfDistrust : public testing::TestWithParam<std::string> {};
+
+TEST_P(StoreOfDistrust, LoadsOnlyWhatThisUserAloneCanWrite) {
+  const Scratch scratch, elsewhere;
+  Store store(scratch.path());
+  store.publish("kernel", "key", "payload");
+  const fs::path path = only_file(scratch.path());
+  std::string reason = GetParam();
+  if (reason == "it belongs to another user") {
+    if (::geteuid() != 0) GTEST_SKIP() << "explained: only root can give a file away";
+    ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+  } else if (reason == "it has another name elsewhere") {
+    fs::create_hard_link(path, elsewhere.path() / "theirs");
+  } else {
+    ASSERT_EQ(::chmod(path.c_str(), reason.ends_with("0620)") ? 0620 : 0602), 0);
+  }
+  EXPECT_EQ(store.find("kernel", "key"), std::nullopt);
+  EXPECT_EQ(store.counters().read_errors, 1u);
+  EXPECT_EQ(store.counters().corrupt, 0u);
+  EXPECT_NE(store.status().find(reason), std::string::npos) << store.status();
+  store.publish("kernel", "key", "another");
+  EXPECT_EQ(store.find("kernel", "key"), "another");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreOfDistrust,
+                         testing::Values("it belongs to another user", "it has another name elsewhere",
+                                         "others may write to it (mode 0620)", "others may write to it (mode 0602)"));
 
 TEST(Store, ALinkInTheFolderIsNotFollowed) {
   const Scratch scratch, elsewhere;
@@ -169,6 +209,7 @@ TEST(Store, RefusesAFolderThatOthersMayWriteTo) {
     store.publish("kernel", "other", "payload");
     EXPECT_EQ(names_in(scratch.path()).size(), 1u);
     EXPECT_NE(store.status().find("refused: others may write to it (mode 07"), std::string::npos) << store.status();
+    EXPECT_NE(store.status().find("remove it or move it away"), std::string::npos) << store.status();
     EXPECT_EQ(store.counters().write_errors + store.counters().read_errors, 0u);
   }
 }
@@ -250,12 +291,14 @@ TEST(Store, SweepsWhatDeadProcessesLeft) {
   StoreOptions options;
   options.sweep_every = 1;
   Store store(scratch.path(), options);
-  const fs::path old = scratch.path() / "kernel-0.ingot-v1.0.tmp", fresh = scratch.path() / "kernel-0.ingot-v1.1.tmp";
-  write_file(old, "half a rec");
-  write_file(fresh, "half a rec");
+  const fs::path old = scratch.path() / "kernel-0.ingot-v1.0.tmp", fresh = scratch.path() / "kernel-0.ingot-v1.1.tmp",
+                 future = scratch.path() / "kernel-0.ingot-v1.2.tmp";
+  for (const fs::path& path : {old, fresh, future}) write_file(path, "half a rec");
   set_age(old, std::chrono::hours(2));
+  set_age(future, std::chrono::hours(-2));
   store.publish("kernel", "key", "payload");
   EXPECT_FALSE(fs::exists(old));
+  EXPECT_FALSE(fs::exists(future)) << "of a clock that was wrong";
   EXPECT_TRUE(fs::exists(fresh)) << "another process may be writing it";
 }
 
