@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "codegen/target/reserved_names.h"
 
 namespace ingot::codegen {
 namespace {
@@ -37,7 +38,8 @@ OVERFLOW UNDERFLOW PLOSS TLOSS CUDART_VERSION CUDARTAPI CUDA_VERSION
 linux unix i386 errno signgam offsetof va_list va_start va_end va_arg
 )";
 
-// What C and CUDA declare as functions with C linkage, or might: no name for a kernel, while a local may have it.
+// What C and CUDA declare as functions with C linkage, or might, beside what the preludes call, and what compilers call
+// by themselves: no name for a kernel, while a local may have it. Each stands for its forms in float and long double.
 constexpr std::string_view kFunctions = R"(
 abs acos acosh acoshf acosf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf brev cbrt cbrtf ceil ceilf
 clz copysign copysignf cos cosf cosh coshf cospi cospif cyl_bessel_i0 cyl_bessel_i1 drem dremf erf erfc erfcf erfcinv
@@ -48,6 +50,7 @@ log2f logb logf lrint lround max min modf mul24 mulhi nan nearbyint nextafter ne
 normcdfinv pow powf powi popc rand rcbrt remainder remquo rhypot rint rnorm round roundf rsqrt rsqrtf saturate scalbn
 significand sin sincos sincosf sincospi sinf sinh sinhf sinpi sqrt sqrtf tan tanf tanh tanhf tgamma trunc truncf
 ullmax ullmin umax umin umul24 umulhi y0 y0f y1 y1f yn ynf read write open close send time signal select
+memcmp memmove strlen abort
 )";
 
 constexpr std::array<std::string_view, 25> kGreek = {
@@ -108,10 +111,48 @@ std::string identifier(std::string_view name) {
   return text;
 }
 
-std::string entry_name(std::string_view name) {
+namespace {
+
+/// Whether C or CUDA declares a function of that name with C linkage: "exp", "expf".
+bool is_reserved_function(std::string_view name) {
   static const Words functions = identifiers(kFunctions);
+  const auto is_known = [&](std::string_view stem) { return functions.contains(stem); };
+  const auto without = [&](std::string_view suffix) {
+    return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
+  };
+  return is_known(name) || is_known(without("f")) || is_known(without("l"));
+}
+
+}  // namespace
+
+Words taken_at_file_scope(std::string_view text) {
+  constexpr std::string_view kBuiltin = "__builtin_", kTemplate = "template <";
+  Words words;
+  int depth = 0;  // of braces and parentheses
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    if (rest.starts_with("//")) i = std::min(text.find('\n', i), text.size());
+    if (depth == 0 && rest.starts_with(kTemplate)) i = text.find('>', i);  // its parameters
+    size_t end = i;
+    while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
+    if (end == i) {
+      const char c = i < text.size() ? text[i++] : ' ';
+      depth += c == '{' || c == '(' ? 1 : c == '}' || c == ')' ? -1 : 0;
+      continue;
+    }
+    const std::string_view word = text.substr(i, end - i);
+    const bool is_called = end < text.size() && text[end] == '(';
+    if (is_letter(word[0]) && (depth == 0 || is_called))
+      words.emplace(word.starts_with(kBuiltin) ? word.substr(kBuiltin.size()) : word);
+    i = end;
+  }
+  return words;
+}
+
+std::string entry_name(std::string_view name) {
   const std::string text = identifier(name);
-  return functions.contains(text) ? text + "_" : text;
+  if (!is_reserved_function(text) && !taken_by_preludes().contains(text)) return text;
+  return text + (text.back() == '_' ? "1" : "_");
 }
 
 Names::Names(std::string_view reserved) : taken_(identifiers(reserved)) {}

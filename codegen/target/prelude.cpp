@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/target/names.h"
+#include "codegen/target/reserved_names.h"
 #include "codegen/target/spellings.h"
 
 namespace ingot::codegen {
@@ -97,6 +98,18 @@ std::string prelude_for(Target::Kind target, std::string_view source) {
     if (!text.ends_with("\n\n")) text += "\n";
   }
   return text;
+}
+
+const std::set<std::string, std::less<>>& taken_by_preludes() {
+  static const std::set<std::string, std::less<>> taken = [] {
+    std::string text;
+    for (const Target::Kind target : {Target::Kind::Cpu, Target::Kind::Cuda}) {
+      text += all_spellings(target);
+      for (const Piece& piece : pieces(target)) text += piece.text;
+    }
+    return taken_at_file_scope(text);
+  }();
+  return taken;
 }
 
 std::string reserved_text(Target::Kind target) {

@@ -11,6 +11,7 @@
 #include "codegen/target/literals.h"
 #include "codegen/target/names.h"
 #include "codegen/target/prelude.h"
+#include "codegen/target/reserved_names.h"
 #include "codegen/target/spelling.h"
 #include "codegen/target/spellings.h"
 #include "tests/codegen/execution.h"
@@ -26,6 +27,25 @@ TEST(Names, KeepTheAuthorsWherePossible) {
   EXPECT_EQ(identifier("y1"), "y1") << "the C library's Bessel function hides behind a local";
   EXPECT_EQ(entry_name("y1"), "y1_");
   EXPECT_EQ(entry_name("relu_add"), "relu_add");
+}
+
+TEST(Names, OfKernelsAvoidWhatThePreludesDeclareAndCall) {
+  for (const char* name : {"int64", "float16", "Sum", "Product", "Deal", "Resident", "Vec", "inf", "math", "fused",
+                           "place_of", "nearbyintf", "fmaf", "rsqrtf", "ldexpf", "sqrtl", "memmove"})
+    EXPECT_EQ(entry_name(name), std::string(name) + "_");
+  for (const char* name : {"scale", "n", "gelu", "softmax", "row", "runs", "threads"})
+    EXPECT_EQ(entry_name(name), name);
+}
+
+TEST(Names, AtFileScopeAreDeclaredAndCalled) {
+  const auto taken = taken_at_file_scope(
+      "// note: nothing\ntemplate <typename T, int n>\nstruct Box {\n  T first[n];\n  T get(int at) { return "
+      "__builtin_fmaf(at, "
+      "more(at), 1); }\n};\nnamespace space {\nint inner;\n}\n");
+  for (const char* name : {"struct", "Box", "get", "fmaf", "more", "namespace", "space"})
+    EXPECT_TRUE(taken.contains(name)) << name;
+  for (const char* name : {"note", "nothing", "T", "n", "first", "at", "inner"})
+    EXPECT_FALSE(taken.contains(name)) << name;
 }
 
 TEST(Names, AvoidWhatTheTargetsMean) {

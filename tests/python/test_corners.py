@@ -387,6 +387,14 @@ def test_equal_products_of_16_bits_leave_nothing(dtype, device):
         assert not op(a, a.clone()).isnan().any(), text
 
 
+@pytest.mark.parametrize("name", ["int64", "nearbyintf", "Sum", "math", "memcpy", "inf"])
+def test_a_name_that_the_generated_source_uses(name, device):
+    """For the op, a parameter and a local alike: the C library's functions, what the preludes declare."""
+    op = ingot.op(f"def {name}({name}, float16):\n    Vec = {name}.exp() * float16\n    return Vec + {name}")
+    x, y = torch.randn(2, 50, device=device)
+    torch.testing.assert_close(op(x, y), x.exp() * y + x)
+
+
 @pytest.mark.parametrize("text", ["where(x[:, 3:] > 0, x + x[:, :1], x)", "x * x[:, 1:2] - x[:, 2:3]", "x[:, ::2] * x[:, 3:]"])
 def test_columns_beside_short_rows(text, device):
     x = torch.randn(1000, 4, device=device)

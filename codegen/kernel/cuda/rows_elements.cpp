@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "codegen/kernel/cuda/rows.h"
 
 // How elements are read and kept, and the loops over them.
@@ -82,6 +83,9 @@ SymbolId Rows::array_of_steps(SymbolId variable) {
   Symbol& symbol = assembly_[variable];
   symbol.extents = {rows_.steps};
   if (rows_.shared == 0) return variable;
+  // All of them would lie behind one base.
+  if (assembly_.kernel.launch.shared.most_bytes() > 0)
+    throw_internal("two arrays of a kernel would share their place in shared memory", assembly_.kernel.launch.entry);
   symbol.in_registers = rows_.steps - rows_.shared;
   const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * rows_.threads;
   assembly_.kernel.launch.shared = {
