@@ -1,9 +1,24 @@
 #include <c10/util/Exception.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 
 #include "base/error.h"
 #include "tools/commands.h"
+
+namespace {
+
+/// The exit code, when all that was printed has been written: a full disk shows only here.
+int flushed(int status) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return status;
+  std::fprintf(stderr, "error: cannot write to the standard output: %s\n", std::strerror(errno));
+  return status == ingot::tools::kOk ? ingot::tools::kEnvironment : status;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace ingot::tools;
@@ -18,9 +33,9 @@ int main(int argc, char** argv) {
   add_cache(program, status);
   try {
     program.parse(argc, argv);
-    return status;
+    return flushed(status);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? kOk : kBadInput;
+    return flushed(program.exit(error) == 0 ? kOk : kBadInput);
   } catch (const ingot::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return error.fault() == ingot::Fault::Author ? kBadInput : kEnvironment;

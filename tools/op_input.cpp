@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -82,7 +83,14 @@ void OpInput::add_to(CLI::App& command) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->excludes("--gradient");
-  command.add_option("--seed", seed, "of the random tensors")->capture_default_str();
+  command.add_option("--seed", seed, "of the random tensors")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        uint64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool is_seed = error == std::errc() && end == text.data() + text.size();
+        return is_seed ? std::string() : "a seed is a whole number from 0 to 2**64 - 1";
+      });
   command.footer(
       "Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), i64:8@0..50 (a range),\n"
       "f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.");

@@ -17,6 +17,9 @@ namespace ingot::tools {
 
 namespace {
 
+/// Beyond any machine's processors; PyTorch starts as many as it is asked for.
+constexpr int kMostThreads = 1024;
+
 struct RunInput {
   OpInput op;
   std::string device = "cpu";
@@ -103,7 +106,7 @@ void add_run(CLI::App& program, int& status) {
   command->add_option("--save", input->save, "write the result there, as torch.save would");
   command->add_flag("--json", input->json, "report as JSON");
   command->add_flag("--no-check", input->no_check, "without eager PyTorch, which needs a Python with torch");
-  command->add_option("--threads", input->threads, "of the CPU (all of them)");
+  command->add_option("--threads", input->threads, "of the CPU (all of them)")->check(CLI::Range(1, kMostThreads));
   command->add_flag("--debug", input->op.debug, "check gathered indices and wait for the GPU after each launch");
   command->callback([input, &status] { status = run(*input); });
 }
