@@ -16,8 +16,8 @@ std::string type_name(PyObject* object) {
   PyObject* module = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__");
   std::string name = type->tp_name;
   if (module && PyUnicode_Check(module) && name.find('.') == std::string::npos) {
-    std::string prefix = PyUnicode_AsUTF8(module);
-    if (prefix != "builtins") name = prefix + "." + name;
+    const char* prefix = PyUnicode_AsUTF8(module);
+    if (prefix && std::string_view(prefix) != "builtins") name = std::string(prefix) + "." + name;
   }
   PyErr_Clear();
   Py_XDECREF(module);
@@ -67,7 +67,10 @@ Argument to_number(PyObject* object, std::string_view name) {
 std::string_view text_of(PyObject* string) {
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(string, &size);
-  if (!data) throw python_error();
+  if (!data) {
+    PyErr_Clear();
+    throw_author({}, "a name among the arguments holds half of a character (a lone surrogate)", "choose another name");
+  }
   return {data, static_cast<size_t>(size)};
 }
 

@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "python/object.h"
 #include "runtime/registration/kernels.h"
 
 namespace ingot::python {
@@ -46,8 +47,8 @@ PyObject* to_python(const ArgumentGroup& group) {
   if (group.kind == Kind::Dict) {
     const Owned dict(PyDict_New());
     for (size_t i = 0; i < group.items.size(); ++i) {
-      const Owned item(to_python(group.items[i]));
-      if (PyDict_SetItemString(dict.get(), group.keys[i].c_str(), item.get()) != 0) return nullptr;
+      const Owned key(text_object(group.keys[i])), item(to_python(group.items[i]));
+      if (PyDict_SetItem(dict.get(), key.get(), item.get()) != 0) return nullptr;
     }
     return Py_NewRef(dict.get());
   }
@@ -89,7 +90,7 @@ class PythonText : public EagerText {
       : definition_(std::move(definition)), tensors_(Py_NewRef(tensors), getPyInterpreter()) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const override {
-    const pybind11::gil_scoped_acquire held;
+    const WithGil held;
     const Owned drawn_from(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
     const Owned by_name(PyDict_New());
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -109,7 +110,7 @@ class PythonText : public EagerText {
   std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& inputs,
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const override {
     std::optional<pybind11::gil_scoped_release> released;
-    if (PyGILState_Check() != 0) released.emplace();
+    if (has_gil()) released.emplace();
     return EagerText::gradients(results, inputs, incoming, differentiable);
   }
 
@@ -133,7 +134,7 @@ bool is_instance(PyObject* object, const char* module, const char* name) {
 }
 
 bool is_traced(const at::Tensor& tensor) {
-  const pybind11::gil_scoped_acquire held;
+  const WithGil held;
   PyObject* object = THPVariable_Wrap(tensor);
   const bool is = object && (is_instance(object, "torch._subclasses.fake_tensor", "FakeTensor") ||
                              is_instance(object, "torch._subclasses.functional_tensor", "FunctionalTensor"));

@@ -29,10 +29,10 @@ void set_attribute(PyObject* object, const char* name, PyObject* value) {
 }
 
 void set_ingot_error(const Error& error) {
-  PyObject* instance = PyObject_CallFunction(error_class, "s", error.what());
+  PyObject* instance = PyObject_CallFunction(error_class, "N", text_object(error.what()));
   if (!instance) return;
   set_attribute(instance, "fault", PyUnicode_FromString(name_of(error.fault())));
-  set_attribute(instance, "message", PyUnicode_FromString(error.message().c_str()));
+  set_attribute(instance, "message", text_object(error.message()));
   if (!PyErr_Occurred()) PyErr_SetObject(error_class, instance);
   Py_DECREF(instance);
 }
@@ -56,6 +56,10 @@ bool add_error(PyObject* module) {
     }
   });
   return error_class && PyModule_AddObjectRef(module, "Error", error_class) == 0;
+}
+
+PyObject* text_object(std::string_view text) {
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
 }
 
 void set_python_error() {

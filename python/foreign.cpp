@@ -14,6 +14,7 @@
 #include "python/errors.h"
 #include "python/object.h"
 #include "runtime/api/value_text.h"
+#include "runtime/cache/interrupt.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/host/cuda_backend.h"
 
@@ -74,7 +75,7 @@ PyObject* compile_cuda(PyObject*, PyObject* args) {
     {
       const std::vector<std::string> flags = strings_in(options), asked = strings_in(expressions);
       WithoutGil released;
-      program = runtime::Nvrtc::compile(source, name, architecture, flags, asked);
+      runtime::interruptibly([&] { program = runtime::Nvrtc::compile(source, name, architecture, flags, asked); });
     }
     PyObject* names = PyList_New(0);
     for (const std::string& each : program.names) {
@@ -98,7 +99,7 @@ PyObject* compile_host(PyObject*, PyObject* args) {
     {
       const std::vector<std::string> flags = strings_in(options);
       WithoutGil released;
-      library = runtime::HostCompiler::compile(source, name, flags);
+      runtime::interruptibly([&] { library = runtime::HostCompiler::compile(source, name, flags); });
     }
     return bytes_object(library);
   });

@@ -1,6 +1,7 @@
 #define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
 #include <Python.h>
 #include <torch/csrc/Device.h>
+#include <unistd.h>
 
 #include <optional>
 #include <string_view>
@@ -9,9 +10,12 @@
 #include "python/eager_text.h"
 #include "python/errors.h"
 #include "python/foreign.h"
+#include "python/object.h"
 #include "python/op_object.h"
 #include "runtime/api/op.h"
 #include "runtime/api/runtime.h"
+#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/interrupt.h"
 #include "runtime/call/refusals.h"
 
 namespace ingot::python {
@@ -34,9 +38,9 @@ PyObject* module_cache_info(PyObject*, PyObject*) try {
   const runtime::Store& store = runtime::default_runtime().store;
   runtime::StoreCounters counts = store.counters();
   runtime::Store::Usage usage = store.usage();
-  return Py_BuildValue("{ss sO ss sK sK sK sK}", "folder", store.folder().c_str(), "enabled",
-                       store.enabled() ? Py_True : Py_False, "status", store.status().c_str(), "files", usage.files,
-                       "bytes", usage.bytes, "hits", counts.hits, "misses", counts.misses);
+  return Py_BuildValue("{sN sO sN sK sK sK sK}", "folder", PyUnicode_DecodeFSDefault(store.folder().c_str()), "enabled",
+                       store.enabled() ? Py_True : Py_False, "status", text_object(store.status()), "files",
+                       usage.files, "bytes", usage.bytes, "hits", counts.hits, "misses", counts.misses);
 } catch (...) {
   set_python_error();
   return nullptr;
@@ -89,7 +93,7 @@ PyTypeObject* device_context = nullptr;  ///< torch.utils._device.DeviceContext
 
 /// Asked in the middle of a call, where other Python threads run: it takes the GIL.
 std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
-  const PyGILState_STATE gil = PyGILState_Ensure();
+  const WithGil held;
   PyObject* object = mode.ptr(&mode.pyinterpreter());
   std::optional<c10::Device> device;
   if (Py_TYPE(object) == device_context) {
@@ -98,7 +102,6 @@ std::optional<c10::Device> device_of_mode(const c10::SafePyObject& mode) {
     Py_XDECREF(value);
     PyErr_Clear();
   }
-  PyGILState_Release(gil);
   return device;
 }
 
@@ -111,6 +114,26 @@ void know_device_contexts() {
   if (!type || !PyType_Check(type)) return Py_XDECREF(type);
   device_context = reinterpret_cast<PyTypeObject*>(type);
   runtime::set_device_of_mode(device_of_mode);
+}
+
+/// What the runtime must know of a program that is Python: how to let go of its lock, and how its signals are heard.
+void set_python_hooks() {
+  runtime::set_python_lock({
+      .release = []() -> void* { return has_gil() ? PyEval_SaveThread() : nullptr; },
+      .acquire = [](void* released) { PyEval_RestoreThread(static_cast<PyThreadState*>(released)); },
+  });
+  runtime::set_signals({
+      // Handlers run on Python's main thread, which is the process's own.
+      .hears = [] { return ::gettid() == ::getpid() && !has_gil(); },
+      .hear =
+          [] {
+            const WithGil held;
+            if (PyErr_CheckSignals() == 0) return;
+            python_error error;
+            error.persist();
+            throw error;
+          },
+  });
 }
 
 PyMethodDef methods[] = {
@@ -140,6 +163,7 @@ PyMODINIT_FUNC PyInit__ingot() {
     Py_DECREF(module);
     return nullptr;
   }
+  set_python_hooks();
   know_device_contexts();
   know_traced_tensors();
   return module;

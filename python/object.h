@@ -1,11 +1,13 @@
 #pragma once
 
 #include <Python.h>
+#include <pybind11/pybind11.h>
 #include <torch/csrc/Exceptions.h>
 
 #include <string_view>
 
 #include "python/errors.h"
+#include "runtime/cache/hold_forks.h"
 
 // What every function of the extension does around its body.
 
@@ -23,6 +25,27 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
+/// Holds Python's lock for as long as it lives. The one way to take it, so that nobody who holds forks can.
+class WithGil {
+ public:
+  WithGil() {
+    runtime::refuse_while_forks_are_held("Python's lock");
+    state_ = PyGILState_Ensure();
+  }
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+/// Whether this thread has Python's lock.
+inline bool has_gil() {
+  PyThreadState* state = PyGILState_GetThisThreadState();
+  return state && state == pybind11::detail::get_thread_state_unchecked();
+}
+
 /// Runs `body`, which returns a new reference, with C++ exceptions made Python's.
 template <typename Body>
 PyObject* guarded(Body body) {
@@ -32,10 +55,6 @@ PyObject* guarded(Body body) {
     set_python_error();
     return nullptr;
   }
-}
-
-inline PyObject* text_object(std::string_view text) {
-  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
 }  // namespace ingot::python

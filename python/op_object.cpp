@@ -249,13 +249,15 @@ PyObject* op_define(PyObject* object, PyObject* args) {
                         &lazy, &atomics, &tensors))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    const runtime::HoldForks held;
     std::vector<Source::Origin> origins;
     if (!read_origins(list, origins)) return nullptr;
     OpOptions options{name, source_name, numerics_named(numerics), debug != 0, lazy_named(lazy), atomics != 0};
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
-    auto definition = frontend::define(std::move(source), name);
+    auto definition = [&] {
+      const runtime::HoldForks held;  // which lets go of the GIL: no objects of Python are made below it
+      return frontend::define(std::move(source), name);
+    }();
     Op op(definition, options, tensors == Py_None ? nullptr : eager_text(definition, tensors));
     return become(object, std::move(op)) ? Py_NewRef(Py_None) : nullptr;
   });

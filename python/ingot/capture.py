@@ -56,6 +56,20 @@ class Snippet:
     function: types.FunctionType
 
 
+def check_characters(text: str, what: str) -> None:
+    """Raises `ingot.Error` where a text or a name holds what is no character of UTF-8, or ends it for C."""
+    bad = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
+    if bad is not None:
+        line, column = text.count("\n", 0, bad) + 1, bad - text.rfind("\n", 0, bad)
+        shown = "a NUL" if text[bad] == "\0" else f"half of a character ({text[bad]!a}, a lone surrogate)"
+        raise fail(f"{what} holds {shown} at {line}:{column}", "leave it out")
+
+
+def shown_path(path: str) -> str:
+    """The path as messages have it: bytes that are no UTF-8 as escapes."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 def fail(message: str, hint: str = "") -> Error:
     """An author's error, to be raised."""
     error = Error(f"error: {message}" + (f"\n  = help: {hint}" if hint else ""))
@@ -119,7 +133,7 @@ def unwrapped(function) -> types.FunctionType:
 def snippet(function, name: str | None = None, files: Files | None = None) -> Snippet:
     """The function's own text, the values of its defaults in it; `name` renames it."""
     function = unwrapped(function)
-    file, first = function.__code__.co_filename, function.__code__.co_firstlineno
+    file, first = shown_path(function.__code__.co_filename), function.__code__.co_firstlineno
     lines = _lines(function, {} if files is None else files)
     if lines is None or first > len(lines):
         raise fail(

@@ -13,7 +13,7 @@ import typing
 from . import _ingot, draws, elsewhere, schema
 from . import traced as _traced
 from . import trace as _trace
-from .capture import Text, capture, fail, files_of, snippet, unwrapped
+from .capture import Text, capture, check_characters, fail, files_of, snippet, unwrapped
 from .reference import Eager, Reference, as_module
 
 __all__ = ["Op", "check_gradient", "op", "prepare_all"]
@@ -40,7 +40,9 @@ class Op(_ingot.Op):
         if traced not in ("kernel", "text"):
             raise fail(f"traced is `{traced}`", "it is one of kernel and text")
         self._begin(numerics, debug, lazy, traced, atomics)
+        check_characters(name or "", "the op's name")
         if isinstance(source, str):
+            check_characters(source, "the op's text")
             self._read(Text(source, name or "", "<text>"))
             return
         # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.

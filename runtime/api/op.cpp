@@ -10,6 +10,7 @@
 #include "runtime/api/op_state.h"
 #include "runtime/autograd/check_gradient.h"
 #include "runtime/cache/hold_forks.h"
+#include "runtime/cache/interrupt.h"
 #include "runtime/call/refusals.h"
 
 namespace ingot {
@@ -38,9 +39,11 @@ std::vector<bool> flags_of(const frontend::Definition& definition, std::span<con
 Op::Op(std::string text, OpOptions options) : Op(define_text(std::move(text), options), options) {}
 
 Op::Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options,
-       std::shared_ptr<const EagerText> eager_text)
-    : state_(std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime(),
-                                             std::move(eager_text))) {}
+       std::shared_ptr<const EagerText> eager_text) {
+  const runtime::HoldForks held;  // at its first use the runtime is made
+  state_ = std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime(),
+                                           std::move(eager_text));
+}
 
 at::Tensor Op::call_one(std::span<const Argument> arguments) const {
   Results results;
@@ -89,6 +92,7 @@ void prepare(std::span<const PlannedCall> calls) {
   std::exception_ptr failure;
   const auto attempt = [&](const auto& step) {
     try {
+      runtime::throw_if_interrupted();
       step();
     } catch (...) {
       if (!failure) failure = std::current_exception();
@@ -96,12 +100,12 @@ void prepare(std::span<const PlannedCall> calls) {
   };
   std::deque<OpState::Plan> plans;
   for (const PlannedCall& call : calls) attempt([&] { plans.push_back(call.op.state().plan(call.arguments)); });
-  {
+  runtime::KernelBatch batch(runtime::default_runtime().kernels);
+  runtime::interruptibly([&] {
     const runtime::HoldForks held;
-    runtime::KernelBatch batch(runtime::default_runtime().kernels);
     for (OpState::Plan& plan : plans) attempt([&] { OpState::prepare(plan, batch); });
     attempt([&] { batch.compile(); });
-  }
+  });
   // What else a first call does; kernels of a GPU are still to be compiled, too.
   for (const PlannedCall& call : calls) attempt([&] { call.op.prepare(call.arguments); });
   if (failure) std::rethrow_exception(failure);

@@ -8,6 +8,7 @@
 #include "runtime/autograd/check_gradient.h"
 #include "runtime/autograd/record.h"
 #include "runtime/cache/hold_forks.h"
+#include "runtime/cache/interrupt.h"
 #include "runtime/call/profiled_call.h"
 #include "runtime/call/refusals.h"
 #include "runtime/call/seed.h"
@@ -89,8 +90,16 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
   runtime::read_facts(*definition_, arguments, outs, known, purpose, facts);
   if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
 
+  std::shared_ptr<const runtime::Program> program;
+  std::shared_ptr<const runtime::BoundCall> call;
+  const auto bind_now = [&](bool may_compile) {
+    const runtime::HoldForks held;
+    if (!program) program = this->program(arguments, outs, known, purpose, facts);
+    call = bind(program, facts, may_compile);
+  };
+  bind_now(!runtime::hears_signals());
+  if (!call) runtime::interruptibly([&] { bind_now(true); });
   const runtime::HoldForks held;
-  const std::shared_ptr<const runtime::BoundCall> call = bind(program(arguments, outs, known, purpose, facts), facts);
   if (const runtime::BoundCall* kept = bound_.insert(facts.words, call)) return {kept, nullptr};
   return {call.get(), call};
 }
@@ -122,10 +131,15 @@ runtime::ProgramCache::Found OpState::program_for(const Facts& facts, uint64_t g
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
-                                                        const Facts& facts) const {
+                                                        const Facts& facts, bool may_compile) const {
   const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
   std::shared_ptr<const runtime::Launch> launch;
-  if (launches_anything(resolved)) launch = runtime_.kernels.get(request(program, resolved, facts));
+  if (launches_anything(resolved)) {
+    runtime::LaunchRequest wanted = request(program, resolved, facts);
+    wanted.may_compile = may_compile;
+    launch = runtime_.kernels.get(wanted);
+    if (!launch) return nullptr;
+  }
   auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
   call->atomics = options_.atomics;
   if (const uint64_t gradients = variant_of(*program, facts).gradients)

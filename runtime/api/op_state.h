@@ -113,8 +113,9 @@ class OpState : public std::enable_shared_from_this<OpState> {
                                                   runtime::Facts& facts) const;
   /// The program that keeps what these gradients read of its reductions, where that is worth its memory.
   runtime::ProgramCache::Found program_for(const runtime::Facts& facts, uint64_t gradients) const;
+  /// Null where a compiler would have to run, and may not.
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
-                                                 const runtime::Facts& facts) const;
+                                                 const runtime::Facts& facts, bool may_compile) const;
   /// Which kernels the call needs; borrows all three.
   runtime::LaunchRequest request(const std::shared_ptr<const runtime::Program>& program,
                                  const runtime::Resolved& resolved, const runtime::Facts& facts) const;

@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <mutex>
 
+#include "base/error.h"
+
 namespace ingot::runtime {
 
 namespace {
 
 thread_local size_t depth = 0;
+PythonLock python_lock{};
 
 class Gate {
  public:
@@ -71,11 +74,23 @@ Gate& the_gate() {
 }  // namespace
 
 HoldForks::HoldForks() {
-  if (depth++ == 0) the_gate().enter();
+  if (depth == 0) {
+    if (python_lock.release) lock_ = python_lock.release();
+    the_gate().enter();
+  }
+  ++depth;
 }
 
 HoldForks::~HoldForks() {
-  if (--depth == 0) the_gate().leave();
+  if (--depth > 0) return;
+  the_gate().leave();
+  if (lock_) python_lock.acquire(lock_);
+}
+
+void set_python_lock(PythonLock lock) { python_lock = lock; }
+
+void refuse_while_forks_are_held(const char* wanted) {
+  if (depth > 0) throw_internal("a thread that holds forks waits for Python's lock", wanted);
 }
 
 }  // namespace ingot::runtime

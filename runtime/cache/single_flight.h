@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "runtime/cache/interrupt.h"
 
 namespace ingot::runtime {
 
@@ -19,22 +21,30 @@ namespace ingot::runtime {
 ///
 /// `make` may run flights of other keys, as long as no circle of keys waits for itself; asking for its own key is an
 /// internal error, not a deadlock. Who holds a lock that `make` takes (the GIL, say) must let go of it before `run`.
+///
+/// A maker whose work is given up (`Interrupted`) takes nobody down with it: one of those who wait makes the value. Who
+/// waits can be given up, too.
 template <typename T>
 class SingleFlight {
  public:
   std::shared_ptr<const T> run(const std::string& key, const std::function<std::shared_ptr<const T>()>& make) {
     std::unique_lock lock(mutex_);
-    if (auto found = flights_.find(key); found != flights_.end()) {
+    for (auto found = flights_.find(key); found != flights_.end(); found = flights_.find(key)) {
       const std::shared_ptr<Flight> flight = found->second;
       if (flight->maker == std::this_thread::get_id()) throw_internal("what is being made asks for itself", key);
-      flight->done.wait(lock, [&] { return flight->finished; });
-      return flight->land();
+      while (!flight->done.wait_for(lock, std::chrono::milliseconds(kInterruptMilliseconds),
+                                    [&] { return flight->finished; }))
+        throw_if_interrupted();
+      if (!flight->given_up) return flight->land();
     }
     const auto flight = std::make_shared<Flight>();
     flights_.emplace(key, flight);
     lock.unlock();
     try {
       flight->value = make();
+    } catch (const Interrupted&) {
+      flight->given_up = true;
+      flight->failure = std::current_exception();
     } catch (...) {
       flight->failure = std::current_exception();
     }
@@ -50,6 +60,7 @@ class SingleFlight {
     const std::thread::id maker = std::this_thread::get_id();
     std::condition_variable done;
     bool finished = false;
+    bool given_up = false;
     std::shared_ptr<const T> value;
     std::exception_ptr failure;
 

@@ -14,6 +14,7 @@
 #include "runtime/cache/digest.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/file_identity.h"
+#include "runtime/compile/shortage.h"
 #include "runtime/compile/subprocess.h"
 #include "runtime/compile/temporary_folder.h"
 
@@ -89,15 +90,23 @@ std::string processor() {
   return model + " " + Digest::of(kept).hex();
 }
 
-std::string make_identity() {
+/// What decides, beside the command, which headers and programs a compiler takes.
+std::string environment_identity() {
+  std::string text;
+  for (const char* name : {"CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH",
+                           "CCC_OVERRIDE_OPTIONS", "SDKROOT"})
+    if (const char* value = std::getenv(name)) text += std::string("; ") + name + "=" + value;
+  return text;
+}
+
+std::string command_identity() {
   const std::vector<std::string>& command = found().command;
-  if (command.empty()) return "no compiler";
   std::string text = file_identity(command[0]);
   for (size_t i = 1; i < command.size(); ++i) {
     const std::string program = find_program(command[i]);  // ccache's own argument is the compiler
     text += " " + (program.empty() ? command[i] : file_identity(program));
   }
-  return text + "; " + processor() + "; glibc " + ::gnu_get_libc_version();
+  return text;
 }
 
 /// The name as one of a file that no folder, shell or compiler takes for something else.
@@ -113,7 +122,7 @@ bool is_clang() {
   static const bool is = [] {
     std::vector<std::string> command = found().command;
     command.emplace_back("--version");
-    return run_program(command, std::filesystem::temp_directory_path()).output.find("clang") != std::string::npos;
+    return run_program(command, "/").output.find("clang") != std::string::npos;
   }();
   return is;
 }
@@ -167,16 +176,20 @@ std::string compile_in_folder(std::string_view source, std::string_view name, bo
   std::optional<std::string> library = read_file(folder.path() / "kernel.so");
   const bool written = library && !library->empty();
   if (outcome.succeeded && written) return *std::move(library);
-  throw_environment("the C++ compiler did not compile " + std::string(name) + ": " + found().command[0] + " " +
-                        outcome.ending + (outcome.succeeded ? ", but wrote no library" : ""),
-                    ours ? outcome.output + "\n" + numbered(source) : outcome.output);
+  const std::string failure = "the C++ compiler did not compile " + std::string(name) + ": " + found().command[0] +
+                              " " + outcome.ending + (outcome.succeeded ? ", but wrote no library" : "");
+  if (const std::string shortage = shortage_in(outcome.output); !shortage.empty())
+    throw_environment(failure + ": " + shortage, outcome.output);
+  throw_environment(failure, ours ? outcome.output + "\n" + numbered(source) : outcome.output);
 }
 
 }  // namespace
 
 std::string HostCompiler::identity() {
-  static const std::string text = make_identity();
-  return text;
+  if (found().command.empty()) return "no compiler";
+  static const std::string command = command_identity(),
+                           machine = "; " + processor() + "; glibc " + ::gnu_get_libc_version();
+  return command + environment_identity() + machine;  // the environment may change meanwhile
 }
 
 std::string HostCompiler::compile(std::string_view source, std::string_view name, bool fast_math) {

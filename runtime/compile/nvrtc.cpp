@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "runtime/cache/interrupt.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/file_identity.h"
 
@@ -45,6 +47,7 @@ struct Library {
   Result (*GetPTX)(Program, char*);
   Result (*AddNameExpression)(Program, const char* expression);
   Result (*GetLoweredName)(Program, const char* expression, const char** name);
+  Result (*SetFlowCallback)(Program, int (*callback)(void*, void*), void* payload);  ///< null in older ones
 
   std::string version() const { return std::to_string(major) + "." + std::to_string(minor); }
 };
@@ -115,6 +118,7 @@ bool bind_all(void* handle, Library& library) {
         bind(handle, "nvrtcAddNameExpression", library.AddNameExpression) &&
         bind(handle, "nvrtcGetLoweredName", library.GetLoweredName)))
     return false;
+  bind(handle, "nvrtcSetFlowCallback", library.SetFlowCallback);  // from CUDA 12.8 on
   int count = 0;
   if (library.Version(&library.major, &library.minor) != 0 || library.GetNumSupportedArchs(&count) != 0) return false;
   library.architectures.resize(static_cast<size_t>(count));
@@ -207,6 +211,9 @@ void check_architecture(const Library& nvrtc, int architecture) {
                     ", only for " + known + ": install a PyTorch whose CUDA knows this GPU");
 }
 
+/// What NVRTC asks now and then: 1 ends the compilation.
+int is_given_up(void* flag, void*) { return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0; }
+
 /// One source, compiled; it hands out what it became.
 class Compilation {
  public:
@@ -219,12 +226,17 @@ class Compilation {
       throw_environment("NVRTC " + nvrtc_.version() + " does not take a program: " + nvrtc_.GetErrorString(result));
     owner_.reset(program_);
     for (const std::string& expression : expressions) nvrtc_.AddNameExpression(program_, expression.c_str());
+    // NVRTC asks on threads of its own, too: it is given the flag.
+    if (const SharedInterrupt::Flag flag = SharedInterrupt::flag(); flag && nvrtc_.SetFlowCallback)
+      nvrtc_.SetFlowCallback(program_, is_given_up, const_cast<std::atomic<bool>*>(flag));
     std::vector<const char*> texts;
     for (const std::string& flag : flags) texts.push_back(flag.c_str());
-    if (const Result result = nvrtc_.CompileProgram(program_, static_cast<int>(texts.size()), texts.data()))
+    if (const Result result = nvrtc_.CompileProgram(program_, static_cast<int>(texts.size()), texts.data())) {
+      throw_if_interrupted();
       throw_environment("NVRTC " + nvrtc_.version() + " did not compile " + called + " for " +
                             flags.back().substr(flags.back().find('=') + 1) + ": " + nvrtc_.GetErrorString(result),
                         ours ? log() + "\n" + numbered(source) : log());
+    }
   }
 
   std::string cubin() const { return fetch(nvrtc_, program_, nvrtc_.GetCUBINSize, nvrtc_.GetCUBIN); }

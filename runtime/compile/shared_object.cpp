@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/cache/hold_forks.h"
 #include "runtime/compile/temporary_folder.h"
 
 namespace ingot::runtime {
@@ -77,7 +78,9 @@ SharedObject& SharedObject::operator=(SharedObject&& other) noexcept {
 }
 
 SharedObject::~SharedObject() {
-  if (handle_) ::dlclose(handle_);
+  if (!handle_) return;
+  const HoldForks held;  // the loader has a lock
+  ::dlclose(handle_);
 }
 
 void* SharedObject::symbol(const std::string& entry) const {

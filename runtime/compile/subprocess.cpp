@@ -1,16 +1,20 @@
 #include "runtime/compile/subprocess.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/error.h"
+#include "runtime/cache/interrupt.h"
+#include "runtime/compile/shortage.h"
 
 namespace ingot::runtime {
 
@@ -32,15 +36,13 @@ std::vector<std::string> environment_for(const std::filesystem::path& folder) {
   return result;
 }
 
-std::string read_to_end(int descriptor) {
-  std::string text;
+/// Appends what there is to read. False at the end.
+bool read_some(int descriptor, std::string& text) {
   char buffer[4096];
-  for (;;) {
-    const ssize_t count = ::read(descriptor, buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(buffer, static_cast<size_t>(count));
-  }
+  const ssize_t count = ::read(descriptor, buffer, sizeof buffer);
+  if (count < 0) return errno == EINTR;
+  text.append(buffer, static_cast<size_t>(count));
+  return count > 0;
 }
 
 struct SpawnActions {
@@ -49,7 +51,8 @@ struct SpawnActions {
   posix_spawn_file_actions_t value;
 };
 
-/// What our process blocks or ignores must not reach the program: a compiler waits for children of its own.
+/// What our process blocks or ignores must not reach the program: a compiler waits for children of its own. It gets a
+/// session of its own: Ctrl-C at the terminal is for the host program, which decides what it ends.
 struct SpawnAttributes {
   SpawnAttributes() {
     ::posix_spawnattr_init(&value);
@@ -58,25 +61,105 @@ struct SpawnAttributes {
     ::posix_spawnattr_setsigmask(&value, &signals);
     ::sigaddset(&signals, SIGCHLD);
     ::sigaddset(&signals, SIGPIPE);
+    ::sigaddset(&signals, SIGHUP);
     ::posix_spawnattr_setsigdefault(&value, &signals);
-    ::posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   }
   ~SpawnAttributes() { ::posix_spawnattr_destroy(&value); }
   posix_spawnattr_t value;
 };
 
+/// A terminal that controls the program's session. When this process ends, in whichever way, its end of it is closed:
+/// the system then hangs up, and SIGHUP ends the program and all that it has started. Where there are no terminals to
+/// be had, the program outlives a host that is killed.
+class Leash {
+ public:
+  Leash() : ours_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    char name[64];
+    if (ours_ >= 0 && ::grantpt(ours_) == 0 && ::unlockpt(ours_) == 0 && ::ptsname_r(ours_, name, sizeof name) == 0 &&
+        ::access(name, R_OK | W_OK) == 0)
+      name_ = name;
+  }
+  ~Leash() {
+    if (ours_ >= 0) ::close(ours_);
+  }
+  Leash(const Leash&) = delete;
+  Leash& operator=(const Leash&) = delete;
+
+  /// A session takes the first terminal that it opens for its own.
+  void add_to(posix_spawn_file_actions_t& actions) const {
+    constexpr int kUnused = 3;
+    if (name_.empty()) return;
+    ::posix_spawn_file_actions_addopen(&actions, kUnused, name_.c_str(), O_RDWR, 0);
+  }
+
+ private:
+  int ours_;
+  std::string name_;
+};
+
+/// A program that runs, in a process group of its own.
+class Running {
+ public:
+  Running(pid_t process, int output) : process_(process), output_(output) {}
+  /// Ends all of the group where it was not waited for.
+  ~Running() {
+    if (output_ >= 0) ::close(output_);
+    if (process_ == 0) return;
+    ::kill(-process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  /// Throws Interrupted where the work of this thread is given up.
+  std::string read_to_end() {
+    std::string text;
+    pollfd ready{output_, POLLIN, 0};
+    for (bool more = true; more;) {
+      throw_if_interrupted();
+      const int count = ::poll(&ready, 1, kInterruptMilliseconds);
+      if (count > 0) more = read_some(output_, text);
+    }
+    return text;
+  }
+
+  /// The program's status; -1 where the system does not say. Throws as above.
+  int wait() {
+    for (useconds_t pause = 100;; pause = std::min<useconds_t>(2 * pause, 1000 * kInterruptMilliseconds)) {
+      int status = 0;
+      const pid_t waited = ::waitpid(process_, &status, WNOHANG);
+      if (waited == 0) {
+        throw_if_interrupted();
+        ::usleep(pause);
+      } else if (waited > 0 || errno != EINTR) {
+        process_ = 0;
+        return waited > 0 ? status : -1;
+      }
+    }
+  }
+
+ private:
+  pid_t process_;
+  int output_;
+};
+
 }  // namespace
 
 Outcome run_program(const std::vector<std::string>& command, const std::filesystem::path& folder) {
+  throw_if_interrupted();
   // Closed on exec, so that a program which another thread starts does not hold our pipe open.
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw_environment("cannot start " + command.front() + ": " + std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw_environment("cannot start " + command.front() + ": " + reason(errno));
 
+  const Leash leash;
   SpawnActions actions;
   ::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str());
   ::posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions.value, ends[1], STDERR_FILENO);
+  leash.add_to(actions.value);
 
   const SpawnAttributes attributes;
   std::vector<std::string> arguments = command, environment = environment_for(folder);
@@ -84,17 +167,13 @@ Outcome run_program(const std::vector<std::string>& command, const std::filesyst
   const int error = ::posix_spawn(&process, command.front().c_str(), &actions.value, &attributes.value,
                                   pointers(arguments).data(), pointers(environment).data());
   ::close(ends[1]);
-  Outcome outcome;
-  if (error == 0) outcome.output = read_to_end(ends[0]);
-  ::close(ends[0]);
-  if (error != 0) throw_environment("cannot start " + command.front() + ": " + std::strerror(error));
+  Running running(error == 0 ? process : 0, ends[0]);
+  if (error != 0) throw_environment("cannot start " + command.front() + ": " + reason(error));
 
-  int status = 0;
-  pid_t waited;
-  do {
-    waited = ::waitpid(process, &status, 0);
-  } while (waited < 0 && errno == EINTR);
-  if (waited < 0) {
+  Outcome outcome;
+  outcome.output = running.read_to_end();
+  const int status = running.wait();
+  if (status < 0) {
     // The host program ignores SIGCHLD, or reaps what it did not start: how the child ended is lost.
     outcome.succeeded = true;
     outcome.ending = "ended, nobody knows how";

@@ -1,49 +1,96 @@
 #include "runtime/compile/temporary_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/compile/shortage.h"
 
 namespace ingot::runtime {
 
 namespace {
 
+constexpr std::string_view kPrefix = "ingot-compile-";
 /// Far more than a kernel's source, assembly and library take.
 constexpr uint64_t kRoomBytes = uint64_t{16} << 20;
+/// For our folder's name and those of a compiler's files in it.
+constexpr size_t kNameBytes = 256;
+/// A younger folder may be about to be locked by its maker.
+constexpr int64_t kYoungSeconds = 5;
 
 /// What keeps a compilation out of the folder; empty when nothing does.
 std::string obstacle(const std::string& folder) {
   struct statvfs facts;
-  if (::statvfs(folder.c_str(), &facts) != 0) return std::strerror(errno);
+  if (folder.size() + kNameBytes > PATH_MAX) return reason(ENAMETOOLONG);
+  if (::statvfs(folder.c_str(), &facts) != 0) return reason(errno);
   // A file system that counts nothing has no limit.
   const bool full = facts.f_blocks != 0 && uint64_t{facts.f_bavail} * facts.f_frsize < kRoomBytes;
   const bool no_names = facts.f_files != 0 && facts.f_favail == 0;
-  return full || no_names ? std::strerror(ENOSPC) : std::string();
+  return full || no_names ? reason(ENOSPC) : std::string();
+}
+
+std::vector<std::string> parents() {
+  std::vector<std::string> all = {"/tmp", "/var/tmp", "/dev/shm"};
+  // Absolute, for a compiler runs in another folder than this process.
+  if (const char* chosen = std::getenv("TMPDIR"); chosen && *chosen)
+    all.insert(all.begin(), std::filesystem::absolute(chosen).string());
+  return all;
+}
+
+/// Descriptor of the folder, locked; -1 where it is not to be had: another process has locked it.
+int lock(const std::filesystem::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
+bool is_of_a_dead_process(int locked) {
+  struct stat facts;
+  return ::fstat(locked, &facts) == 0 && facts.st_uid == ::geteuid() && (facts.st_mode & 07777) == 0700 &&
+         std::abs(std::time(nullptr) - facts.st_mtime) > kYoungSeconds;
+}
+
+/// Once for each folder that a process puts its own into.
+void sweep_once(const std::string& parent) {
+  static std::mutex mutex;
+  static std::set<std::string> swept;
+  {
+    const std::lock_guard held(mutex);
+    if (!swept.insert(parent).second) return;
+  }
+  sweep_temporary_folders(parent);
 }
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  std::vector<std::string> parents = {"/tmp", "/var/tmp", "/dev/shm"};
-  if (const char* chosen = std::getenv("TMPDIR"); chosen && *chosen) parents.insert(parents.begin(), chosen);
+TemporaryFolder::TemporaryFolder() : lock_(-1) {
   std::string tried;
-  for (const std::string& parent : parents) {
+  for (const std::string& parent : parents()) {
     std::string problem = obstacle(parent);
     if (problem.empty()) {
-      std::string name = parent + "/ingot-XXXXXX";
+      std::string name = parent + "/" + std::string(kPrefix) + "XXXXXX";
       if (::mkdtemp(name.data())) {
         path_ = name;
+        lock_ = lock(path_);
+        sweep_once(parent);
         return;
       }
-      problem = std::strerror(errno);
+      problem = reason(errno);
     }
     tried += parent + ": " + problem + "\n";
   }
@@ -53,6 +100,18 @@ TemporaryFolder::TemporaryFolder() {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void sweep_temporary_folders(const std::filesystem::path& parent) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(parent, ignored), end; entry != end; entry.increment(ignored)) {
+    if (!entry->path().filename().string().starts_with(kPrefix)) continue;
+    const int locked = lock(entry->path());
+    if (locked < 0) continue;
+    if (is_of_a_dead_process(locked)) std::filesystem::remove_all(entry->path(), ignored);
+    ::close(locked);
+  }
 }
 
 }  // namespace ingot::runtime

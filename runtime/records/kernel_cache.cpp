@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "runtime/api/runtime.h"
 #include "runtime/cache/digest.h"
+#include "runtime/cache/interrupt.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/shared_object.h"
 #include "runtime/records/serialize.h"
@@ -20,6 +21,10 @@ namespace {
 
 /// How many kernels of a batch share a file: more cost hardly less each, and fewer files keep fewer processors busy.
 constexpr size_t kKernelsOfAFile = 64;
+
+/// How many launches of the CPU are kept loaded without an op that uses them: those of an op that is made anew in a
+/// loop.
+constexpr size_t kNewest = 16;
 
 /// What stands behind the names of a batch's functions before they are told apart.
 constexpr std::string_view kSuffix = "_of_batch";
@@ -89,26 +94,48 @@ codegen::Source generate_source(const LaunchRequest& request) {
 
 std::shared_ptr<const Launch> KernelCache::find(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  const auto found = launches_.find(key);
-  return found == launches_.end() ? nullptr : found->second;
+  return launches_.find(key);
 }
 
 std::shared_ptr<const Launch> KernelCache::keep(const std::string& key, std::shared_ptr<const Launch> launch) {
+  std::shared_ptr<const Launch> outlived;  // unloaded without the lock
   const std::lock_guard lock(mutex_);
-  return launches_.emplace(key, std::move(launch)).first->second;
+  if (auto present = launches_.find(key)) return present;
+  launches_.put(key, launch);
+  if (launch->library->cuda) {
+    loaded_for_good_.push_back(launch);
+  } else {
+    newest_.push_back(launch);
+    if (newest_.size() > kNewest) {
+      outlived = std::move(newest_.front());
+      newest_.pop_front();
+    }
+  }
+  return launch;
+}
+
+/// A flight of somebody who may not compile may end without a launch.
+std::shared_ptr<const Launch> KernelCache::fly(const std::string& key, const LaunchRequest& request,
+                                               const std::function<std::shared_ptr<const Launch>()>& make) {
+  std::shared_ptr<const Launch> launch;
+  do launch = flights_.run(key, make);
+  while (!launch && request.may_compile);
+  return launch;
 }
 
 std::shared_ptr<const Launch> KernelCache::get(const LaunchRequest& request) {
   const std::string key = key_of(request);
   const std::string here = on_cuda(request) ? fmt::format("{}on device {}\n", key, request.device) : key;
   if (auto launch = find(here)) return launch;
-  const auto made = [&] {
+  const auto made = [&]() -> std::shared_ptr<const Launch> {
     if (auto launch = find(key)) return launch;  // another thread's flight landed between the two looks
-    return keep(key, make(key, request));
+    auto launch = make(key, request);
+    return launch ? keep(key, std::move(launch)) : nullptr;
   };
-  if (!on_cuda(request)) return flights_.run(key, made);
-  return flights_.run(here, [&] {
-    const auto launch = flights_.run(key, made);  // once, for whichever device asks first
+  if (!on_cuda(request)) return fly(key, request, made);
+  return fly(here, request, [&]() -> std::shared_ptr<const Launch> {
+    const auto launch = fly(key, request, made);  // once, for whichever device asks first
+    if (!launch) return nullptr;
     load_on_device(request, *launch);
     return keep(here, launch);
   });
@@ -141,7 +168,7 @@ std::shared_ptr<const Library> KernelCache::load(const std::string& key, const s
 
 std::shared_ptr<const Library> KernelCache::remember(const std::string& key, std::shared_ptr<const Library> library) {
   const std::lock_guard lock(mutex_);
-  libraries_[key] = library;
+  libraries_.put(key, library);
   return library;
 }
 
@@ -149,8 +176,7 @@ std::shared_ptr<const Library> KernelCache::library(const std::string& key, cons
                                                     const std::vector<codegen::LaunchInfo>& kernels) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = libraries_.find(key); known != libraries_.end())
-      if (auto library = known->second.lock()) return library;
+    if (auto library = libraries_.find(key)) return library;
   }
   const std::optional<std::string> binary = store_.find("library", key);
   if (!binary) return nullptr;
@@ -178,6 +204,7 @@ std::shared_ptr<const Launch> KernelCache::stored(const std::string& key, const 
 
 std::shared_ptr<const Launch> KernelCache::make(const std::string& key, const LaunchRequest& request) {
   if (auto launch = stored(key, request)) return launch;
+  if (!request.may_compile) return nullptr;
   const codegen::Source source = generate_source(request);
   Tally::add(tally_.plans);
   const std::string of = Digest::of({compiler_of(request), source.text}).hex();
@@ -197,9 +224,10 @@ std::shared_ptr<const Launch> KernelCache::make(const std::string& key, const La
 void KernelBatch::add(const LaunchRequest& request) {
   if (on_cuda(request)) return;
   std::string key = key_of(request);
-  if (!keys_.insert(key).second || kernels_.find(key)) return;
+  if (!keys_.insert(key).second) return;
+  if (auto launch = kernels_.find(key)) return keep(key, std::move(launch));
   if (auto launch = kernels_.stored(key, request)) {
-    kernels_.keep(key, std::move(launch));
+    keep(key, std::move(launch));
     return;
   }
   const std::shared_ptr<const ir::Graph> graph = request.graph();
@@ -210,6 +238,12 @@ void KernelBatch::add(const LaunchRequest& request) {
   functions = renamed(std::move(functions), fmt::format("_k{}", known->second));
   if (is_new) members_.push_back({{}, request.program.name, request.options.fast_math, functions});
   members_[known->second].layouts.emplace_back(std::move(key), std::move(functions.kernels));
+}
+
+void KernelBatch::keep(const std::string& key, std::shared_ptr<const Launch> launch) {
+  auto kept = kernels_.keep(key, std::move(launch));
+  const std::lock_guard lock(mutex_);
+  launches_.push_back(std::move(kept));
 }
 
 void KernelBatch::compile() {
@@ -227,7 +261,9 @@ void KernelBatch::compile() {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr failure;
+  const SharedInterrupt::Flag flag = SharedInterrupt::flag();
   const auto work = [&] {
+    const SharedInterrupt shared(flag);
     for (size_t file; (file = next++) < files.size();) {
       try {
         compile(files[file]);
@@ -262,7 +298,7 @@ void KernelBatch::compile(std::span<const Member> members) {
   kernels_.store_.publish("library", key, binary);
   for (const Member& member : members)
     for (const auto& [layout, infos] : member.layouts) {
-      kernels_.keep(layout, launch_of(infos, library));
+      keep(layout, launch_of(infos, library));
       kernels_.store_.publish("kernel", layout, to_bytes(LaunchRecord{infos, key}));
     }
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -59,18 +61,41 @@ struct LaunchRequest {
   /// Gives the program's graph where it must be generated from; called at most once, only when nothing was found.
   std::function<std::shared_ptr<const ir::Graph>()> graph;
   std::string_view author_text;
+  /// Whether a compiler may run; otherwise there is no launch where one would have to.
+  bool may_compile = true;
+};
+
+/// Values by their keys, for as long as somebody else keeps them.
+template <typename T>
+class KeptWeakly {
+ public:
+  std::shared_ptr<const T> find(const std::string& key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? nullptr : found->second.lock();
+  }
+  void put(const std::string& key, const std::shared_ptr<const T>& value) {
+    values_[key] = value;
+    if (values_.size() < sweep_at_) return;
+    std::erase_if(values_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = 2 * values_.size() + 64;
+  }
+
+ private:
+  std::unordered_map<std::string, std::weak_ptr<const T>> values_;
+  size_t sweep_at_ = 64;
 };
 
 /// The kernels of the process: in memory, behind them the store, behind it the compilers. Safe from several threads;
-/// those that ask for one launch at once compile it once.
+/// those that ask for one launch at once compile it once. Kernels of the CPU are unloaded when the ops that launch them
+/// are gone, but for the newest few. Those of a GPU stay: a captured CUDA graph may launch them after its op is gone.
 class KernelCache {
  public:
   /// `cuda` gives the GPU, and is asked only for CUDA launches.
   KernelCache(Store& store, Tally& tally, CudaBackend& (*cuda)() = cuda_backend)
       : store_(store), tally_(tally), cuda_(cuda) {}
 
-  /// The kernels, ready to run on the request's device: a launch there loads nothing more. Errors: Error(Environment)
-  /// of the compilers and loaders.
+  /// The kernels, ready to run on the request's device: a launch there loads nothing more. Null where they would have
+  /// to be compiled, and the request rules that out. Errors: Error(Environment) of the compilers and loaders.
   std::shared_ptr<const Launch> get(const LaunchRequest& request);
 
  private:
@@ -81,6 +106,8 @@ class KernelCache {
   /// From the store; null where it has none that loads, which is then made anew and takes its place.
   std::shared_ptr<const Launch> stored(const std::string& key, const LaunchRequest& request);
   std::shared_ptr<const Launch> make(const std::string& key, const LaunchRequest& request);
+  std::shared_ptr<const Launch> fly(const std::string& key, const LaunchRequest& request,
+                                    const std::function<std::shared_ptr<const Launch>()>& make);
   void load_on_device(const LaunchRequest& request, const Launch& launch);
   /// Of this key, in memory or in the store; null where there is none that loads.
   std::shared_ptr<const Library> library(const std::string& key, const LaunchRequest& request,
@@ -97,12 +124,15 @@ class KernelCache {
   SingleFlight<Library> library_flights_;
   std::mutex mutex_;
   /// Each under the key of its record, and for each GPU that it was loaded on under that key and the device.
-  std::unordered_map<std::string, std::shared_ptr<const Launch>> launches_;
-  std::unordered_map<std::string, std::weak_ptr<const Library>> libraries_;
+  KeptWeakly<Launch> launches_;
+  std::deque<std::shared_ptr<const Launch>> newest_;            ///< of the CPU, whoever uses them
+  std::vector<std::shared_ptr<const Launch>> loaded_for_good_;  ///< of GPUs
+  KeptWeakly<Library> libraries_;
 };
 
 /// Kernels of the CPU that are compiled together: most of what one costs alone is the compiler's start and the prelude.
-/// To be used by one thread; who asks `KernelCache` for one of them meanwhile compiles it by itself.
+/// What it has found and made stays loaded as long as the batch. To be used by one thread; who asks `KernelCache` for
+/// one of them meanwhile compiles it by itself.
 class KernelBatch {
  public:
   explicit KernelBatch(KernelCache& kernels) : kernels_(kernels) {}
@@ -122,9 +152,12 @@ class KernelBatch {
     codegen::Source functions;
   };
   void compile(std::span<const Member> members);
+  void keep(const std::string& key, std::shared_ptr<const Launch> launch);
 
   KernelCache& kernels_;
   std::vector<Member> members_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const Launch>> launches_;
   std::unordered_set<std::string> keys_;
   std::unordered_map<std::string, size_t> by_source_;  ///< where the member of a source is
 };

@@ -8,8 +8,11 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/error.h"
 
 namespace ingot::runtime {
 namespace {
@@ -86,6 +89,44 @@ TEST(HoldForks, TwoThreadsMayForkAtOnce) {
 
 TEST(HoldForks, AChildMayForkAgain) {
   EXPECT_EQ(status_of_child([] { return status_of_child(hold_once); }), 7);
+}
+
+thread_local bool has_lock = false;
+std::mutex python;
+
+void* release() {
+  if (!has_lock) return nullptr;
+  has_lock = false;
+  python.unlock();
+  return &python;
+}
+void acquire(void*) {
+  python.lock();
+  has_lock = true;
+}
+
+TEST(HoldForks, NobodyWaitsForPythonsLockMeanwhile) {
+  set_python_lock({release, acquire});
+  acquire(nullptr);
+  {
+    const HoldForks held;
+    EXPECT_FALSE(has_lock);
+    {
+      const HoldForks nested;
+      EXPECT_FALSE(has_lock);
+    }
+    EXPECT_THROW(refuse_while_forks_are_held("a lock"), Error);
+    // Another thread may have the lock and fork: it waits for this guard, and this thread for nothing of its.
+    std::thread other([] {
+      acquire(nullptr);
+      release();
+    });
+    other.join();
+  }
+  EXPECT_TRUE(has_lock);
+  EXPECT_NO_THROW(refuse_while_forks_are_held("a lock"));
+  release();
+  set_python_lock({});
 }
 
 }  // namespace

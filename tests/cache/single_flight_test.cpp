@@ -53,6 +53,44 @@ TEST(SingleFlight, MakesOnceWhatSeveralAskFor) {
   EXPECT_EQ(right, 8);
 }
 
+TEST(SingleFlight, AMakerThatIsInterruptedTakesNobodyDown) {
+  SingleFlight<int> flights;
+  std::atomic<int> tries = 0, right = 0, interrupted = 0;
+  ask_together(
+      flights, 4,
+      [&]() -> std::shared_ptr<const int> {
+        if (++tries == 1) throw Interrupted();
+        return number(7);
+      },
+      [&](const auto& ask) {
+        try {
+          if (*ask() == 7) ++right;
+        } catch (const Interrupted&) {
+          ++interrupted;
+        }
+      });
+  EXPECT_EQ(right, 3);
+  EXPECT_EQ(interrupted, 1);
+}
+
+TEST(SingleFlight, WhoWaitsMayBeInterrupted) {
+  SingleFlight<int> flights;
+  std::atomic<bool> begun = false, release = false;
+  std::thread maker([&] {
+    flights.run("key", [&] {
+      begun = true;
+      eventually([&] { return release.load(); });
+      return number(1);
+    });
+  });
+  eventually([&] { return begun.load(); });
+  const std::atomic<bool> given_up = true;
+  const SharedInterrupt shared(&given_up);
+  EXPECT_THROW(flights.run("key", [] { return number(2); }), Interrupted);
+  release = true;
+  maker.join();
+}
+
 TEST(SingleFlight, AnExceptionReachesEveryoneAndTheNextCallTriesAgain) {
   SingleFlight<int> flights;
   std::atomic<int> made = 0, caught = 0;

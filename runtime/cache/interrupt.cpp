@@ -1,0 +1,83 @@
+#include "runtime/cache/interrupt.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "runtime/cache/hold_forks.h"
+
+namespace ingot::runtime {
+
+namespace {
+
+Signals known_signals{};
+thread_local SharedInterrupt::Flag given_up_here = nullptr;
+
+/// What a caller and the thread that works for it share. The thread is never joined: a fork in a signal's handler waits
+/// for the work's end, and the child has no such thread.
+struct Job {
+  std::atomic<bool> given_up = false;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool finished = false;
+  std::exception_ptr failure;
+
+  void run(const std::function<void()>& work) {
+    const HoldForks held;  // until `finished` is set, so that a child finds either no job or one that has ended
+    const SharedInterrupt shared(&given_up);
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    finished = true;
+    changed.notify_all();
+  }
+  /// Whether it has ended within a moment, or without a limit at all.
+  bool wait(std::optional<std::chrono::milliseconds> moment) {
+    std::unique_lock lock(mutex);
+    const auto has_ended = [&] { return finished; };
+    if (moment) return changed.wait_for(lock, *moment, has_ended);
+    changed.wait(lock, has_ended);
+    return true;
+  }
+};
+
+}  // namespace
+
+void set_signals(Signals signals) { known_signals = signals; }
+
+bool hears_signals() { return known_signals.hears && known_signals.hears(); }
+
+void interruptibly(const std::function<void()>& work) {
+  if (!hears_signals()) return work();
+  const auto job = std::make_shared<Job>();
+  try {
+    std::thread([job, &work] { job->run(work); }).detach();
+  } catch (const std::system_error&) {  // no more threads
+    return work();
+  }
+  while (!job->wait(std::chrono::milliseconds(kInterruptMilliseconds))) {
+    try {
+      known_signals.hear();
+    } catch (...) {
+      job->given_up = true;
+      job->wait({});
+      throw;
+    }
+  }
+  if (job->failure) std::rethrow_exception(job->failure);
+}
+
+bool is_interrupted() { return given_up_here && given_up_here->load(std::memory_order_relaxed); }
+
+SharedInterrupt::Flag SharedInterrupt::flag() { return given_up_here; }
+SharedInterrupt::SharedInterrupt(Flag flag) : before_(given_up_here) { given_up_here = flag; }
+SharedInterrupt::~SharedInterrupt() { given_up_here = before_; }
+
+}  // namespace ingot::runtime

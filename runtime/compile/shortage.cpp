@@ -1,0 +1,39 @@
+#include "runtime/compile/shortage.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace ingot::runtime {
+
+namespace {
+
+struct Shortage {
+  int error;
+  std::string_view what;
+};
+
+constexpr Shortage kShortages[] = {
+    {EMFILE, "this process has no file descriptors left: close files, or raise the limit (ulimit -n)"},
+    {ENFILE, "the system has no file descriptors left"},
+    {ENOSPC, "the disk is full: make room, or set TMPDIR to another folder"},
+    {EDQUOT, "the disk quota is used up: make room, or set TMPDIR to another folder"},
+    {ENOMEM, "memory has run out"},
+    {EAGAIN, "the system starts no more processes: end some, or raise the limit (ulimit -u)"},
+};
+
+}  // namespace
+
+std::string reason(int error) {
+  std::string text = std::strerror(error);
+  for (const Shortage& shortage : kShortages)
+    if (shortage.error == error) text += ": " + std::string(shortage.what);
+  return text;
+}
+
+std::string shortage_in(std::string_view output) {
+  for (const Shortage& shortage : kShortages)
+    if (output.find(std::strerror(shortage.error)) != std::string_view::npos) return std::string(shortage.what);
+  return {};
+}
+
+}  // namespace ingot::runtime
