@@ -10,10 +10,9 @@ import threading
 import torch
 from torch.utils._pytree import tree_leaves
 
-from . import _ingot
+from . import _ingot, fakes
 from .capture import fail
 from .draws import draw_seed
-from .reference import Unknown
 
 __all__ = ["anonymous", "register", "registered_for", "schema_of"]
 
@@ -134,11 +133,10 @@ _lock = threading.Lock()
 def _register(name: str, op, schema: str, numbers: list[str]) -> torch._ops.OpOverload:
     op._register(name, schema, numbers)
     found = overload(name)
-    parameters = [n for n, _, _ in op._parameters]
-    torch.library.register_fake(name, functools.partial(_fake, op.reference, parameters, numbers, found._schema))
+    torch.library.register_fake(name, functools.partial(fakes.fake, op, numbers, found._schema))
     if not found._schema.is_mutable and str(found._schema.returns[0].type) == "Tensor":
         packet, _, specific = name.partition(".")
-        torch.library.register_fake(f"{packet}_backward" + (f".{specific}" if specific else ""), _fake_backward)
+        torch.library.register_fake(f"{packet}_backward" + (f".{specific}" if specific else ""), fakes.fake_backward)
     return found
 
 
@@ -194,25 +192,3 @@ def overload(name: str) -> torch._ops.OpOverload:
     packet = getattr(getattr(torch.ops, namespace), packet)
     torch._ops._refresh_packet(packet)  # it remembers the overloads that it found when it was first asked for
     return getattr(packet, specific or "default")
-
-
-def _fake(reference, parameters: list[str], numbers: list[str], schema, *args, **kwargs):
-    """What a call returns, without its values."""
-    given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
-    if "seed" not in parameters:
-        given.pop("seed", None)
-    outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
-    given = {name: Unknown("nan") if name in numbers else value for name, value in given.items() if value is not None}
-    results = reference.faked(given)
-    if not schema.returns:
-        return None
-    if outs:
-        return outs[0] if len(outs) == 1 else tuple(outs)
-    # What Ingot returns is memory of its own, laid out as a copy of the text's result.
-    made = [torch.empty_like(torch.as_tensor(result)) for result in tree_leaves(results)]
-    return made if isinstance(results, list) else tuple(made) if isinstance(results, tuple) else made[0]
-
-
-def _fake_backward(*args):
-    """The gradients lie as their arguments do; behind these come incoming gradients, and which are wanted."""
-    return [torch.empty_like(leaf) for leaf, asked in zip(tree_leaves(args), args[-1]) if asked]

@@ -231,3 +231,10 @@ def test_a_folder_and_a_name_given_twice(cli):
     assert folder.returncode != 0 and "`.` is a folder" in folder.stderr
     twice = cli("run", "-e", "x + 1", "x=f32:4", "x=f32:8", check=False)
     assert twice.returncode != 0 and "`x` is given twice" in twice.stderr
+
+
+def test_no_module_is_taken_from_the_current_folder(cli, tmp_path):
+    for name in ("ingot", "torch", "json", "pathlib"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(7)\n")
+    assert "usage" in cli("verify", "--help").stdout
+    cli("run", "-e", "relu(x)", "x=f32:8")

@@ -96,6 +96,7 @@ def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
 @pytest.mark.parametrize("words", [
     ["-e", "log(x)", "x=f32:20x33"], ["pow", "--pairs", "1000"],  # random numbers are outside of their domain
     ["-e", "x[i]", "x=i64:64", "i=i64:8@0..63"], ["-e", "x % y", "x=i32:64", "y=i32:64@1..9"],  # promised ranges
+    ["-e", "(x * 2).to(torch.float8_e5m2)", "x=f32:20x33"], ["-e", "x.to(torch.float8_e4m3fn)", "x=f32:20x33"],
     ["-e", "F.layer_norm(x, (64,))", "x=f32:20x64"], ["-e", "x.std(-1)", "x=f32:20x64"],  # squares of the largest numbers
 ])
 def test_what_is_right_is_not_called_wrong(capsys, words):

@@ -1,0 +1,103 @@
+"""Fake kernels of registered ops: what a call returns, without its values.
+
+Lowering knows the results' strides, which PyTorch's own fake kernels get wrong for some of its functions. Where a size is
+a symbol, or a number is unknown, the op's text says what the sizes are, and lowering in which order the dims lie.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_leaves, tree_map
+
+from . import _ingot
+from .reference import Unknown
+
+__all__ = ["fake", "fake_backward"]
+
+def fake(op, numbers: list[str], schema, *args, **kwargs):
+    """What a call of the op under a schema returns. `numbers`: the parameters whose numbers are not known, since they travel
+    in tensors."""
+    given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
+    parameters = [name for name, _, _ in op._parameters]
+    if "seed" not in parameters:
+        given.pop("seed", None)
+    outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
+    given = {name: value for name, value in given.items() if value is not None}
+    results = _results(op, numbers, given)
+    if not schema.returns:
+        return None
+    if outs:
+        return outs[0] if len(outs) == 1 else tuple(outs)
+    if schema.returns[0].type.kind() == "ListType":
+        return results
+    return results[0] if len(schema.returns) == 1 else tuple(results)
+
+
+def fake_backward(*args):
+    """The gradients lie as their arguments do; behind these come incoming gradients, and which are wanted."""
+    return [torch.empty_like(leaf) for leaf, asked in zip(tree_leaves(args), args[-1]) if asked]
+
+
+def _results(op, numbers: list[str], given: dict) -> list[torch.Tensor]:
+    device = _device_of(given)
+    laid_out = _of_lowering(op, device, {name: 0.5 if name in numbers else value for name, value in given.items()})
+    is_known = not any(name in numbers for name in given) and not any(map(_symbols, tree_leaves(given)))
+    if laid_out is not None and is_known:
+        return [torch.empty_strided(sizes, strides, dtype=dtype, device=device) for dtype, sizes, strides in laid_out]
+    results = op.reference.faked({name: Unknown("nan") if name in numbers else value for name, value in given.items()})
+    # What Ingot returns is memory of its own, laid out as a copy of the text's result.
+    results = [torch.empty_like(torch.as_tensor(result)) for result in tree_leaves(results) if result is not None]
+    if laid_out is None or [result.ndim for result in results] != [len(sizes) for _, sizes, _ in laid_out]:
+        return results
+    return [torch.empty_strided(result.shape, _strides(result.shape, sizes, strides), dtype=result.dtype, device=result.device)
+            for result, (_, sizes, strides) in zip(results, laid_out)]
+
+
+def _device_of(given: dict) -> torch.device | None:
+    """Where the op runs: where its tensors are, of which those of the CPU without dims may be numbers."""
+    devices = [value.device for value in tree_leaves(given) if isinstance(value, torch.Tensor)]
+    return next((device for device in devices if device.type != "cpu"), devices[0] if devices else None)
+
+
+def _symbols(value) -> list:
+    """The symbols in an argument: sizes and strides of a tensor, a number."""
+    parts = (*value.shape, *value.stride()) if isinstance(value, torch.Tensor) else (value,)
+    return [part for part in parts if isinstance(part, (torch.SymInt, torch.SymFloat, torch.SymBool))]
+
+
+def _hinted(value):
+    """An argument as a meta tensor or a number, where each symbol is the value that it was traced with."""
+    def hint(part):
+        return part.node.hint if _symbols(part) else part
+
+    if not isinstance(value, torch.Tensor):
+        return hint(value)
+    sizes, strides = tuple(map(hint, value.shape)), tuple(map(hint, value.stride()))
+    return torch.empty_strided(sizes, strides, dtype=value.dtype, device="meta")
+
+
+def _of_lowering(op, device: torch.device | None, given: dict) -> list[tuple] | None:
+    """Dtype, sizes and strides of each result that kernels for these arguments have; None where there are no kernels, and of
+    an op that writes in place."""
+    if device is None or device.type not in ("cpu", "cuda"):
+        return None
+    if any(symbol.node.hint is None for value in tree_leaves(given) for symbol in _symbols(value)):
+        return None
+    try:
+        with _disable_current_modes():
+            _, call = op._split(device, [], [], False, **tree_map(_hinted, given))  # along no dim of a mesh
+    except _ingot.Error:  # or where the op's text says what is wrong
+        return None
+    return call and [(dtype, sizes, strides) for dtype, sizes, strides, _ in call[1]]
+
+
+def _strides(sizes, known_sizes: list[int], known: list[int]) -> tuple:
+    """Those of a dense tensor of these sizes whose dims lie in the order of another's."""
+    if not any(isinstance(size, torch.SymInt) for size in sizes) and list(sizes) == known_sizes:
+        return tuple(known)
+    strides, step = [1] * len(known), 1
+    for dim in sorted(range(len(known)), key=lambda dim: (known[dim], -dim)):
+        strides[dim] = step
+        step = step * sizes[dim]
+    return tuple(strides)

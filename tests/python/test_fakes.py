@@ -1,0 +1,135 @@
+"""Fake kernels say what calls give: sizes, strides and dtypes, for arguments of any layout."""
+
+import pytest
+import torch
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+from torch.utils._pytree import tree_leaves
+
+import ingot
+import names_table
+from whole import WHOLE, some
+
+SHAPE = (4, 6, 3, 5)
+
+
+def base(*order):
+    return torch.rand([SHAPE[d] for d in order]).add(0.1).permute([order.index(d) for d in range(4)])
+
+
+# Of x, y and z: where each lies in memory.
+LAYOUTS = {
+    "contiguous": lambda: [base(0, 1, 2, 3)] * 3,
+    "transposed": lambda: [base(0, 1, 3, 2)] * 3,
+    "permuted": lambda: [base(3, 1, 0, 2)] * 3,
+    "channels last": lambda: [base(0, 2, 3, 1)] * 3,
+    "channels last beside contiguous": lambda: [base(0, 2, 3, 1), base(0, 1, 2, 3), base(0, 2, 3, 1)],
+    "contiguous beside transposed": lambda: [base(0, 1, 2, 3), base(0, 1, 3, 2), base(3, 2, 1, 0)],
+    "a row": lambda: [base(0, 1, 2, 3), base(0, 2, 3, 1)[:1], base(0, 1, 2, 3)[0, 0, 0]],
+    "stepped": lambda: [torch.rand(4, 6, 3, 10)[..., ::2], base(0, 1, 3, 2), torch.rand(8, 6, 3, 5)[::2]],
+    "expanded": lambda: [base(0, 1, 3, 2)[:, :1].expand(SHAPE), base(0, 1, 2, 3), torch.rand(3, 1).expand(SHAPE)],
+    "steps of one": lambda: [base(0, 2, 3, 1)[:1].as_strided((1, 6, 3, 5), (7, 1, 30, 6)), base(3, 2, 1, 0)[:1], base(0, 1, 2, 3)[:1]],
+    "empty": lambda: [base(0, 1, 3, 2)[:0], base(0, 1, 2, 3)[:0], base(0, 2, 3, 1)[:0]],
+}
+
+# What PyTorch's fake kernels have laid out otherwise than its kernels.
+HARD = ["2 ** x", "copysign(x, y)", "x // y", "x // 2", "floor_divide(x, y)", "torch.div(x, y, rounding_mode='floor')", "xlogy(x, y)",
+        "special.xlog1py(x, y)", "F.logsigmoid(x)", "F.rrelu(x)", "F.rrelu(x, training=True)", "F.one_hot((x * 4).long(), 5)",
+        "F.batch_norm(x, None, None, training=True)", "x.roll(1, 1)", "x.roll((1, 2), (0, 3))", "torch.channel_shuffle(x, 2)",
+        "x.mean(1)", "F.softmax(x.transpose(1, 2), 1)", "torch.cat([x, x], 1)", "F.pad(x, (1, 1))"]  # fmt: skip
+ROWS = [*names_table.UNARY, *names_table.CASTS, *names_table.BINARY, *names_table.TERNARY, *names_table.OPERATORS]
+TEXTS = list(dict.fromkeys([*HARD, *(row.text for row in ROWS if "f" in row.kinds)]))
+TRIED = [*HARD, *some(TEXTS[len(HARD) :], 0, of=12)]
+
+
+def registered(text: str):
+    op = ingot.op(f"def f(x, y, z): return {text}")
+    return op, ingot.register(f"ingot_fakes::op_{TEXTS.index(text)}", op)
+
+
+def described(results, exactly: bool) -> list[tuple]:
+    """Unless `exactly`, without strides that lead nowhere."""
+    def strides(t):
+        return [int(s) for n, s in zip(t.shape, t.stride()) if exactly or (n != 1 and t.numel() > 0)]
+
+    return [(tuple(map(int, t.shape)), strides(t), t.dtype, t.device.type) for t in tree_leaves(results)]
+
+
+def takes(function, tensors) -> bool:
+    try:
+        function(*tensors)
+    except (RuntimeError, IndexError):
+        return False
+    return True
+
+
+def symbolic(mode, tensor):
+    context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC if n > 1 else DimDynamic.STATIC for n in tensor.shape])
+    return mode.from_tensor(tensor, symbolic_context=context)
+
+
+@pytest.mark.parametrize("text", TRIED)
+def test_a_fake_lies_as_what_is_computed(text):
+    op, f = registered(text)
+    calls = {name: make() for name, make in LAYOUTS.items()}
+    calls = {name: tensors for name, tensors in calls.items() if takes(op.reference, tensors)}
+    if WHOLE:
+        ingot.prepare_all((op, tensors) for tensors in calls.values())
+    wrong = []
+    for name, tensors in calls.items():
+        real = f(*tensors) if WHOLE else op.reference(*tensors)
+        for kind, environment, fake in (("fake", None, lambda m, t: m.from_tensor(t)), ("symbolic", ShapeEnv(), symbolic)):
+            exactly = WHOLE and environment is None
+            expected = described(real, exactly)
+            with FakeTensorMode(shape_env=environment) as mode:
+                found = described(f(*(fake(mode, t) for t in tensors)), exactly)
+            if found != expected:
+                wrong.append(f"{name}, {kind}: {found}, real {expected}")
+    assert len(calls) > 2 and not wrong, "\n".join(wrong)
+
+
+COMPILED = ["2 ** x", "x // y", "F.logsigmoid(x)", "F.one_hot((x * 4).long(), 5)", "F.batch_norm(x, None, None, training=True)",
+            "x.roll(1, 1)", "torch.channel_shuffle(x, 2)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["inductor", "aot_eager", "dynamic", "export"])
+def test_compiled_calls_with_arguments_of_any_layout(way):
+    ops = [ingot.op(f"def f(x, y, z): return {text}") for text in COMPILED]
+
+    class Module(torch.nn.Module):
+        def forward(self, x, y, z):
+            return [op(x, y, z) * 2 for op in ops]
+
+    module = Module()
+    for name in LAYOUTS if WHOLE else ("channels last", "transposed")[: 1 if way == "inductor" else 2]:
+        torch._dynamo.reset()
+        tensors = [t.clone(memory_format=torch.preserve_format) for t in LAYOUTS[name]()]
+        if way == "export":
+            call = torch.export.export(module, tuple(tensors)).module()
+        else:
+            backend, dynamic = ("aot_eager", True) if way == "dynamic" else (way, None)
+            call = torch.compile(module, fullgraph=True, backend=backend, dynamic=dynamic)
+        for ours, eager in zip(call(*tensors), [op.reference(*tensors) * 2 for op in ops]):
+            torch.testing.assert_close(ours, eager)
+
+
+MANY = ["def f(x): return x.chunk(3, -1)", "def f(x): return (x, *x.unbind(0))", "def f(x): return [x, x + 1]",
+        "def f(x): return sum(x.unbind(0))", "def f(x):\n    a, b = x.chunk(2, -1)\n    return F.silu(a) * b",
+        "def f(x): return x.split([1, 5], 1)", "def f(x): return x.max(1).values"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MANY)
+def test_what_gives_several_tensors_is_one_kernel_call(text):
+    op, x = ingot.op(text), torch.randn(4, 6, requires_grad=True)
+    torch._dynamo.reset()
+    call = torch.compile(lambda x: op(x), fullgraph=True, backend="aot_eager")
+    with torch.no_grad():
+        call(x)
+        before = ingot.counters()
+        ours, eager = call(x), op.reference(x)
+        assert ingot.counters().since(before).texts == 0
+    assert type(ours) is type(eager)
+    torch.testing.assert_close(tree_leaves(ours), tree_leaves(eager))
+    (found,) = torch.autograd.grad(sum(t.square().sum() for t in tree_leaves(call(x))), x)
+    (wanted,) = torch.autograd.grad(sum(t.square().sum() for t in tree_leaves(op.reference(x))), x)
+    torch.testing.assert_close(found, wanted)
