@@ -188,14 +188,36 @@ bool needs_operands(Target::Kind target, Op op, DType work) {
   return spell(target, op, work, marks).text.find('$') != std::string::npos;
 }
 
+namespace {
+
+/// A float as an integer on the CPU, as c10 converts it to uint8, and as eager's other kernels come to it where C++
+/// leaves it open what a float past the range is: through the integer that the processor has an instruction for.
+std::string_view float_to_integer(DType to) {
+  switch (to) {
+    case DType::I8:
+    case DType::I16:
+    case DType::U16:
+      return "T(int(a))";
+    case DType::I32:
+      return "to_int(a)";
+    case DType::I64:
+      return "to_int64(a)";
+    case DType::U64:
+      return "to_uint64(a)";
+    default:
+      return "T(int64(a))";
+  }
+}
+
+}  // namespace
+
 Text spell_cast(Target::Kind target, DType from, DType to, const Text& value) {
-  static const Spelling as_bool("a != 0"), plain("T(a)"), wrapped("T(int64(a))"), wrapped64("to_uint64(a)");
+  static const Spelling as_bool("a != 0"), plain("T(a)"), wrapped("T(int64(a))");
   const std::array operand = {value};
   if (to == DType::Bool) return as_bool.fill(operand);
-  // Negative floats wrap: as c10 converts them to uint8, and as processors do where C++ leaves it open.
-  const bool wraps = to == DType::U8 || (target == Target::Kind::Cpu && ir::is_wide_unsigned(to));
-  if (wraps && ir::is_floating(from)) return (to == DType::U64 ? wrapped64 : wrapped).fill(operand, type_name(to));
-  return plain.fill(operand, type_name(to));
+  if (!ir::is_floating(from) || ir::is_floating(to)) return plain.fill(operand, type_name(to));
+  if (target == Target::Kind::Cpu) return Spelling(float_to_integer(to)).fill(operand, type_name(to));
+  return (to == DType::U8 ? wrapped : plain).fill(operand, type_name(to));  // negative floats wrap, as c10 has it
 }
 
 std::string all_spellings(Target::Kind target) {

@@ -22,11 +22,35 @@ using uint32 = unsigned;
 // ingot: uint64
 using uint64 = unsigned long long;
 
+// ingot: unknown_zero
+// A zero that no compiler knows.
+static const int unknown_zero = [] {
+    int zero = 0;
+    asm("" : "+r"(zero));
+    return zero;
+}();
+
+// ingot: to_int
+// A float as an integer, where it is out of range as the processor has it. GCC takes `float(int(a))`
+// for a truncation, which has no range; the sum hides the pair.
+template <typename T>
+inline int to_int(T a) {
+    return int(a) + unknown_zero;
+}
+
+// ingot: to_int64
+template <typename T>
+inline int64 to_int64(T a) {
+    return int64(a) + unknown_zero;
+}
+
 // ingot: to_uint64
-// Negative floats wrap.
+// Negative floats wrap. By int64 alone: processors differ in what is past the range of uint64.
 template <typename T>
 inline uint64 to_uint64(T a) {
-    return a < T(0x1p63) ? uint64(int64(a)) : uint64(a);
+    const bool is_large = a >= T(0x1p63);
+    const int64 low = int64(is_large ? a - T(0x1p63) : a);
+    return uint64(low) + (uint64(is_large) << 63);
 }
 
 // ingot: argument

@@ -1,0 +1,32 @@
+"""Casts there and back: of floats past the range of an integer, whatever the compiler makes of the pair."""
+
+import math
+
+import pytest
+import torch
+
+import ingot
+
+INTEGERS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64]
+FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+VALUES = [300.7, -0.5, -0.0, 0.5, math.nan, math.inf, -math.inf, 3e9, -3e9, 2.0**31, -(2.0**31) - 1, 70000.5, -70000.5, 1e10,
+          1e19, -1e19, 2.0**63, 2.0**64, 3e38, -1.0, 127.5, 128.0, 255.9, 256.0, 32768.0, 65535.5]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: str(dtype).removeprefix("torch."))
+def test_there_and_back(dtype, device):
+    """Eager's own vectors convert to uint32 otherwise than its loop over single elements, which is what is compared."""
+    others = [*INTEGERS, *FLOATS, torch.bool]
+    back = ", ".join(f"x.to({there}).to({other})" for there in INTEGERS for other in others)
+    number = ", ".join(f"x.to({there}) * 0.5" for there in INTEGERS[:5])
+    op = ingot.op(f"def f(x):\n    return {back}, {number}")
+    x = torch.tensor(VALUES, dtype=torch.float64).to(dtype).to(device)
+    few = x if device == "cuda" else x.repeat(5)  # a vector loop and its tail
+    expected = [torch.cat(parts) for parts in zip(*(op.reference(each) for each in x.split(1)))]
+    wrong = []
+    for text, ours, eager in zip(f"{back}, {number}".split(", "), op(few), expected, strict=True):
+        for at in range(0, len(ours), len(x)):
+            a, b = (t.double() if t.is_floating_point() else t.to(torch.int64) for t in (ours[at : at + len(x)], eager))
+            same = (a == b) & (torch.signbit(a) == torch.signbit(b)) | (a != a) & (b != b)
+            wrong += [f"{text} of {v}: {p}, eager {q}" for v, p, q, s in zip(VALUES, a.tolist(), b.tolist(), same) if not s]
+    assert not wrong, "\n".join(wrong)
