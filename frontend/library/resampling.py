@@ -12,7 +12,7 @@ def _source_positions(input, size, output, scale, exact):
     """Eager's kernels find the position that each output is nearest to in floating point."""
     wide = input.dtype == torch.float64 and not _on_cuda()
     place = arange(output).to(torch.float64 if wide else torch.float32)
-    ratio = _reciprocal_of(scale, place) if scale is not None else full_like(place, size) / output
+    ratio = 1 / scale if scale is not None else full_like(place, size) / output  # in double, and rounded then
     position = (place + 0.5) * ratio if exact else place * ratio
     return clamp(floor(position.float()).long(), max=size - 1)
 
