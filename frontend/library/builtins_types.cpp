@@ -255,6 +255,22 @@ Value call_known(Builder& builder, const Builtin&, Args args) {
   return Number{builder.graph.host.boolean(args[0].is_number() && host.is_constant(host.resolve(args[0].number())))};
 }
 
+/// Whether a number is 0, where the op is another one then. Of a parameter no more is asked than that: all others share
+/// a kernel.
+bool is_zero(Builder& builder, ir::HostId number) {
+  const ir::HostPool& host = builder.graph.host;
+  number = host.resolve(number);
+  if (host.is_constant(number) || host[number].op != ir::HostOp::Scalar) return !builder.static_number(number).truthy();
+  if (!builder.actuals.scalar(host[number].a).truthy()) throw NeedStatic{{number}, true};
+  builder.graph.touched.push_back(number);
+  return false;
+}
+
+Value call_is_zero(Builder& builder, const Builtin&, Args args) {
+  if (!args[0].is_number()) builder.fail(fmt::format("a number is expected, not {}", describe(args[0])));
+  return Number{builder.graph.host.boolean(is_zero(builder, args[0].number()))};
+}
+
 /// The same, integers and bools in the default dtype, as PyTorch's floating-point functions take them.
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
@@ -446,6 +462,7 @@ std::vector<Builtin> type_builtins() {
       {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},
       {"_padded_like", "(value, kept, input)", kFunction, kNoMethod, {}, call_padded_like},
       {"_known", "(number)", kFunction, kNoMethod, {}, call_known},
+      {"_is_zero", "(number)", kFunction, kNoMethod, {}, call_is_zero},
       {"_promoted", "(*inputs)", kFunction, kNoMethod, {}, call_promoted},
       {"_floating", "(*inputs)", kFunction, kNoMethod, {}, call_floating},
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},

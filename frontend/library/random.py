@@ -65,7 +65,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     Source: aten/src/ATen/native/cuda/Dropout.cu, fused_dropout_kernel
     """
     _check_probability(p)
-    return _dropout(input, p) if training else input
+    return _dropping(_dropout, input, p) if training else input
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -106,7 +106,7 @@ def feature_dropout(input, p, train):
     Source: aten/src/ATen/native/Dropout.cpp, _feature_dropout
     """
     _check_probability(p)
-    return _feature_dropout(input, p) if train else input
+    return _dropping(_feature_dropout, input, p) if train else input
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -115,7 +115,7 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     Source: aten/src/ATen/native/Dropout.cpp, _alpha_dropout
     """
     _check_probability(p)
-    return _alpha_dropout(input, p, False) if training else input
+    return _dropping(_alpha_dropout, input, p) if training else input
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
@@ -124,7 +124,15 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     Source: aten/src/ATen/native/Dropout.cpp, _feature_alpha_dropout
     """
     _check_probability(p)
-    return _alpha_dropout(input, p, True) if training else input
+    return _dropping(_feature_alpha_dropout, input, p) if training else input
+
+
+def _dropping(function, input, p):
+    """what a dropout makes of input: where p is 0 that is input itself"""
+    if not _is_zero(p):
+        return function(input, p)
+    _random_words(input, 1)
+    return input
 
 
 # torch's own take no default and no inplace.
@@ -189,11 +197,20 @@ def _feature_dropout(input, p):
 
 
 @native
-def _alpha_dropout(input, p, of_features):
+def _alpha_dropout(input, p):
+    return _alpha_dropped(input, input, p)
+
+
+@native
+def _feature_alpha_dropout(input, p):
+    return _alpha_dropped(input, _of_features(input), p)
+
+
+def _alpha_dropped(input, drawn, p):
     _check(input, "float")
     alpha = 1.7580993408473766
     scale = 1 / ((alpha * alpha * p + 1) * (1 - p) + (p == 1)) ** 0.5
-    kept = _kept(_of_features(input) if of_features else input, p).to(_compute_dtype(input))
+    kept = _kept(drawn, p).to(_compute_dtype(input))
     return (input * (kept * scale) + ((kept - 1) * (alpha * scale) + alpha * scale * p)).to(input.dtype)
 
 

@@ -131,7 +131,8 @@ Graph compact(const Graph& graph) {
   const HostRule renumber_fact = [&](HostId& id) { id = kept[id.index]; };
   const HostRule renumber = [&](HostId& id) { id = kept[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);
-  for (const HostId size : out.touched) out.host.assume_at_least(size, kTouchedSize + 1);
+  for (const HostId touched : out.touched)
+    if (out.host[touched].op == HostOp::Size) out.host.assume_at_least(touched, kTouchedSize + 1);
 
   std::vector<NodeId> now(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {

@@ -84,6 +84,12 @@ class Draws(TorchFunctionMode):
     def kept(self, like: torch.Tensor, p: float) -> torch.Tensor:
         return self.unit(like, torch.float32) < 1 - p
 
+    def keeps_all(self, input: torch.Tensor, p: float, training: bool) -> bool:
+        """Whether a dropout gives its input itself. Where it trains that is a draw all the same."""
+        if training and p == 0:
+            self.words(input, 1)
+        return not training or p == 0
+
 
 def _of_bits(word, digits):
     return (word >> (32 - digits)).to(torch.float32) * 2.0**-digits
@@ -192,7 +198,7 @@ def _scale(p):
 
 def _dropout(draws, input, p=0.5, training=True, inplace=False, *, train=True):
     _check_probability(p)
-    if not (training and train):
+    if draws.keeps_all(input, p, training and train):
         return input
     _require_floats(input, "dropout")
     wide = input.to(_compute_dtype(input.dtype))
@@ -207,7 +213,7 @@ def _features(input):
 
 def _feature_dropout(draws, input, p=0.5, training=True, inplace=False, *, train=True):
     _check_probability(p)
-    if not (training and train):
+    if draws.keeps_all(input, p, training and train):
         return input
     _require_floats(input, "feature_dropout")
     wide = input.to(_compute_dtype(input.dtype))
@@ -231,7 +237,7 @@ def _dropout3d(draws, input, p=0.5, training=True, inplace=False):
 def _alpha(of_features):
     def draw(draws, input, p=0.5, training=False, inplace=False, *, train=True):
         _check_probability(p)
-        if not (training and train):
+        if draws.keeps_all(input, p, training and train):
             return input
         _require_floats(input, "alpha_dropout")
         alpha, dtype = 1.7580993408473766, _compute_dtype(input.dtype)

@@ -47,12 +47,14 @@ std::string answer_text(const ir::AliasQuestion& question, const Facts& facts) {
   return ir::shares_memory(question, slots, arguments) ? "shared" : "apart";
 }
 
-/// The value of a symbol as a key has it. A touched size that is not small is just that.
+/// The value of a symbol as a key has it. A touched size that is not small is just that, and so is a number that is
+/// not 0.
 std::string value_text(const Symbol& symbol, const Facts& facts, Variant variant) {
   if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
   if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
   if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.question, facts);
   const Actual& actual = facts.actuals[symbol.param];
+  if (symbol.kind == Symbol::Kind::Number && symbol.touched && actual.number.truthy()) return kLarge;
   if (symbol.kind == Symbol::Kind::Number)
     return fmt::format("{}:{}", static_cast<int>(actual.number.kind), actual.number.integer);
   const int64_t size = actual.tensor->size(symbol.dim);

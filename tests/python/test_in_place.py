@@ -216,6 +216,14 @@ NO_CHANGES = [
     "x.tile((1, 1))", "x.repeat_interleave(1, 1)", "x.rot90(0)", "x.rot90(4)", "x.flip(0).flip(0)", "x.tril(9)", "x.triu(-9)",
     "F.pad(x, (0, 0))", "F.pad(x, (0, -1))", "F.pad(x, (0, 0), mode='replicate')", "F.interpolate(cube, scale_factor=1)",
     "F.pixel_shuffle(cube, 1)", "F.dropout(x, 0.5, training=False)", "F.alpha_dropout(x, 0.5, training=False)", "x.diff(n=0)",
+    "F.dropout(x, 0.0)", "F.dropout1d(x, 0.0)", "F.dropout2d(x, 0.0)", "F.dropout3d(cube, 0.0)", "F.dropout(x, 0.0, True, True)",
+    "torch.dropout(x, 0.0, True)", "torch.feature_dropout(x, 0.0, True)", "F.alpha_dropout(x, 0.0, True)", "F.dropout(i, 0.0)",
+    "F.feature_alpha_dropout(x, 0.0, True)", "torch.feature_alpha_dropout(cube, 0.0, True)", "F.dropout(x[1], 0.0)[2:]",
+    "F.rrelu(x.abs(), training=False)", "F.pad(x, ())", "x.nan_to_num(0.0)", "x.long().round()", "i.round()", "i.floor()", "i.ceil()", "i.trunc()",
+    "i.long()", "i.type_as(i)", "torch.positive(x)", "x.ravel()[:3]", "x.sum(())", "x.swapaxes(0, 0)", "x.T.T",
+    "x.amax(())", "torch.squeeze(x, 0)", "cube.squeeze((0, 1))", "x.moveaxis(0, 0)", "x.expand(-1, -1)", "x.unbind(0)[1]",
+    "torch.column_stack([x])", "torch.dstack([cube])", "F.normalize(x, dim=1)", "x.detach()",
+    "torch.flip(x, [])", "x.flip(())", "torch.tile(x, ())", "x.permute(1, 0).permute(1, 0)", "x.mT.mT", "x.view_as(x)", "x.hsplit(1)[0]",
     "torch.meshgrid(x[0], indexing='ij')[0]", "torch.real(x)", "x.conj()", "x.resolve_neg()", "x.conj_physical()",
 ]  # fmt: skip
 
@@ -253,6 +261,21 @@ def test_what_shares_memory():
         if ours != reached and not (depends and re.search(f"{UNCLEAR}|{EXPANDED}", str(ours))):
             wrong.append(f"{text}: reaches {ours}, not {reached}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("text", ["F.dropout(x, p)", "F.dropout2d(x, p)", "F.alpha_dropout(x, p, True)", "torch.feature_dropout(x, p, True)"])
+def test_a_dropout_of_a_probability_that_may_be_0(text):
+    """Of 0, which the kernel knows, the result is the argument; all other probabilities share a kernel."""
+    op = ingot.op(f"def f(x, p: float):\n    y = {text}\n    y += 1\n    return y * 2")
+    for p, lowers in ((0.5, True), (0.0, True), (0.25, False), (-0.0, True), (1.0, False)):
+        x, expected = torch.arange(24.0).view(4, 6), torch.arange(24.0).view(4, 6)
+        before = ingot.counters().lowerings
+        torch.manual_seed(1)
+        result = op(x, p)
+        assert (ingot.counters().lowerings > before) == lowers, p
+        torch.manual_seed(1)
+        torch.testing.assert_close(result, op.reference(expected, p))
+        assert torch.equal(x, expected) and (x[0, 0] == 1) == (p == 0), p
 
 
 def test_every_method_that_pytorch_has_in_place():
