@@ -15,21 +15,32 @@ def _squared_distance_backward(grad, result, input, mean):
     return grad * 2 * (input - mean), None
 
 
-def _moments(input, dim, keepdim, function):
+def _widened_for_sums(input):
+    """input in the type in which eager's var and std add up: on the CPU in float64, whatever it is"""
+    return input if _on_cuda() else input.double()
+
+
+def _moments(input, dim, keepdim, function, widened=False):
     """input less its mean, by how much that is beside the mean of what it leaves, and the sum of the squared distances
 
     The mean is rounded to a place of its own size, which is much beside small distances: what they come to corrects it,
     as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7). It has no
-    part in a gradient: where that alone is wanted, None stands for it.
+    part in a gradient: where that alone is wanted, None stands for it, and so it does for what was widened to float64,
+    whose own places are larger.
     """
     mean = _over_count(_reduce("sum", input, dim, True, function), input, dim)
     rest = input - mean
     squares = _reduce("sum", _squared_distance(input, mean) if _is_differentiated() else rest * rest, dim, keepdim, function)
-    if _is_only_differentiated():
+    if widened or _is_only_differentiated():
         return rest, None, squares
     excess = _reduce("sum", rest, dim, keepdim, function).detach()
     beside = _over_count(excess, input, dim)
-    return rest, beside, clamp_min(squares - excess * beside, 0)
+    return rest, beside, squares - _correction(squares, excess * beside)
+
+
+def _correction(squares, product):
+    """of the squared distances from a rounded mean: no more than they are, and nothing where they are past their range"""
+    return where(squares == math.inf, 0, minimum(product, squares)).detach()
 
 
 def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
@@ -44,8 +55,12 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
     count = _count(input, dim)
-    _, _, squares = _moments(input, dim, keepdim, function)
-    return squares / max(count - correction, 0), _reduce("sum", input, dim, keepdim, function) / count
+    wide = _widened_for_sums(input)
+    _, _, squares = _moments(wide, dim, keepdim, function, wide.dtype != input.dtype)
+    mean = _reduce("sum", wide, dim, keepdim, function) / count
+    # Eager goes from mean to mean, and an infinity leaves none but that of itself alone.
+    mean = where(isnan(squares.detach()) & (full_like(mean, count) > 1), math.nan, mean)
+    return squares / max(count - correction, 0), mean
 
 
 def _flat_where(condition, x):
@@ -62,27 +77,28 @@ def _root_of(x):
 @reduction
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """the sum of the squared distances from the mean, over the number of elements less correction"""
-    return _variance_and_mean(input, dim, unbiased, keepdim, correction, "var")[0]
+    return _variance_and_mean(input, dim, unbiased, keepdim, correction, "var")[0].to(input.dtype)
 
 
 @method
 @reduction
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """the square root of var"""
-    return _root_of(_variance_and_mean(input, dim, unbiased, keepdim, correction, "std")[0])
+    return _root_of(_variance_and_mean(input, dim, unbiased, keepdim, correction, "std")[0]).to(input.dtype)
 
 
 @reduction
 def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """var and mean, as a tuple"""
-    return _variance_and_mean(input, dim, unbiased, keepdim, correction, "var_mean")
+    variance, mean = _variance_and_mean(input, dim, unbiased, keepdim, correction, "var_mean")
+    return variance.to(input.dtype), mean.to(input.dtype)
 
 
 @reduction
 def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """std and mean, as a tuple"""
     variance, mean = _variance_and_mean(input, dim, unbiased, keepdim, correction, "std_mean")
-    return _root_of(variance), mean
+    return _root_of(variance).to(input.dtype), mean.to(input.dtype)
 
 
 @reduction
