@@ -223,13 +223,16 @@ void RowReductions::fold(Body& block, const RowReduction& reduction, ClassPlace 
   if (into.size() == 1) {
     assembly_.making(reduction.node);
     const bool is_product = found.size() == 2;
-    const ValueId both = assembly_.add(
-        {.kind = Value::Kind::Primitive,
-         .type = {reduction.types[0]},
-         .op = is_product ? ir::Op::Fma : op_of(reduction.kind),
-         .work = reduction.types[0],
-         .operands = is_product ? std::vector{found[0], found[1], into[0]} : std::vector{into[0], found[0]},
-         .naming = Value::Naming::Inline});
+    // Of equal extremes, which may be zeros of two signs, `maximum` and `minimum` give the second operand: what came
+    // first.
+    const bool is_extreme = reduction.kind == ReduceKind::Max || reduction.kind == ReduceKind::Min;
+    const std::vector<ValueId> two = is_extreme ? std::vector{found[0], into[0]} : std::vector{into[0], found[0]};
+    const ValueId both = assembly_.add({.kind = Value::Kind::Primitive,
+                                        .type = {reduction.types[0]},
+                                        .op = is_product ? ir::Op::Fma : op_of(reduction.kind),
+                                        .work = reduction.types[0],
+                                        .operands = is_product ? std::vector{found[0], found[1], into[0]} : two,
+                                        .naming = Value::Naming::Inline});
     // A choice, no jump: what a masked store leaves is late to be read.
     const ValueId next = condition ? assembly_.add({.kind = Value::Kind::Primitive,
                                                     .type = {reduction.types[0]},

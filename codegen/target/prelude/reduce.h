@@ -33,14 +33,14 @@ struct AllOf {
 };
 
 // ingot: Largest
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // ingot: Smallest
@@ -49,8 +49,8 @@ struct Smallest {
     static inline T of(T a, T b) {
         return a < b ? a : b;
     }
-    static inline float of(float a, float b) { return minimum(a, b); }
-    static inline double of(double a, double b) { return minimum(a, b); }
+    static inline float of(float a, float b) { return minimum(b, a); }
+    static inline double of(double a, double b) { return minimum(b, a); }
 };
 
 // ingot: FirstLargest
