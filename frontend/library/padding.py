@@ -34,6 +34,12 @@ def _check_not_empty(input, dims):
         assert input.size(d) > 0, "expected a tensor with possibly 0 batch size and other non-zero dimensions"
 
 
+def _check_not_emptied(input, pad):
+    """that some dim that is padded keeps an element, which is all that eager's kernels ask for"""
+    widths = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
+    assert max(*widths, 0) >= 1, "the input is too small for its negative padding: nothing is left of it"
+
+
 def _reflection_pad(input, pad):
     for dim, before, after in _padding(input, pad):
         size = input.size(dim)
@@ -56,19 +62,28 @@ def _edge(input, dim, position, width):
     return input.narrow(dim, position, 1).expand([width if d == dim else -1 for d in range(input.ndim)])
 
 
+def _border(width, other, total):
+    """how much of a dim's new size a border takes, of which negative padding on the other side may cut a part"""
+    width = max(width, 0)
+    return width if _known(other) and other >= 0 else min(width, total)
+
+
 def _replication_pad(input, pad):
     for dim, before, after in _padding(input, pad):
-        first = _edge(input, dim, 0, max(before, 0))
-        last = _edge(input, dim, input.size(dim) - 1, max(after, 0))
-        input = cat([first, _cropped(input, dim, before, after), last], dim)
+        size = input.size(dim)
+        total = size + before + after
+        first, last = _border(before, after, total), _border(after, before, total)
+        kept = input.narrow(dim, min(max(-before, 0), size), total - first - last)
+        input = cat([_edge(input, dim, 0, first), kept, _edge(input, dim, size - 1, last)], dim)
     return input
 
 
 def _circular_pad(input, pad):
     for dim, before, after in _padding(input, pad):
-        assert (
-            before <= input.size(dim) and after <= input.size(dim)
-        ), "Padding value causes wrapping around more than once."
+        left = input.size(dim) - max(-before, 0) - max(-after, 0)
+        assert left >= 0, "Negative padding value is resulting in an empty dimension"
+        # Where negative padding leaves less than the other side takes, eager reads elements before it has written them.
+        assert before <= left and after <= left, "Padding value causes wrapping around more than once."
         kept = _cropped(input, dim, before, after)
         before_width = max(before, 0)
         first = kept.narrow(dim, kept.size(dim) - before_width, before_width)
@@ -96,8 +111,7 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "circular":
         return _circular_pad(input, pad)
     _check_not_empty(input, dims)
-    padded_sizes = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
-    assert max(padded_sizes) > 0, "the input is too small: nothing would be left of it"
+    _check_not_emptied(input, pad)
     reflected = _reflection_pad3d if dims == 3 else _reflection_pad
     padded = _replication_pad(input, pad) if mode == "replicate" else reflected(input, pad)
     return padded.clone(memory_format=torch.contiguous_format) if _on_cuda() else _in_format_of(padded, input)

@@ -150,6 +150,55 @@ def test_what_stays_outside_says_why(text, part):
         ingot.op(f"def f({', '.join(used)}): return {text}")(*(names[name] for name in used))
 
 
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_sizes_by_scales(device, mode):
+    """Eager takes the reciprocal of a scale in double."""
+    scales = (0.3, 0.55, 0.7, 1.1, 1.3, 1.7, 1.9, 2.3, 2.7, 3.3, 4.1)
+    line = ingot.op(f"def f(x): return [F.interpolate(x, scale_factor=s, mode='{mode}') for s in {scales}]")
+    number = ingot.op(f"def f(x, s: float): return F.interpolate(x, scale_factor=s, mode='{mode}')")
+    for dtype in (torch.float32, torch.float64):
+        for size in range(4, 35):
+            x = torch.arange(size, dtype=dtype, device=device)[None, None]
+            wrong = [s for s, ours, eager in zip(scales, line(x), line.reference(x), strict=True) if not torch.equal(ours, eager)]
+            assert not wrong, (size, wrong)
+    x = torch.arange(15.0, device=device)[None, None]
+    for s in (1.7, 2.3):
+        assert torch.equal(number(x, s), number.reference(x, s))
+    for rank in (4, 5):
+        x = torch.arange(15.0, device=device).view(1, 1, 15, *[1] * (rank - 3)).expand(1, 1, 15, *[3] * (rank - 3)).contiguous()
+        scale = (1.7, 2.3, 1.0)[: rank - 2]
+        op = ingot.op(f"def f(x): return F.interpolate(x, scale_factor={scale}, mode='{mode}')")
+        assert torch.equal(op(x), op.reference(x))
+
+
+PADS = [([2, 4, 5], (-1, 2)), ([2, 4, 5], (1, -1, 2, -2)), ([2, 1], (3, -2)), ([1, 4, 1], (2, -2, 3, 1)), ([2, 1, 1], (-1, 2, -2, 2)),
+        ([2, 2], (-2, 0)), ([1, 2], (-1, -1)), ([1, 2], (-2, 1)), ([2, 3], (3, -2)), ([2, 3, 3], (-1, 1, 2, -1)), ([2, 2, 2], (-2, 0, 1, 1)),
+        ([2, 2, 3, 4], (-2, 2, 1, 0, 2, -1)), ([2, 3, 3, 4], (1, 0, -1, 2, 1, -2)), ([1, 2, 2], (-2, 0, -2, 0))]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+def test_negative_padding(mode):
+    """Of either side, or mixed. Where circular padding wants more than the other side leaves, eager gives what it has not
+    written yet; that is refused."""
+    for shape, pad in PADS:
+        x = torch.randn(shape)
+        sizes = [n - max(-a, 0) - max(-b, 0) for n, a, b in zip(shape[::-1], pad[::2], pad[1::2])]
+        is_undefined = mode == "circular" and any(max(a, b) > n for n, a, b in zip(sizes, pad[::2], pad[1::2]))
+        op = ingot.op(f"def f(x): return F.pad(x, {pad}, mode='{mode}')")
+        try:
+            expected = None if is_undefined else op.reference(x)
+        except RuntimeError:
+            expected = None
+        if expected is None:
+            with pytest.raises(ingot.Error) as refusal:
+                op(x)
+            assert mode != "circular" or "adding" in refusal.value.message, (shape, pad)
+        else:
+            assert torch.equal(op(x), expected), (shape, pad)
+            number = ingot.op(f"def f(x, k: int): return F.pad(x, (k, {str(pad[1:])[1:].rstrip(',)')}), mode='{mode}')")
+            assert torch.equal(number(x, pad[0]), expected), (shape, pad)
+
+
 @pytest.mark.parametrize("dim", range(5))
 def test_stack_lies_as_the_cat_that_it_is_split_from(dim):
     op = ingot.op(f"torch.stack([x, y], {dim})")
