@@ -111,11 +111,12 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average=None, red
 def _nll_loss(input, target, weight, ignore_index, reduction):
     classes = 0 if input.ndim == 1 else 1
     counted = target != ignore_index
-    loss = -gather(input, classes, target.unsqueeze(classes)).squeeze(classes)
+    chosen = where(counted, target, 0)  # what is ignored is no class, and not looked at
+    loss = -gather(input, classes, chosen.unsqueeze(classes)).squeeze(classes)
     loss = _nan_where((target < 0) | (target >= input.size(classes)), loss)
     total = counted.to(torch.int64)
     if weight is not None:
-        each = weight[target]
+        each = weight[chosen]
         loss = loss * each
         total = where(counted, each, 0)
     loss = where(counted, loss, 0)
@@ -202,5 +203,5 @@ def cross_entropy(
     if reduction != "none":
         smooth = sum(smooth)
     if reduction == "mean":
-        smooth = smooth / sum(counted if weight is None else where(counted, weight[target], 0))
+        smooth = smooth / sum(counted if weight is None else where(counted, weight[where(counted, target, 0)], 0))
     return (1 - label_smoothing) * loss + smooth * (label_smoothing / input.size(classes))

@@ -25,6 +25,22 @@ def test_a_class_out_of_range_raises_on_the_cpu():
                 op(m, torch.tensor([0, 1, 2, bad, 4, 5, 6, 7]))
 
 
+@pytest.mark.parametrize("lazy", ["auto", "always", "never"])
+def test_a_class_that_is_ignored_is_not_read(device, lazy):
+    """Whatever number it is: in the scores, in the weights, and in the gradient."""
+    weight = torch.rand(5, device=device)
+    for text in ("F.nll_loss(m, t, w)", "F.cross_entropy(m, t, w)", "F.cross_entropy(m, t)", "F.nll_loss(m, t, reduction='sum')",
+                 "F.cross_entropy(m, t, w, label_smoothing=0.1)", "F.cross_entropy(m, t, w, ignore_index=7, reduction='none')"):
+        op = ingot.op(f"def f(m, t, w): return {text}", lazy=lazy, debug=True)
+        ignored = 7 if "=7" in text else -100
+        for t in ([1, ignored, 4, ignored], [ignored] * 4, [0, 1, 2, 3]):
+            m, t = torch.randn(4, 5, device=device, requires_grad=True), torch.tensor(t, device=device)
+            ours, eager = op(m, t, weight), op.reference(m, t, weight)
+            torch.testing.assert_close(ours, eager, equal_nan=True, msg=text)
+            gradients = (torch.autograd.grad(loss.sum(), m)[0] for loss in (ours, eager))
+            torch.testing.assert_close(*gradients, equal_nan=True, msg=text)
+
+
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
 def test_a_class_out_of_range_is_no_number_on_the_gpu(device):
     """And in debug mode an error that names it. What is ignored is in range."""
