@@ -86,7 +86,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weigh
     reduction = _reduction_of(reduction)
     assert delta > 0, "huber_loss does not support non-positive values for delta"
     input, target = broadcast_tensors(input, target)
-    loss = _huber_loss(input, target, delta)
+    loss = _with_strides_of(_huber_loss(input, target, delta), input)
     if weight is not None:
         _same_shape(input, weight, "the weight")
         loss = loss * weight
@@ -159,7 +159,7 @@ def binary_cross_entropy(
     _check(input, "float")
     _check_same_dtype(input, target)
     _same_shape(input, target, "the target")
-    loss = _binary_cross_entropy(input, target)
+    loss = _with_strides_of(_binary_cross_entropy(input, target), input)
     if weight is not None:
         loss *= weight
     return _reduced(loss, reduction)
