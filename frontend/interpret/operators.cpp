@@ -80,8 +80,6 @@ Value tensor_operator(Evaluation& evaluation, Operator op, std::span<const Value
     evaluation.fail(fmt::format("`{}` takes tensors and numbers, not {}", spelling(op), describe(operand)),
                     operand.is_none() ? "test for it with `is None`" : "");
   }
-  const bool is_scaled = op == Operator::Mult && operands[0].is_number();
-  if (is_scaled) return pointwise(evaluation, ir::Op::Mul, {operands[1], operands[0]});  // as Tensor.__rmul__ calls it
   if (const auto primitive = primitive_of(op)) return pointwise(evaluation, *primitive, operands);
   if (op == Operator::Div) {
     std::array<std::optional<Value>, 1> divisor{operands[1]};

@@ -36,6 +36,16 @@ Value call_primitive(Builder& builder, const Builtin& self, Args args) {
   return pointwise(builder, op, args);
 }
 
+/// `number * x` is x.mul(number), but of torch.mul(number, x) the CPU's kernel has the number as a tensor of x's dtype.
+Value call_mul(Builder& builder, const Builtin& self, Args args) {
+  const bool rounds = builder.signature.numerics == Numerics::Eager && !builder.native && !builder.on_cuda();
+  if (!rounds || !args[0].is_number() || !args[1].is_tensor()) return call_primitive(builder, self, args);
+  Tensor first = operand_tensor(builder, args[0], result_type(builder, args), NumberCast::Rounded);
+  first.layout = record_contiguous(builder, {});
+  const std::array<Value, 2> operands{first, args[1]};
+  return call_primitive(builder, self, operands);
+}
+
 Value call_add(Builder& builder, const Builtin&, Args args) {
   return add_scaled(builder, ir::Op::Add, args[0], args[1], args[2]);
 }
@@ -106,6 +116,7 @@ std::vector<Builtin> pointwise_builtins() {
       {"add", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_add, ir::info(ir::Op::Add).summary},
       {"sub", "(input, other, *, alpha=1)", kFunction, kMethod, {}, call_sub, ir::info(ir::Op::Sub).summary},
       {"rsub", "(input, other, *, alpha=1)", kFunction, kNoMethod, {}, call_rsub, "other - alpha * input"},
+      {"mul", "(input, other)", kFunction, kMethod, {}, call_mul, ir::info(ir::Op::Mul).summary},
       {"_div", "(input, other)", kFunction, kNoMethod, {}, call_div},
       {"_multiplies_by_reciprocal", "(input, other)", kFunction, kNoMethod, {}, call_multiplies_by_reciprocal},
       {"_divides_in_16_bits", "(input, other)", kFunction, kNoMethod, {}, call_divides_in_16_bits},

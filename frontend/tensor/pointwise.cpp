@@ -79,7 +79,7 @@ NumberCast operand_cast(Builder& builder, ir::Op op, std::span<const Value> oper
     case ir::Op::Sub:
       return cast(on_cuda && is_host_number(operands[i]));
     case ir::Op::Mul:
-      if (on_cuda) return cast(is_host_number(operands[i]));
+      if (on_cuda || operands[i].is_number()) return cast(is_host_number(operands[i]));
       [[fallthrough]];
     case ir::Op::Div:
     case ir::Op::FloorDivide:
