@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -198,8 +199,17 @@ struct RequiredView {
   Span span = {};
 };
 
-/// What a caller is given: the one result, or all of them, be it one, in a tuple or a list.
-enum class Returns : uint8_t { Tensor, Tuple, List };
+/// What a caller is given: the one result, or all of them, be it one, in a tuple or a list; or in one of PyTorch's
+/// named tuples.
+enum class Returns : uint8_t { Tensor, Tuple, List, AMinMax, Frexp, Max, Min };
+
+/// The named tuples, torch.return_types, by their names.
+struct NamedTuple {
+  Returns returns;
+  std::string_view name;
+};
+inline constexpr NamedTuple kNamedTuples[] = {
+    {Returns::AMinMax, "aminmax"}, {Returns::Frexp, "frexp"}, {Returns::Max, "max"}, {Returns::Min, "min"}};
 
 /// What stands beside the nodes of a graph: all that a pass takes over as it is.
 struct GraphFrame {

@@ -5,7 +5,9 @@
 // Python.h comes first, by way of the header above.
 #include <structmember.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,6 +85,19 @@ PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) 
   return Py_NewRef(out);
 }
 
+/// The items of a tuple as torch.return_types.NAME, where the op returns that. Steals the tuple.
+PyObject* as_named(PyObject* items, ir::Returns returns) {
+  const auto* named = std::ranges::find(ir::kNamedTuples, returns, &ir::NamedTuple::returns);
+  if (!items || named == std::end(ir::kNamedTuples)) return items;
+  PyObject* types = PyImport_ImportModule("torch.return_types");
+  PyObject* type = types ? PyObject_GetAttrString(types, std::string(named->name).c_str()) : nullptr;
+  PyObject* made = type ? PyObject_CallOneArg(type, items) : nullptr;
+  Py_XDECREF(types);
+  Py_XDECREF(type);
+  Py_DECREF(items);
+  return made;
+}
+
 PyObject* to_python(Results& results, ir::Returns returns) {
   if (results.empty()) return Py_NewRef(Py_None);
   if (returns == ir::Returns::Tensor) return THPVariable_Wrap(std::move(results[0]));
@@ -98,7 +113,7 @@ PyObject* to_python(Results& results, ir::Returns returns) {
     else
       PyTuple_SET_ITEM(items, i, item);
   }
-  return items;
+  return as_named(items, returns);
 }
 
 PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {

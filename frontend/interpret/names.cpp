@@ -222,8 +222,8 @@ Value get_attribute(Evaluation& evaluation, const Value& value, std::string_view
   }
   if (value.is<List>() && is_list_method(name)) return bound(std::string(name), value);
   if (value.is<Dict>() && is_dict_method(name)) return bound(std::string(name), value);
-  if (value.is<Tuple>() && value.as<Tuple>().names) {
-    const std::vector<std::string>& names = *value.as<Tuple>().names;
+  if (value.is<Tuple>() && value.as<Tuple>().type) {
+    const std::vector<std::string>& names = value.as<Tuple>().type->items;
     const auto at = std::find(names.begin(), names.end(), name);
     if (at != names.end()) return (*value.items())[static_cast<size_t>(at - names.begin())];
   }

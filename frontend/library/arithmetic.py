@@ -257,7 +257,7 @@ def frexp(input):
     if _is_differentiated():
         mantissa = x / exp2(exponent)
     mantissa, exponent = where(whole, mantissa, x).to(input.dtype), where(whole, exponent, 0).to(torch.int32)
-    return _named(mantissa=mantissa, exponent=exponent)
+    return _named("frexp", mantissa=mantissa, exponent=exponent)
 
 
 @method

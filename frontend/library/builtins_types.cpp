@@ -213,13 +213,13 @@ Value promoted_to(const Builder& builder, Args values, ir::DType type) {
   return Value::tuple(std::move(result));
 }
 
-/// A tuple whose items have names, too, as those of torch.return_types.
+/// A tuple whose items have names, too, as that of torch.return_types.
 Value call_named(Builder&, const Builtin&, Args args) {
-  const Dict& items = args[0].as<Dict>();
-  std::vector<std::string> names;
-  for (const Value& name : *items.keys) names.push_back(name.as<std::string>());
+  const Dict& items = args[1].as<Dict>();
+  TupleType type{.name = args[0].as<std::string>(), .items = {}};
+  for (const Value& name : *items.keys) type.items.push_back(name.as<std::string>());
   Tuple tuple = Value::tuple(*items.values).as<Tuple>();
-  tuple.names = std::make_shared<const std::vector<std::string>>(std::move(names));
+  tuple.type = std::make_shared<const TupleType>(std::move(type));
   return tuple;
 }
 
@@ -458,7 +458,7 @@ std::vector<Builtin> type_builtins() {
        "a number in the shape of another tensor"},
       {"_with_slope_of", "(value, slope)", kFunction, kNoMethod, {}, call_with_slope_of},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
-      {"_named", "(**items)", kFunction, kNoMethod, {}, call_named},
+      {"_named", "(name, **items)", kFunction, kNoMethod, {}, call_named},
       {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},
       {"_padded_like", "(value, kept, input)", kFunction, kNoMethod, {}, call_padded_like},
       {"_known", "(number)", kFunction, kNoMethod, {}, call_known},

@@ -120,7 +120,7 @@ def aminmax(input, *, dim=None, keepdim=False):
     """the smallest and the largest element, as a named tuple"""
     _one_dim(dim, "aminmax")
     keepdim = keepdim and not (dim is None and _on_cuda())  # whose kernel of all elements knows no keepdim
-    return _named(min=_extreme("min", input, dim, keepdim, "aminmax"), max=_extreme("max", input, dim, keepdim, "aminmax"))
+    return _named("aminmax", min=_extreme("min", input, dim, keepdim, "aminmax"), max=_extreme("max", input, dim, keepdim, "aminmax"))
 
 
 @reduction
@@ -133,7 +133,7 @@ def _extreme(kind, input, dim, keepdim, function):
 def _with_index(kind, input, dim, keepdim, function):
     _check(input, "bool int float")
     values, indices = _reduce(kind, input, dim, keepdim, function)
-    return _named(values=values, indices=indices)
+    return _named(function, values=values, indices=indices)
 
 
 def _max_or_min(input, other, dim, keepdim, name):

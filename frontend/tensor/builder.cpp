@@ -123,6 +123,7 @@ ir::NodeId Builder::seed() {
 void Builder::name(const Value& value, std::string_view name) {
   const Tensor* tensor = value.tensor();
   if (!tensor || diagnostics.in_library()) return;
+  value.as<std::shared_ptr<Tensor>>()->name = name;
   for (const Tile& tile : tensor->tiles) graph.name_node(tile.node, std::string(name));
 }
 

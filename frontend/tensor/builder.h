@@ -124,7 +124,7 @@ class Builder {
   /// Starts evaluation again with the answer known, unless that was done too often. `step` is where the tensor lies.
   void ask_for_alias(uint32_t question, uint32_t step);
 
-  /// Records an author's name for a tensor's node; no effect on other values.
+  /// Records an author's name for a tensor and its nodes; no effect on other values.
   void name(const Value& value, std::string_view name);
   /// Records that what is evaluated here comes to a tensor's node; no effect on other values.
   void mention(const Value& value);

@@ -38,7 +38,7 @@ Value reduction_result(Builder& builder, std::string_view name, const Value& bod
   if (const std::vector<Value>* items = body.items()) {
     std::vector<Value> results;
     for (const Value& item : *items) results.push_back(reduction_result(builder, name, item));
-    return Tuple{std::make_shared<const std::vector<Value>>(std::move(results)), body.as<Tuple>().names};
+    return Tuple{std::make_shared<const std::vector<Value>>(std::move(results)), body.as<Tuple>().type};
   }
   if (!body.is_tensor()) return body;
   Tensor result = *body.tensor();

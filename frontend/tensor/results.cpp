@@ -82,13 +82,16 @@ ir::Part make_part(Builder& builder, const Tensor& tensor, const Tile& tile) {
   return part;
 }
 
-/// The author's last name for a tensor, of those that all of its tiles have and that no parameter has.
+/// The author's name for a tensor: its own, else the last one, of those that all of its tiles have and that no
+/// parameter has.
 std::string authors_name(const Builder& builder, const Tensor& tensor) {
   std::string chosen;
   for (const std::string& name : builder.graph.names(tensor.tiles.front().node)) {
     const bool is_shared =
         std::ranges::all_of(tensor.tiles, [&](const Tile& tile) { return builder.graph.has_name(tile.node, name); });
-    if (is_shared && std::ranges::count(builder.graph.params, name, &ir::Param::name) == 0) chosen = name;
+    if (!is_shared || std::ranges::count(builder.graph.params, name, &ir::Param::name) != 0) continue;
+    if (name == tensor.name) return name;
+    chosen = name;
   }
   return chosen;
 }
@@ -200,11 +203,19 @@ void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
   results[result].parts.clear();
 }
 
+ir::Returns returns_of(const Value& items) {
+  if (items.is<List>()) return ir::Returns::List;
+  const TupleType* type = items.is<Tuple>() ? items.as<Tuple>().type.get() : nullptr;
+  for (const ir::NamedTuple& named : ir::kNamedTuples)
+    if (type != nullptr && type->name == named.name) return named.returns;
+  return ir::Returns::Tuple;
+}
+
 void make_returned(Builder& builder, const Value& returned) {
   const std::vector<Value>* items = returned.items();
   if (!items) return make_result(builder, returned, "out");
   if (items->empty()) builder.fail("the op returns nothing", "return a tensor, or a tuple of tensors");
-  builder.graph.returns = returned.is<List>() ? ir::Returns::List : ir::Returns::Tuple;
+  builder.graph.returns = returns_of(returned);
   for (size_t i = 0; i < items->size(); ++i) {
     make_result(builder, (*items)[i], items->size() == 1 ? "out" : fmt::format("out{}", i));
   }

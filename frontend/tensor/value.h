@@ -59,6 +59,8 @@ struct Tensor {
   Placement layout = {};
   /// A CPU tensor beside CUDA ones: a CPU scalar, or what was made of CPU scalars and numbers alone.
   bool on_host = false;
+  /// The author's last name for it. Its nodes may be those of equal tensors, too, and have the names of all of them.
+  std::string name = {};
 
   size_t rank() const { return groups.empty() ? grid.size() : groups.size(); }
 };
@@ -68,9 +70,14 @@ struct Ellipsis {};
 struct Number {
   ir::HostId id;
 };
+/// A named tuple's, as torch.return_types has it.
+struct TupleType {
+  std::string name;
+  std::vector<std::string> items;  ///< the names of its items
+};
 struct Tuple {
   std::shared_ptr<const std::vector<Value>> items;
-  std::shared_ptr<const std::vector<std::string>> names = {};  ///< of a named tuple, one an item
+  std::shared_ptr<const TupleType> type = {};  ///< of a named tuple
 };
 struct List {
   std::shared_ptr<std::vector<Value>> items;

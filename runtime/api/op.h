@@ -54,7 +54,8 @@ struct Counters {
 Counters counters();
 
 /// An op that can be called on tensors. Made from text or from a C++ function on ingot::Value; cheap to copy; safe from
-/// several threads. The first call for new dtypes, ranks or layouts compiles; new sizes and scalars compile nothing.
+/// several threads. The first call for new dtypes, ranks or layouts compiles; new scalars compile nothing, and new
+/// sizes only where rows of another range of lengths are reduced.
 ///
 /// Results: as many as the op returns, on the arguments' device, with eager PyTorch's dtypes, shapes and strides.
 /// Errors: ingot::Error for the op's text, its arguments (wrong number or kind, shapes that do not broadcast, devices

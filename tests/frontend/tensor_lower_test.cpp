@@ -276,6 +276,23 @@ TEST(TensorLower, ManyResultsAndNames) {
   EXPECT_EQ(graph.results[2].shape.size(), 1u);
 }
 
+TEST(TensorLower, EqualTensorsKeepTheirOwnNames) {
+  const ir::Graph graph = Call({"f32:9"}).lower("def f(x):\n  a = x + 1\n  b = x + 1\n  return a, b * 2, b");
+  ASSERT_EQ(graph.results.size(), 3u);
+  EXPECT_EQ(graph.results[0].name, "a");
+  EXPECT_EQ(graph.results[2].name, "b");
+}
+
+TEST(TensorLower, NamedTuplesArePyTorchs) {
+  const auto returns = [](const char* text) { return Call({"f32:9x4"}).lower(text).returns; };
+  EXPECT_EQ(returns("x.max(1)"), ir::Returns::Max);
+  EXPECT_EQ(returns("torch.min(x, dim=0)"), ir::Returns::Min);
+  EXPECT_EQ(returns("x.aminmax(dim=1)"), ir::Returns::AMinMax);
+  EXPECT_EQ(returns("torch.frexp(x)"), ir::Returns::Frexp);
+  EXPECT_EQ(returns("tuple(x.max(1))"), ir::Returns::Tuple);
+  EXPECT_EQ(returns("x.max(1).values"), ir::Returns::Tensor);
+}
+
 TEST(TensorLower, ADeepStencilOfViewsStaysSmall) {
   const char* text = R"(
 def f(x):

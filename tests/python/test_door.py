@@ -227,6 +227,38 @@ def test_results():
     assert type(relu_add(torch.nn.Parameter(x, requires_grad=False), y)) is torch.Tensor
 
 
+NAMED = {
+    "def f(x): return x.max(1)": ("values", "indices"), "def f(x): return torch.min(x, dim=0, keepdim=True)": ("values", "indices"),
+    "x.aminmax(dim=1)": ("min", "max"), "def f(x):\n    y = torch.frexp(x)\n    return y": ("mantissa", "exponent"),
+    "def g(x): return x.min(-1)\ndef f(x): return g(x * 2)": ("values", "indices"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NAMED)
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("compiled", ["", "aot_eager"])
+def test_named_results(text, recorded, compiled):
+    op, x = ingot.op(text), torch.randn(3, 5)
+    call = torch.compile(lambda x: op(x), fullgraph=True, backend=compiled) if compiled else op
+    leaves = [x.clone().requires_grad_(recorded) for _ in range(2)]
+    ours, eager = call(leaves[0]), op.reference(leaves[1])
+    assert type(ours) is type(eager) and type(ours).__module__ == "torch.return_types"
+    for name in NAMED[text]:
+        assert torch.equal(getattr(ours, name), getattr(eager, name))
+    if recorded:
+        for result in (ours, eager):
+            result[0].sum().backward()
+        torch.testing.assert_close(leaves[0].grad, leaves[1].grad)
+    outs = tuple(torch.empty_like(t) for t in eager)
+    if not recorded and not compiled:
+        assert op(x, out=outs) is outs and torch.equal(outs[0], eager[0])
+
+
+def test_a_tuple_of_named_results_is_plain():
+    for text in ("def f(x):\n    a, b = x.max(1)\n    return a, b", "def f(x): return tuple(x.max(1))", "def f(x): return x.max(1)[:]"):
+        assert type(ingot.op(text)(torch.randn(3, 5))) is tuple
+
+
 def test_out():
     x, y = pair()
     out = torch.empty(3, 5)
