@@ -11,6 +11,7 @@
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
 #include "codegen/target/prelude.h"
+#include "ir/eager_layout.h"
 #include "ir/graph.h"
 
 // Graphs written by hand, and tensors that are sizes and strides alone, for the tests of code generation.
@@ -78,7 +79,8 @@ struct Tensors {
 
 inline ir::Extents contiguous(ir::Sizes sizes) { return {sizes, ir::contiguous_strides(sizes)}; }
 
-/// What the runtime does between an op's arguments and its kernels.
+/// What the runtime does between an op's arguments and its kernels. Results lie as eager's do, where the graph says
+/// how.
 struct Prepared {
   Outline outline;
   std::vector<ir::HostValue> host;
@@ -103,10 +105,12 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
                prepared.host);
   const Outlines both = outlines(graph);
   prepared.outline = both.of(cut.value_or(cut_of(both, prepared.host, may_pass)));
+  const std::vector<ir::Extents> eager = ir::eager_tensors(graph.eager_layouts, prepared.host, tensors.params);
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
     for (const ir::HostId size : result.shape) sizes.push_back(prepared.host[size.index].as_int());
     prepared.results.push_back(contiguous(sizes));
+    if (!eager.empty()) prepared.results.back().strides = eager[result.layout].strides;
   }
   prepared.workspaces = workspace_extents(prepared.outline, prepared.host);
   for (const KernelOutline& kernel : prepared.outline.kernels) {
@@ -119,6 +123,8 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
     }
     prepared.layouts.push_back(classify(kernel, prepared.geometries.back(), addresses, results_alias));
   }
+  if (!cut && may_pass && !passes_along_memory(prepared.outline, prepared.geometries))
+    return prepare(graph, std::move(tensors), results_alias, cut, /*may_pass=*/false);
   return prepared;
 }
 
