@@ -15,7 +15,8 @@ int flushed(int status) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return status;
   std::fprintf(stderr, "error: cannot write to the standard output: %s\n", std::strerror(errno));
-  return status == ingot::tools::kOk ? ingot::tools::kEnvironment : status;
+  if (status != ingot::tools::kOk) return status;
+  return ingot::tools::kEnvironment;
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ Graph deep_number(double first) {
 }
 
 TEST(Splits, NumbersThatDifferDeepInsideAreNotTheSame) {
-  const std::vector<Cuts> cuts{{std::nullopt, std::nullopt}};
+  const std::vector<Cuts> cuts(1, Cuts(2));
   EXPECT_TRUE(is_same_of_ones(deep_number(1), cuts, deep_number(1)));
   EXPECT_FALSE(is_same_of_ones(deep_number(1), cuts, deep_number(2)));
 }

@@ -90,14 +90,13 @@ def handler(*_):
     print("heard", flush=True)
     raise TimeoutError("too long")
 signal.signal(signal.SIGALRM, handler)
-signal.setitimer(signal.ITIMER_REAL, 0.5)
 op = ingot.op("x * 2 + 1")
 for _ in range(2):
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         op(torch.ones(3))
     except TimeoutError as error:
         print(error, flush=True)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
 """
     process = start(script, hangs=True)
     said, errors = process.communicate(timeout=SECONDS)
