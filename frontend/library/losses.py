@@ -63,7 +63,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, redu
 def _huber_loss(input, target, delta):
     _check(input, "float")
     dtype = input.dtype
-    input, target = _promoted(input, target)
+    # Eager's CUDA kernel computes in the dtype of its result, its CPU kernel in the common one.
+    input, target = (input, target.to(dtype)) if _on_cuda() else _promoted(input, target)
     # On CUDA the difference and delta are rounded to 16 bits; on the CPU every step of bfloat16 is, and none of float16.
     every = not _on_cuda() and input.dtype == torch.bfloat16
     error = abs(_stepped(input - target, every or _on_cuda()))
@@ -185,9 +186,9 @@ def binary_cross_entropy_with_logits(
     if pos_weight is None:
         loss -= logsigmoid(input)
     else:
-        log_weight = (pos_weight - 1) * target + 1
-        log_weight *= logsigmoid(input)
-        loss -= log_weight
+        logarithm = logsigmoid(input)
+        logarithm *= (pos_weight - 1) * target + 1
+        loss -= logarithm
     if weight is not None:
         loss *= weight
     return _reduced(loss, reduction)

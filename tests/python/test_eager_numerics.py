@@ -13,9 +13,8 @@ from ingot.oracle import bits, difference, judge
 from names_table import BINARY, OPERATORS, TERNARY
 from whole import some
 
-# Not eager's yet beside another dtype: ldexp takes the power of 2 in a dtype of its own, and the loss multiplies in place
-# by the weight of positives.
-NOT_EAGERS = ("ldexp(", "pos_weight=")
+# Not eager's yet beside another dtype: ldexp takes the power of 2 in a dtype of its own.
+NOT_EAGERS = ("ldexp(",)
 ROWS = [row for row in BINARY + OPERATORS + TERNARY if row.arity > 1 and not any(part in row.text for part in NOT_EAGERS)]
 EXTREMES = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clamp")
 HALVES = [torch.bfloat16, torch.float16]
