@@ -52,6 +52,7 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
         raise TypeError(function + "() takes `unbiased` or `correction`, not both")
     if not input.is_floating_point():
         raise RuntimeError(function + "() only supports floating point dtypes: write x.float()")
+    _check(input, "float")
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
     count = _count(input, dim)

@@ -108,6 +108,9 @@ TEST(Subprocess, EndsWithItsHost) {
 }
 
 TEST(Subprocess, SaysWhatRanOut) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "explained: the sanitizer reads objects through a pipe, for which no descriptors are left";
+#endif
   const std::string answer = in_child([]() -> std::string {
     const rlimit few = {3, 3};
     ::setrlimit(RLIMIT_NOFILE, &few);

@@ -203,7 +203,7 @@ def test_a_mismatch_exits_with_one(cli, tmp_path):
     fake.write_text(
         "#!/bin/sh\n"
         f"exec {sys.executable} -c 'import sys, torch; relu = torch.relu; torch.relu = lambda x: relu(x) + 1\n"
-        "from ingot import _check; _check.main(sys.argv[3])' \"$@\"\n"
+        "from ingot import _check; _check.main(sys.argv[-1])' \"$@\"\n"
     )
     fake.chmod(0o755)
     done = cli("run", "-e", "relu(x)", "x=f32:8", check=False, INGOT_PYTHON=str(fake))

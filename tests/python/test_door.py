@@ -239,13 +239,14 @@ NAMED = {
 @pytest.mark.parametrize("compiled", ["", "aot_eager"])
 def test_named_results(text, recorded, compiled):
     op, x = ingot.op(text), torch.randn(3, 5)
+    torch._dynamo.reset()
     call = torch.compile(lambda x: op(x), fullgraph=True, backend=compiled) if compiled else op
     leaves = [x.clone().requires_grad_(recorded) for _ in range(2)]
     ours, eager = call(leaves[0]), op.reference(leaves[1])
     assert type(ours) is type(eager) and type(ours).__module__ == "torch.return_types"
     for name in NAMED[text]:
         assert torch.equal(getattr(ours, name), getattr(eager, name))
-    if recorded:
+    if recorded and "aminmax" not in text:  # which PyTorch has no derivative of
         for result in (ours, eager):
             result[0].sum().backward()
         torch.testing.assert_close(leaves[0].grad, leaves[1].grad)

@@ -114,6 +114,7 @@ signal.signal(signal.SIGALRM, handler)
 signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
 x = torch.randn(5)
 assert torch.equal(ingot.op("x * 2 + 1")(x), x * 2 + 1) and heard > 0
+signal.setitimer(signal.ITIMER_REAL, 0)  # a process that ends has no handlers
 """
     process = start(script, hangs=False)
     _, errors = process.communicate(timeout=SECONDS)

@@ -99,14 +99,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // A number that the compiler knows.
@@ -234,7 +234,7 @@ extern "C" void loss_backward_1(const void* const* arguments, int64 begin, int64
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                 const bfloat16 logits_k = valid ? logits_row[first + k] : bfloat16();
-                largest_of[k] = valid ? maximum(largest_of[k], float(logits_k)) : largest_of[k];
+                largest_of[k] = valid ? maximum(float(logits_k), largest_of[k]) : largest_of[k];
             });
         });
         const float largest = combined_choice<Largest>(largest_of);
@@ -265,20 +265,21 @@ extern "C" void loss_backward_1(const void* const* arguments, int64 begin, int64
         }
         const float sum = combined<Sum>(sum_of);
         const int64 target_value = target[row];
-        const int64 v2 = target_value < 0LL ? 9223372036854775807LL : target_value;
-        const int64 v3 = add(v2, s1);
-        const int64 v4 = v2 < 0LL ? (v3 < 0LL ? 9223372036854775807LL : v3) : v2;
-        const bool v5 = target_value != -100LL;
+        const bool v2 = target_value != -100LL;
+        const int64 v3 = v2 ? target_value : 0LL;
+        const int64 v4 = v3 < 0LL ? 9223372036854775807LL : v3;
+        const int64 v5 = add(v4, s1);
+        const int64 v6 = v4 < 0LL ? (v5 < 0LL ? 9223372036854775807LL : v5) : v4;
         const bfloat16 grad_value = grad[0];
-        const float v6 = float(grad_value) / float(workspace[0]);
-        const float v7 = v5 ? -v6 : 0.0f;
-        const float v8 = v5 ? v6 / sum : 0.0f;
+        const float v7 = float(grad_value) / float(workspace[0]);
+        const float v8 = v2 ? -v7 : 0.0f;
+        const float v9 = v2 ? v7 / sum : 0.0f;
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
-                const float v9 = (first + k == v4 ? v7 : 0.0f) + v8 * value_of[first + k];
-                const bfloat16 v10 = to_bfloat16(v9);
+                const float v10 = (first + k == v6 ? v8 : 0.0f) + v9 * value_of[first + k];
+                const bfloat16 v11 = to_bfloat16(v10);
                 if (valid) {
-                    out_row[first + k] = v10;
+                    out_row[first + k] = v11;
                 }
             });
         });

@@ -84,14 +84,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -296,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const float v3 = float(logits_0_8[v][k]);
-                largest_of[k] = maximum(largest_of[k], v3);
+                largest_of[k] = maximum(v3, largest_of[k]);
                 sum_of[k] = sum_of[k] + exp2f(fmaf(v3, 1.442695f, v2));
             }
         }
@@ -324,14 +324,14 @@ extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
         sum = sum_again;
     }
     const int64 target_value = target[row];
-    const bool v5 = target_value < 0LL;
-    const int64 v6 = v5 ? 9223372036854775807LL : target_value;
-    const int64 v7 = add(v6, s1);
-    const int64 v8 = v6 < 0LL ? (v7 < 0LL ? 9223372036854775807LL : v7) : v6;
-    const bool v9 = target_value != -100LL;
-    const bool v10 = v5 || target_value >= s1;
-    const bool v11 = v9 && !v10;
-    const bool v12 = v9 && v10;
+    const bool v5 = target_value != -100LL;
+    const int64 v6 = v5 ? target_value : 0LL;
+    const int64 v7 = v6 < 0LL ? 9223372036854775807LL : v6;
+    const int64 v8 = add(v7, s1);
+    const int64 v9 = v7 < 0LL ? (v8 < 0LL ? 9223372036854775807LL : v8) : v7;
+    const bool v10 = target_value < 0LL || target_value >= s1;
+    const bool v11 = v5 && !v10;
+    const bool v12 = v5 && v10;
     const bool v13 = v11 || v12;
     const float v14 = float(grad[0]) / float(workspace[0]);
     const float v15 = (v11 ? v14 : 0.0f) + (v12 ? v14 * nan : 0.0f);
@@ -347,7 +347,7 @@ extern "C" __global__ void __launch_bounds__(256) loss_backward_1(
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const float v19 = v18 * expf(float(logits_0_8[v][k]) - largest);
-                out8[k] = bfloat16((int64(i + k) == v8 ? v16 : 0.0f) + v19);
+                out8[k] = bfloat16((int64(i + k) == v9 ? v16 : 0.0f) + v19);
             }
             store(out_row, i, out8);
         }

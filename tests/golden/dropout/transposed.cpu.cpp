@@ -28,62 +28,6 @@ inline T shift_right(T a, T b) {
     return T(a >> (is_below_zero(b) || b >= most ? most : b));
 }
 
-// An integer as large as an element, which vectors can be made of.
-template <int bytes>
-struct Word;
-template <>
-struct Word<1> {
-    typedef unsigned char type;
-};
-template <>
-struct Word<2> {
-    typedef unsigned short type;
-};
-template <>
-struct Word<4> {
-    typedef unsigned type;
-};
-template <>
-struct Word<8> {
-    typedef unsigned long long type;
-};
-
-// 8 x 8 elements in registers: three times, each row is zipped with the one four below it.
-template <typename T>
-inline void transpose_8(const T* from, int64 from_stride, T* to, int64 to_stride) {
-    typedef typename Word<sizeof(T)>::type Element;
-    typedef Element Row __attribute__((vector_size(8 * sizeof(T))));
-    Row rows[8], zipped[8];
-    for (int k = 0; k < 8; ++k) __builtin_memcpy(&rows[k], from + k * from_stride, sizeof(Row));
-    for (int round = 0; round < 3; ++round) {
-        for (int k = 0; k < 4; ++k) {
-            const Row a = rows[k], b = rows[k + 4];
-            zipped[2 * k] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-            zipped[2 * k + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        }
-        for (int k = 0; k < 8; ++k) rows[k] = zipped[k];
-    }
-    for (int k = 0; k < 8; ++k)
-        __builtin_memcpy(static_cast<void*>(to + k * to_stride), &rows[k], sizeof(Row));
-}
-
-// to[r * pitch + c] = from[c * stride + r], for r below `rows` and c below `columns`.
-template <typename T>
-inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 rows, int64 columns) {
-    int64 c = 0;
-    if constexpr (sizeof(T) <= 8) {
-        for (; c + 8 <= columns; c += 8) {
-            int64 r = 0;
-            for (; r + 8 <= rows; r += 8)
-                transpose_8(from + c * stride + r, stride, to + r * pitch + c, pitch);
-            for (; r < rows; ++r)
-                for (int64 k = c; k < c + 8; ++k) to[r * pitch + k] = from[k * stride + r];
-        }
-    }
-    for (; c < columns; ++c)
-        for (int64 r = 0; r < rows; ++r) to[r * pitch + c] = from[c * stride + r];
-}
-
 inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned key0,
                          unsigned key1) {
     const uint64 first = uint64(0xD2511F53u) * a, second = uint64(0xCD9E8D57u) * c;
@@ -121,39 +65,30 @@ inline T random_word(T seed, T draw, T place) {
 }
 
 extern "C" void dropout(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict x = argument<const float*>(arguments[0]);     // at i0 + i1 * x_stride1
-    const float* __restrict r = argument<const float*>(arguments[1]);     // at i0 + i1 * r_stride1
+    const float* __restrict x = argument<const float*>(arguments[0]);     // contiguous
+    const float* __restrict r = argument<const float*>(arguments[1]);     // contiguous
     const int64* __restrict seed = argument<const int64*>(arguments[2]);  // one element
     const float s1 = argument<float>(arguments[3]);                       // 1 - p
     const float s2 = argument<float>(arguments[4]);                       // 1 / (1 - p + (p == 1))
     float* __restrict out = argument<float*>(arguments[5]);               // contiguous
-    const int64 n0 = argument<int64>(arguments[6]);                       // of i0
-    const int64 n1 = argument<int64>(arguments[7]);                       // of i1
-    const int64 x_stride1 = argument<int64>(arguments[8]);
-    const int64 position_stride0 = argument<int64>(arguments[9]);
-    const int64 r_stride1 = argument<int64>(arguments[10]);
+    const int64 n1 = argument<int64>(arguments[6]);                       // of i1
+    const int64 position_stride1 = argument<int64>(arguments[7]);
 
-    const int64 tiles1 = (n1 + 63) / 64;
-    for (int64 t = begin; t < end; ++t) {
-        const int64 first1 = t % tiles1 * 64;
-        const int64 last1 = smaller_of(first1 + 64, n1);
-        const int64 first0 = t / tiles1 * 64;
-        const int64 last0 = smaller_of(first0 + 64, n0);
-        float x_tile[4096], r_tile[4096];
-        transpose(x + first0 + first1 * x_stride1, x_stride1, x_tile, 64, last0 - first0, last1 - first1);
-        transpose(r + first0 + first1 * r_stride1, r_stride1, r_tile, 64, last0 - first0, last1 - first1);
-        for (int64 i0 = first0; i0 < last0; ++i0) {
-            const auto x_row = x_tile + (i0 - first0) * 64;
-            const auto r_row = r_tile + (i0 - first0) * 64;
-            const int64 row = i0 * n1;
-            const auto out_row = out + row;
-            const int64 seed_value = seed[0];
+    for (int64 i = begin; i < end;) {
+        const int64 first = i % n1;
+        const int64 last = smaller_of(first + (end - i), n1);
+        const int64 row = i - first;
+        const int64 i0 = i / n1;
+        const auto x_row = x + row;
+        const auto r_row = r + row;
+        const auto out_row = out + row;
+        const int64 seed_value = seed[0];
 #pragma omp simd
-            for (int64 i1 = first1; i1 < last1; ++i1) {
-                const int64 v1 = random_word(seed_value, 0LL, i0 * position_stride0 + i1);
-                const float v2 = float(float(int(shift_right(v1, 8LL))) * 5.9604645e-08f < s1);
-                out_row[i1] = x_row[i1 - first1] * v2 * s2 + r_row[i1 - first1];
-            }
+        for (int64 i1 = first; i1 < last; ++i1) {
+            const int64 v1 = random_word(seed_value, 0LL, i0 + i1 * position_stride1);
+            const float v2 = float(float(int(shift_right(v1, 8LL))) * 5.9604645e-08f < s1);
+            out_row[i1] = x_row[i1] * v2 * s2 + r_row[i1];
         }
+        i += last - first;
     }
 }

@@ -3,6 +3,8 @@
 
 using int64 = long long;
 
+using uint32 = unsigned;
+
 using uint64 = unsigned long long;
 
 // N neighbours in memory, read and written at once.
@@ -75,80 +77,30 @@ __device__ inline T random_word(T seed, T draw, T place) {
     return T((at & 2) != 0 ? (at & 1) != 0 ? d : c : (at & 1) != 0 ? b : a);
 }
 
-extern "C" __global__ void __launch_bounds__(256) dropout(
-        const float* __restrict__ x,     // at i0 + i1 * x_stride1
-        const float* __restrict__ r,     // at i0 + i1 * r_stride1
+extern "C" __global__ void __launch_bounds__(128) dropout(
+        const float* __restrict__ x,     // contiguous
+        const float* __restrict__ r,     // contiguous
         const int64* __restrict__ seed,  // one element
         const float s1,                  // 1 - p
         const float s2,                  // 1 / (1 - p + (p == 1))
         float* __restrict__ out,         // contiguous
-        const int n0,                    // of i0
-        const int n1,                    // of i1
-        const int x_stride1,
-        const int position_stride0,
-        const int r_stride1,
-        const int out_stride0) {
-    const int tiles1 = (n1 + 63) / 64;
-    const int t1 = blockIdx.x % tiles1 * 64;
-    const int t0 = blockIdx.x / tiles1 * 64;
-    const int r_1 = threadIdx.x / 16;
-    const int c = threadIdx.x % 16 * 4;
-    const bool whole = t0 + 64 <= n0 && t1 + 64 <= n1;
+        const int n,                     // elements
+        const uint32 n1,                 // of i1
+        const int position_stride1) {
+    const int i = 4 * (blockIdx.x * 128 + threadIdx.x);
+    if (i >= n) return;
+    const int i1 = i % n1;
+    const int i0 = i / n1;
 
-    __shared__ float x_tile[64][65], r_tile[64][65];
-    Vec<float, 4> x4[4], r4[4];
-    if (whole) {
-#pragma unroll
-        for (int s = 0; s < 4; ++s) {
-            const int i1 = t1 + r_1 + s * 16;
-            x4[s] = load<4>(x, t0 + c + i1 * x_stride1);
-            r4[s] = load<4>(r, t0 + c + i1 * r_stride1);
-        }
-    } else {
-#pragma unroll
-        for (int s = 0; s < 4; ++s) {
-            const int i1 = min(t1 + r_1 + s * 16, n1 - 1);
-#pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                const int i0 = min(t0 + c + k, n0 - 1);
-                x4[s][k] = x[i0 + i1 * x_stride1];
-                r4[s][k] = r[i0 + i1 * r_stride1];
-            }
-        }
-    }
-#pragma unroll
-    for (int s = 0; s < 4; ++s) {
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            x_tile[c + k][r_1 + s * 16] = x4[s][k];
-            r_tile[c + k][r_1 + s * 16] = r4[s][k];
-        }
-    }
-    __syncthreads();
+    const auto x4 = load<4>(x, i);
+    const auto r4 = load<4>(r, i);
     const int64 seed_value = seed[0];
+    Vec<float, 4> out4;
 #pragma unroll
-    for (int s = 0; s < 4; ++s) {
-        Vec<float, 4> out4;
-        const int i0 = t0 + r_1 + s * 16;
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const int i1 = t1 + c + k;
-            const int64 v1 = random_word(seed_value, 0LL, int64(i0 * position_stride0 + i1));
-            const float v2 = float(float(int(shift_right(v1, 8LL))) * 5.9604645e-08f < s1);
-            const float v3 = x_tile[r_1 + s * 16][c + k] * v2 * s2;
-            out4[k] = v3 + r_tile[r_1 + s * 16][c + k];
-        }
-        if (whole) {
-            store(out, i0 * out_stride0 + (t1 + c), out4);
-        } else {
-            const int i0 = t0 + r_1 + s * 16;
-#pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                const int i1 = t1 + c + k;
-                if (i0 < n0 && i1 < n1) {
-                    out[i0 * out_stride0 + i1] = out4[k];
-                }
-            }
-        }
+    for (int k = 0; k < 4; ++k) {
+        const int64 v1 = int64(i0 + (i1 + k) * position_stride1);
+        const float v2 = float(int(shift_right(random_word(seed_value, 0LL, v1), 8LL)));
+        out4[k] = x4[k] * float(v2 * 5.9604645e-08f < s1) * s2 + r4[k];
     }
+    store(out, i, out4);
 }

@@ -95,14 +95,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -301,7 +301,7 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
                     const float v3 = float(x_0_8[v][k]);
                     const float v4 = exp2f(fmaf(v3, 1.442695f, v2));
                     if (v < 3 || i + k < n1) {
-                        largest_of[0] = maximum(largest_of[0], v3);
+                        largest_of[0] = maximum(v3, largest_of[0]);
                         sum_of[k] = sum_of[k] + v4;
                     }
                 }

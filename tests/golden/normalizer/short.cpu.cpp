@@ -127,14 +127,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // A number that the compiler knows.
@@ -231,7 +231,7 @@ extern "C" void normalizer(const void* const* arguments, int64 begin, int64 end)
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                 const bfloat16 x_k = valid ? x_row[first + k] : bfloat16();
-                largest_of[k] = valid ? maximum(largest_of[k], float(x_k)) : largest_of[k];
+                largest_of[k] = valid ? maximum(float(x_k), largest_of[k]) : largest_of[k];
             });
         });
         const float largest = combined_choice<Largest>(largest_of);

@@ -70,14 +70,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -248,7 +248,7 @@ extern "C" __global__ void __launch_bounds__(256) normalizer(
 #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const float v3 = float(x_0_8[v][k]);
-                largest_of[k] = maximum(largest_of[k], v3);
+                largest_of[k] = maximum(v3, largest_of[k]);
                 sum_of[k] = sum_of[k] + exp2f(fmaf(v3, 1.442695f, v2));
             }
         }

@@ -17,86 +17,28 @@ inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
 }
 
-// An integer as large as an element, which vectors can be made of.
-template <int bytes>
-struct Word;
-template <>
-struct Word<1> {
-    typedef unsigned char type;
-};
-template <>
-struct Word<2> {
-    typedef unsigned short type;
-};
-template <>
-struct Word<4> {
-    typedef unsigned type;
-};
-template <>
-struct Word<8> {
-    typedef unsigned long long type;
-};
-
-// 8 x 8 elements in registers: three times, each row is zipped with the one four below it.
-template <typename T>
-inline void transpose_8(const T* from, int64 from_stride, T* to, int64 to_stride) {
-    typedef typename Word<sizeof(T)>::type Element;
-    typedef Element Row __attribute__((vector_size(8 * sizeof(T))));
-    Row rows[8], zipped[8];
-    for (int k = 0; k < 8; ++k) __builtin_memcpy(&rows[k], from + k * from_stride, sizeof(Row));
-    for (int round = 0; round < 3; ++round) {
-        for (int k = 0; k < 4; ++k) {
-            const Row a = rows[k], b = rows[k + 4];
-            zipped[2 * k] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-            zipped[2 * k + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        }
-        for (int k = 0; k < 8; ++k) rows[k] = zipped[k];
-    }
-    for (int k = 0; k < 8; ++k)
-        __builtin_memcpy(static_cast<void*>(to + k * to_stride), &rows[k], sizeof(Row));
-}
-
-// to[r * pitch + c] = from[c * stride + r], for r below `rows` and c below `columns`.
-template <typename T>
-inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 rows, int64 columns) {
-    int64 c = 0;
-    if constexpr (sizeof(T) <= 8) {
-        for (; c + 8 <= columns; c += 8) {
-            int64 r = 0;
-            for (; r + 8 <= rows; r += 8)
-                transpose_8(from + c * stride + r, stride, to + r * pitch + c, pitch);
-            for (; r < rows; ++r)
-                for (int64 k = c; k < c + 8; ++k) to[r * pitch + k] = from[k * stride + r];
-        }
-    }
-    for (; c < columns; ++c)
-        for (int64 r = 0; r < rows; ++r) to[r * pitch + c] = from[c * stride + r];
-}
-
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict x = argument<const float*>(arguments[0]);  // at i0 * x_stride0 + i1 + i2 * x_stride2
-    const float* __restrict y = argument<const float*>(arguments[1]);  // contiguous
+    const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
+    const float* __restrict y = argument<const float*>(arguments[1]);  // at i0 * y_stride0 + i1 + i2 * 3
     const float bias = argument<float>(arguments[2]);
     float* __restrict out = argument<float*>(arguments[3]);            // contiguous
     const int64 n1 = argument<int64>(arguments[4]);                    // of i1
     const int64 n2 = argument<int64>(arguments[5]);                    // of i2
-    const int64 x_stride0 = argument<int64>(arguments[6]);
-    const int64 x_stride2 = argument<int64>(arguments[7]);
+    const int64 y_stride0 = argument<int64>(arguments[6]);
 
-    const int64 most = 4096 / n2;
-    float x_chunk[4096];
-    for (int64 row = begin; row < end;) {
-        const int64 i1 = row % n1;
-        const int64 i0 = row / n1;
-        const int64 rows = smaller_of(smaller_of(most, end - row), n1 - i1);
-        const auto x_rows = x + i0 * x_stride0 + i1;
-        const auto y_rows = y + row * n2;
-        const auto out_rows = out + row * n2;
-        transpose(x_rows, x_stride2, x_chunk, n2, rows, n2);
+    for (int64 i = begin; i < end;) {
+        const int64 first = i % n2;
+        const int64 last = smaller_of(first + (end - i), n2);
+        const int64 row = i - first;
+        const int64 i1 = i / n2 % n1;
+        const int64 i0 = i / n2 / n1;
+        const auto x_row = x + row;
+        const auto y_row = y + i0 * y_stride0 + i1;
+        const auto out_row = out + row;
 #pragma omp simd simdlen(8)
-        for (int64 i = 0; i < rows * n2; ++i) {
-            out_rows[i] = maximum(0.0f, x_chunk[i]) + y_rows[i] + bias;
+        for (int64 i2 = first; i2 < last; ++i2) {
+            out_row[i2] = maximum(0.0f, x_row[i2]) + y_row[i2 * 3] + bias;
         }
-        row += rows;
+        i += last - first;
     }
 }

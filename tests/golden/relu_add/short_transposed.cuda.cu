@@ -24,15 +24,15 @@ __device__ inline float maximum(float a, float b) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) relu_add(
-        const float* __restrict__ x,  // at i0 * x_stride0 + i1 + i2 * x_stride2
-        const float* __restrict__ y,  // contiguous
+        const float* __restrict__ x,  // contiguous
+        const float* __restrict__ y,  // at i0 * y_stride0 + i1 + i2 * y_stride2
         const float bias,
         float* __restrict__ out,      // contiguous
         const int n,                  // elements
         const uint32 n1,              // of i1
         const uint32 n2,              // of i2
-        const int x_stride0,
-        const int x_stride2) {
+        const int y_stride0,
+        const int y_stride2) {
     const int i = blockIdx.x * 1024 + threadIdx.x;
     if (i >= n) return;
 
@@ -40,11 +40,11 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         const int e = min(i + k * 256, n - 1);
+        x4[k] = x[e];
         const int i0 = e / n2 / n1;
         const int i1 = e / n2 % n1;
         const int i2 = e % n2;
-        x4[k] = x[i0 * x_stride0 + i1 + i2 * x_stride2];
-        y4[k] = y[e];
+        y4[k] = y[i0 * y_stride0 + i1 + i2 * y_stride2];
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {

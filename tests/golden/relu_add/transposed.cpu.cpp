@@ -74,13 +74,13 @@ inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 row
 }
 
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict x = argument<const float*>(arguments[0]);  // at i0 + i1 * x_stride1
-    const float* __restrict y = argument<const float*>(arguments[1]);  // contiguous
+    const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
+    const float* __restrict y = argument<const float*>(arguments[1]);  // at i0 + i1 * y_stride1
     const float bias = argument<float>(arguments[2]);
     float* __restrict out = argument<float*>(arguments[3]);            // contiguous
     const int64 n0 = argument<int64>(arguments[4]);                    // of i0
     const int64 n1 = argument<int64>(arguments[5]);                    // of i1
-    const int64 x_stride1 = argument<int64>(arguments[6]);
+    const int64 y_stride1 = argument<int64>(arguments[6]);
 
     const int64 tiles1 = (n1 + 63) / 64;
     for (int64 t = begin; t < end; ++t) {
@@ -88,16 +88,16 @@ extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
         const int64 last1 = smaller_of(first1 + 64, n1);
         const int64 first0 = t / tiles1 * 64;
         const int64 last0 = smaller_of(first0 + 64, n0);
-        float x_tile[4096];
-        transpose(x + first0 + first1 * x_stride1, x_stride1, x_tile, 64, last0 - first0, last1 - first1);
+        float y_tile[4096];
+        transpose(y + first0 + first1 * y_stride1, y_stride1, y_tile, 64, last0 - first0, last1 - first1);
         for (int64 i0 = first0; i0 < last0; ++i0) {
-            const auto x_row = x_tile + (i0 - first0) * 64;
             const int64 row = i0 * n1;
-            const auto y_row = y + row;
+            const auto y_row = y_tile + (i0 - first0) * 64;
+            const auto x_row = x + row;
             const auto out_row = out + row;
 #pragma omp simd simdlen(8)
             for (int64 i1 = first1; i1 < last1; ++i1) {
-                out_row[i1] = maximum(0.0f, x_row[i1 - first1]) + y_row[i1] + bias;
+                out_row[i1] = maximum(0.0f, x_row[i1]) + y_row[i1 - first1] + bias;
             }
         }
     }

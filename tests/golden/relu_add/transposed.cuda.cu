@@ -32,14 +32,14 @@ __device__ inline float maximum(float a, float b) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) relu_add(
-        const float* __restrict__ x,  // at i0 + i1 * x_stride1
-        const float* __restrict__ y,  // contiguous
+        const float* __restrict__ x,  // contiguous
+        const float* __restrict__ y,  // at i0 + i1 * y_stride1
         const float bias,
         float* __restrict__ out,      // contiguous
         const int n0,                 // of i0
         const int n1,                 // of i1
-        const int x_stride1,
-        const int y_stride0,
+        const int x_stride0,
+        const int y_stride1,
         const int out_stride0) {
     const int tiles1 = (n1 + 63) / 64;
     const int t1 = blockIdx.x % tiles1 * 64;
@@ -48,18 +48,18 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
     const int c = threadIdx.x % 16 * 4;
     const bool whole = t0 + 64 <= n0 && t1 + 64 <= n1;
 
-    __shared__ float x_tile[64][65];
+    __shared__ float y_tile[64][65];
     Vec<float, 4> x4[4], y4[4];
     if (whole) {
 #pragma unroll
         for (int s = 0; s < 4; ++s) {
             const int i0 = t0 + r + s * 16;
-            y4[s] = load<4>(y, i0 * y_stride0 + (t1 + c));
+            x4[s] = load<4>(x, i0 * x_stride0 + (t1 + c));
         }
 #pragma unroll
         for (int s = 0; s < 4; ++s) {
             const int i1 = t1 + r + s * 16;
-            x4[s] = load<4>(x, t0 + c + i1 * x_stride1);
+            y4[s] = load<4>(y, t0 + c + i1 * y_stride1);
         }
     } else {
 #pragma unroll
@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const int i1 = min(t1 + c + k, n1 - 1);
-                y4[s][k] = y[i0 * y_stride0 + i1];
+                x4[s][k] = x[i0 * x_stride0 + i1];
             }
         }
 #pragma unroll
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const int i0 = min(t0 + c + k, n0 - 1);
-                x4[s][k] = x[i0 + i1 * x_stride1];
+                y4[s][k] = y[i0 + i1 * y_stride1];
             }
         }
     }
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
     for (int s = 0; s < 4; ++s) {
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            x_tile[c + k][r + s * 16] = x4[s][k];
+            y_tile[c + k][r + s * 16] = y4[s][k];
         }
     }
     __syncthreads();
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(256) relu_add(
         const int i0 = t0 + r + s * 16;
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            out4[k] = maximum(0.0f, x_tile[r + s * 16][c + k]) + y4[s][k] + bias;
+            out4[k] = maximum(0.0f, x4[s][k]) + y_tile[r + s * 16][c + k] + bias;
         }
         if (whole) {
             store(out, i0 * out_stride0 + (t1 + c), out4);

@@ -69,14 +69,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // A number that the compiler knows.
@@ -189,7 +189,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
                 for (int64 i = c; i < n1; i += 64) {
 #pragma omp simd
                     for (int64 k = 0; k < rows; ++k) {
-                        m_of[c][k] = maximum(m_of[c][k], x_rows[i * 64 + k]);
+                        m_of[c][k] = maximum(x_rows[i * 64 + k], m_of[c][k]);
                     }
                 }
             }

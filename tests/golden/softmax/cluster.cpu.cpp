@@ -69,14 +69,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // A number that the compiler knows.
@@ -172,7 +172,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
         }
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
-                m_of[k] = valid ? maximum(m_of[k], valid ? x_row[first + k] : 0.0f) : m_of[k];
+                m_of[k] = valid ? maximum(valid ? x_row[first + k] : 0.0f, m_of[k]) : m_of[k];
             });
         });
         const float m = combined_choice<Largest>(m_of);

@@ -53,14 +53,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -211,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
                 const auto x4 = load<4>(x_row, i);
 #pragma unroll
                 for (int k = 0; k < 4; ++k) {
-                    m_of[k] = maximum(m_of[k], x4[k]);
+                    m_of[k] = maximum(x4[k], m_of[k]);
                 }
             }
         }

@@ -34,14 +34,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -183,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
     for (int v = 0; v < 8; ++v) {
         const int i = threadIdx.x + v * 128;
         if (v < 7 || i < n1) {
-            m_of[0] = maximum(m_of[0], x_of[v]);
+            m_of[0] = maximum(x_of[v], m_of[0]);
         }
     }
     const float m = combined<Largest, 1, 128, 0>(m_of);

@@ -94,14 +94,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // A number that the compiler knows.
@@ -204,7 +204,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
         in_pieces<32>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                 const bfloat16 x_k = valid ? x_row[first + k] : bfloat16();
-                m_of[k] = valid ? maximum(m_of[k], float(x_k)) : m_of[k];
+                m_of[k] = valid ? maximum(float(x_k), m_of[k]) : m_of[k];
             });
         });
         const float m = combined_choice<Largest>(m_of);

@@ -94,14 +94,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -281,7 +281,7 @@ extern "C" __global__ void __launch_bounds__(128) softmax(
     for (int v = 0; v < 2; ++v) {
 #pragma unroll
         for (int k = 0; k < 8; ++k) {
-            m_of[k] = maximum(m_of[k], float(x8[v][k]));
+            m_of[k] = maximum(float(x8[v][k]), m_of[k]);
         }
     }
     const float m = combined<Largest, 8, 2, 0>(m_of);

@@ -69,14 +69,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // A number that the compiler knows.
@@ -113,11 +113,11 @@ inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
 
 extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // at row + k + i * x_stride1
-    float* __restrict out = argument<float*>(arguments[1]);            // contiguous
+    float* __restrict out = argument<float*>(arguments[1]);            // at row + k + i * out_stride1
     const int64 n0 = argument<int64>(arguments[2]);                    // of i0
     const int64 n1 = argument<int64>(arguments[3]);                    // of i1
     const int64 x_stride1 = argument<int64>(arguments[4]);
-    const int64 out_stride0 = argument<int64>(arguments[5]);
+    const int64 out_stride1 = argument<int64>(arguments[5]);
 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 from_row = unit * 64;
@@ -133,7 +133,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
                 const int64 class_of_i = i % 64;
 #pragma omp simd
                 for (int64 k = 0; k < rows; ++k) {
-                    m_of[class_of_i][k] = maximum(m_of[class_of_i][k], x[row + k + i * x_stride1]);
+                    m_of[class_of_i][k] = maximum(x[row + k + i * x_stride1], m_of[class_of_i][k]);
                 }
             }
             float m[64];
@@ -158,7 +158,7 @@ extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
 #pragma omp simd
                 for (int64 k = 0; k < rows; ++k) {
                     const float e = decay_of(x[row + k + i * x_stride1] - m[k]);
-                    out[(row + k) * out_stride0 + i] = e / sum[k];
+                    out[row + k + i * out_stride1] = e / sum[k];
                 }
             }
         });

@@ -23,6 +23,11 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
     return *reinterpret_cast<const Vec<T, N>*>(data + i);
 }
 
+template <typename T, int N, typename I>
+__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
+    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
+}
+
 // NaN if either is; then +0.0 is more than -0.0.
 __device__ inline float maximum(float a, float b) {
 #if __CUDA_ARCH__ >= 800
@@ -48,14 +53,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // Of values with neighbouring numbers: along the bits of their numbers, lowest first.
@@ -131,11 +136,11 @@ __device__ inline T combined_across(T found) {
 
 extern "C" __global__ void __launch_bounds__(1024) softmax(
         const float* __restrict__ x,  // at row + i * x_stride1
-        float* __restrict__ out,      // contiguous
+        float* __restrict__ out,      // at row + i * out_stride1
         const uint32 n0,              // of i0
         const uint32 n1,              // of i1
         const int x_stride1,
-        const int out_stride0) {
+        const int out_stride1) {
     const int thread = threadIdx.x / 32;
     const int row = blockIdx.x * 128 + threadIdx.x % 32 * 4;
     if (row >= n0) return;
@@ -166,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
                 if (i < n1) {
 #pragma unroll
                     for (int k = 0; k < 4; ++k) {
-                        m_of[v][k] = maximum(m_of[v][k], x4[v][k]);
+                        m_of[v][k] = maximum(x4[v][k], m_of[v][k]);
                     }
                 }
             }
@@ -221,11 +226,13 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
             for (int v = 0; v < 4; ++v) {
                 const int i = from + v;
                 if (i < n1) {
+                    Vec<float, 4> out4;
 #pragma unroll
                     for (int k = 0; k < 4; ++k) {
                         const float e = expf(x4_2[v][k] - m[k]);
-                        out[(row + k) * out_stride0 + i] = quotient_of(e, sum[k]);
+                        out4[k] = quotient_of(e, sum[k]);
                     }
+                    store(out, row + i * out_stride1, out4);
                 }
             }
         }

@@ -67,14 +67,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static inline float of(float a, float b) { return maximum(a, b); }
-    static inline double of(double a, double b) { return maximum(a, b); }
+    static inline float of(float a, float b) { return maximum(b, a); }
+    static inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // A number that the compiler knows.
@@ -178,7 +178,7 @@ extern "C" void softmax_backward(const void* const* arguments, int64 begin, int6
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                 const float x_k = valid ? x_row[first + k] : 0.0f;
-                largest_of[k] = valid ? maximum(largest_of[k], x_k) : largest_of[k];
+                largest_of[k] = valid ? maximum(x_k, largest_of[k]) : largest_of[k];
             });
         });
         const float largest = combined_choice<Largest>(largest_of);

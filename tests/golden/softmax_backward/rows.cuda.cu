@@ -68,14 +68,14 @@ struct Sum {
     }
 };
 
-// NaN if either is.
+// NaN if either is; of equals a.
 struct Largest {
     template <typename T>
     static __device__ inline T of(T a, T b) {
         return a > b ? a : b;
     }
-    static __device__ inline float of(float a, float b) { return maximum(a, b); }
-    static __device__ inline double of(double a, double b) { return maximum(a, b); }
+    static __device__ inline float of(float a, float b) { return maximum(b, a); }
+    static __device__ inline double of(double a, double b) { return maximum(b, a); }
 };
 
 // The value of the thread whose number in the warp differs in these bits.
@@ -255,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(256) softmax_backward(
     for (int v = 0; v < 4; ++v) {
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            largest_of[k] = maximum(largest_of[k], x4[v][k]);
+            largest_of[k] = maximum(x4[v][k], largest_of[k]);
         }
     }
     const float largest = combined<Largest, 4, 256, 0>(largest_of);
