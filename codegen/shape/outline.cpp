@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -76,6 +77,8 @@ struct Reader {
   const std::vector<ir::HostId>& domain;
   const ir::DimMarks* reduced;           ///< nothing of what is stored
   const std::vector<ir::NodeId>& reads;  ///< the loads of reductions among what it is made of
+  /// The same by the kernels that have these reductions, so that to ask one kernel looks at few.
+  std::map<size_t, std::vector<ir::NodeId>> reads_of_kernel;
 };
 
 /// Whether a load reads its reduction by rows: at each index the value of the row that this index lies in.
@@ -193,11 +196,26 @@ class Outliner {
 
   size_t kernel_of(ir::NodeId load) const { return kernel_of_.at(*graph_.reduction_read(load)); }
 
+  Reader reader_of(const std::vector<ir::HostId>& domain, const ir::DimMarks* reduced, ir::NodeId root) const {
+    Reader reader{domain, reduced, reads_of(root), {}};
+    for (const ir::NodeId load : reader.reads) reader.reads_of_kernel[kernel_of(load)].push_back(load);
+    return reader;
+  }
+
+  std::span<const ir::NodeId> reads_in(size_t k, const Reader& reader) const {
+    const auto found = reader.reads_of_kernel.find(k);
+    return found == reader.reads_of_kernel.end() ? std::span<const ir::NodeId>() : found->second;
+  }
+
+  bool reads_later(size_t k, const Reader& reader) const {
+    return !reader.reads_of_kernel.empty() && reader.reads_of_kernel.rbegin()->first > k;
+  }
+
   /// Behind the phases of which values are read.
-  uint32_t phase_behind(size_t k, const std::vector<ir::NodeId>& reads) const {
+  uint32_t phase_behind(size_t k, const Reader& reader) const {
     uint32_t phase = 0;
-    for (const ir::NodeId load : reads)
-      if (kernel_of(load) == k) phase = std::max(phase, phase_of_.at(*graph_.reduction_read(load)) + 1);
+    for (const ir::NodeId load : reads_in(k, reader))
+      phase = std::max(phase, phase_of_.at(*graph_.reduction_read(load)) + 1);
     return phase;
   }
 
@@ -214,20 +232,19 @@ class Outliner {
   /// rows, and what kernels before it do as it likes.
   std::optional<Apart> apart(size_t k, const Reader& reader) const {
     const KernelOutline& kernel = outline_.kernels[k];
-    const auto in_kernel = [&](ir::NodeId load) { return kernel_of(load) == k; };
-    const auto is_gather = [&](ir::NodeId load) { return in_kernel(load) && graph_[load].op == Op::Gather; };
-    const auto by_other_rows = [&](ir::NodeId load) { return in_kernel(load) && !reads_rows(graph_, load); };
-    const auto is_later = [&](ir::NodeId load) { return kernel_of(load) > k; };
+    const std::span<const ir::NodeId> reads = reads_in(k, reader);
+    const auto is_gather = [&](ir::NodeId load) { return graph_[load].op == Op::Gather; };
+    const auto by_other_rows = [&](ir::NodeId load) { return !reads_rows(graph_, load); };
     const bool of_row = !reader.reduced && is_of_rows(kernel, reader.domain);
     const bool same = of_row || same_domain(host_, kernel.domain, reader.domain);
-    if (std::ranges::any_of(reader.reads, is_gather)) return Apart::Gathered;
+    if (std::ranges::any_of(reads, is_gather)) return Apart::Gathered;
     if (reader.reduced && (!same || kernel.reduced != *reader.reduced)) return Apart::OtherReduction;
-    if (!same || std::ranges::any_of(reader.reads, by_other_rows)) return Apart::OtherRows;
-    if (std::ranges::any_of(reader.reads, is_later)) return Apart::LaterReads;
+    if (!same || std::ranges::any_of(reads, by_other_rows)) return Apart::OtherRows;
+    if (reads_later(k, reader)) return Apart::LaterReads;
     // Of a kernel whose elements another takes, nothing is there but what was found of its rows.
     if (kernel.pieces_of && !reader.reduced && !of_row) return Apart::OtherRows;
     if (kernel.pieces_of && reader.reduced && !is_passed_by(*kernel.pieces_of, reader)) return Apart::OtherReduction;
-    if (!of_row && is_shared(kernel) && phase_behind(k, reader.reads) > 0) return Apart::LoneRow;
+    if (!of_row && is_shared(kernel) && phase_behind(k, reader) > 0) return Apart::LoneRow;
     return std::nullopt;
   }
 
@@ -241,8 +258,8 @@ class Outliner {
 
   /// Whether a kernel knows, as it goes through its rows, all that a reduction along its columns reads.
   bool is_passed_by(size_t k, const Reader& reader) const {
-    return std::ranges::all_of(reader.reads, [&](ir::NodeId load) {
-      return kernel_of(load) < k || (kernel_of(load) == k && graph_[load].op == Op::Load && reads_rows(graph_, load));
+    return !reads_later(k, reader) && std::ranges::all_of(reads_in(k, reader), [&](ir::NodeId load) {
+      return graph_[load].op == Op::Load && reads_rows(graph_, load);
     });
   }
 
@@ -317,16 +334,16 @@ class Outliner {
   /// With the last of the kernels from `first` on that can have it.
   void place_reduction(ir::NodeId id, size_t first) {
     const ir::Reduction& reduction = graph_.reduction(id);
-    const Reader reader{reduction.domain, &reduction.reduced, reads_of(graph_[id].args[0])};
+    const Reader reader = reader_of(reduction.domain, &reduction.reduced, graph_[id].args[0]);
     std::optional<size_t> found;
     for (size_t k = outline_.kernels.size(); k-- > first && !found;)
       if (!apart(k, reader)) found = k;
     const size_t k = found ? *found : kernel_for(id, reader);
     kernel_of_[id] = k;
-    phase_of_[id] = phase_behind(k, reader.reads);
+    phase_of_[id] = phase_behind(k, reader);
     outline_.kernels[k].reductions.push_back({id, phase_of_[id]});
     const std::optional<uint32_t> by = outline_.kernels[k].pieces_of;
-    if (by) outline_.kernels[*by].passed.push_back({id, phase_behind(*by, reader.reads)});
+    if (by) outline_.kernels[*by].passed.push_back({id, phase_behind(*by, reader)});
     keep_what_others_read(by.value_or(k), reader);
   }
 
@@ -359,20 +376,20 @@ class Outliner {
 
   void place_part(uint32_t r, uint32_t p) {
     const ir::Part& part = graph_.results[r].parts[p];
-    const Reader reader{part.domain, nullptr, reads_of(part.node)};
+    const Reader reader = reader_of(part.domain, nullptr, part.node);
     // With the last one whose values it takes; what takes none, with the first that reads what it reads.
     std::optional<size_t> found;
     for (size_t k = plain_from_; k-- > 0;) {
       if (apart(k, reader)) continue;
       const KernelOutline& kernel = outline_.kernels[k];
-      const uint32_t phase = phase_behind(k, reader.reads);
+      const uint32_t phase = phase_behind(k, reader);
       if (phase == 0 && (is_of_rows(kernel, part.domain) || !shares_reads(kernel, part.node))) continue;
       found = k;
       if (phase > 0) break;
     }
     if (found) {
       KernelOutline& kernel = outline_.kernels[*found];
-      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_behind(*found, reader.reads)});
+      kernel.parts.push_back({r, p, is_of_rows(kernel, part.domain), phase_behind(*found, reader)});
       return keep_what_others_read(*found, reader);
     }
     const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(plain_from_);

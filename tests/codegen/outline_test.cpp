@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "tests/codegen/ops.h"
 
@@ -215,6 +216,19 @@ TEST(Outline, SaysWhyAValueIsKept) {
       EXPECT_NE(text.find("\n  " + row.line + "\n"), std::string::npos) << row.text << "\n" << text;
     }
   }
+}
+
+TEST(Outline, ManyReductionsInSuccessionTakeNoLong) {
+  const auto definition =
+      frontend::define("def f(x):\n    for i in range(1000): x = x - x.sum() * 0.1\n    return x\n");
+  const ir::Graph graph = graph_of(*definition, {2});
+  const std::clock_t begin = std::clock();
+  EXPECT_EQ(outline(graph).kernels.size(), 1001U);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 40) << "half a second where the build is optimised";
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(seconds, 4);
+#endif
 }
 
 }  // namespace
