@@ -64,6 +64,8 @@ def test_the_gradient_is_the_one_that_computes_all_anew(name, dtype, device):
     op, arguments = ingot.op(text), arguments_of(shapes, device, dtype)
     result, gradients, saved = with_gradients(op, arguments)
     assert torch.equal(result, op(*arguments))
+    if name == "std" and device == "cpu" and dtype != torch.float64:
+        kept -= 1  # added up in float64, which needs no correction
     assert len(saved) == len(arguments) + kept
     anew = with_gradients(op, arguments, create_graph=True)[1]  # as one that is to be differentiated itself
     for found, wanted, argument in zip(gradients, anew, arguments):

@@ -31,8 +31,8 @@ static const int unknown_zero = [] {
 }();
 
 // ingot: to_int
-// A float as an integer, where it is out of range as the processor has it. GCC takes `float(int(a))`
-// for a truncation, which has no range; the sum hides the pair.
+// A float as an integer, where it is out of range as the processor has it. GCC takes
+// `float(int(a))` for a truncation, which has no range; the sum hides the pair.
 template <typename T>
 inline int to_int(T a) {
     return int(a) + unknown_zero;
