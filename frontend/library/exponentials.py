@@ -49,7 +49,7 @@ def xlogy(input, other):
 
 def _xlogy_backward(grad, result, input, other):
     input, other = _floating(input, other)
-    return where((input == 0) & (other <= 0), 0, grad * log(other)), grad * input / other
+    return where((input == 0) & (other <= 0), 0, xlogy(grad, other)), grad * input / other
 
 
 @native

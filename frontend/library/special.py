@@ -139,7 +139,7 @@ def xlog1py(input, other):
 
 def _xlog1py_backward(grad, result, input, other):
     input, other = _floating(input, other)
-    return where((input == 0) & (other <= -1), 0, grad * log1p(other)), grad * input / (other + 1)
+    return where((input == 0) & (other <= -1), 0, xlog1py(grad, other)), grad * input / (other + 1)
 
 
 @native

@@ -79,6 +79,15 @@ def test_in_place_has_its_gradient(device):
     check(lines)
 
 
+@pytest.mark.parametrize("text", ["torch.xlogy(x, y)", "special.xlog1py(x, y)"])
+def test_a_gradient_of_0_meets_no_logarithm(text, device):
+    """PyTorch's rule is xlogy of the gradient, which is 0 where that is, whatever the logarithm."""
+    x = torch.linspace(-2, 2, 8, dtype=torch.float64, device=device)
+    tensors = {"x": x, "y": torch.full_like(x, -2.5)}
+    op = op_of(f"F.layer_norm(F.hardtanh({text}), (8,))", tensors)
+    assert not complaint(op, lambda leaves: op.reference(*leaves.values()), tensors)
+
+
 NUMBERS = [2, 2.0, 0.5, 0, -1.5]
 WITH_NUMBERS = ["torch.xlogy(x, {n})", "torch.xlogy({n}, x)", "special.xlog1py(x, {n})", "special.xlog1py({n}, x)", "x ** {n}", "{n} ** x",
                 "torch.pow(x, {n})", "torch.pow({n}, x)", "x * {n}", "x + {n}", "x - {n}", "{n} - x", "x / {n}", "{n} / x",
