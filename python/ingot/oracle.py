@@ -120,7 +120,7 @@ def functional(function):
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
         changed = changes_of(tensors)
         results = function(*args, **kwargs)
-        return [*changed(), *([] if results is None else as_list(results))]
+        return [*(tensor.clone() for tensor in changed()), *([] if results is None else as_list(results))]
 
     return on_copies
 

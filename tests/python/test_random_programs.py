@@ -1,0 +1,132 @@
+"""Random programs of many statements against eager PyTorch: results, strides, writes, refusals and gradients.
+
+INGOT_RANDOM_SEED picks other programs, INGOT_RANDOM_SECONDS how long new ones are made; without it, CI tries the same
+few every time. A failure is shrunk and prints what to paste.
+"""
+
+import contextlib
+import os
+import random
+import time
+import warnings
+
+import pytest
+import torch
+from random_programs import REFUSALS, Program, Writer, shrunk
+from whole import WHOLE
+
+import ingot
+from ingot.oracle import as_list, functional, judge
+
+SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
+SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "150" if WHOLE else "0"))
+PROGRAMS_AT_ONCE, FEWEST, MOST_FAILURES = 24, 40, 5
+WITH_GRADIENTS = [torch.float64, torch.float64, torch.float64, torch.int64, torch.int32, torch.bool]
+
+# Eager's own kernels miss some dtypes, which ours have.
+MISSING_IN_EAGER = "not implemented for|not supported for|unsupported|does not support|only supports"
+# Ingot's refusals by design: what hangs on strides, or on values, when the op is lowered.
+LIMITS = ("may share memory with this one|may be in the memory of|overlap|single memory location|is in the same memory"
+          "|infinity is no|depends on the values of|returned or a view of it|not implemented for bool"
+          "|wrapping around more than once")  # fmt: skip
+
+
+def attempt(call):
+    """What a call gives, or that it raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call(), None
+        except REFUSALS as error:
+            return None, error
+
+
+def refusal_differs(refusal, error) -> str | None:
+    """A complaint, an empty string where both refuse or ours may, None where both give results."""
+    if refusal is not None:
+        lacks = error is None and any(part in str(refusal) for part in MISSING_IN_EAGER.split("|"))
+        return "" if error is not None or lacks else f"eager raises {type(refusal).__name__}: {refusal}; Ingot does not"
+    if error is None:
+        return None
+    return "" if any(part in str(error) for part in LIMITS.split("|")) else f"Ingot raises {type(error).__name__}: {error}"
+
+
+def values_differ(op, program: Program, device: str) -> str:
+    arguments = program.make(device)
+    eager, refusal = attempt(lambda: functional(op.reference)(*arguments))
+    ours, error = attempt(lambda: functional(op)(*arguments))
+    complaint = refusal_differs(refusal, error)
+    if complaint is not None or eager is None:
+        return complaint or ""
+    # A step that is pushed may make a divisor zero or an index too large: then nothing is known of what it explains.
+    verdict, _ = attempt(lambda: judge(functional(op.reference), arguments, {}, ours, program.numerics))
+    return "" if verdict is None or verdict.ok else verdict.message
+
+
+def gradients_of(call, program: Program, device: str):
+    """Flags of the results, and the gradients of a weighted sum of them."""
+    leaves = program.make(device, gradients=True)
+    # A leaf that requires grad must not be written: the op takes what was made of it.
+    results = as_list(call(*(x * 1 if isinstance(x, torch.Tensor) and x.requires_grad else x for x in leaves)))
+    flags = [isinstance(r, torch.Tensor) and r.requires_grad for r in results]
+    wanted = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
+    if not any(flags) or not wanted:
+        return flags, []
+    weighed = sum((r * torch.linspace(-1, 1, r.numel()).to(r).view(r.shape)).sum() for r, flag in zip(results, flags) if flag)
+    found = torch.autograd.grad(weighed, wanted, allow_unused=True)
+    return flags, [torch.zeros_like(x) if g is None else g for x, g in zip(wanted, found)]
+
+
+def gradients_differ(op, program: Program, device: str) -> str:
+    eager, refusal = attempt(lambda: gradients_of(op.reference, program, device))
+    if refusal is not None:
+        return ""  # what autograd refuses to record, test_in_place.py looks at
+    ours, error = attempt(lambda: gradients_of(op, program, device))
+    complaint = refusal_differs(None, error)
+    if complaint is not None:
+        return f"gradient: {complaint}" if complaint else ""
+    # What has no gradient but 0 need not require it; whether that is so, the gradients say.
+    if any(mine and not its for mine, its in zip(ours[0], eager[0])):
+        return f"requires_grad of the results is {ours[0]}, eager's {eager[0]}"
+    for k, (mine, its) in enumerate(zip(ours[1] or map(torch.zeros_like, eager[1]), eager[1])):
+        scale = its.abs().nan_to_num(0, 0, 0).max().item() if its.numel() else 0.0
+        if not torch.allclose(mine, its, rtol=1e-6, atol=1e-9 + 1e-12 * scale, equal_nan=True):
+            wrong = ~torch.isclose(mine, its, rtol=1e-6, atol=1e-9 + 1e-12 * scale, equal_nan=True)
+            at = tuple(wrong.nonzero()[0].tolist())
+            return f"gradient {k} at {list(at)}: ingot {mine[at].item()!r}, eager {its[at].item()!r} ({int(wrong.sum())} of {wrong.numel()})"
+    return ""
+
+
+def written(rng: random.Random, gradients: bool) -> list[Program]:
+    """A program, and the one whose last statement eager refuses, if that came up."""
+    writer = Writer(rng, WITH_GRADIENTS) if gradients else Writer(rng)
+    program = writer.program(rng.choice([3, 3, 5, 8, 12, 20]))
+    refused = None if gradients or rng.random() < 0.5 else writer.refusal()
+    return [program] if refused is None else [program, refused]
+
+
+def difference(program: Program, gradients: bool, device: str) -> str:
+    op, error = attempt(lambda: ingot.op(program.source, numerics=program.numerics))
+    if op is None:
+        return "" if program.is_refused else f"ingot.op raises {error}"
+    return (gradients_differ if gradients else values_differ)(op, program, device)
+
+
+@pytest.mark.parametrize("gradients", [False, True], ids=["values", "gradients"])
+def test_random_programs(device, gradients):
+    rng = random.Random(SEED)
+    until, cases, failures = time.monotonic() + SECONDS, 0, []
+    while (time.monotonic() < until or cases < FEWEST) and len(failures) < MOST_FAILURES:
+        programs = [program for _ in range(PROGRAMS_AT_ONCE) for program in written(rng, gradients)]
+        calls = [(attempt(lambda: ingot.op(p.source, numerics=p.numerics))[0], tuple(p.make(device, gradients)))
+                 for p in programs if not p.is_refused]  # fmt: skip
+        with contextlib.suppress(*REFUSALS):  # the call itself says it
+            ingot.prepare_all((op, arguments) for op, arguments in calls if op is not None)
+        for program in programs:
+            cases += 1
+            if difference(program, gradients, device):
+                smallest = shrunk(program, lambda p: difference(p, gradients, device))
+                failures.append(f"{difference(smallest, gradients, device)}\n\n{smallest.snippet()}")
+    print(f"seed {SEED}: {cases} programs")
+    if failures:
+        pytest.fail(f"seed {SEED}, {cases} programs\n\n" + "\n\n----\n".join(failures), pytrace=False)
