@@ -43,7 +43,7 @@ def _hardtanh_backward(grad, result, input, min_val, max_val, inplace):
 
 
 def _where_outside(inside, outside, grad):
-    """grad inside: of NaN, which is neither, eager's vectors on the CPU have 0, its kernels on CUDA have grad"""
+    """grad inside: where input is NaN, which is neither, eager's vectors on the CPU have 0, its CUDA kernels have grad"""
     return where(outside, 0, grad) if _on_cuda() else where(inside, grad, 0)
 
 
@@ -190,7 +190,9 @@ def _elu(input, alpha, scale, input_scale):
 def _elu_backward(grad, result, input, alpha, scale, input_scale):
     slope = full_like(input, _computed(alpha, input)) * scale
     power = _flat_where(input == 0, exp(input * input_scale))  # as elu_double_backward has it
-    return where(input <= 0, grad * input_scale * slope * power, grad * scale)
+    negative, positive = grad * input_scale * slope * power, grad * scale
+    # NaN, which is neither, is positive to CUDA's kernel and negative to the CPU's vectors.
+    return where(input <= 0, negative, positive) if _on_cuda() else where(input > 0, positive, negative)
 
 
 def elu(input, alpha=1.0, inplace=False):
@@ -294,7 +296,9 @@ def hardswish(input, inplace=False):
 
 
 def _hardswish_backward(grad, result, input, inplace):
-    return where(input <= -3, 0, where(input < 3, grad * (input / 3 + 0.5), grad))
+    between = grad * (input / 3 + 0.5)  # and, to the CPU's vectors, of NaN
+    upper = where(input < 3, between, grad) if _on_cuda() else where(input >= 3, grad, between)
+    return where(input <= -3, 0, upper)
 
 
 @native

@@ -90,7 +90,8 @@ def _logit_backward(grad, result, input, eps):
     if eps is None:
         return where((input < 0) | (input > 1), math.nan, slope)
     low = full_like(input, eps)
-    return where((input < low) | (input > 1 - low), 0, slope)
+    high = 1 - low
+    return _where_outside((input >= low) & (input <= high), (input < low) | (input > high), slope)
 
 
 @method
