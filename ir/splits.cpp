@@ -114,6 +114,7 @@ class Splitter {
     if (!sizes_.knows(condition.a) && !(is_of_two && sizes_.knows(condition.b))) return true;
     if (condition.kind == Kind::NonNegative && sizes_.is_multiple(condition.a, -1)) return split_.needs_elements = true;
     if (condition.kind == Kind::True && is_not_zero(condition.a)) return split_.needs_elements = true;
+    if (condition.kind == Kind::True && excuses_no_elements(condition.a)) return true;
     return is_equality && (sizes_.same(condition.a, condition.b) ||
                            (sizes_.is_multiple(condition.a) && sizes_.is_multiple(condition.b)));
   }
@@ -123,6 +124,15 @@ class Splitter {
     if (host_[id].op != HostOp::Not) return false;
     const HostNode& equals = host_[host_[id].args[0]];
     return equals.op == HostOp::Eq && sizes_.is_multiple(equals.args[0]) && host_.is_int(equals.args[1], 0);
+  }
+
+  /// Whether a condition hangs on sizes only in that it holds where there are no elements: pieces of none have none.
+  bool excuses_no_elements(HostId id) const {
+    if (host_[id].op != HostOp::Select) return false;
+    const std::vector<HostId>& args = host_[id].args;
+    const HostNode& is_empty = host_[args[1]];
+    return !sizes_.knows(args[0]) && !sizes_.knows(args[2]) && is_empty.op == HostOp::Eq &&
+           host_.is_int(is_empty.args[1], 0);
   }
 
   /// The one dim of a result that is as long as the cut.

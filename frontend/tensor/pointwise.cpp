@@ -105,6 +105,21 @@ ir::DType work_type(const Builder& builder, ir::Rule rule, ir::DType common) {
   return rule == ir::Rule::Logical ? ir::DType::Bool : common;
 }
 
+/// States, as eager's CPU kernels do and its CUDA kernels do not, that no integer is divided by a number that is zero:
+/// whether or not a result needs the quotient.
+void require_divisor(Builder& builder, ir::Op op, ir::DType work, std::span<const Value> operands,
+                     const Tensor& result) {
+  const bool divides =
+      op == ir::Op::FloorDivide || op == ir::Op::TruncDivide || op == ir::Op::Remainder || op == ir::Op::Fmod;
+  if (!divides || builder.on_cuda() || ir::is_floating(work) || !operands[1].is_number()) return;
+  const ir::HostId zero = builder.integer(0);
+  const ir::HostId divides_by_zero = builder.host(ir::HostOp::Eq, {operands[1].number(), zero});
+  const ir::HostId is_empty = builder.host(ir::HostOp::Eq, {product(builder, shape_of(builder, result)), zero});
+  const ir::HostId is_right =
+      builder.host(ir::HostOp::Select, {divides_by_zero, is_empty, builder.graph.host.boolean(true)});
+  builder.require(ir::Condition::Kind::True, is_right, is_right, "ZeroDivisionError");
+}
+
 /// The attr of the node of an op whose result is of dtype `type`.
 uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   const bool is_sum_or_product = op == ir::Op::Add || op == ir::Op::Sub || op == ir::Op::Mul;
@@ -159,6 +174,7 @@ Value pointwise(Builder& builder, ir::Op op, std::span<const Value> operands) {
     ir::Node node{op, ir::compute_type(dtype), attr_of(builder, op, dtype), {args.begin(), args.end()}};
     return finished_node(builder, builder.graph.add(std::move(node)), dtype);
   });
+  require_divisor(builder, op, work, operands, result);
   record_operands(builder, result, operands, row.rule == ir::Rule::Logical ? common : work);
   return result;
 }

@@ -28,6 +28,19 @@ def both_raise(op, eager, *arguments):
     return str(caught.value)
 
 
+@pytest.mark.parametrize("divisor", ["k", "0"])
+@pytest.mark.parametrize("text", DIVISIONS)
+def test_a_quotient_that_nothing_needs(text, divisor):
+    text = f"def f(x, k: int):\n    unused = {text.replace('y', divisor)}\n    return x + 1\n"
+    op, eager = ingot.op(text), ingot.op(text).reference
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        eager(torch.arange(3), 0)
+    with pytest.raises(ingot.Error, match="ZeroDivisionError") as caught:
+        op(torch.arange(3), 0)
+    assert "unused" in str(caught.value)  # the line
+    assert torch.equal(op(torch.arange(0), 0), eager(torch.arange(0), 0))
+
+
 @pytest.mark.parametrize("text", DIVISIONS)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integers_divided_by_zero(text, dtype):
