@@ -10,8 +10,10 @@
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/memory.h"
 #include "frontend/tensor/promotion.h"
+#include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/results.h"
 #include "frontend/tensor/tensors.h"
+#include "ir/host/gradient_condition.h"
 #include "ir/passes/canonical.h"
 #include "ir/passes/rewrite.h"
 
@@ -63,9 +65,13 @@ ir::HostKind kind_of(ir::DType type) {
 
 class Attempt {
  public:
-  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals, const Known& known,
-          const Aliases& aliases)
-      : definition_(definition), known_(known), evaluation_(Builder(lowered_, signature, actuals), activity_) {
+  /// `keeps`: what gradients read of reductions becomes a result.
+  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals, bool keeps,
+          const Known& known, const Aliases& aliases)
+      : definition_(definition),
+        keeps_(keeps),
+        known_(known),
+        evaluation_(Builder(lowered_, signature, actuals), activity_) {
     lowered_.aliases = aliases;
   }
 
@@ -75,7 +81,7 @@ class Attempt {
     evaluation_.graph.host.limit_work(Budget::kHostWork);
     const std::vector<std::optional<Value>> arguments = make_arguments();
     activity_.leaves = arguments;
-    const uint64_t gradients = evaluation_.signature.gradients;
+    const uint64_t gradients = keeps_ ? evaluation_.signature.gradients : 0;
     if (gradients != 0) evaluation_.tape.emplace().has_results = true;
     evaluation_.may_scatter = evaluation_.signature.scatters;
     const Value returned = definition_.evaluate(evaluation_, arguments);
@@ -86,10 +92,7 @@ class Attempt {
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
     for (const RowStatistic& one : kept) make_kept_result(evaluation_, one);
     ir::find_gradients(evaluation_.graph);
-    if (definition_.derivative())  // which has them of whatever it says
-      for (ir::Result& result : evaluation_.graph.results)
-        if (!result.mutates && result.use == ir::Use::Returned && ir::category(result.dtype) == ir::Category::Floating)
-          result.gradients = ~uint64_t{0};
+    if (definition_.derivative()) give_gradients();
     for (const auto& [symbol, known] : known_) {
       ir::HostPool& host = evaluation_.graph.host;
       const ir::HostId id =
@@ -132,6 +135,14 @@ class Attempt {
     }
     evaluation_.check_limits();  // once all are there, so that their sizes are asked for together
     return values;
+  }
+
+  /// A derivative by hand is there whatever the op says.
+  void give_gradients() {
+    allow_gradients(evaluation_.graph);
+    for (ir::Result& result : evaluation_.graph.results)
+      if (!result.mutates && result.use == ir::Use::Returned && ir::category(result.dtype) == ir::Category::Floating)
+        result.gradients = ~uint64_t{0};
   }
 
   std::optional<Value> argument(uint32_t index, const Parameter& parameter, const ArgumentFact& fact) {
@@ -216,6 +227,7 @@ class Attempt {
   }
 
   const Definition& definition_;
+  const bool keeps_;
   const Known& known_;
   Lowered lowered_;
   Activity activity_;
@@ -226,11 +238,11 @@ class Attempt {
 
 namespace {
 
-ir::Graph lowered(const Definition& definition, const Signature& signature, const Actuals& actuals) {
+ir::Graph lowered(const Definition& definition, const Signature& signature, const Actuals& actuals, bool keeps) {
   Known known;
   Aliases aliases;
   while (true) {
-    Attempt attempt(definition, signature, actuals, known, aliases);
+    Attempt attempt(definition, signature, actuals, keeps, known, aliases);
     try {
       return attempt.run();
     } catch (const NeedStatic& need) {
@@ -246,13 +258,17 @@ ir::Graph lowered(const Definition& definition, const Signature& signature, cons
 }  // namespace
 
 ir::Graph lower(const Definition& definition, const Signature& signature, const Actuals& actuals) {
-  if (signature.gradients == 0) return lowered(definition, signature, actuals);
+  if (signature.gradients == 0) return lowered(definition, signature, actuals, false);
   Signature plain = signature;
   plain.gradients = 0;
-  ir::Graph graph = lowered(definition, plain, actuals);
-  if (graph.reduction_count() == 0) return graph;
+  ir::Graph graph = lowered(definition, plain, actuals, false);
+  const auto is_one_of = [&](auto&& predicate) {
+    return std::ranges::any_of(graph.conditions, [&](const ir::Condition& one) { return predicate(one, graph.host); });
+  };
+  if (is_one_of(ir::hangs_on_gradients)) graph = lowered(definition, signature, actuals, false);
+  if (graph.reduction_count() == 0 || is_one_of(ir::refuses_gradients)) return graph;
   try {
-    ir::Graph keeping = lowered(definition, signature, actuals);
+    ir::Graph keeping = lowered(definition, signature, actuals, true);
     return std::ranges::count(keeping.results, ir::Use::Kept, &ir::Result::use) > 0 ? std::move(keeping)
                                                                                     : std::move(graph);
   } catch (const Error& error) {  // of what has no gradient: this is said once it is asked for

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/graph.h"
+#include "ir/host/gradient_condition.h"
 #include "ir/host/host_print.h"
 
 namespace ingot::ir {
@@ -228,6 +229,9 @@ class GraphPrinter {
       case Condition::Kind::NonNegative:
         return fmt::format("{} >= 0", a);
       case Condition::Kind::Affordable:
+        if (hangs_on_gradients(condition, graph_.host))
+          return fmt::format("{}, else eager   ; {}", refuses_gradients(condition, graph_.host) ? "false" : "true",
+                             condition.message);
         return fmt::format("{} >= 0, else another way", a);
       case Condition::Kind::NonEmpty:
         return graph_.host.is_constant(condition.b) ? fmt::format("{} > 0", a)

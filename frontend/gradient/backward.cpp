@@ -4,6 +4,7 @@
 #include "frontend/frontend.h"
 #include "frontend/gradient/kept.h"
 #include "frontend/gradient/op_gradients.h"
+#include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/shapes.h"
 
 // The gradient of an op is an op: it is evaluated on the same arguments, and on the gradients with respect to its
@@ -55,6 +56,7 @@ class BackwardDefinition : public Definition {
     const auto own = arguments.first(count), incoming = arguments.subspan(count, results_);
     Evaluation forward = evaluation.under_autocast(autocast_).without_scatters();
     const Value returned = forward_->evaluate(forward, own);
+    allow_gradients(evaluation.graph);  // which the call that is differentiated was asked for
     if (const size_t returns = results_of(returned).size(); returns != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), returns, incoming.size()));

@@ -8,6 +8,7 @@
 #include "frontend/tensor/device.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/pointwise.h"
+#include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
 
@@ -139,6 +140,14 @@ Value call_with_slope_of(Builder& builder, const Builtin& self, Args args) {
   });
   result.layout = value.layout;
   return result;
+}
+
+/// An argument of a function of which PyTorch has no derivative with respect to it.
+Value call_without_derivative(Builder& builder, const Builtin&, Args args) {
+  if (const Tensor* tensor = args[0].tensor())
+    refuse_gradient(builder, *tensor,
+                    fmt::format("{} with respect to `{}`", args[1].as<std::string>(), args[2].as<std::string>()));
+  return None{};
 }
 
 /// A copy: in the memory format asked for, whatever the input's strides.
@@ -457,6 +466,7 @@ std::vector<Builtin> type_builtins() {
        call_full_like,
        "a number in the shape of another tensor"},
       {"_with_slope_of", "(value, slope)", kFunction, kNoMethod, {}, call_with_slope_of},
+      {"_without_derivative", "(input, function, name)", kFunction, kNoMethod, {}, call_without_derivative},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(name, **items)", kFunction, kNoMethod, {}, call_named},
       {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},

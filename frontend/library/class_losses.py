@@ -65,6 +65,7 @@ def multi_margin_loss(
         target = target.squeeze(0)
     target = _class_indices(input, target, input.ndim - 1, "multi_margin_loss")
     _class_weight(weight, input, input.ndim - 1, "multi_margin_loss")
+    _without_derivative(weight, "multi_margin_loss", "weight")
     loss = _multi_margin_loss(input, target, p, margin, weight, reduction)
     return loss.unsqueeze(0) if is_row and reduction == "none" else loss
 
@@ -140,6 +141,7 @@ def nll_loss(
     classes = 0 if input.ndim == 1 else 1
     target = _class_indices(input, target, classes, "nll_loss")
     _class_weight(weight, input, classes, "nll_loss")
+    _without_derivative(weight, "nll_loss", "weight")
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
 
@@ -193,6 +195,7 @@ def cross_entropy(
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
     target = _class_indices(input, target, classes, "cross_entropy")
+    _without_derivative(weight, "nll_loss", "weight")
     logarithms = log_softmax(input, classes)
     loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
     if not label_smoothing > 0:

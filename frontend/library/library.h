@@ -18,7 +18,8 @@
 // Names that begin with an underscore are internal: `_fma(a, b, c)` is a * b + c rounded once, `_promoted` casts its
 // operands to their common dtype, `_floating` does so and makes integers floating, `_check` refuses dtypes that
 // PyTorch's kernel has not, `_rounded` rounds a number to a 16-bit dtype, `_number` is the value of a number or a CPU
-// scalar, `_reciprocal_of` is 1 / number in a dtype, `_with_slope_of(a, b)` is a with the gradient of b, and
+// scalar, `_reciprocal_of` is 1 / number in a dtype, `_with_slope_of(a, b)` is a with the gradient of b,
+// `_without_derivative(x, function, name)` refuses a recorded call in which x requires grad, and
 // `_on_cuda()` tells the devices apart whose kernels differ. `_known(number)` is whether a number is known when the op
 // is compiled, so that a question about it makes no kernel of its own. A new tensor's strides: `_with_strides_of(value,
 // like)` as an op of `like` alone has them, `_in_format_of(value, like)` in the memory format that PyTorch suggests for

@@ -160,6 +160,7 @@ def binary_cross_entropy(
     _check(input, "float")
     _check_same_dtype(input, target)
     _same_shape(input, target, "the target")
+    _without_derivative(weight, "binary_cross_entropy", "weight")
     loss = _with_strides_of(_binary_cross_entropy(input, target), input)
     if weight is not None:
         loss *= weight
@@ -181,6 +182,8 @@ def binary_cross_entropy_with_logits(
     """
     reduction = _reduction_of(reduction, size_average, reduce)
     _same_shape(input, target, "the target")
+    _without_derivative(weight, "binary_cross_entropy_with_logits", "weight")
+    _without_derivative(pos_weight, "binary_cross_entropy_with_logits", "pos_weight")
     loss = 1 - target
     loss *= input
     if pos_weight is None:
@@ -265,6 +268,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=No
     """
     reduction = _reduction_of(reduction, size_average, reduce)
     _check(input, "float")
+    _without_derivative(target, "soft_margin_loss", "target")
     exponent = -input
     exponent *= target
     return _reduced(_with_strides_of(log1p(exp(exponent)), input), reduction)

@@ -298,6 +298,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     for parameter in (weight, bias, running_mean, running_var):
         _fits(parameter, input, "batch_norm")
     affine = weight is not None and bias is not None
+    _without_derivative(running_mean, "batch_norm", "running_mean")
+    _without_derivative(running_var, "batch_norm", "running_var")
     mean = _channel_parameter(running_mean, input, "running_mean")
     variance = _channel_parameter(running_var, input, "running_var")
     weight = _channel_parameter(weight, input, "weight")
@@ -344,6 +346,8 @@ def instance_norm(
     assert spatial != 1, "Expected more than 1 spatial element when training"
     weight = _channel_parameter(weight, input, "weight")
     bias = _channel_parameter(bias, input, "bias")
+    _without_derivative(running_mean, "batch_norm", "running_mean")
+    _without_derivative(running_var, "batch_norm", "running_var")
     _channel_parameter(running_mean, input, "running_mean")
     _channel_parameter(running_var, input, "running_var")
     dims = list(range(2, input.ndim))

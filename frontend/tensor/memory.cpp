@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frontend/tensor/promotion.h"
+#include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/shapes.h"
 #include "frontend/tensor/tensors.h"
 
@@ -140,6 +141,11 @@ void ask_for_aliases(Builder& builder, const Memory& memory) {
   if (first && (has_others || memory.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
 }
 
+/// Where `place` is one of several views: refuses the call if `read` requires grad.
+void refuse_gradient_of_several(Builder& builder, const Placement& place, const Tensor& read, const char* reason) {
+  if (place.view && place.view->is_of_several) refuse_gradient(builder, read, reason);
+}
+
 }  // namespace
 
 Placement new_memory(const Builder& builder, uint32_t step) {
@@ -189,11 +195,20 @@ Placement view_memory(const Tensor& x, uint32_t step, View view) {
   keep_contents(x);
   view.of = x.layout.view;
   view.depth = view.of ? view.of->depth + 1 : 1;
+  view.is_of_several |= view.of && view.of->is_of_several;
   if (view.depth > kMostViews) {
     x.layout.memory->builder.fail(fmt::format("a view of a view, and so on {} times", kMostViews),
                                   "clone() one of them");
   }
   return {step, x.layout.memory, std::make_shared<const View>(std::move(view)), x.layout.version};
+}
+
+Tensor one_of_several(Tensor tensor) {
+  if (!tensor.layout.view) return tensor;
+  View view = *tensor.layout.view;
+  view.is_of_several = true;
+  tensor.layout.view = std::make_shared<const View>(std::move(view));
+  return tensor;
 }
 
 Views views_of(const Placement& placement) {
@@ -227,6 +242,8 @@ void read_again(Tensor& tensor) {
   if (memory.is_unclear) {
     memory.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
   }
+  refuse_gradient_of_several(memory.builder, placement, *memory.contents,
+                             "a view that split, chunk or unbind returned, after its memory was written in place");
   tensor = contents_through(memory.builder, memory, views_of(placement));
   tensor.layout = placement;
   tensor.layout.version = memory.version;
@@ -240,6 +257,9 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "write .clone() first: what is expanded, or windows that overlap, share elements");
   }
+  for (const Tensor& read : {*place.memory->contents, values})
+    refuse_gradient_of_several(builder, place, read,
+                               "what is written into a view that split, chunk or unbind returned");
   const Views chain = views_of(place);
   std::vector<Tensor> bases{*place.memory->contents};
   for (const View* view : chain) bases.push_back(seen(builder, *view, bases.back()));

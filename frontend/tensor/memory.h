@@ -24,6 +24,7 @@ struct View {
   Shape shape = {};                     ///< Expand, Reshape
   ir::DType dtype = ir::DType::F32;     ///< Bitcast
   uint32_t depth = 1;                   ///< how many views it is made of
+  bool is_of_several = false;           ///< it, or a view that it is of, is one of those that split or unbind returned
   std::shared_ptr<const View> of = {};  ///< the view that is viewed; none: all of the memory
 };
 
@@ -60,6 +61,9 @@ Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step,
 bool overlaps_itself(const Placement& placement);
 /// Of a view of `x`.
 Placement view_memory(const Tensor& x, uint32_t step, View view);
+/// A view as one of several that a function returned: while autograd records the call, eager refuses to write it, and
+/// to read it after another tensor of its memory was written.
+Tensor one_of_several(Tensor tensor);
 
 using Views = std::vector<const View*>;
 /// The views that lead from a memory to a tensor in it.

@@ -300,7 +300,7 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
     const ir::HostId rest =
         chunks == 2 ? builder.host(ir::HostOp::FloorDiv, {size, builder.integer(2)}) : builder.sub(size, start);
     const ir::HostId length = i + 1 < chunks ? each : rest;
-    pieces.push_back(narrow(builder, x, dim, start, length));
+    pieces.push_back(one_of_several(narrow(builder, x, dim, start, length)));
   }
   return pieces;
 }
@@ -327,7 +327,7 @@ std::vector<Value> split(Builder& builder, const Tensor& x, const Shape& sizes, 
   ir::HostId start = builder.integer(0);
   for (const ir::HostId size : sizes) {
     require_nonnegative(builder, size, {});
-    pieces.push_back(narrow(builder, x, dim, start, size));
+    pieces.push_back(one_of_several(narrow(builder, x, dim, start, size)));
     start = builder.add(start, size);
   }
   builder.require(ir::Condition::Kind::Equal, shape_of(builder, x)[dim], start,
@@ -342,7 +342,7 @@ std::vector<Value> unbind(Builder& builder, const Tensor& x, size_t dim) {
   std::vector<Value> parts;
   for (int64_t i = 0; i < size; ++i) {
     builder.budget.step();
-    parts.push_back(select(builder, x, dim, builder.integer(i)));
+    parts.push_back(one_of_several(select(builder, x, dim, builder.integer(i))));
   }
   return parts;
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "ir/host/gradient_condition.h"
 #include "runtime/autograd/check_gradient.h"
 #include "runtime/autograd/record.h"
 #include "runtime/cache/hold_forks.h"
@@ -53,6 +54,12 @@ runtime::Variant variant_of(const runtime::Program& program, const Facts& facts)
 
 bool launches_anything(const runtime::Resolved& resolved) {
   return std::ranges::any_of(resolved.geometries, [](const auto& geometry) { return geometry.rows() > 0; });
+}
+
+bool refuses_gradients(const runtime::Program& program) {
+  return std::ranges::any_of(program.checks, [&](const runtime::Program::Check& check) {
+    return ir::refuses_gradients(check.condition, program.host);
+  });
 }
 
 }  // namespace
@@ -123,6 +130,7 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
 
 runtime::ProgramCache::Found OpState::program_for(const Facts& facts, uint64_t gradients) const {
   runtime::ProgramCache::Found found = programs_.find(facts, {.gradients = gradients});
+  if (refuses_gradients(*found.program)) return found;  // as whoever resolves the call says
   if (!runtime::is_worth_keeping(*found.program, facts)) found.program = programs_.find(facts).program;
   // Whose gathers are too large to compare has no use for what is kept of rows: sums of a caller's are differentiated
   // as the comparisons are that they stand for.

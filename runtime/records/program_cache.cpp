@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ir/eager_layout.h"
+#include "ir/host/gradient_condition.h"
 #include "runtime/api/runtime.h"
 #include "runtime/call/host_run.h"
 #include "runtime/records/serialize.h"
@@ -132,8 +133,12 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts, Variant variant) {
     result.symbols.push_back(
         {.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].question});
   // Without reductions there is nothing to keep, whichever gradients are asked.
-  if (lowered.reduction_count() > 0) result.symbols.push_back({.kind = Symbol::Kind::Gradients});
-  const auto hangs_on_sizes = [](const ir::Condition& one) { return one.kind == ir::Condition::Kind::Affordable; };
+  const auto is_asked = [&](const ir::Condition& one) { return ir::hangs_on_gradients(one, lowered.host); };
+  if (lowered.reduction_count() > 0 || std::ranges::any_of(lowered.conditions, is_asked))
+    result.symbols.push_back({.kind = Symbol::Kind::Gradients});
+  const auto hangs_on_sizes = [&](const ir::Condition& one) {
+    return one.kind == ir::Condition::Kind::Affordable && !ir::hangs_on_gradients(one, lowered.host);
+  };
   const auto is_sum = [](const ir::Result& one) { return !one.scatters.empty(); };
   if (std::ranges::any_of(lowered.conditions, hangs_on_sizes) || std::ranges::any_of(lowered.results, is_sum))
     result.symbols.push_back({.kind = Symbol::Kind::Scatters});

@@ -1,0 +1,58 @@
+#include "frontend/tensor/refused_gradients.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/host/gradient_condition.h"
+
+namespace ingot::frontend {
+namespace {
+
+/// Whether a node is made of elements of parameters, through floating nodes that are not detached (as
+/// ir::find_gradients has it), and of which.
+uint64_t gradients_of(const ir::Graph& graph, const Tensor& tensor) {
+  std::vector<bool> is_seen(graph.count());
+  std::vector<ir::NodeId> pending;
+  for (const Tile& tile : tensor.tiles) pending.push_back(tile.node);
+  uint64_t params = 0;
+  while (!pending.empty()) {
+    const ir::NodeId id = pending.back();
+    pending.pop_back();
+    const ir::Node& node = graph[id];
+    if (is_seen[id.index] || ir::category(node.dtype) != ir::Category::Floating) continue;
+    is_seen[id.index] = true;
+    if (node.op == ir::Op::Call && graph.callee(id) == ir::kDetach) continue;
+    pending.insert(pending.end(), node.args.begin(), node.args.end());
+    const bool is_read = node.op == ir::Op::Load || node.op == ir::Op::Gather;
+    if (is_read && !graph.reduction_read(id)) params |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
+  }
+  return params;
+}
+
+}  // namespace
+
+void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reason) {
+  ir::Graph& graph = builder.graph;
+  const uint64_t asked = builder.signature.gradients;
+  const auto says_enough = [&](const ir::Condition& known) {
+    return asked == 0 ? hangs_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
+  };
+  if (std::ranges::any_of(graph.conditions, says_enough)) return;
+  const uint64_t params = gradients_of(graph, of);
+  if (params == 0) return;
+  const ir::HostId answer = builder.integer((params & asked) == 0 ? 0 : -1);
+  graph.conditions.push_back({.kind = ir::Condition::Kind::Affordable,
+                              .a = answer,
+                              .b = answer,
+                              .span = builder.diagnostics.place(),
+                              .message = fmt::format("a gradient is asked, and there is none of {}", reason)});
+}
+
+void allow_gradients(ir::Graph& graph) {
+  std::erase_if(graph.conditions,
+                [&](const ir::Condition& condition) { return hangs_on_gradients(condition, graph.host); });
+}
+
+}  // namespace ingot::frontend
