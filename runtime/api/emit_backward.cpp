@@ -1,4 +1,3 @@
-#include <ATen/ops/empty_strided.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +8,6 @@
 #include "base/error.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
-#include "runtime/call/bound_call.h"
 #include "runtime/call/dtypes.h"
 #include "runtime/call/host_run.h"
 
@@ -107,65 +105,7 @@ class Recomputed {
   std::set<uint32_t> read_;
 };
 
-/// What a gradient would be, for sizes and strides alone.
-at::Tensor stand_in(const runtime::Program::Result& result, const ir::Extents& extents, c10::Device device) {
-  return at::empty_strided(extents.sizes, extents.strides,
-                           at::TensorOptions().dtype(runtime::scalar_type(result.dtype)).device(device));
-}
-
-/// With respect to the arguments that require grad; where none does, to all floats.
-bool has_gradient(const runtime::Actual& actual, size_t param, uint64_t reached, bool some_require_grad) {
-  return actual.tensor != nullptr && at::isFloatingType(actual.tensor->scalar_type()) &&
-         (reached >> std::min<size_t>(param, 63) & 1) != 0 && (!some_require_grad || actual.tensor->requires_grad());
-}
-
-Argument argument_of(const runtime::Actual& actual) {
-  if (actual.tensor != nullptr) return *actual.tensor;
-  return actual.kind == frontend::ArgumentFact::Kind::Number ? Argument(actual.number) : Argument();
-}
-
 }  // namespace
-
-GradientCall OpState::gradient_call(const runtime::Program& plain, const Facts& facts) const {
-  const std::span<const frontend::Parameter> parameters = definition_->parameters();
-  GradientCall call;
-  uint64_t reached = 0;
-  c10::Device device = facts.device;  // the one that stands in for it, where there is no GPU
-  for (const runtime::Program::Result& result : plain.results)
-    if (!result.mutates) reached |= result.gradients;
-  const bool some_require_grad = std::ranges::any_of(facts.actuals, [](const runtime::Actual& actual) {
-    return actual.tensor != nullptr && actual.tensor->requires_grad();
-  });
-  std::vector<bool> wanted;
-  uint64_t asked = 0;
-  for (size_t i = 0; i < facts.actuals.size(); ++i) {
-    const runtime::Actual& actual = facts.actuals[i];
-    if (actual.kind == frontend::ArgumentFact::Kind::Tensor) device = actual.tensor->device();
-    call.arguments.push_back(argument_of(actual));
-    wanted.push_back(has_gradient(actual, i, reached, some_require_grad));
-    if (!wanted.back()) continue;
-    call.names.push_back(parameters[i].name);
-    asked |= uint64_t{1} << std::min<size_t>(i, 63);
-  }
-  if (call.names.empty())
-    throw_author(
-        Span{}, fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
-        some_require_grad ? "none of those that require grad is reached" : "gradients are of tensors of floats");
-  const std::shared_ptr<const runtime::Program> program = program_for(facts, asked).program;
-  const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
-  call.made.reserve(program->results.size());
-  for (size_t r = 0; r < program->results.size(); ++r) {
-    const runtime::Program::Result& result = program->results[r];
-    if (result.mutates || result.use == ir::Use::Summed) continue;
-    call.made.push_back(stand_in(result, resolved.results[r], device));
-    const bool is_given = result.gradients != 0 || result.is_kept();
-    call.arguments.push_back(is_given ? Argument(std::as_const(call.made.back())) : Argument());
-    if (!result.is_kept()) ++call.returned;
-  }
-  call.op =
-      backward(wanted, call.returned, facts.autocast, /*returns_arguments=*/true, runtime::kept_by(*program, asked));
-  return call;
-}
 
 std::string OpState::emit_backward(const runtime::Program& plain, const Facts& facts, Stage stage,
                                    EmitTarget target) const {
@@ -173,9 +113,7 @@ std::string OpState::emit_backward(const runtime::Program& plain, const Facts& f
   const GradientCall call = gradient_call(plain, facts);
   const auto& [op, arguments, made, names, returned] = call;
   if (stage == Stage::BackwardSource) return op->emit(Stage::Source, arguments, target);
-  Facts own;
-  runtime::read_facts(*op->definition_, arguments, {}, {}, runtime::Purpose::Show, own);
-  own.device = facts.device, own.autocast.reset();
+  const Facts own = op->facts_of(call, facts);
   const bool sums = runtime::has_sums(*op->program_for(own, 0).program);
   const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own, {.scatters = sums});
   const Recomputed recomputed(*graph, own, parameters.size(), returned);

@@ -10,6 +10,7 @@
 #include "runtime/autograd/record.h"
 #include "runtime/cache/hold_forks.h"
 #include "runtime/cache/interrupt.h"
+#include "runtime/call/dataless.h"
 #include "runtime/call/profiled_call.h"
 #include "runtime/call/refusals.h"
 #include "runtime/call/seed.h"
@@ -52,6 +53,15 @@ runtime::Variant variant_of(const runtime::Program& program, const Facts& facts)
   return {keeps ? facts.gradients : 0, runtime::has_sums(program)};
 }
 
+/// A dataless tensor stands for what a call does not read. A kernel that read it would read address 0.
+void refuse_dataless(const runtime::Program& program, const Facts& facts) {
+  const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
+  for (size_t i = 0; i < facts.actuals.size(); ++i)
+    if ((used >> std::min<size_t>(i, 63) & 1) != 0 && facts.actuals[i].kind == frontend::ArgumentFact::Kind::Tensor &&
+        runtime::is_dataless(*facts.actuals[i].tensor))
+      throw_internal(fmt::format("{}: {} has no memory", program.name, runtime::parameter_name(facts, i)));
+}
+
 bool launches_anything(const runtime::Resolved& resolved) {
   return std::ranges::any_of(resolved.geometries, [](const auto& geometry) { return geometry.rows() > 0; });
 }
@@ -81,14 +91,12 @@ codegen::Options OpState::codegen_options(bool on_cuda) const {
 }
 
 runtime::Watched OpState::watched() const {
-  return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire),
-          watched_gradients_.load(std::memory_order_acquire)};
+  return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire)};
 }
 
 void OpState::watch(const runtime::Watched& more) const {
   watched_values_.fetch_or(more.values, std::memory_order_release);
   watched_written_.fetch_or(more.written, std::memory_order_release);
-  if (more.gradients) watched_gradients_.store(true, std::memory_order_release);
 }
 
 OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose,
@@ -140,6 +148,7 @@ runtime::ProgramCache::Found OpState::program_for(const Facts& facts, uint64_t g
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
                                                         const Facts& facts, bool may_compile) const {
+  refuse_dataless(*program, facts);
   const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
   std::shared_ptr<const runtime::Launch> launch;
   if (launches_anything(resolved)) {
@@ -152,6 +161,8 @@ std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<co
   call->atomics = options_.atomics;
   if (const uint64_t gradients = variant_of(*program, facts).gradients)
     call->kept = std::make_shared<const frontend::Kept>(runtime::kept_by(*program, gradients));
+  if (facts.recorded)
+    call->needs = std::make_shared<const runtime::GradientNeeds>(gradient_needs(*call, resolved, facts));
   return call;
 }
 

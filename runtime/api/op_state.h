@@ -81,6 +81,10 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// The op that gives its value and the gradients (frontend::value_and_grad).
   std::shared_ptr<const OpState> value_and_grad(const std::vector<bool>& wanted, bool has_aux) const;
 
+  /// The parameters (bits, the last one for the 64th and all behind it) whose values a call with these arguments reads.
+  /// The arguments may be dataless. Errors: those of lowering.
+  uint64_t params_read(std::span<const Argument> arguments) const;
+
   /// In debug mode, before the first use of a gradient that was written by hand: runtime::check_gradient.
   void check_gradient_once(std::span<const Argument> arguments) const;
 
@@ -124,7 +128,20 @@ class OpState : public std::enable_shared_from_this<OpState> {
   Shown show(std::span<const Argument> arguments, const EmitTarget& target) const;
   std::shared_ptr<const ir::Graph> graph_of(const Shown& shown) const;
   Stages stages(const Shown& shown, const EmitTarget& target) const;
+  /// The call of the gradient with respect to the `wanted` parameters, for a call as `program` computes it; borrows
+  /// the arguments.
+  GradientCall gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
+                             const runtime::Facts& facts, const std::vector<bool>& wanted,
+                             const frontend::Kept& kept) const;
+  /// The same for a call that is shown: with respect to the arguments that require grad or, where none does, to all
+  /// floats.
   GradientCall gradient_call(const runtime::Program& plain, const runtime::Facts& facts) const;
+  /// The facts of such a call.
+  runtime::Facts facts_of(const GradientCall& call, const runtime::Facts& facts) const;
+  /// What the gradients of a recorded call read, seen on the gradient's own program. Where that cannot be lowered, all
+  /// that the results are made of.
+  runtime::GradientNeeds gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
+                                        const runtime::Facts& facts) const;
   /// The stages Backward and BackwardSource of `emit`.
   std::string emit_backward(const runtime::Program& plain, const runtime::Facts& facts, Stage stage,
                             EmitTarget target) const;
@@ -141,7 +158,6 @@ class OpState : public std::enable_shared_from_this<OpState> {
   mutable runtime::Table<runtime::BoundCall> bound_;
   /// What the op's programs have asked to be watched so far.
   mutable std::atomic<uint64_t> watched_values_ = 0, watched_written_ = 0;
-  mutable std::atomic<bool> watched_gradients_ = false;
   /// A list that only grows, at its front: it is read without a lock, from `gradients_` on.
   struct Gradient {
     std::vector<bool> wanted;

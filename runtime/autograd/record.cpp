@@ -1,16 +1,20 @@
 #include "runtime/autograd/record.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_strided.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
 #include <algorithm>
+#include <exception>
+#include <list>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "runtime/call/dataless.h"
 #include "runtime/call/host_run.h"
 #include "runtime/call/refusals.h"
 
@@ -21,9 +25,9 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile; as it is
-/// where its values do not matter.
-using Given = std::variant<std::monostate, ir::HostValue, SavedVariable, at::Tensor>;
+/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile. Of a
+/// tensor that no gradient reads nothing is kept.
+using Given = std::variant<std::monostate, ir::HostValue, SavedVariable>;
 
 /// Whether the text in eager is to compute a gradient of which this was said: what is not plain may come with the
 /// incoming gradients, a vmap over several of them, for one; and what the rules make of an op may be too large for
@@ -39,14 +43,34 @@ bool is_for_the_text(const OpState& gradient, const OpState& op, const Error& er
   return true;
 }
 
+/// Arguments for eager PyTorch, which reads all of them: zeros in place of dataless tensors. The gradient does not
+/// depend on their values.
+class ArgumentsOfText {
+ public:
+  explicit ArgumentsOfText(std::span<const Argument> given) : arguments_(given.begin(), given.end()) {
+    for (Argument& argument : arguments_) {
+      const at::Tensor* tensor = argument.tensor();
+      if (tensor == nullptr || !has_plain_keys(*tensor) || !is_dataless(*tensor)) continue;
+      at::Tensor& zeros = zeros_.emplace_back(at::empty_strided(tensor->sizes(), tensor->strides(), tensor->options()));
+      argument = Argument(std::as_const(zeros.zero_()));
+    }
+  }
+
+  std::span<const Argument> arguments() const { return arguments_; }
+
+ private:
+  std::list<at::Tensor> zeros_;
+  std::vector<Argument> arguments_;
+};
+
 void call_or_run_text(const OpState& op, const OpState& of, std::span<const Argument> arguments, size_t kept,
                       const at::Tensor& seed, Results& results) {
   try {
     op.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
   } catch (const Error& error) {
     if (!is_for_the_text(op, of, error)) throw;
-    arguments = arguments.first(arguments.size() - kept);  // the text makes all anew
-    for (at::Tensor& result : op.eager_text()->call(arguments, seed)) results.push_back(std::move(result));
+    const ArgumentsOfText own(arguments.first(arguments.size() - kept));  // the text makes all anew
+    for (at::Tensor& result : op.eager_text()->call(own.arguments(), seed)) results.push_back(std::move(result));
   }
 }
 
@@ -56,8 +80,7 @@ void call_or_run_text(const OpState& op, const OpState& of, std::span<const Argu
 class OpBackward : public torch::autograd::Node {
  public:
   OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts, uint64_t reached)
-      : op_(std::move(op)), autocast_(facts.autocast), kept_(call.kept) {
-    const uint64_t unread = written_params(*call.program) & ~params_read(*call.program);
+      : op_(std::move(op)), autocast_(facts.autocast), needs_(call.needs), kept_(call.kept) {
     if (kept_) computed_.reserve(kept_->names.size());
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < facts.actuals.size(); ++i) {
@@ -67,9 +90,7 @@ class OpBackward : public torch::autograd::Node {
           tensor != nullptr && tensor->requires_grad() && (reached >> std::min<size_t>(i, 63) & 1);
       edge_of_.push_back(has_gradient ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
-      if (tensor != nullptr && i < 63 && (unread >> i & 1))
-        arguments_.emplace_back(*tensor);
-      else if (tensor != nullptr)
+      if (tensor != nullptr && (needs_->may_read(i) || !needs_->layouts[i].defined()))
         arguments_.emplace_back(SavedVariable(*tensor, false));
       else if (actual.kind == frontend::ArgumentFact::Kind::Number)
         arguments_.emplace_back(actual.number);
@@ -103,41 +124,22 @@ class OpBackward : public torch::autograd::Node {
   variable_list apply(variable_list&& gradients) override {
     // A gradient that is to be differentiated itself computes all anew: what was kept has no history.
     const bool uses_kept = kept_ && !c10::GradMode::is_enabled();
-    std::vector<at::Tensor> tensors, computed;
-    tensors.reserve(arguments_.size());
-    computed.reserve(computed_.size());
-    std::vector<Argument> given;
     std::vector<bool> wanted;
-    at::Tensor seed;
-    {
-      const std::lock_guard lock(mutex_);
-      if (seed_) seed = seed_->unpack();
-      if (uses_kept)
-        for (const SavedVariable& saved : computed_) computed.push_back(saved.unpack());
-      for (const Given& argument : arguments_) {
-        if (const auto* saved = std::get_if<SavedVariable>(&argument))
-          given.emplace_back(tensors.emplace_back(saved->unpack()));
-        else if (const auto* tensor = std::get_if<at::Tensor>(&argument))
-          given.emplace_back(tensors.emplace_back(*tensor));
-        else if (const auto* number = std::get_if<ir::HostValue>(&argument))
-          given.emplace_back(*number);
-        else
-          given.emplace_back();
-      }
-    }
     for (const int edge : edge_of_) wanted.push_back(edge != kNone && task_should_compute_output(size_t(edge)));
+    if (std::ranges::find(wanted, true) == wanted.end()) return variable_list(num_outputs());
+    Unpacked unpacked = unpack(uses_kept);
+    std::vector<Argument>& given = unpacked.given;
     for (const int gradient : gradient_of_) {
       const bool has = gradient != kNone && gradients[size_t(gradient)].defined();
       given.emplace_back(has ? Argument(std::as_const(gradients[size_t(gradient)])) : Argument());
     }
-    for (const at::Tensor& tensor : computed) given.emplace_back(tensor);
+    for (const at::Tensor& tensor : unpacked.computed) given.emplace_back(tensor);
+    const auto gradient = op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true,
+                                        uses_kept ? *kept_ : kNothingKept);
+    if (!unpacked.gone.empty()) refuse_gone(unpacked, *gradient);
+    op_->check_gradient_once(std::span(given).first(arguments_.size()));
     Results results;
-    if (std::ranges::find(wanted, true) != wanted.end()) {
-      op_->check_gradient_once(std::span(given).first(arguments_.size()));
-      const auto gradient = op_->backward(wanted, gradient_of_.size(), autocast_, /*returns_arguments=*/true,
-                                          uses_kept ? *kept_ : kNothingKept);
-      call_or_run_text(*gradient, *op_, given, computed.size(), seed, results);
-    }
+    call_or_run_text(*gradient, *op_, given, unpacked.computed.size(), unpacked.seed, results);
     variable_list found(num_outputs());
     size_t next = 0;
     for (size_t i = 0; i < wanted.size(); ++i)
@@ -149,17 +151,61 @@ class OpBackward : public torch::autograd::Node {
   static constexpr int kNone = -1;
   inline static const frontend::Kept kNothingKept;
 
-  /// What the returned results are made of.
-  static uint64_t params_read(const Program& program) {
-    uint64_t reads = 0;
-    for (const Program::Result& result : program.results)
-      if (!result.mutates) reads |= result.reads;
-    return reads;
+  /// What the gradient is called with.
+  struct Unpacked {
+    std::vector<at::Tensor> tensors, computed;
+    std::vector<Argument> given;  ///< which borrows them
+    at::Tensor seed;
+    /// Arguments that autograd does not give back, because they were written or freed, with its errors. Dataless
+    /// tensors stand for them.
+    std::vector<std::pair<size_t, std::exception_ptr>> gone;
+  };
+
+  Unpacked unpack(bool uses_kept) {
+    Unpacked unpacked;
+    unpacked.tensors.reserve(arguments_.size());
+    unpacked.computed.reserve(computed_.size());
+    const std::lock_guard lock(mutex_);
+    if (seed_) unpacked.seed = seed_->unpack();
+    if (uses_kept)
+      for (const SavedVariable& saved : computed_) unpacked.computed.push_back(saved.unpack());
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      if (const auto* saved = std::get_if<SavedVariable>(&arguments_[i]))
+        unpacked.given.emplace_back(unpacked.tensors.emplace_back(unpack(*saved, i, unpacked)));
+      else if (const auto* number = std::get_if<ir::HostValue>(&arguments_[i]))
+        unpacked.given.emplace_back(*number);
+      else
+        unpacked.given.push_back(needs_->layouts[i].defined() ? Argument(needs_->layouts[i]) : Argument());
+    }
+    return unpacked;
+  }
+
+  at::Tensor unpack(const SavedVariable& saved, size_t index, Unpacked& unpacked) const {
+    try {
+      return saved.unpack();
+    } catch (const c10::Error&) {
+      if (!needs_->layouts[index].defined()) throw;
+      unpacked.gone.emplace_back(index, std::current_exception());
+      return needs_->layouts[index];
+    }
+  }
+
+  /// Throws autograd's error unless this gradient, which may be one with respect to a few arguments or of a few
+  /// results, reads nothing that is gone.
+  static void refuse_gone(const Unpacked& unpacked, const OpState& gradient) {
+    uint64_t reads = ~uint64_t{0};
+    try {
+      reads = gradient.params_read(unpacked.given);
+    } catch (const Error&) {  // the op's text computes it, of all arguments
+    }
+    for (const auto& [index, error] : unpacked.gone)
+      if ((reads >> std::min<size_t>(index, 63) & 1) != 0) std::rethrow_exception(error);
   }
 
   std::shared_ptr<const OpState> op_;
   std::optional<ir::DType> autocast_;           ///< the call's
   std::vector<Given> arguments_;                ///< one a parameter
+  std::shared_ptr<const GradientNeeds> needs_;  ///< which of them a gradient reads, and what stands for the others
   std::shared_ptr<const frontend::Kept> kept_;  ///< what there is beside them,
   std::vector<SavedVariable> computed_;         ///< one a name of it
   std::optional<SavedVariable> seed_;           ///< where the call drew random numbers, which its gradient draws again

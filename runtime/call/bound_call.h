@@ -48,6 +48,18 @@ struct BoundKernel {
   uint32_t status = kNone;  ///< where the address of the status goes
 };
 
+/// What the gradients of a recorded call take of its arguments.
+struct GradientNeeds {
+  static constexpr size_t kParams = 63;
+
+  uint64_t reads = 0;  ///< the parameters (bits) whose values a gradient may read: of the first kParams
+  /// Of each argument that may be left out a dataless tensor like it. Undefined for numbers, and for CPU scalars beside
+  /// CUDA tensors, whose values are read with the facts.
+  std::vector<at::Tensor> layouts;
+
+  bool may_read(size_t param) const { return param >= kParams || (reads >> param & 1) != 0; }
+};
+
 struct BoundCall {
   struct Result {
     Destination destination;
@@ -70,6 +82,7 @@ struct BoundCall {
 
   std::shared_ptr<const Program> program;
   std::shared_ptr<const frontend::Kept> kept;  ///< what it keeps for its gradient; null where that is nothing
+  std::shared_ptr<const GradientNeeds> needs;  ///< of a recorded call; null for others
   std::shared_ptr<const Launch> launch;        ///< null where there is nothing to launch
 };
 

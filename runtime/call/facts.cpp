@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "runtime/call/aliasing.h"
+#include "runtime/call/dataless.h"
 #include "runtime/call/dtypes.h"
 #include "runtime/call/refusals.h"
 
@@ -56,13 +57,16 @@ bool passes(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   return plain && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
 }
 
-/// One word for what is not a size or a stride, then these. The low bits of the address are its alignment.
+/// One word for what is not a size or a stride, then these. The low bits of the address are its alignment. A dataless
+/// tensor has a bit of its own, so that binding, which checks that no kernel reads it, sees every such call.
 void append_tensor(c10::SmallVectorImpl<uint64_t>& words, const at::Tensor& tensor) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const bool has_data = impl->device_type() != c10::DeviceType::Meta;
-  const uint64_t low = has_data ? reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) & 15 : 0;
+  const void* data = has_data ? tensor.const_data_ptr() : nullptr;
+  const uint64_t low = reinterpret_cast<uintptr_t>(data) & 15, lacks_data = has_data && is_dataless(data, *impl);
   const c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
-  words.push_back(uint64_t{1} | low << 4 | uint64_t(tensor.scalar_type()) << 8 | uint64_t(sizes.size()) << 16);
+  words.push_back(uint64_t{1} | lacks_data << 3 | low << 4 | uint64_t(tensor.scalar_type()) << 8 |
+                  uint64_t(sizes.size()) << 16);
   for (const int64_t size : sizes) words.push_back(static_cast<uint64_t>(size));
   for (const int64_t stride : strides) words.push_back(static_cast<uint64_t>(stride));
 }
@@ -284,7 +288,7 @@ void read_facts(const frontend::Definition& definition, std::span<const Argument
                         uint64_t(factories_of(facts)) << 56);
   facts.words.push_back(watched.values);
   facts.words.push_back(watched.written);
-  facts.words.push_back(watched.gradients ? facts.gradients : 0);
+  facts.words.push_back(facts.gradients);
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
     const Actual& actual = facts.actuals[i];
     if (actual.kind == Kind::Tensor)

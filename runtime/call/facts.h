@@ -28,13 +28,10 @@ struct Actual {
 /// The parameters (bits, the first 64) of which a key says more than what kind of argument they got. An op learns them
 /// from its programs.
 struct Watched {
-  uint64_t values = 0;     ///< numbers that were asked for, or take part in shapes
-  uint64_t written = 0;    ///< tensors that the op mutates: which other arguments lie in their memory matters
-  bool gradients = false;  ///< which gradients are asked: a recorded call keeps what these read of reductions
+  uint64_t values = 0;   ///< numbers that were asked for, or take part in shapes
+  uint64_t written = 0;  ///< tensors that the op mutates: which other arguments lie in their memory matters
 
-  bool covers(const Watched& other) const {
-    return !(other.values & ~values) && !(other.written & ~written) && gradients >= other.gradients;
-  }
+  bool covers(const Watched& other) const { return !(other.values & ~values) && !(other.written & ~written); }
 };
 
 struct Facts {
@@ -50,8 +47,8 @@ struct Facts {
   uint64_t gradients = 0;             ///< of a recorded call: the tensors that require grad, as Signature::gradients
   at::Tensor seed;                    ///< what the call draws random numbers from, once it is known that it does
   /// Two calls with equal words are one launch with other pointers and scalars: dtypes, ranks, sizes, strides,
-  /// alignment of the pointers up to 16, default dtype, devices, autocast, what is watched, how that which will be
-  /// written lies to the other arguments.
+  /// alignment of the pointers up to 16, default dtype, devices, autocast, which gradients are asked, what is watched,
+  /// how that which will be written lies to the other arguments.
   c10::SmallVector<uint64_t, 64> words;
 };
 

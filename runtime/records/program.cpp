@@ -105,6 +105,12 @@ bool has_sums(const Program& program) {
   return std::ranges::any_of(program.results, [](const Program::Result& result) { return !result.scatters.empty(); });
 }
 
+uint64_t read_params(const Program& program) {
+  uint64_t params = 0;
+  for (const Program::Result& result : program.results) params |= result.reads;
+  return params;
+}
+
 uint64_t written_params(const Program& program) {
   uint64_t params = 0;
   for (const Program::Result& result : program.results)

@@ -78,6 +78,9 @@ frontend::Kept kept_by(const Program& program, uint64_t gradients);
 /// Whether some of its results are sums of values scattered.
 bool has_sums(const Program& program);
 
+/// The parameters that the results are made of; bits as of Result::reads.
+uint64_t read_params(const Program& program);
+
 /// The parameters (bits) that the program mutates.
 uint64_t written_params(const Program& program);
 

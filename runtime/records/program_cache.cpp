@@ -1,10 +1,12 @@
 #include "runtime/records/program_cache.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <typeinfo>
 
 #include "base/error.h"
 #include "ir/eager_layout.h"
@@ -102,6 +104,22 @@ uint64_t numbers_of(const ir::AliasQuestion& question) {
   return numbers;
 }
 
+/// How many errors of lowering an op remembers.
+constexpr size_t kMostFailures = 64;
+
+/// All that lowering may ask of the facts.
+std::string exact_text(const Facts& facts, frontend::Numerics numerics, Variant variant) {
+  std::string text =
+      fmt::format("{}\n{:#x} {}\n", signature_of(facts, numerics).text(), variant.gradients, variant.scatters);
+  for (const Actual& actual : facts.actuals) {
+    if (actual.kind == frontend::ArgumentFact::Kind::Tensor)
+      text += fmt::format("{} by {}\n", actual.tensor->sizes().vec(), actual.tensor->strides().vec());
+    else
+      text += fmt::format("{}:{}\n", static_cast<int>(actual.number.kind), actual.number.integer);
+  }
+  return text;
+}
+
 }  // namespace
 
 /// A lowered op with what it asked for on the way.
@@ -150,11 +168,32 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts, Variant variant) {
   return result;
 }
 
+ProgramCache::Lowered ProgramCache::lower_once(const Facts& facts, Variant variant) {
+  try {
+    return lower(facts, variant);
+  } catch (const Error& error) {
+    if (error.fault() == Fault::Author && typeid(error) == typeid(Error)) {
+      const std::lock_guard lock(mutex_);
+      if (failures_.size() >= kMostFailures) failures_.clear();
+      failures_.emplace(exact_text(facts, numerics_, variant), error);
+    }
+    throw;
+  }
+}
+
+void ProgramCache::throw_known_failure(const Facts& facts, Variant variant) {
+  const std::lock_guard lock(mutex_);
+  if (failures_.empty()) return;
+  const auto found = failures_.find(exact_text(facts, numerics_, variant));
+  if (found != failures_.end()) throw Error(found->second);
+}
+
 std::shared_ptr<const ir::Graph> ProgramCache::graph(const Facts& facts, Variant variant) {
   return lower(facts, variant).graph;
 }
 
 ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
+  throw_known_failure(facts, variant);
   const std::string signature = signature_of(facts, numerics_).text() + "\n";
   Statics statics;
   std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
@@ -162,7 +201,7 @@ ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
   for (;;) {
     const std::string key = signature + statics.text();
     const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
-      if (!lowered) lowered = lower(facts, variant);
+      if (!lowered) lowered = lower_once(facts, variant);
       ProgramRecord made;
       made.asks = asked_next(lowered->symbols, statics);
       if (!made.asks.empty()) return made;
@@ -179,7 +218,6 @@ ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
     for (const Symbol& symbol : record->asks) {
       if (statics.has(symbol)) continue;
       statics.add(symbol, value_text(symbol, facts, variant));
-      if (symbol.kind == Symbol::Kind::Gradients) found.watched.gradients = true;
       if (symbol.question) found.watched.values |= numbers_of(*symbol.question);
       if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
     }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/error.h"
 #include "frontend/frontend.h"
 #include "runtime/cache/single_flight.h"
 #include "runtime/call/facts.h"
@@ -58,6 +59,9 @@ class ProgramCache {
  private:
   struct Lowered;
   Lowered lower(const Facts& facts, Variant variant);
+  /// The same; throws what it threw for these facts before.
+  Lowered lower_once(const Facts& facts, Variant variant);
+  void throw_known_failure(const Facts& facts, Variant variant);
   /// From memory, else from the store, else what `make` gives.
   std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
   std::optional<ProgramRecord> stored(const std::string& key) const;
@@ -69,6 +73,9 @@ class ProgramCache {
   SingleFlight<ProgramRecord> flights_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const ProgramRecord>> records_;
+  /// Errors of lowering, by all that it may ask of the facts. A gradient that no rule gives is asked for in each
+  /// backward pass.
+  std::unordered_map<std::string, Error> failures_;
 };
 
 }  // namespace ingot::runtime

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/api/op_state.h"
+#include "runtime/api/stages.h"
+#include "runtime/cache/hold_forks.h"
+#include "runtime/call/dataless.h"
+#include "runtime/call/dtypes.h"
+
+// The gradient's call as it follows from the op's, before there are gradients with respect to the results: to show it,
+// and to learn what it reads.
+
+namespace ingot {
+
+namespace {
+
+using runtime::Facts;
+
+bool some_require_grad(const Facts& facts) {
+  return std::ranges::any_of(facts.actuals, [](const runtime::Actual& actual) {
+    return actual.tensor != nullptr && actual.tensor->requires_grad();
+  });
+}
+
+/// The arguments that require grad; where none does, all floats. Without those that no result has a gradient with
+/// respect to.
+std::vector<bool> wanted_gradients(const runtime::Program& program, const Facts& facts) {
+  uint64_t reached = 0;
+  for (const runtime::Program::Result& result : program.results)
+    if (!result.mutates) reached |= result.gradients;
+  const bool by_flag = some_require_grad(facts);
+  std::vector<bool> wanted;
+  for (size_t i = 0; i < facts.actuals.size(); ++i) {
+    const at::Tensor* tensor = facts.actuals[i].tensor;
+    wanted.push_back(tensor != nullptr && at::isFloatingType(tensor->scalar_type()) &&
+                     (reached >> std::min<size_t>(i, 63) & 1) != 0 && (!by_flag || tensor->requires_grad()));
+  }
+  return wanted;
+}
+
+uint64_t bits_of(const std::vector<bool>& wanted) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) bits |= uint64_t{1} << std::min<size_t>(i, 63);
+  return bits;
+}
+
+Argument argument_of(const runtime::Actual& actual) {
+  if (actual.tensor != nullptr) return *actual.tensor;
+  return actual.kind == frontend::ArgumentFact::Kind::Number ? Argument(actual.number) : Argument();
+}
+
+/// The tensors' own device: a call may be shown for another one.
+c10::Device device_of(const Facts& facts) {
+  for (const runtime::Actual& actual : facts.actuals)
+    if (actual.kind == frontend::ArgumentFact::Kind::Tensor) return actual.tensor->device();
+  return facts.device;
+}
+
+}  // namespace
+
+GradientCall OpState::gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
+                                    const Facts& facts, const std::vector<bool>& wanted,
+                                    const frontend::Kept& kept) const {
+  GradientCall call;
+  for (size_t i = 0; i < facts.actuals.size(); ++i) {
+    call.arguments.push_back(argument_of(facts.actuals[i]));
+    if (wanted[i]) call.names.push_back(definition_->parameters()[i].name);
+  }
+  const uint64_t asked = bits_of(wanted);
+  const c10::Device device = device_of(facts);
+  call.made.reserve(program.results.size());
+  for (size_t r = 0; r < program.results.size(); ++r) {
+    const runtime::Program::Result& result = program.results[r];
+    if (result.mutates || result.use == ir::Use::Summed) continue;
+    const ir::Extents& extents = resolved.results[r];
+    call.made.push_back(runtime::dataless(extents.sizes, extents.strides, runtime::scalar_type(result.dtype), device));
+    const bool is_given = (result.gradients & asked) != 0 || result.is_kept();
+    call.arguments.push_back(is_given ? Argument(std::as_const(call.made.back())) : Argument());
+    if (!result.is_kept()) ++call.returned;
+  }
+  call.op = backward(wanted, call.returned, facts.autocast, /*returns_arguments=*/true, kept);
+  return call;
+}
+
+GradientCall OpState::gradient_call(const runtime::Program& plain, const Facts& facts) const {
+  const std::vector<bool> wanted = wanted_gradients(plain, facts);
+  const uint64_t asked = bits_of(wanted);
+  if (asked == 0)
+    throw_author(
+        Span{}, fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
+        some_require_grad(facts) ? "none of those that require grad is reached" : "gradients are of tensors of floats");
+  const std::shared_ptr<const runtime::Program> program = program_for(facts, asked).program;
+  const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
+  return gradient_call(*program, resolved, facts, wanted, runtime::kept_by(*program, asked));
+}
+
+Facts OpState::facts_of(const GradientCall& call, const Facts& facts) const {
+  Facts own;
+  runtime::read_facts(*definition_, call.arguments, {}, {}, runtime::Purpose::Show, own);
+  own.device = facts.device, own.default_device = facts.default_device;
+  own.autocast.reset();
+  return own;
+}
+
+runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
+                                               const Facts& facts) const {
+  runtime::GradientNeeds needs;
+  needs.layouts.resize(facts.actuals.size());
+  const bool by_hand = definition_->derivative() != nullptr;
+  if (by_hand && options_.debug) return needs;  // the gradient's check calls the op again
+  for (size_t i = 0; i < facts.actuals.size(); ++i) {
+    if (facts.actuals[i].kind != frontend::ArgumentFact::Kind::Tensor) continue;
+    const at::Tensor& tensor = *facts.actuals[i].tensor;
+    needs.layouts[i] = runtime::dataless(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
+  }
+  uint64_t returned = 0, kept = 0;
+  for (const runtime::Program::Result& result : call.program->results)
+    if (!result.mutates) (result.is_kept() ? kept : returned) |= result.reads;
+  needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a gradient by hand may read what the op does not
+  if (facts.actuals.size() > runtime::GradientNeeds::kParams) return needs;
+  const std::vector<bool> wanted = wanted_gradients(*call.program, facts);
+  if (bits_of(wanted) == 0) return needs;
+  try {
+    const GradientCall gradient =
+        gradient_call(*call.program, resolved, facts, wanted, call.kept ? *call.kept : frontend::Kept{});
+    const Facts own = gradient.op->facts_of(gradient, facts);
+    // A gradient that is differentiated itself computes again what was kept.
+    needs.reads = runtime::read_params(*gradient.op->program_for(own, 0).program) | kept;
+  } catch (const Error&) {
+    // The backward pass reports it, or differentiates the op's text, which reads no more than the results do.
+  }
+  return needs;
+}
+
+uint64_t OpState::params_read(std::span<const Argument> arguments) const {
+  const runtime::HoldForks held;
+  Facts facts;
+  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
+  return runtime::read_params(*program_for(facts, 0).program);
+}
+
+}  // namespace ingot

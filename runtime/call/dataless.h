@@ -1,0 +1,18 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+// A dataless tensor has a dtype, sizes, strides and a device, but no memory. It stands for an argument that an op does
+// not read, so that the argument's own memory can be freed.
+
+namespace ingot::runtime {
+
+inline bool is_dataless(const void* data, const c10::TensorImpl& impl) { return data == nullptr && impl.numel() != 0; }
+inline bool is_dataless(const at::Tensor& tensor) {
+  return tensor.device().type() != c10::DeviceType::Meta &&
+         is_dataless(tensor.const_data_ptr(), *tensor.unsafeGetTensorImpl());
+}
+
+at::Tensor dataless(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype, c10::Device device);
+
+}  // namespace ingot::runtime

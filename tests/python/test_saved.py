@@ -1,0 +1,163 @@
+"""Which arguments a recorded call keeps: those that its gradient reads, and no more than eager PyTorch, which runs the same text."""
+
+import gc
+import inspect
+import weakref
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.autograd.graph import saved_tensors_hooks
+
+import ingot
+
+# Of those with a parameter eager keeps the result, and the gradient here computes it again from that parameter.
+TEXTS = {
+    "x + 1": "", "x * 2": "", "x / 2": "", "-x": "", "x - y": "", "x.double()": "", "x.t().reshape(-1)": "", "torch.cat([x, y])": "",
+    "x.sum()": "", "x.mean(0)": "", "torch.where(c, x, y)": "", "x.masked_fill(c, 2.0)": "", "torch.lerp(x, y, 0.25)": "",
+    "x.detach() * 2 + y": "", "x[:0] + y[1:1]": "", "x + x.floor()": "", "x * y": "", "x / y": "", "torch.maximum(x, y)": "",
+    "torch.addcmul(x, y, y)": "", "torch.atan2(x, y)": "", "x.pow(3)": "", "x.sin()": "", "x.abs()": "", "x.log()": "",
+    "F.gelu(x)": "", "F.mse_loss(x, y)": "", "x.var(1)": "", "F.layer_norm(x, (4,), w, b)": "", "x[i] + 1": "",
+    "x.exp()": "x", "x.sigmoid()": "x", "x.tanh()": "x", "x.sqrt()": "x", "F.relu(x)": "x", "1 / x": "x", "x.softmax(1)": "x",
+}  # fmt: skip
+
+
+def refuses(action):
+    """Whether autograd refuses it; any other error is an error."""
+    try:
+        action()
+    except RuntimeError as error:
+        assert "modified by an inplace operation" in str(error) or "second time" in str(error), error
+        return True
+    return False
+
+
+def arguments_of(rows, asked):
+    made = {"x": torch.rand(rows, 4), "y": torch.rand(rows, 4), "w": torch.rand(4), "b": torch.rand(4)}
+    for name, tensor in made.items():
+        tensor.requires_grad_(name in asked)
+    return {**made, "c": torch.rand(rows, 4) > 0.5, "i": torch.zeros(rows, dtype=torch.int64)}
+
+
+def backward_after_change(call, names, asked, changed):
+    leaves = arguments_of(0, asked)
+    result = call(*(leaves[name] for name in names))
+    with torch.no_grad():
+        leaves[changed].zero_()
+    return refuses(result.sum().backward)
+
+
+def backward_twice(call, names, asked):
+    result = call(*(arguments_of(0, asked)[name] for name in names))
+    total = result.sum()
+    total.backward()
+    return refuses(total.backward)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_autograd_refuses_no_more_than_eagers(text):
+    """On empty tensors, which need no kernels."""
+    op = ingot.op(text)
+    names = list(inspect.signature(op).parameters)
+    for asked in {"x", "xy", "y", "xwb", "b"}:
+        if not set(names) >= set(asked):
+            continue
+        for changed in names:
+            ours, eagers = (backward_after_change(call, names, asked, changed) for call in (op, op.reference))
+            assert ours == (eagers or changed == TEXTS[text]), f"{asked}: {changed} was changed"
+        ours, eagers = (backward_twice(call, names, asked) for call in (op, op.reference))
+        assert ours <= eagers, asked
+
+
+def test_what_is_kept_has_the_hooks_of_saved_tensors():
+    x, y = torch.rand(0, 4, requires_grad=True), torch.rand(0, 1)
+    for text, kept in (("x + y", []), ("x * y", [y]), ("x.sin() + y", [x])):
+        packed = []
+        with saved_tensors_hooks(lambda one: packed.append(one) or one, lambda one: one):
+            result = ingot.op(text)(x, y)
+        assert [one.shape for one in packed] == [one.shape for one in kept], text
+        result.sum().backward()
+
+
+def test_an_argument_that_is_not_read_is_freed():
+    inner = torch.rand(3, 4, requires_grad=True)
+    x = inner * 1
+    y = torch.rand(3, 4, requires_grad=True)
+    memory = weakref.ref(x.untyped_storage())
+    result = ingot.op("torch.where(c, x * 2, x.detach() - y).sum(0)")(torch.ones(3, 4, dtype=torch.bool), x, y)
+    del x
+    gc.collect()
+    assert memory() is None
+    result.sum().backward()
+    assert inner.grad.tolist() == [[2.0] * 4] * 3 and y.grad.tolist() == [[0.0] * 4] * 3
+
+
+def test_one_of_several_gradients_reads_less():
+    """What is gone matters to the gradients that read it alone."""
+    x, y = (torch.rand(3, 4, requires_grad=True) for _ in range(2))
+    op = ingot.op("x * 3, x * y.sin()")
+    scaled, product = op(x, y)
+    with torch.no_grad():
+        y.add_(1)
+    (gradient,) = torch.autograd.grad(scaled.sum(), x, retain_graph=True)
+    assert gradient.tolist() == [[3.0] * 4] * 3
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    scaled, product = op(x, y)
+    with torch.no_grad():
+        x.add_(1)  # of which only the gradient with respect to y knows
+    (gradient,) = torch.autograd.grad(product.sum(), x, retain_graph=True)
+    torch.testing.assert_close(gradient, y.detach().sin())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+def test_gradients_of_gradients_read_what_is_kept():
+    x, y, g = (torch.rand(3, 4, dtype=torch.float64).transpose(0, 1).requires_grad_() for _ in range(3))
+    op = ingot.op("(x * 3 - y).sum(0) + y.var(0) * x[0]")
+    found = torch.autograd.grad(op(x, y), (x, y), g[0], create_graph=True)
+    assert [one.stride() for one in found] == [(1, 4)] * 2
+    wanted = torch.autograd.grad(op.reference(x, y), (x, y), g[0], create_graph=True)
+    for a, b in zip(found, wanted):
+        torch.testing.assert_close(a, b)
+    second = [torch.autograd.grad((a * a).sum() + (b * b).sum(), (x, y, g)) for a, b in (found, wanted)]
+    for a, b in zip(*second):
+        torch.testing.assert_close(a, b)
+    changed = op(x, y)
+    with torch.no_grad():
+        x.add_(1)
+    (first,) = torch.autograd.grad(changed, x, g[0], create_graph=True)
+    torch.testing.assert_close(first, torch.autograd.grad(op.reference(x, y), x, g[0])[0])
+
+
+def test_several_gradients_at_once_without_what_is_not_read():
+    """The op's text in eager computes them, with zeros for what it was given."""
+    x, y = (torch.rand(3, requires_grad=True) for _ in range(2))
+    result = ingot.op("x * 2 + y.sin()")(x, y)
+    with torch.no_grad():
+        x.add_(1)
+    found = torch.autograd.grad(result, (x, y), torch.eye(3), is_grads_batched=True)
+    torch.testing.assert_close(found, (torch.eye(3) * 2, torch.eye(3) * y.detach().cos()))
+
+
+def test_a_call_is_recorded_after_one_that_was_not():
+    x = torch.rand(0, 4)
+    op = ingot.op("x * 2 + y")
+    for asked in ("", "x", "y", "xy", "", "x"):
+        leaves = [x.clone().requires_grad_(name in asked) for name in "xy"]
+        assert op(*leaves).requires_grad == bool(asked)
+        if asked:
+            op(*leaves).sum().backward()
+
+
+def test_a_gradient_that_cannot_be_lowered_is_lowered_once():
+    """The op's text in eager takes its place in each backward pass."""
+    op = ingot.op("torch.special.airy_ai(x) * 2 + y")
+    x, y = torch.rand(0, 4, requires_grad=True), torch.rand(0, 4)
+    spent = []
+    for _ in range(2):
+        before, result = ingot.counters(), op(x, y)
+        with pytest.warns(UserWarning, match="no kernel computes its gradient"):
+            result.sum().backward()
+        spent.append(ingot.counters().since(before))
+    assert spent[0].lowerings > 0 and spent[1].lowerings == 0 and spent[1].texts == 1
