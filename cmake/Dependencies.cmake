@@ -1,8 +1,6 @@
-# What the rooms link: ${INGOT_FMT}, nlohmann_json::nlohmann_json, and for the runtime CLI11::CLI11 and ingot::torch_*.
+# What the rooms link: fmt::fmt, nlohmann_json::nlohmann_json, and for the runtime CLI11::CLI11 and ingot::torch_*.
 
 find_package(fmt REQUIRED)
-# A wheel travels, so it leans on no library of this system.
-set(INGOT_FMT $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt>)
 find_package(nlohmann_json REQUIRED)
 if(NOT INGOT_RUNTIME)
   return()

@@ -10,6 +10,11 @@ if(SKBUILD)
   set_target_properties(${libraries} PROPERTIES
     INSTALL_RPATH "$ORIGIN;$ORIGIN/../torch/lib;$ORIGIN/../nvidia/cu13/lib")
   install(TARGETS ${libraries} LIBRARY DESTINATION ingot)
+  # A wheel needs no library of the system that made it: it brings fmt along.
+  get_target_property(kind fmt::fmt TYPE)
+  if(kind STREQUAL SHARED_LIBRARY)
+    install(FILES $<TARGET_FILE:fmt::fmt> DESTINATION ingot RENAME $<TARGET_SONAME_FILE_NAME:fmt::fmt>)
+  endif()
   return()
 endif()
 

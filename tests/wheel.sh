@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# wheel.sh SOURCE PYTHON: makes a wheel as `pip install .` does, outside the tree, and calls an op from it. Unoptimised,
-# which takes half the time.
+# wheel.sh SOURCE BINARY PYTHON: makes a wheel as `pip install .` does, but of what BINARY has compiled already, unpacks
+# it outside the tree and calls an op from it.
 set -euo pipefail
-source=$1 python=$2
+source=$1 binary=$2 python=$3
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'cd "$source"; rm -rf "$work"; cmake "$binary" -U "SKBUILD*" -U CMAKE_INSTALL_PREFIX >/dev/null' EXIT
 
 "$python" -m pip wheel "$source" --quiet --no-deps --no-build-isolation --no-index --wheel-dir "$work" \
-  -C build-dir="$work/build" -C cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0
+  -C build-dir="$binary" -C cmake.define.INGOT_TESTS=ON
 "$python" -m zipfile -e "$work"/ingot-*.whl "$work/site"
 
 cd "$work"
@@ -21,5 +21,8 @@ x, y = torch.randn(7, 5), torch.randn(5)
 op = ingot.op("relu(x) + y")
 assert torch.equal(op(x, y), torch.relu(x) + y)
 assert "class Bench" in ingot.explain(op, x, y, device="cpu").html()  # the page's files are of the package
+with open("/proc/self/maps") as maps:
+  strangers = {line.split()[-1] for line in maps if "/libingot" in line or "/libfmt" in line}
+assert all(path.startswith(sys.argv[1]) for path in strangers), strangers
 PROGRAM
 readelf -d site/ingot/libingot.so | grep -qF 'path: [$ORIGIN:$ORIGIN/../torch/lib:$ORIGIN/../nvidia/cu13/lib]'
