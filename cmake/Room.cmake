@@ -15,3 +15,11 @@ function(ingot_room name)
   target_link_libraries(ingot_${name} PUBLIC ${ARGN})
   target_precompile_headers(ingot_${name} PRIVATE ${INGOT_COMMON_HEADERS})
 endfunction()
+
+# ingot_compile_together(TARGET N): N files of it are compiled as one, because PyTorch's headers take longer than all that
+# these contain. So the names of their unnamed namespaces must differ.
+function(ingot_compile_together target n)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${n})
+  # A name of one file is no outer scope of the next one.
+  target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
+endfunction()

@@ -1,4 +1,3 @@
-#define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
 #include "python/eager_text.h"
 
 #include <c10/core/SafePyObject.h>

@@ -1,4 +1,3 @@
-#define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
 #include "python/foreign.h"
 
 #include <cxxabi.h>

@@ -1,4 +1,3 @@
-#define PY_SSIZE_T_CLEAN  // lengths in formats are Py_ssize_t
 #include <Python.h>
 #include <torch/csrc/Device.h>
 #include <unistd.h>
