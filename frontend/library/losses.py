@@ -234,7 +234,7 @@ def poisson_nll_loss(
     return _reduced(loss, reduction)
 
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var, full=False, eps=1e-06, reduction="mean"):
+def gaussian_nll_loss(input: Tensor, target, var, full=False, eps=1e-06, reduction="mean"):
     """the negative log likelihood of a normal distribution of variance var; full: with its constant term
 
     Source: torch/nn/functional.py, gaussian_nll_loss
