@@ -74,6 +74,7 @@ def test_a_fake_lies_as_what_is_computed(text):
     # Kernels and eager differ in the strides of tensors that have dims of size 1: only WHOLE asks kernels.
     calls = {name: make() for name, make in LAYOUTS.items() if WHOLE or name != "steps of one"}
     calls = {name: tensors for name, tensors in calls.items() if takes(op.reference, tensors)}
+    calls = dict(some(list(calls.items()), TRIED.index(text)))
     if not calls:
         pytest.skip("explained: eager takes no floats here")
     if WHOLE:
@@ -91,7 +92,7 @@ def test_a_fake_lies_as_what_is_computed(text):
                 found = described(f(*fakes), exactly)
             if found != expected:
                 wrong.append(f"{name}, {kind}: {found}, real {expected}")
-    assert len(calls) > 2 and not wrong, "\n".join(wrong)
+    assert not wrong, "\n".join(wrong)
 
 
 COMPILED = ["2 ** x", "x // y", "F.logsigmoid(x)", "F.one_hot((x * 4).long(), 5)", "F.batch_norm(x, None, None, training=True)",
