@@ -254,7 +254,7 @@ def gaussian_nll_loss(input: Tensor, target, var, full=False, eps=1e-06, reducti
             assert var.ndim == input.ndim, "var is of incorrect size"
             others = [var.size(dim) for dim in range(input.ndim) if var.size(dim) != input.size(dim)]
             assert others == [1], "var is of incorrect size"
-    var = clamp(var, min=eps)
+    var = _with_slope_of(clamp(var, min=eps).detach(), var)
     loss = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
         loss += 0.5 * math.log(2 * math.pi)

@@ -191,9 +191,7 @@ def kron(input: Tensor, other: Tensor):
     for dim in range(rank):
         input, other = input.unsqueeze(2 * dim + 1), other.unsqueeze(2 * dim)
     product = input * other
-    for dim in range(rank):
-        product = product.flatten(dim, dim + 1)
-    return product
+    return product.view([product.size(2 * dim) * product.size(2 * dim + 1) for dim in range(rank)])
 
 
 def pixel_shuffle(input, upscale_factor):

@@ -93,7 +93,7 @@ REFUSED = [
     "F.pad(cube, (1, 1), mode='reflect', value=1.0)", "F.pad(cube, (1, 1), mode='mirror')", "F.pad(i.to(torch.int8), (1, 1), value=300)",
     "v.tril()", "v.triu(1)", "v.diagonal()", "x.diagonal(0, 1, 1)", "x.diagonal(0, 0, 2)", "torch.diag_embed(x, 0, 1, 1)", "torch.diag(cube)",
     "x.unfold(0, 5, 1)", "x.unfold(0, 2, 0)", "x.unfold(2, 1, 1)", "F.pixel_shuffle(image, 3)", "F.pixel_unshuffle(image, 3)",
-    "F.pixel_shuffle(x, 2)", "torch.channel_shuffle(image, 3)", "torch.outer(x, v)", "torch.meshgrid(x, v, indexing='ij')[0]",
+    "F.pixel_shuffle(x, 2)", "torch.channel_shuffle(image, 3)", "torch.outer(x, v)", "torch.kron(x.t(), x)", "torch.meshgrid(x, v, indexing='ij')[0]",
     "torch.meshgrid(v, v.double(), indexing='ij')[0]", "torch.meshgrid(v, v, indexing='yx')[0]", "F.one_hot(v, 5)", "F.one_hot(i, -2)",
     "F.embedding(i, v)", "F.embedding(v, x)", "F.embedding(i * 0 - 1, x)", "F.embedding(i, x, padding_idx=4)",
     "torch.take_along_dim(x, i[0], 0)", "torch.take_along_dim(x, x, 0)", "F.interpolate(x, scale_factor=2)", "F.interpolate(image)",

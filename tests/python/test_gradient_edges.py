@@ -136,6 +136,13 @@ def test_cosine_of_what_has_no_length(values, device):
     assert not complaint(op_of(text, "xy"), lambda leaves: evaluated(text, leaves), {"x": x, "y": y})
 
 
+def test_a_variance_below_eps_has_its_gradient(device):
+    own = {name: torch.tensor([[0.25, 1e-9, 0.0], [2.0, 1e-6, 3.0]], dtype=torch.float64, device=device) for name in "xyv"}
+    own["x"], own["y"] = own["x"] + 0.5, own["y"] - 0.25
+    text = "F.gaussian_nll_loss(x, y, v, reduction='none')"
+    assert not complaint(op_of(text, own), lambda leaves: evaluated(text, leaves), own)
+
+
 def test_the_dtype_of_a_cosine():
     x, s = torch.randn(2, 3), torch.tensor(2.0, dtype=torch.float64)
     for a, b in ((x, s), (s, x), (x.double(), s.float()), (x.half(), s.float())):
