@@ -33,8 +33,9 @@ def start(tmp_path):
             (tmp_path / "compiler").write_text(HANGS)
             (tmp_path / "compiler").chmod(0o700)
             environment["INGOT_CXX"] = str(tmp_path / "compiler")
+        # What runs in the background of a shell ignores Control-C, and so do its children.
         process = subprocess.Popen([sys.executable, "-c", script], env=environment, text=True, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
+                                   stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         started.append(process)
         return process
 

@@ -76,7 +76,7 @@ def judged(texts, tensors: dict, ulps: float = 8, strides: bool = True, **option
 
 
 def in_turn(texts: list[str], dtype: torch.dtype) -> list[str]:
-    return texts if dtype == torch.float32 else some(texts, FLOATS.index(dtype))
+    return texts if dtype == torch.float32 else some(texts, FLOATS.index(dtype), of=6)
 
 
 def check(lines: list[str], known=()):
@@ -99,7 +99,7 @@ def test_exact(device, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=named)
 def test_numerics_of_eager(device, dtype):
-    texts = some([text for texts in FLOATING.values() for text in texts if "REDUCED" not in text], FLOATS.index(dtype), of=2)
+    texts = some([text for texts in FLOATING.values() for text in texts if "REDUCED" not in text], FLOATS.index(dtype), of=6)
     known = [text for text in KNOWN_IN_NUMERICS_OF_EAGER if text in texts and device == "cpu"]
     check(judged(texts, inputs_of(dtype, device), numerics="eager"), known)
 
