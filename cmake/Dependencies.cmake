@@ -1,4 +1,5 @@
-# What the rooms link: fmt::fmt, nlohmann_json::nlohmann_json, and for the runtime CLI11::CLI11 and ingot::torch_*.
+# The libraries that the layers link: fmt::fmt, nlohmann_json::nlohmann_json, and for the runtime CLI11::CLI11 and
+# ingot::torch_*.
 
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -137,7 +137,7 @@ class Attempt {
     return values;
   }
 
-  /// A derivative by hand is there whatever the op says.
+  /// A custom derivative gives gradients whatever the op computes.
   void give_gradients() {
     allow_gradients(evaluation_.graph);
     for (ir::Result& result : evaluation_.graph.results)

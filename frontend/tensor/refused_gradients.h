@@ -4,9 +4,9 @@
 
 #include "frontend/tensor/builder.h"
 
-// What eager refuses where a tensor requires grad. It is a condition of the graph (ir/host/gradient_condition.h): where
-// it does not hold, the call goes to the op's text, and eager itself raises its error. One that holds says that another
-// call, of which other gradients are asked, may be refused.
+// Calls that eager refuses because a tensor requires grad. A refusal is a condition of the graph
+// (ir/host/gradient_condition.h): where it does not hold, the call goes to the op's text, and eager itself raises its
+// error. One that holds says that another call, of which other gradients are asked, may be refused.
 
 namespace ingot::frontend {
 

@@ -119,7 +119,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   uint64_t returned = 0, kept = 0;
   for (const runtime::Program::Result& result : call.program->results)
     if (!result.mutates) (result.is_kept() ? kept : returned) |= result.reads;
-  needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a gradient by hand may read what the op does not
+  needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a custom gradient may read what the op does not
   if (facts.actuals.size() > runtime::GradientNeeds::kParams) return needs;
   const std::vector<bool> wanted = wanted_gradients(*call.program, facts);
   if (bits_of(wanted) == 0) return needs;

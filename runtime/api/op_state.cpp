@@ -53,7 +53,8 @@ runtime::Variant variant_of(const runtime::Program& program, const Facts& facts)
   return {keeps ? facts.gradients : 0, runtime::has_sums(program)};
 }
 
-/// A dataless tensor stands for what a call does not read. A kernel that read it would read address 0.
+/// A dataless tensor takes the place of an argument that a call does not read. A kernel that read it would read
+/// address 0.
 void refuse_dataless(const runtime::Program& program, const Facts& facts) {
   const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
   for (size_t i = 0; i < facts.actuals.size(); ++i)
@@ -138,7 +139,7 @@ std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argumen
 
 runtime::ProgramCache::Found OpState::program_for(const Facts& facts, uint64_t gradients) const {
   runtime::ProgramCache::Found found = programs_.find(facts, {.gradients = gradients});
-  if (refuses_gradients(*found.program)) return found;  // as whoever resolves the call says
+  if (refuses_gradients(*found.program)) return found;  // resolving the call reports it
   if (!runtime::is_worth_keeping(*found.program, facts)) found.program = programs_.find(facts).program;
   // Whose gathers are too large to compare has no use for what is kept of rows: sums of a caller's are differentiated
   // as the comparisons are that they stand for.

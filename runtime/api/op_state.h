@@ -138,8 +138,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   GradientCall gradient_call(const runtime::Program& plain, const runtime::Facts& facts) const;
   /// The facts of such a call.
   runtime::Facts facts_of(const GradientCall& call, const runtime::Facts& facts) const;
-  /// What the gradients of a recorded call read, seen on the gradient's own program. Where that cannot be lowered, all
-  /// that the results are made of.
+  /// The arguments that the gradients of a recorded call read, taken from the gradient's own program. Where that cannot
+  /// be lowered: all that the results read.
   runtime::GradientNeeds gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
                                         const runtime::Facts& facts) const;
   /// The stages Backward and BackwardSource of `emit`.

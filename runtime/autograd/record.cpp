@@ -25,8 +25,8 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile. Of a
-/// tensor that no gradient reads nothing is kept.
+/// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile. The
+/// node keeps nothing of a tensor that no gradient reads.
 using Given = std::variant<std::monostate, ir::HostValue, SavedVariable>;
 
 /// Whether the text in eager is to compute a gradient of which this was said: what is not plain may come with the
@@ -151,13 +151,13 @@ class OpBackward : public torch::autograd::Node {
   static constexpr int kNone = -1;
   inline static const frontend::Kept kNothingKept;
 
-  /// What the gradient is called with.
+  /// The arguments of the gradient's call.
   struct Unpacked {
     std::vector<at::Tensor> tensors, computed;
     std::vector<Argument> given;  ///< which borrows them
     at::Tensor seed;
     /// Arguments that autograd does not give back, because they were written or freed, with its errors. Dataless
-    /// tensors stand for them.
+    /// tensors take their places.
     std::vector<std::pair<size_t, std::exception_ptr>> gone;
   };
 
@@ -205,7 +205,7 @@ class OpBackward : public torch::autograd::Node {
   std::shared_ptr<const OpState> op_;
   std::optional<ir::DType> autocast_;           ///< the call's
   std::vector<Given> arguments_;                ///< one a parameter
-  std::shared_ptr<const GradientNeeds> needs_;  ///< which of them a gradient reads, and what stands for the others
+  std::shared_ptr<const GradientNeeds> needs_;  ///< which of them a gradient reads, and dataless tensors like them
   std::shared_ptr<const frontend::Kept> kept_;  ///< what there is beside them,
   std::vector<SavedVariable> computed_;         ///< one a name of it
   std::optional<SavedVariable> seed_;           ///< where the call drew random numbers, which its gradient draws again
