@@ -14,8 +14,9 @@ struct Tables {
   std::unordered_map<std::string_view, const Builtin*> by_name;
 
   Tables() {
-    for (auto table : {pointwise_builtins, view_builtins, window_builtins, type_builtins, factory_builtins,
-                       constant_builtins, index_builtins, reduction_builtins, in_place_builtins, refused_builtins}) {
+    for (auto table :
+         {pointwise_builtins, view_builtins, window_builtins, type_builtins, gradient_builtins, factory_builtins,
+          constant_builtins, index_builtins, reduction_builtins, in_place_builtins, refused_builtins}) {
       for (Builtin& row : table()) rows.push_back(row);
     }
     for (const Builtin& row : rows) {

@@ -8,7 +8,6 @@
 #include "frontend/tensor/device.h"
 #include "frontend/tensor/layouts.h"
 #include "frontend/tensor/pointwise.h"
-#include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
 
@@ -126,29 +125,6 @@ Value call_element_size(Builder& builder, const Builtin& self, Args args) {
 }
 
 Value call_identity(Builder& builder, const Builtin& self, Args args) { return input(builder, self, args); }
-
-Value call_detach(Builder& builder, const Builtin& self, Args args) {
-  Tensor result = input(builder, self, args);
-  for (Tile& tile : result.tiles) tile.node = builder.graph.call(ir::kDetach, tile.node, {});
-  return result;
-}
-
-Value call_with_slope_of(Builder& builder, const Builtin& self, Args args) {
-  const Tensor value = input(builder, self, args), slope = *args[1].tensor();
-  Tensor result = combined(builder, std::array{value, slope}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
-    return builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
-  });
-  result.layout = value.layout;
-  return result;
-}
-
-/// An argument of a function of which PyTorch has no derivative with respect to it.
-Value call_without_derivative(Builder& builder, const Builtin&, Args args) {
-  if (const Tensor* tensor = args[0].tensor())
-    refuse_gradient(builder, *tensor,
-                    fmt::format("{} with respect to `{}`", args[1].as<std::string>(), args[2].as<std::string>()));
-  return None{};
-}
 
 /// A copy: in the memory format asked for, whatever the input's strides.
 Value call_clone(Builder& builder, const Builtin& self, Args args) {
@@ -319,14 +295,6 @@ Value call_check(Builder& builder, const Builtin&, Args args) {
   return None{};
 }
 
-Value call_is_differentiated(Builder& builder, const Builtin&, Args) {
-  return Number{builder.graph.host.boolean(builder.tape.has_value())};
-}
-
-Value call_is_only_differentiated(Builder& builder, const Builtin&, Args) {
-  return Number{builder.graph.host.boolean(builder.tape && !builder.tape->has_results)};
-}
-
 Value call_on_cuda(Builder& builder, const Builtin&, Args) {
   return Number{builder.graph.host.boolean(builder.signature.device == Device::Cuda)};
 }
@@ -423,7 +391,6 @@ std::vector<Builtin> type_builtins() {
        {},
        call_default_dtype,
        "the dtype of floats that are given none: torch.set_default_dtype's"},
-      {"detach", "(input)", kFunction, kMethod, {}, call_detach, "the same values, through which no gradient flows"},
       {"real", "(input)", kFunction, kNoMethod, {}, call_identity, "the values: every tensor of the language is real"},
       {"conj", "(input)", kFunction, kMethod, {}, call_identity, "the values: every tensor of the language is real"},
       {"conj_physical", "(input)", kFunction, kMethod, "conj", call_identity},
@@ -465,8 +432,6 @@ std::vector<Builtin> type_builtins() {
        {},
        call_full_like,
        "a number in the shape of another tensor"},
-      {"_with_slope_of", "(value, slope)", kFunction, kNoMethod, {}, call_with_slope_of},
-      {"_without_derivative", "(input, function, name)", kFunction, kNoMethod, {}, call_without_derivative},
       {"_with_strides_of", "(value, like)", kFunction, kNoMethod, {}, call_with_strides_of},
       {"_named", "(name, **items)", kFunction, kNoMethod, {}, call_named},
       {"_in_format_of", "(value, like)", kFunction, kNoMethod, {}, call_in_format_of},
@@ -479,8 +444,6 @@ std::vector<Builtin> type_builtins() {
       {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
       {"_shows_few_bits", "(input)", kFunction, kNoMethod, {}, call_shows_few_bits},
-      {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
-      {"_is_only_differentiated", "()", kFunction, kNoMethod, {}, call_is_only_differentiated},
       {"_rounds_steps", "(input)", kFunction, kNoMethod, {}, call_rounds_steps},
       {"_stepped", "(input, rounds=True)", kFunction, kNoMethod, {}, call_stepped},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "frontend/library/builtin_tables.h"
+#include "frontend/tensor/pointwise.h"
+#include "frontend/tensor/refused_gradients.h"
+#include "frontend/tensor/tensors.h"
+
+// Where gradients flow and where they do not, and whether any are asked for.
+
+namespace ingot::frontend {
+namespace {
+
+Value call_detach(Builder& builder, const Builtin&, Args args) {
+  Tensor result = require_tensor(builder, args[0], "detach: `input`");
+  for (Tile& tile : result.tiles) tile.node = builder.graph.call(ir::kDetach, tile.node, {});
+  return result;
+}
+
+Value call_with_slope_of(Builder& builder, const Builtin&, Args args) {
+  const Tensor value = *args[0].tensor(), slope = *args[1].tensor();
+  Tensor result = combined(builder, std::array{value, slope}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
+    return builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
+  });
+  result.layout = value.layout;
+  return result;
+}
+
+/// PyTorch has no derivative of the function with respect to this argument.
+Value call_without_derivative(Builder& builder, const Builtin&, Args args) {
+  if (const Tensor* tensor = args[0].tensor())
+    refuse_gradient(builder, *tensor,
+                    fmt::format("{} with respect to `{}`", args[1].as<std::string>(), args[2].as<std::string>()));
+  return None{};
+}
+
+Value call_is_differentiated(Builder& builder, const Builtin&, Args) {
+  return Number{builder.graph.host.boolean(builder.tape.has_value())};
+}
+
+Value call_is_only_differentiated(Builder& builder, const Builtin&, Args) {
+  return Number{builder.graph.host.boolean(builder.tape && !builder.tape->has_results)};
+}
+
+}  // namespace
+
+std::vector<Builtin> gradient_builtins() {
+  return {
+      {"detach", "(input)", kFunction, kMethod, {}, call_detach, "the same values, through which no gradient flows"},
+      {"_with_slope_of", "(value, slope)", kFunction, kNoMethod, {}, call_with_slope_of},
+      {"_without_derivative", "(input, function, name)", kFunction, kNoMethod, {}, call_without_derivative},
+      {"_is_differentiated", "()", kFunction, kNoMethod, {}, call_is_differentiated},
+      {"_is_only_differentiated", "()", kFunction, kNoMethod, {}, call_is_only_differentiated},
+  };
+}
+
+}  // namespace ingot::frontend
