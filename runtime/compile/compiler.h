@@ -40,8 +40,9 @@ class Nvrtc {
                              std::span<const std::string> options, std::span<const std::string> expressions);
 };
 
-/// The host's C++ compiler: $INGOT_CXX, else $CXX (either may hold arguments: "ccache g++"), else c++, g++, clang++ on
-/// PATH. It is run without a shell. Errors as above. Safe from several threads.
+/// The host's C++ compiler: $INGOT_CXX, else $CXX, else c++, g++, clang++ on PATH. Either variable may begin with a
+/// launcher and end with options, which come after Ingot's own: "ccache g++ -O1". It is run without a shell. Errors as
+/// above. Safe from several threads.
 class HostCompiler {
  public:
   /// The compiler's file, size and date, the variables that say where it looks for headers and programs (CPATH), the
@@ -52,7 +53,7 @@ class HostCompiler {
   /// `fast_math` may contract, reassociate, multiply by reciprocals and forget the sign of zero, but keeps NaN and
   /// infinity. `name` as above: "relu_add.cpp".
   static std::string compile(std::string_view source, std::string_view name, bool fast_math);
-  /// The same of a program that Ingot did not write, with its author's options alone beside -fPIC -shared.
+  /// The same of a program that Ingot did not write; beside -fPIC -shared are the variable's options and its author's.
   static std::string compile(std::string_view source, std::string_view name, std::span<const std::string> options);
 };
 

@@ -42,7 +42,8 @@ std::string find_program(const std::string& name) {
 }
 
 struct Search {
-  std::vector<std::string> command;  ///< the compiler's path and its first arguments; empty where there is none
+  std::vector<std::string> command;  ///< paths or names: a launcher, the compiler; empty where there is none
+  std::vector<std::string> options;  ///< what the variable says after the compiler's name
   std::string tried;                 ///< a line for each place
 };
 
@@ -52,6 +53,9 @@ Search search() {
     const std::string value = from_variable(variable.c_str());
     std::istringstream words(value);
     std::vector<std::string> command(std::istream_iterator<std::string>(words), {});
+    const auto first_option = std::ranges::find_if(command, [](const auto& word) { return word.starts_with('-'); });
+    const std::vector<std::string> options(first_option, command.end());
+    command.erase(first_option, command.end());
     if (command.empty()) {
       result.tried += "$" + variable + ": not set\n";
       continue;
@@ -59,12 +63,12 @@ Search search() {
     // What was asked for is used, or an error; never something else.
     if (std::string path = find_program(command[0]); !path.empty()) {
       command[0] = path;
-      return {command, {}};
+      return {command, options, {}};
     }
-    return {{}, result.tried + "$" + variable + ": " + command[0] + ": no such program\n"};
+    return {{}, {}, result.tried + "$" + variable + ": " + command[0] + ": no such program\n"};
   }
   for (const char* name : {"c++", "g++", "clang++"}) {
-    if (std::string path = find_program(name); !path.empty()) return {{path}, {}};
+    if (std::string path = find_program(name); !path.empty()) return {{path}, {}, {}};
     result.tried += std::string(name) + ": not on PATH\n";
   }
   return result;
@@ -100,12 +104,12 @@ std::string environment_identity() {
 }
 
 std::string command_identity() {
-  const std::vector<std::string>& command = found().command;
-  std::string text = file_identity(command[0]);
-  for (size_t i = 1; i < command.size(); ++i) {
-    const std::string program = find_program(command[i]);  // ccache's own argument is the compiler
-    text += " " + (program.empty() ? command[i] : file_identity(program));
+  std::string text;
+  for (const std::string& word : found().command) {
+    const std::string program = find_program(word);  // ccache's own argument is the compiler
+    text += (text.empty() ? "" : " ") + (program.empty() ? word : file_identity(program));
   }
+  for (const std::string& option : found().options) text += " " + option;
   return text;
 }
 
@@ -148,6 +152,8 @@ std::vector<std::string> command_line(const std::string& source, bool fast_math)
   } else {
     command.emplace_back("-ffp-contract=off");
   }
+  // The last of two options that disagree is taken: the user's.
+  command.insert(command.end(), found().options.begin(), found().options.end());
   command.insert(command.end(), {"-o", "kernel.so", "-x", "c++", source});
   return command;
 }
@@ -201,6 +207,7 @@ std::string HostCompiler::compile(std::string_view source, std::string_view name
                                   std::span<const std::string> options) {
   return compile_in_folder(source, name, /*ours=*/false, [&](const std::string& file) {
     std::vector<std::string> command = found().command;
+    command.insert(command.end(), found().options.begin(), found().options.end());
     command.insert(command.end(), options.begin(), options.end());
     command.insert(command.end(), {"-fPIC", "-shared", "-o", "kernel.so", "-x", "c++", file});
     return command;

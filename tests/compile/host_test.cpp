@@ -140,6 +140,18 @@ TEST_F(HostCompilerSearch, WhatWasAskedForIsUsedOrAnError) {
   EXPECT_EXIT(compile("env c++"), testing::ExitedWithCode(0), "ELF");
 }
 
+TEST_F(HostCompilerSearch, OptionsOfTheVariableComeAfterOurs) {
+  const Scratch scratch;
+  const auto last_level = [&](const std::string& launcher) {
+    const std::string compiler = script(scratch, R"(for word; do case $word in -O*) last=$word ;; esac; done
+[ -z "$last" ] || { echo "the level is $last."; exit 1; })");
+    ::setenv("INGOT_CXX", (launcher + compiler + " -g -O1").c_str(), 1);
+    print_and_exit([] { return HostCompiler::compile(returns(1), "number", false); });
+  };
+  EXPECT_EXIT(last_level(""), testing::ExitedWithCode(0), "the level is -O1\\.");
+  EXPECT_EXIT(last_level("env "), testing::ExitedWithCode(0), "the level is -O1\\.");
+}
+
 TEST_F(HostCompilerSearch, ClangIsAskedForNothingThatOnlyGccHas) {
   const Scratch scratch;
   const auto compile = [&] {
