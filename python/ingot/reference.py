@@ -32,6 +32,16 @@ _PLAIN = {"torch": torch, "F": F, "special": torch.special}
 _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 
 
+@contextlib.contextmanager
+def as_called_by_users():
+    """PyTorch takes its composite functions apart at the key of autograd, which is left out in an operator's kernel. There
+    a fake tensor would take them apart by formulas of Python, of which hinge_embedding_loss's fails."""
+    autograd = torch._C.DispatchKey.AutogradFunctionality
+    with torch.no_grad(), torch._C._PreserveDispatchKeyGuard():
+        torch._C._dispatch_tls_set_dispatch_key_excluded(autograd, False)
+        yield
+
+
 class Reference:
     """An op in eager PyTorch: any tensors that eager takes, on any device, with gradients. Random numbers are those that
     the op's kernel draws."""
@@ -78,7 +88,7 @@ class Reference:
     def faked(self, given: dict):
         """A call of which some numbers are `Unknown`."""
         bound = {n: coerce(n, self._annotations[n], v) if n in self._annotations else v for n, v in given.items()}
-        with AnyProbability():
+        with AnyProbability(), as_called_by_users():
             return self.for_fakes(**bound)
 
     @functools.cached_property
