@@ -20,6 +20,7 @@ std_mean var_mean aminmax broadcast_tensors meshgrid mode median nanmedian kthva
 size dim len range tuple list zip enumerate numel nelement ndimension item stride isinstance float int bool shape print
 atleast_1d atleast_2d atleast_3d sum any all abs round pow""".split())  # the last of these are Python's own where nothing is a tensor
 _TWOFOLD = set("sum any all abs round pow".split())
+_TYPES = set("float int bool".split())  # Python's; a tensor's methods are casts
 # Functions that give a tuple: of as many tensors as an argument says, of two, or of some number that sizes decide.
 _SPLITS = set("split chunk unbind unsafe_chunk unsafe_split split_with_sizes tensor_split hsplit vsplit dsplit".split())
 _PAIRS = set("std_mean var_mean aminmax frexp".split())
@@ -186,7 +187,7 @@ class _Function:
             return _SOME
         if name == "sum" and len(node.args) == 1 and look(node.args[0]) == _SOME:  # Python's
             return _TENSOR
-        if name in _TWOFOLD:
+        if name in _TWOFOLD or (name in _TYPES and isinstance(node.func, ast.Attribute)):
             return _TENSOR if self._of_tensor(node, look) else None
         return _TENSOR if name in _tensor_functions() else None
 

@@ -59,6 +59,7 @@ def leaf(*shape):
     ("def f(x): return torch.hsplit(x, (1, 2))", "(Tensor x) -> (Tensor, Tensor, Tensor)"),
     ("def f(x): return sum(x.unbind(0))", "(Tensor x) -> Tensor"),
     ("def f(x): return x.max(1).values", "(Tensor x) -> Tensor"),
+    ("def f(x): return x.int(), (x > 0).float()", "(Tensor x) -> (Tensor, Tensor)"),
     ("def f(x): return torch.aminmax(x)", "(Tensor x) -> (Tensor, Tensor)"),
     ("def f(x): return torch.var_mean(x, 1)", "(Tensor x) -> (Tensor, Tensor)"),
     ("def f(x, y):\n    for t in [x, y]: t.mul_(2)", "(Tensor(a0!) x, Tensor(a1!) y) -> ()"),
@@ -76,6 +77,7 @@ def test_the_schema_is_read_from_the_text(text, schema):
     "def g(x):\n    x += 1\ndef f(x):\n    g(x)\n    return x * 2",
     "def f(x): return [x, x + 1, x + 2][1:]",
     "def f(x, d=1): return x.max(d)",
+    "def f(x, y): return max(x, y)",  # y may be a dim
     "def f(x): return torch.atleast_1d(x, x)",
     "def f(x, flag: bool):\n    if flag: return x * 2",
     "def f(x):\n    h = F.relu_\n    h(x)\n    return x * 1",
