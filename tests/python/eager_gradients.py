@@ -55,6 +55,9 @@ def differs(name: str, leaf: torch.Tensor, mine, theirs, tolerance: dict) -> str
     mine = torch.zeros_like(leaf) if mine is None else mine
     if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
         return f"{name}: {mine.dtype} {tuple(mine.shape)} for {theirs.dtype} {tuple(theirs.shape)}"
+    if mine.is_sparse != theirs.is_sparse:
+        return f"{name}: {mine.layout} for {theirs.layout}"
+    mine, theirs = mine.to_dense(), theirs.to_dense()
     wrong = ~torch.isclose(mine, theirs, **tolerance, equal_nan=True)
     if not wrong.any():
         return ""

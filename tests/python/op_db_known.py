@@ -8,8 +8,6 @@ NAMELESS = {"native_dropout_backward"}
 
 # Entry → what a failing call and its message have in them → why.
 KNOWN: dict[str, dict[str, str]] = {
-    **{cast: {"memory_format=": "to the dtype that it has a copy or itself, which only its strides tell"}
-       for cast in "bfloat16 bool byte char double float half int long short".split()},
     # What would depend on the values of a tensor:
     "narrow": {"not a int64 tensor": "where a slice begins"},
     "nn.functional.one_hot": {"num_classes=-1": "the number of classes"},
@@ -36,9 +34,4 @@ WITHIN_ULP = {"lgamma": 8, "nn.functional.mish": 8, "special.i1": 8, "special.nd
 KNOWN_IN_PLACE: dict[str, dict[str, str]] = {
     name: {"in the language": "it would change a tensor's shape, not its elements"}
     for name in ("squeeze", "squeeze.multiple", "t", "transpose", "unsqueeze")
-}
-
-# Of gradients, beside those of KNOWN.
-KNOWN_GRADIENTS = {
-    "nn.functional.embedding": {"scale_grad_by_freq=True": "refused", "sparse=True": "refused"},
 }
