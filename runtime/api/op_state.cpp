@@ -53,14 +53,16 @@ runtime::Variant variant_of(const runtime::Program& program, const Facts& facts)
   return {keeps ? facts.gradients : 0, runtime::has_sums(program)};
 }
 
-/// A dataless tensor takes the place of an argument that a call does not read. A kernel that read it would read
-/// address 0.
+/// A dataless tensor takes the place of an argument that a call does not read; one whose storage was freed looks the
+/// same. A kernel that read it would read address 0.
 void refuse_dataless(const runtime::Program& program, const Facts& facts) {
   const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
   for (size_t i = 0; i < facts.actuals.size(); ++i)
     if ((used >> std::min<size_t>(i, 63) & 1) != 0 && facts.actuals[i].kind == frontend::ArgumentFact::Kind::Tensor &&
         runtime::is_dataless(*facts.actuals[i].tensor))
-      throw_internal(fmt::format("{}: {} has no memory", program.name, runtime::parameter_name(facts, i)));
+      throw_environment(fmt::format("{}: {} has no memory: its storage was freed, as `untyped_storage().resize_(0)` does; "
+                                    "give it back before the call or the backward pass that reads it",
+                                    program.name, runtime::parameter_name(facts, i)));
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {

@@ -161,3 +161,20 @@ def test_a_gradient_that_cannot_be_lowered_is_lowered_once():
             result.sum().backward()
         spent.append(ingot.counters().since(before))
     assert spent[0].lowerings > 0 and spent[1].lowerings == 0 and spent[1].texts == 1
+
+
+def test_what_was_freed_and_is_read_is_an_error():
+    """Eager reads address 0."""
+    op = ingot.op("def f(x, y): return x * y + 1")
+    x, y = torch.rand(4, requires_grad=True), torch.rand(4)
+    result = op(x, y)
+    y.untyped_storage().resize_(0)
+    with pytest.raises(ingot.Error, match="^error: f: `y` has no memory: its storage was freed"):
+        op(x, y)
+    with pytest.raises(RuntimeError, match="`y` has no memory: its storage was freed"):
+        result.sum().backward()
+    y.untyped_storage().resize_(16)
+    y.copy_(torch.arange(4))
+    result = op(x, y)
+    (gradient,) = torch.autograd.grad(result.sum(), x)
+    torch.testing.assert_close(gradient, torch.arange(4.0))
