@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/frontend/evaluating.h"
+#include "tests/rounds.h"
 
 // Whatever a program computes, evaluation ends with a graph or with an author's error.
 
@@ -90,14 +91,14 @@ void evaluate_whatever(const std::string& text) {
 
 TEST(InterpreterFuzz, RandomExpressions) {
   Generator generator(1);
-  for (int round = 0; round < 3000; ++round)
-    evaluate_whatever("def f(x, y, k: int, h: float, i=3): return " + generator.expression(1 + round % 4));
+  for (unsigned round = 0; round < rounds(3000); ++round)
+    evaluate_whatever("def f(x, y, k: int, h: float, i=3): return " + generator.expression(1 + static_cast<int>(round % 4)));
 }
 
 TEST(InterpreterFuzz, RandomStatements) {
   Generator generator(2);
-  for (int round = 0; round < 1000; ++round) {
-    const auto some = [&] { return generator.expression(round % 3); };
+  for (unsigned round = 0; round < rounds(1000); ++round) {
+    const auto some = [&] { return generator.expression(static_cast<int>(round % 3)); };
     evaluate_whatever("def f(x, y, k: int, h: float, i=3):\n    a, b = " + some() + ", " + some() + "\n    for i in " +
                       some() + ":\n        a = " + some() + "\n        if " + some() + ": break\n    assert " + some() +
                       "\n    b += a\n    return b");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/frontend/tensor_testing.h"
+#include "tests/rounds.h"
 
 // Random programs: statements, loops, choices, helper functions, lists, dicts and views, written as text and run beside
 // it on arrays. The graph of the text must give what the run gave; and the text with some of its words changed must
@@ -404,8 +405,7 @@ void check(unsigned seed) {
 }
 
 TEST(ProgramFuzz, ProgramsAreWhatTheirStatementsSay) {
-  constexpr unsigned kPrograms = 300;
-  for (unsigned seed = 0; seed < kPrograms; ++seed) {
+  for (unsigned seed = 0; seed < rounds(300); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     check(seed);
     if (HasFailure()) return;
@@ -429,8 +429,8 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 TEST(ProgramFuzz, ChangedProgramsLowerOrAreRefusedAtAPlace) {
-  int accepted = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  unsigned accepted = 0;
+  for (unsigned seed = 0; seed < rounds(600); ++seed) {
     std::mt19937 random(seed);
     std::vector<std::string> words = words_of(Program(seed % 100).text);
     const auto any = [&] { return random() % words.size(); };
@@ -459,7 +459,7 @@ TEST(ProgramFuzz, ChangedProgramsLowerOrAreRefusedAtAPlace) {
     }
     if (HasFailure()) break;
   }
-  EXPECT_GT(accepted, 30);  // else the changes hit nothing but the syntax
+  EXPECT_GT(accepted, rounds(30));  // else the changes hit nothing but the syntax
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "tests/frontend/tensor_testing.h"
+#include "tests/rounds.h"
 
 // The laws of views: random programs of views, pointwise ops, stacks, cats and gathers, evaluated as graphs and on
 // arrays that each op indexes directly.
@@ -304,7 +305,7 @@ void check(unsigned seed) {
 }
 
 TEST(TensorFuzz, ViewsOfAnythingAreWhatDirectIndexingGives) {
-  for (unsigned seed = 0; seed < 1500; ++seed) {
+  for (unsigned seed = 0; seed < rounds(1500); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     check(seed);
     if (HasFailure()) break;

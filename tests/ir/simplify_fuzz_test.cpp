@@ -5,6 +5,7 @@
 
 #include "tests/ir/reference.h"
 #include "tests/ir/testing.h"
+#include "tests/rounds.h"
 
 // Random pointwise graphs, before and after: the same bits for values where exactness is easily lost.
 
@@ -150,7 +151,7 @@ class RandomGraph {
 
 TEST(SimplifyFuzz, KeepsEveryBit) {
   size_t before = 0, after = 0;
-  for (uint32_t seed = 0; seed < 1500; ++seed) {
+  for (uint32_t seed = 0; seed < rounds(1500); ++seed) {
     RandomGraph random(seed);
     const Graph& graph = random.graph();
     verify(graph);
