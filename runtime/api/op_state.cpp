@@ -56,13 +56,19 @@ runtime::Variant variant_of(const runtime::Program& program, const Facts& facts)
 /// A dataless tensor takes the place of an argument that a call does not read; one whose storage was freed looks the
 /// same. A kernel that read it would read address 0.
 void refuse_dataless(const runtime::Program& program, const Facts& facts) {
+  const auto refuse = [&](const std::string& name) {
+    throw_environment(
+        fmt::format("{}: {} has no memory: its storage was freed, as `untyped_storage().resize_(0)` does; "
+                    "give it back before the call or the backward pass that needs it",
+                    program.name, name));
+  };
   const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
   for (size_t i = 0; i < facts.actuals.size(); ++i)
     if ((used >> std::min<size_t>(i, 63) & 1) != 0 && facts.actuals[i].kind == frontend::ArgumentFact::Kind::Tensor &&
         runtime::is_dataless(*facts.actuals[i].tensor))
-      throw_environment(fmt::format("{}: {} has no memory: its storage was freed, as `untyped_storage().resize_(0)` does; "
-                                    "give it back before the call or the backward pass that reads it",
-                                    program.name, runtime::parameter_name(facts, i)));
+      refuse(runtime::parameter_name(facts, i));
+  for (size_t i = 0; i < facts.outs.size(); ++i)
+    if (runtime::is_dataless(facts.outs[i])) refuse(runtime::out_name(facts.outs, i));
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {

@@ -92,7 +92,8 @@ void evaluate_whatever(const std::string& text) {
 TEST(InterpreterFuzz, RandomExpressions) {
   Generator generator(1);
   for (unsigned round = 0; round < rounds(3000); ++round)
-    evaluate_whatever("def f(x, y, k: int, h: float, i=3): return " + generator.expression(1 + static_cast<int>(round % 4)));
+    evaluate_whatever("def f(x, y, k: int, h: float, i=3): return " +
+                      generator.expression(1 + static_cast<int>(round % 4)));
 }
 
 TEST(InterpreterFuzz, RandomStatements) {

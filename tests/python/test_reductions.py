@@ -274,8 +274,9 @@ def test_variances_at_the_ends_of_the_range(device, dtype):
         for x in inputs:
             for ours, eager in zip(*((r,) if isinstance(r, torch.Tensor) else r for r in (op(x), op.reference(x)))):
                 where = f"{text} of {x[0, 0]}: {ours}, eager {eager}"
-                if text in norms:
-                    assert torch.equal(ours.isnan(), eager.isnan()), where
+                if text in norms:  # CUDA's kernels make infinity times 0 of a thread without elements
+                    assert not (ours.isnan() & ~eager.isnan()).any(), where
+                    assert device == "cuda" or not (eager.isnan() & ~ours.isnan()).any(), where
                     continue
                 near = ours.double() - eager.double()
                 near = near.abs() <= (2e-2 if dtype.itemsize == 2 else 1e-5) * eager.abs().double()
@@ -294,11 +295,17 @@ def test_gradients_of_variances_at_the_ends_of_the_range(scale):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_signs_of_zeros_that_are_extremes(device, dtype):
-    """On the CPU the first zero's of few elements: of more, eager's depends on its vectors. CUDA's kernels know -0 < 0."""
+    """On the CPU the first zero's of few elements: of more, eager's depends on its vectors. On CUDA -0 < 0, where eager's
+    depends on its threads."""
     op = ingot.op("def f(x): return x.amax(1), x.amin(1), x.max(1).values, x.min(1).values, x.amax(0), x.amin(0)")
     for n in (1, 2, 3, 5):
         x = torch.tensor(list(itertools.product((0.0, -0.0), repeat=n)), dtype=dtype, device=device)[: 8 if device == "cpu" else None]
-        assert [r.signbit().tolist() for r in op(x)] == [r.signbit().tolist() for r in op.reference(x)]
+        if device == "cpu":
+            expected = [r.signbit() for r in op.reference(x)]
+        else:
+            sign = x.signbit()
+            expected = [sign.all(1), sign.any(1), sign.all(1), sign.any(1), sign.all(0), sign.any(0)]
+        assert [r.signbit().tolist() for r in op(x)] == [sign.tolist() for sign in expected]
 
 
 def test_a_mean_is_rounded_once(device):

@@ -173,6 +173,8 @@ def test_what_was_freed_and_is_read_is_an_error():
         op(x, y)
     with pytest.raises(RuntimeError, match="`y` has no memory: its storage was freed"):
         result.sum().backward()
+    with pytest.raises(ingot.Error, match="`out` has no memory"):
+        op(x.detach(), x.detach(), out=y)
     y.untyped_storage().resize_(16)
     y.copy_(torch.arange(4))
     result = op(x, y)
