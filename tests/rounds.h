@@ -2,9 +2,9 @@
 
 namespace ingot {
 
-/// How many random cases a test draws: a quarter under the address sanitizer, where each takes several times as long.
+/// How many random cases a test draws: a quarter under a sanitizer, where each takes several times as long.
 constexpr unsigned rounds(unsigned cases) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef INGOT_SANITIZED
   return cases / 4;
 #else
   return cases;

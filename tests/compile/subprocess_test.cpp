@@ -108,7 +108,7 @@ TEST(Subprocess, EndsWithItsHost) {
 }
 
 TEST(Subprocess, SaysWhatRanOut) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef INGOT_SANITIZED
   GTEST_SKIP() << "explained: the sanitizer reads objects through a pipe, for which no descriptors are left";
 #endif
   const std::string answer = in_child([]() -> std::string {

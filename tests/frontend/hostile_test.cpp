@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kSoon{4};
 constexpr long kMostKilobytes = 1'000'000;
 
 /// Sanitizers, and builds without optimisation, are slower by a factor that says nothing of the text.
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__OPTIMIZE__) && !defined(INGOT_SANITIZED)
 constexpr int kSlower = 1;
 #else
 constexpr int kSlower = 10;
