@@ -45,9 +45,9 @@ class Nvrtc {
 /// above. Safe from several threads.
 class HostCompiler {
  public:
-  /// The compiler's file, size and date, the variables that say where it looks for headers and programs (CPATH), the
-  /// processor (to which -march=native resolves), the C library's version. Does not run the compiler; of a wrapper it
-  /// is its own file that counts, and the programs among its arguments. "no compiler" where there is none.
+  /// The compiler's file, size and date, the options, the variables that say where it looks for headers and programs
+  /// (CPATH), the processor (to which -march=native resolves), the C library's version. Does not run the compiler; of a
+  /// wrapper it is its own file that counts, and the programs among its arguments. "no compiler" where there is none.
   static std::string identity();
   /// The bytes of a shared library. -O3 -march=native -fopenmp-simd -ffp-contract=off -fno-math-errno -shared;
   /// `fast_math` may contract, reassociate, multiply by reciprocals and forget the sign of zero, but keeps NaN and

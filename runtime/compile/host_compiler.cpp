@@ -103,13 +103,36 @@ std::string environment_identity() {
   return text;
 }
 
+/// Ingot's own, for any compiler.
+std::vector<std::string> own_options(bool fast_math) {
+  // As long as an operation might trap, none is computed ahead of a choice.
+  std::vector<std::string> options = {
+      "-std=c++20",         "-O3",   "-march=native", "-fopenmp-simd", "-fno-math-errno",
+      "-fno-trapping-math", "-fPIC", "-shared"};
+#ifdef __x86_64__
+  // Whole AVX-512 registers where there are any; by itself GCC takes half, which costs gelu 6 %.
+  options.emplace_back("-mprefer-vector-width=512");
+#endif
+  if (fast_math) {
+    // Not -ffast-math: a library linked with that turns denormals off in the thread that loads it (before GCC 13), and
+    // it would make NaN and infinity undefined.
+    options.insert(options.end(),
+                   {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast"});
+  } else {
+    // GCC's vectorizer makes a square root of pow(x, 0.5), which is another function at -inf and -0.
+    options.insert(options.end(), {"-ffp-contract=off", "-fno-builtin-pow", "-fno-builtin-powf"});
+  }
+  return options;
+}
+
 std::string command_identity() {
   std::string text;
   for (const std::string& word : found().command) {
     const std::string program = find_program(word);  // ccache's own argument is the compiler
     text += (text.empty() ? "" : " ") + (program.empty() ? word : file_identity(program));
   }
-  for (const std::string& option : found().options) text += " " + option;
+  for (const auto& options : {own_options(false), own_options(true), found().options})
+    for (const std::string& option : options) text += " " + option;
   return text;
 }
 
@@ -133,27 +156,13 @@ bool is_clang() {
 
 std::vector<std::string> command_line(const std::string& source, bool fast_math) {
   std::vector<std::string> command = found().command;
-  command.insert(command.end(),
-                 {"-std=c++20", "-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fPIC", "-shared"});
+  std::ranges::copy(own_options(fast_math), std::back_inserter(command));
   // A clamp is two choices. Where the jumps of one are led on into the next, GCC divides anew for each way through
-  // them; and as long as an operation might trap, none is computed ahead of a choice. Without either `clamp(clamp(x +
-  // b, 0, 1) * 2, 0, 1) / 2` takes 0.38 of its time, hardsigmoid and hardswish 0.6, selu 0.77; no result changes.
-  command.emplace_back("-fno-trapping-math");
+  // them. With this and -fno-trapping-math `clamp(clamp(x + b, 0, 1) * 2, 0, 1) / 2` takes 0.38 of its time,
+  // hardsigmoid and hardswish 0.6, selu 0.77; no result changes.
   if (!is_clang()) command.emplace_back("-fno-thread-jumps");
-#ifdef __x86_64__
-  // Whole AVX-512 registers where there are any; by itself GCC takes half, which costs gelu 6 %.
-  command.emplace_back("-mprefer-vector-width=512");
-#endif
-  if (fast_math) {
-    // Not -ffast-math: a library linked with that turns denormals off in the thread that loads it (before GCC 13), and
-    // it would make NaN and infinity undefined.
-    command.insert(command.end(),
-                   {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast"});
-  } else {
-    command.emplace_back("-ffp-contract=off");
-  }
   // The last of two options that disagree is taken: the user's.
-  command.insert(command.end(), found().options.begin(), found().options.end());
+  std::ranges::copy(found().options, std::back_inserter(command));
   command.insert(command.end(), {"-o", "kernel.so", "-x", "c++", source});
   return command;
 }

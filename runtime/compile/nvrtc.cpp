@@ -156,7 +156,14 @@ const Library& library() {
   return opened;
 }
 
-std::string make_identity() {
+constexpr std::string_view kNone = "no NVRTC";
+
+/// Ingot's options in every version.
+std::vector<std::string> fixed_options(bool fast_math) {
+  return {"-default-device", fast_math ? "--use_fast_math" : "--fmad=false"};
+}
+
+std::string file_of_nvrtc() {
   for (const std::string& path : candidates()) {
     if (path.find('/') == std::string::npos) break;
     if (std::string identity = file_identity(path); !identity.empty()) return identity;
@@ -164,8 +171,16 @@ std::string make_identity() {
   try {
     return file_identity(library().path);
   } catch (const Error&) {
-    return "no NVRTC";
+    return std::string(kNone);
   }
+}
+
+std::string make_identity() {
+  std::string text = file_of_nvrtc();
+  if (text == kNone) return text;
+  for (const bool fast_math : {false, true})
+    for (const std::string& option : fixed_options(fast_math)) text += " " + option;
+  return text;
 }
 
 bool is_since(const Library& nvrtc, int major, int minor) {
@@ -178,7 +193,7 @@ void leave_cache_out(const Library& nvrtc, std::vector<std::string>& flags) {
 }
 
 std::vector<std::string> own_options(const Library& nvrtc, bool fast_math) {
-  std::vector<std::string> flags = {"-default-device", fast_math ? "--use_fast_math" : "--fmad=false"};
+  std::vector<std::string> flags = fixed_options(fast_math);
   if (is_since(nvrtc, 12, 4)) flags.emplace_back("-minimal");
   leave_cache_out(nvrtc, flags);
   return flags;

@@ -191,7 +191,8 @@ TEST_F(HostCompilerSearch, AnotherCompilerIsAnotherIdentity) {
     print_and_exit(HostCompiler::identity);
   };
   // "#!/bin/sh\n", the text and a line's end.
-  EXPECT_EXIT(identify("exit 0"), testing::ExitedWithCode(0), "^compiler 17 [0-9.]+; .*; glibc [0-9.]+$");
+  EXPECT_EXIT(identify("exit 0"), testing::ExitedWithCode(0),
+              "^compiler 17 [0-9.]+ -std=c\\+\\+20 .*; .*; glibc [0-9.]+$");
   EXPECT_EXIT(identify("exit 10"), testing::ExitedWithCode(0), "^compiler 18 ");
 }
 
