@@ -55,8 +55,11 @@ class BackwardDefinition : public Definition {
     const size_t count = forward_->parameters().size();
     const auto own = arguments.first(count), incoming = arguments.subspan(count, results_);
     Evaluation forward = evaluation.under_autocast(autocast_).without_scatters();
+    forward.gradients = 0;
+    for (size_t i = 0; i < count; ++i)
+      if (wanted_[i]) forward.gradients |= uint64_t{1} << std::min<size_t>(i, 63);
     const Value returned = forward_->evaluate(forward, own);
-    allow_gradients(evaluation.graph);  // which the call that is differentiated was asked for
+    require_gradients(forward);
     if (const size_t returns = results_of(returned).size(); returns != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), returns, incoming.size()));

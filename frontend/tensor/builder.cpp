@@ -26,6 +26,7 @@ Builder::Builder(Lowered& lowered, const Signature& s, const Actuals& a)
       tape(lowered.tape),
       stand_ins(lowered.stand_ins),
       sums(lowered.sums),
+      gradients(s.gradients),
       lowered_(lowered) {}
 
 ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b) {

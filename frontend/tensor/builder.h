@@ -86,6 +86,8 @@ class Builder {
   bool native = false;
   /// Whether they are those of a derivative of 16-bit floats, which has its operands in float32.
   bool of_narrow = false;
+  /// The parameters of which gradients are asked of what is evaluated.
+  uint64_t gradients;
 
   bool on_cuda() const { return signature.device == Device::Cuda; }
 

@@ -35,7 +35,7 @@ uint64_t gradients_of(const ir::Graph& graph, const Tensor& tensor) {
 
 void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reason) {
   ir::Graph& graph = builder.graph;
-  const uint64_t asked = builder.signature.gradients;
+  const uint64_t asked = builder.gradients;
   const auto says_enough = [&](const ir::Condition& known) {
     return asked == 0 ? hangs_on_gradients(known, graph.host) : refuses_gradients(known, graph.host);
   };
@@ -48,6 +48,14 @@ void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reas
                               .b = answer,
                               .span = builder.diagnostics.place(),
                               .message = fmt::format("a gradient is asked, and there is none of {}", reason)});
+}
+
+void require_gradients(Builder& builder) {
+  const ir::Graph& graph = builder.graph;
+  const auto refused = std::ranges::find_if(
+      graph.conditions, [&](const ir::Condition& condition) { return refuses_gradients(condition, graph.host); });
+  if (refused != graph.conditions.end()) builder.fail(refused->message, "detach it: x.detach()");
+  allow_gradients(builder.graph);
 }
 
 void allow_gradients(ir::Graph& graph) {

@@ -14,6 +14,9 @@ namespace ingot::frontend {
 /// gradient: "the weight of nll_loss".
 void refuse_gradient(Builder& builder, const Tensor& of, const std::string& reason);
 
+/// Fails where a gradient was refused that is asked; else the conditions are taken back.
+void require_gradients(Builder& builder);
+
 /// Takes back what was refused so far.
 void allow_gradients(ir::Graph& graph);
 
