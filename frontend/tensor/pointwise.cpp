@@ -262,6 +262,31 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
   return result;
 }
 
+namespace {
+
+/// x³ (`last`: Mul) or x⁻² (Reciprocal) as the host's eager kernels of bfloat16 have it: the square is rounded.
+Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::Op last) {
+  constexpr ir::DType kType = ir::DType::BF16;
+  const ir::DType work = ir::compute_type(kType);
+  const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], kType, NumberCast::Rounded),
+                                      operand_tensor(builder, operands[1], kType, NumberCast::Rounded)};
+  const std::string callee =
+      builder.tape ? builder.tape->record("_pow_number", {operands.begin(), operands.end()}) : std::string();
+  Tensor result = combined(builder, tensors, kType, [&](std::span<const ir::NodeId> args) {
+    ir::Graph& graph = builder.graph;
+    const ir::NodeId square = exact_node(builder, graph.add(ir::Op::Mul, work, {args[0], args[0]}), kType);
+    std::vector<ir::NodeId> factors{work_node(builder, square, kType)};
+    if (last == ir::Op::Mul) factors.push_back(args[0]);
+    ir::NodeId node = graph.add(last, work, std::move(factors));
+    if (builder.tape) node = graph.call(callee, node, {args.begin(), args.end()});
+    return finished_node(builder, node, kType);
+  });
+  record_operands(builder, result, operands, kType);
+  return result;
+}
+
+}  // namespace
+
 Value power(Builder& builder, const Value& base, const Value& exponent) {
   ir::HostPool& host = builder.graph.host;
   const bool base_on_cuda = base.is_tensor() && !base.tensor()->on_host;
@@ -276,17 +301,28 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   const std::array<Value, 2> operands{base, exponent};
   const ir::DType type = result_type(builder, operands);
   if (exponent.is_number() && type != ir::DType::F32) require_in_range(builder, exponent.number(), type);
-  // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
-  const bool is_float = exponent.is_number() && host.kind(exponent.number()) == ir::HostKind::Float;
-  if (type == ir::DType::F16 && !builder.on_cuda() && is_float) {
+  const auto by_short_cuts = [&] { return pointwise(builder, ir::Op::PowNumber, operands); };
+  if (exponent.is_number() && !builder.on_cuda() && ir::is_narrow_float(type)) {
     const ir::HostId number = exponent.number();
-    const ir::HostId square = builder.host(ir::HostOp::Mul, {number, number});
-    const ir::HostId is_root = builder.host(ir::HostOp::Eq, {square, host.real(0.25)});
-    if (!host.is_constant(is_root)) {
-      return where(builder, number_tensor(builder, is_root, ir::DType::Bool, NumberCast::Rounded),
-                   pointwise(builder, ir::Op::Pow, operands), pointwise(builder, ir::Op::PowNumber, operands));
+    const auto where_it_is = [&](double one, ir::HostId asked, auto&& yes, auto&& no) -> Value {
+      const ir::HostId is = builder.host(ir::HostOp::Eq, {asked, host.real(one)});
+      if (host.is_constant(is)) return host.value(is).truthy() ? yes() : no();
+      return where(builder, number_tensor(builder, is, ir::DType::Bool, NumberCast::Rounded), yes(), no());
+    };
+    // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
+    if (type == ir::DType::F16 && host.kind(number) == ir::HostKind::Float) {
+      return where_it_is(
+          0.25, builder.host(ir::HostOp::Mul, {number, number}),
+          [&] { return pointwise(builder, ir::Op::Pow, operands); }, by_short_cuts);
     }
-    if (host.value(is_root).truthy()) return pointwise(builder, ir::Op::Pow, operands);
+    if (type == ir::DType::BF16 && builder.signature.numerics == Numerics::Eager && !builder.native) {
+      return where_it_is(
+          3, number, [&] { return power_by_steps(builder, operands, ir::Op::Mul); },
+          [&] {
+            return where_it_is(
+                -2, number, [&] { return power_by_steps(builder, operands, ir::Op::Reciprocal); }, by_short_cuts);
+          });
+    }
   }
   if (ir::category(type) == ir::Category::Integral) {
     const ir::HostId number = host_number(builder, exponent);
@@ -294,7 +330,7 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
     builder.require(ir::Condition::Kind::True, not_negative, host.integer(0),
                     "integers to negative integer powers are not allowed");
   }
-  return pointwise(builder, ir::Op::PowNumber, operands);
+  return by_short_cuts();
 }
 
 Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high) {
