@@ -30,7 +30,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     _check(input, "int float")
     if isinstance(min_val, torch.Tensor) or isinstance(max_val, torch.Tensor):
         return clamp(input, full_like(input, min_val), full_like(input, max_val))
-    assert min_val <= max_val, "min_val cannot be greater than max_val"
+    assert not min_val > max_val, "min_val cannot be greater than max_val"
     if not input.is_floating_point():
         min_val, max_val = int(min_val), int(max_val)
         if input.dtype == torch.uint8 and min_val < 0:

@@ -7,7 +7,7 @@ def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
         return _div(input, other)
     if rounding_mode == "floor":
-        return floor_divide(input, other)
+        return _floor_quotient(input, other)
     if rounding_mode != "trunc":
         raise ValueError("div expected rounding_mode to be one of None, 'trunc', or 'floor'")
     if _multiplies_by_reciprocal(input, other):
@@ -29,6 +29,21 @@ def true_divide(input, other):
 @method
 def floor_divide(input, other):
     """input // other: the quotient rounded down"""
+    quotient = _floor_quotient(input, other)
+    return _without_gradient_of_div(quotient) if quotient.is_floating_point() else quotient
+
+
+@native
+def _without_gradient_of_div(quotient):
+    # PyTorch has the derivative 0 of div(rounding_mode="floor"), and none of floor_divide.
+    return quotient
+
+
+def _without_gradient_of_div_backward(grad, result, quotient):
+    return "floor_divide"
+
+
+def _floor_quotient(input, other):
     if _multiplies_by_reciprocal(input, other):
         return _floor_divide_number(input, other)
     if _divides_in_16_bits(input, other):

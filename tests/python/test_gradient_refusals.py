@@ -96,11 +96,14 @@ def defined(text: str):
     return names["f"]
 
 
+def arguments_of(text: str) -> dict:
+    arguments = {n: torch.rand(shape) * 0.8 + 0.1 for n, shape in (LOSSES | NORMS)[text].items()}
+    return arguments | ({"t": CLASSES} if re.search(r"\bt\b", text) else {})
+
+
 @pytest.mark.parametrize("text", LOSSES | NORMS)
 def test_arguments_without_a_derivative(text):
-    arguments = {n: torch.rand(shape) * 0.8 + 0.1 for n, shape in (LOSSES | NORMS)[text].items()}
-    if re.search(r"\bt\b", text):
-        arguments["t"] = CLASSES
+    arguments = arguments_of(text)
     source = f"def f({', '.join(arguments)}):\n    return {text}\n"
     check(ingot.op(source), defined(source), arguments)
 
@@ -132,3 +135,41 @@ def f(x, w, t): return F.nll_loss(x, t, w)
 def f_backward(grad, x, w, t): return x * grad, w * grad, None
 """)
     assert not may_refuse(op, {"x": torch.rand(3, 4), "w": torch.rand(4), "t": CLASSES})
+
+
+@pytest.mark.parametrize("text", ["x // 2", "2.5 // x", "x // y", "floor_divide(x, y)", "torch.heaviside(x, y)", "x.nextafter(y)"])
+def test_what_has_no_derivative_is_refused_in_the_backward_pass(text):
+    op = ingot.op(f"def f(x, y): return {text}")
+    x, y = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+    for function in (op.reference, op):
+        with pytest.raises(RuntimeError, match="derivative for .* is not implemented"):
+            function(x, y).sum().backward()
+    used = ingot.op(f"def f(x, y): return x * ({text}).detach() + y")
+    before = ingot.counters()
+    torch.testing.assert_close(torch.autograd.grad(used(x, y).sum(), x), torch.autograd.grad(used.reference(x, y).sum(), x))
+    assert ingot.counters().since(before).texts == 0
+
+
+def test_a_floor_of_a_quotient_has_the_derivative_0():
+    op = ingot.op("def f(x, y): return torch.div(x, y, rounding_mode='floor') + torch.div(x, 2, rounding_mode='floor')")
+    x, y = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+    for gradient in torch.autograd.grad(op(x, y).sum(), (x, y)):
+        assert torch.equal(gradient, torch.zeros(3))
+
+
+@pytest.mark.parametrize("text", LOSSES)
+def test_the_gradient_of_a_registered_op_is_refused_or_eagers(text):
+    """A dispatched call does not know of which arguments gradients are asked: the backward pass refuses them."""
+    arguments = arguments_of(text)
+    op = ingot.op(f"def f({', '.join(arguments)}): return {text}")
+    registered = ingot.register(f"ingot_refusals::op_{list(LOSSES).index(text)}", op)
+    for asked in LOSSES[text]:
+        leaves = {name: t.detach().requires_grad_(name == asked) for name, t in arguments.items() if t.is_floating_point()}
+        given = [leaves.get(name, t) for name, t in arguments.items()]
+        try:
+            wanted = torch.autograd.grad(op.reference(*given).sum(), leaves[asked])
+        except RuntimeError:
+            with pytest.raises(RuntimeError, match="there is none of .* with respect to `|does not require grad"):
+                torch.autograd.grad(registered(*given).sum(), leaves[asked])
+        else:
+            torch.testing.assert_close(torch.autograd.grad(registered(*given).sum(), leaves[asked]), wanted)

@@ -9,7 +9,8 @@ import ingot
 
 TEXTS = ["relu(a) * 2 + b", "a + b", "(a + b) + c", "a * (b + c)", "where(a > b, a, c)", "(a - b).float() * c", "-a",
          "clamp(a, -1, 1) + b", "torch.lerp(a, b, c)", "maximum(a, b) - c", "a.flip(0) + b", "(a + b).transpose(0, 1) * 1",
-         "a[..., :1] + b", "a.clone() + b * c", "2.0 - a", "torch.where(c > 0, a, 0.5)"]  # fmt: skip
+         "a[..., :1] + b", "a.clone() + b * c", "2.0 - a", "torch.where(c > 0, a, 0.5)",
+         "a.masked_fill(b > 0, 2.0)", "a.masked_fill(b > c, c.sum())"]  # fmt: skip
 CALLS_OF_A_TEXT, SEED = 40, 7
 
 
