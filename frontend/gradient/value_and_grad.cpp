@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/frontend.h"
 #include "frontend/gradient/op_gradients.h"
 #include "frontend/tensor/memory.h"
+#include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/shapes.h"
 
 // A loss and its gradient as one op: both are evaluated on the same arguments, and what is lowered reads them once.
@@ -32,7 +35,10 @@ class ValueAndGrad : public Definition {
     if (!evaluation.tape) evaluation.tape.emplace().has_results = true;
     const std::vector<Argument> of = wanted(evaluation, arguments);
     Evaluation inside = evaluation.without_scatters();
+    inside.gradients = 0;
+    for (const Argument& argument : of) inside.gradients |= uint64_t{1} << std::min<uint32_t>(argument.param, 63);
     const Value returned = op_->evaluate(inside, arguments);
+    require_gradients(inside);
     for (const Argument& argument : of) check_unwritten(evaluation, argument);
     const std::span<const Value> results = results_of(returned);
     check_value(evaluation, returned);

@@ -284,3 +284,14 @@ def test_bad_argnums():
     for argnums, args in [("n", (torch.ones(2),)), ("n", (torch.ones(2), 3.0)), ("i", (torch.ones(2), 3.0, torch.arange(3)))]:
         with pytest.raises(ingot.Error, match="has no gradient"):
             ingot.value_and_grad(f, argnums)(*args)
+
+
+def test_what_eager_has_no_gradient_of_is_refused():
+    op = ingot.op("def f(x, t, w): return F.cross_entropy(x, t, w)")
+    x, t, w = torch.randn(3, 4), torch.tensor([0, 1, 3]), torch.rand(4)
+    value, gradient = ingot.value_and_grad(op, "x")(x, t, w)
+    leaf = x.clone().requires_grad_()
+    expected = op.reference(leaf, t, w)
+    torch.testing.assert_close((value, gradient), (expected.detach(), torch.autograd.grad(expected, leaf)[0]))
+    with pytest.raises(ingot.Error, match="there is none of nll_loss with respect to `weight`"):
+        ingot.value_and_grad(op, "w")(x, t, w)
