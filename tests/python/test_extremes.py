@@ -1,0 +1,63 @@
+"""Reductions at the ends of the range of a dtype: variances whose squares are past it or below it, zeros of both signs."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+import ingot
+
+FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_variances_at_the_ends_of_the_range(device, dtype):
+    """Squares past the range are infinite, those below it zero, and no difference of the two is NaN or -0. On the CPU
+    eager adds squares of float32 up in float64."""
+    texts = ["x.var(-1)", "x.std(-1)", "x.var(0)", "x.std()", "torch.std_mean(x, -1)", "torch.var_mean(x)[0]", "x.var(-1, correction=99)",
+             "x.std(0, correction=4)", "torch.var_mean(x, 0, correction=4)"]  # fmt: skip
+    norms = ["F.batch_norm(x, None, None, training=True)", "F.instance_norm(x.view(2, 2, -1))"]
+    values = torch.randn(4, 64, dtype=torch.float64, device=device)
+    planted = values.clone()
+    planted[1, 7], planted[2, 3] = math.inf, math.nan
+    scales = [1e200, 1e-200, 1e160] if dtype == torch.float64 else [1e4, 1e-3] if dtype == torch.float16 else [1e30, 1e-30, 1e19]
+    inputs = [*((values * scale).to(dtype) for scale in scales), planted.to(dtype), torch.full_like(values, 3.0).to(dtype)]
+    ops = [ingot.op(f"def f(x): return {text}") for text in texts + norms]
+    ingot.prepare_all((op, (x,)) for op in ops for x in inputs[:1])
+    for op, text in zip(ops, texts + norms):
+        for x in inputs:
+            for ours, eager in zip(*((r,) if isinstance(r, torch.Tensor) else r for r in (op(x), op.reference(x)))):
+                where = f"{text} of {x[0, 0]}: {ours}, eager {eager}"
+                if text in norms:  # CUDA's kernels make infinity times 0 of a thread without elements
+                    assert not (ours.isnan() & ~eager.isnan()).any(), where
+                    assert device == "cuda" or not (eager.isnan() & ~ours.isnan()).any(), where
+                    continue
+                near = ours.double() - eager.double()
+                near = near.abs() <= (2e-2 if dtype.itemsize == 2 else 1e-5) * eager.abs().double()
+                assert ((ours == eager) | near | ours.isnan() & eager.isnan()).all(), where
+                assert torch.equal(ours.signbit() & (ours == 0), eager.signbit() & (eager == 0)), where
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+def test_gradients_of_variances_at_the_ends_of_the_range(scale):
+    for text in ("x.std(-1)", "x.std()", "x.var(-1) / scale"):
+        op = ingot.op(f"def f(x, scale: float): return {text}")
+        x = (torch.randn(4, 64) * scale).requires_grad_()
+        ours, eager = (torch.autograd.grad(f(x, scale).sum(), x)[0] for f in (op, op.reference))
+        torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-6 * float(eager.abs().max()), msg=text)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_signs_of_zeros_that_are_extremes(device, dtype):
+    """On the CPU the first zero's of few elements: of more, eager's depends on its vectors. On CUDA -0 < 0, where eager's
+    depends on its threads."""
+    op = ingot.op("def f(x): return x.amax(1), x.amin(1), x.max(1).values, x.min(1).values, x.amax(0), x.amin(0)")
+    for n in (1, 2, 3, 5):
+        x = torch.tensor(list(itertools.product((0.0, -0.0), repeat=n)), dtype=dtype, device=device)[: 8 if device == "cpu" else None]
+        if device == "cpu":
+            expected = [r.signbit() for r in op.reference(x)]
+        else:
+            sign = x.signbit()
+            expected = [sign.all(1), sign.any(1), sign.all(1), sign.any(1), sign.all(0), sign.any(0)]
+        assert [r.signbit().tolist() for r in op(x)] == [sign.tolist() for sign in expected]
