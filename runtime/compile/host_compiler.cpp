@@ -56,6 +56,8 @@ Search search() {
     const auto first_option = std::ranges::find_if(command, [](const auto& word) { return word.starts_with('-'); });
     const std::vector<std::string> options(first_option, command.end());
     command.erase(first_option, command.end());
+    if (command.empty() && !options.empty())
+      return {{}, {}, result.tried + "$" + variable + ": " + value + ": options alone; put the compiler before them\n"};
     if (command.empty()) {
       result.tried += "$" + variable + ": not set\n";
       continue;
@@ -109,6 +111,8 @@ std::vector<std::string> own_options(bool fast_math) {
   std::vector<std::string> options = {
       "-std=c++20",         "-O3",   "-march=native", "-fopenmp-simd", "-fno-math-errno",
       "-fno-trapping-math", "-fPIC", "-shared"};
+  // GCC's vectorizer makes a square root of pow(x, 0.5), which is another function at -inf and -0.
+  options.insert(options.end(), {"-fno-builtin-pow", "-fno-builtin-powf"});
 #ifdef __x86_64__
   // Whole AVX-512 registers where there are any; by itself GCC takes half, which costs gelu 6 %.
   options.emplace_back("-mprefer-vector-width=512");
@@ -119,8 +123,7 @@ std::vector<std::string> own_options(bool fast_math) {
     options.insert(options.end(),
                    {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast"});
   } else {
-    // GCC's vectorizer makes a square root of pow(x, 0.5), which is another function at -inf and -0.
-    options.insert(options.end(), {"-ffp-contract=off", "-fno-builtin-pow", "-fno-builtin-powf"});
+    options.emplace_back("-ffp-contract=off");
   }
   return options;
 }

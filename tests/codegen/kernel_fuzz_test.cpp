@@ -13,6 +13,8 @@
 namespace ingot::codegen {
 namespace {
 
+constexpr unsigned kKernels = 120;
+
 /// The graph's meaning at one index of the domain. What an arm of a `where` needs may be skipped where the arm is not
 /// taken: an index that is out of range there may be found or not.
 class Meaning {
@@ -270,7 +272,7 @@ void run_all(const std::vector<Case>& cases, const Target& target, uint32_t seed
       if (testing::Test::HasFatalFailure()) return;
     }
   }
-  if (cases.size() < 120) return;
+  if (cases.size() < kKernels) return;
   EXPECT_GT(seen.tiles, 2);
   EXPECT_GT(seen.lazy, 20);
   EXPECT_GT(seen.masked, 10);
@@ -289,7 +291,7 @@ class KernelFuzz : public testing::TestWithParam<uint32_t> {};
 TEST_P(KernelFuzz, BothTargetsMeanTheGraph) {
   const uint32_t seed = GetParam();
   std::vector<Case> cases;
-  for (unsigned k = 0; k < rounds(120); ++k) {
+  for (unsigned k = 0; k < rounds(kKernels); ++k) {
     Maker maker(seed * 1000 + k);
     cases.push_back(maker.make("kernel" + std::to_string(k)));
     ir::verify(cases.back().graph);

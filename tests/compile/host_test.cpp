@@ -137,6 +137,7 @@ TEST_F(HostCompilerSearch, WhatWasAskedForIsUsedOrAnError) {
   };
   EXPECT_EXIT(compile("/nonexistent/g++"), testing::ExitedWithCode(0),
               "no C\\+\\+ compiler.*INGOT_CXX: /nonexistent/g\\+\\+: no such program");
+  EXPECT_EXIT(compile("-O1"), testing::ExitedWithCode(0), "INGOT_CXX: -O1: options alone; put the compiler before");
   EXPECT_EXIT(compile("env c++"), testing::ExitedWithCode(0), "ELF");
 }
 

@@ -184,7 +184,6 @@ BINARY = [
 
 TERNARY = [
     Row("where", "where(x > y, y, z)", lambda x, y, z: torch.where(x > y, y, z), 3),
-    Row("where", "x.where(y > 0, z)", lambda x, y, z: x.where(y > 0, z), 3),
     Row("where", "torch.where(x != 0, y, 2)", lambda x, y, z: torch.where(x != 0, y, 2), 3),
     Row("masked_fill", "y.masked_fill(x > z, 3)", lambda x, y, z: y.masked_fill(x > z, 3), 3),
     Row("gaussian_nll_loss", "F.gaussian_nll_loss(x, y, z * z + 1, full=True, reduction='none')",

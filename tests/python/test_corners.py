@@ -446,3 +446,10 @@ def test_tensors_without_dims_that_stand_for_numbers(text):
             torch.testing.assert_close(got, want)
             got.sum().backward(), want.sum().backward()
             torch.testing.assert_close(mine.grad, theirs.grad)
+
+
+def test_where_as_a_method():
+    x, y, mask = torch.randn(3, 4), torch.randn(4), torch.randn(3, 1) > 0
+    for text in ("x.where(m, y)", "x.where(m, 0.0)", "x.where(condition=m, other=y)"):
+        op = ingot.op(f"def f(x, m, y): return {text}")
+        assert torch.equal(op(x, mask, y), op.reference(x, mask, y)), text

@@ -140,7 +140,7 @@ def test_operands_are_rounded_in_any_numerics(half, device):
 
 @pytest.mark.parametrize("dtype", [*HALVES, torch.float32], ids=str)
 def test_powers_by_numbers_have_eagers_bits(device, dtype):
-    """Of bfloat16 the host's kernel rounds the square on its way to a cube. Of float32 it has roots that are not exact."""
+    """Eager's CPU kernel rounds the square in a cube of bfloat16. Its square roots of float32 are not exact."""
     x = values(dtype, 5).to(device)
     by_number = ingot.op("def f(x, n): return x ** n", numerics="eager")
     for number in (0, 1, 2, 3, -1, -2, 3.0, -2.0, *([0.5, -0.5] if dtype in HALVES else [])):
