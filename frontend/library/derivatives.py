@@ -75,7 +75,7 @@ def _sqrt_backward(grad, result, input):
 
 
 def _rsqrt_backward(grad, result, input):
-    return -0.5 * grad * (result * result * result)
+    return -0.5 * result * result * (grad * result)  # of wide rows the cube alone is past the range
 
 
 def _floor_backward(grad, result, input):

@@ -139,9 +139,9 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
             sum_1_of[piece_1 % 64] = sum_1_of[piece_1 % 64] + sum_1_of_piece;
         }
         const float sum_1 = combined<Sum>(sum_1_of);
-        const auto grad_row = grad + row * n1;
         const float v3 = 1.0f / sqrtf(sum_1 / s1 + 1e-05f);
-        const float v4 = v3 * v3 * v3;
+        const float v4 = -0.5f * v3 * v3;
+        const auto grad_row = grad + row * n1;
         float sum_2_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_2_of[c] = 0.0f;
@@ -165,7 +165,7 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
                     const float grad_k = valid ? grad_row[first + k] : 0.0f;
                     const float v5 = grad_k * (valid ? weight[first + k] : 0.0f);
-                    const float v6 = -0.5f * (v5 * ((valid ? x_row[first + k] : 0.0f) - v1)) * v4 / s1;
+                    const float v6 = v4 * (v5 * ((valid ? x_row[first + k] : 0.0f) - v1) * v3) / s1;
                     sum_2_of_piece_of[k] = valid ? sum_2_of_piece_of[k] + v6 : sum_2_of_piece_of[k];
                     const float v7 = -(v5 * v3) / s1;
                     sum_3_of_piece_of[k] = valid ? sum_3_of_piece_of[k] + v7 : sum_3_of_piece_of[k];
@@ -204,12 +204,12 @@ extern "C" void layer_norm_backward_1(const void* const* arguments, int64 begin,
     float* __restrict out1 = argument<float*>(arguments[5]);                     // at row
     float* __restrict out2 = argument<float*>(arguments[6]);                     // at row
     const int64 n1 = argument<int64>(arguments[7]);                              // of i1
-    const int64 grad_stride1 = argument<int64>(arguments[8]);
-    const int64 x_stride1 = argument<int64>(arguments[9]);
+    const int64 x_stride1 = argument<int64>(arguments[8]);
+    const int64 grad_stride1 = argument<int64>(arguments[9]);
 
     for (int64 row = begin; row < end; ++row) {
-        const auto grad_row = grad + row;
         const auto x_row = x + row;
+        const auto grad_row = grad + row;
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
@@ -231,9 +231,9 @@ extern "C" void layer_norm_backward_1(const void* const* arguments, int64 begin,
             }
             in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
                 over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
-                    const float grad_k = valid ? grad_row[(first + k) * grad_stride1] : 0.0f;
                     const float x_k = valid ? x_row[(first + k) * x_stride1] : 0.0f;
                     const float v1 = (valid ? workspace_1[first + k] : 0.0f) / s1 + 1e-05f;
+                    const float grad_k = valid ? grad_row[(first + k) * grad_stride1] : 0.0f;
                     const float v2 = x_k - (valid ? workspace[first + k] : 0.0f) / s1;
                     const float v3 = grad_k * (v2 * (1.0f / sqrtf(v1)));
                     sum_of_piece_of[k] = valid ? sum_of_piece_of[k] + v3 : sum_of_piece_of[k];

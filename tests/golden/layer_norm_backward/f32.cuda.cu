@@ -222,34 +222,34 @@ extern "C" __global__ void __launch_bounds__(256, 2) layer_norm_backward(
             sum_of_columns_1[c][k] = 0.0f;
         }
     }
-    Vec<float, 4> next_grad4[4], next_x4[4];
+    Vec<float, 4> next_x4[4], next_grad4[4];
     if (piece < n0) {
-        const auto grad_row = grad + piece * n1;
         const auto x_row = x + piece * n1;
+        const auto grad_row = grad + piece * n1;
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
             const int i = threadIdx.x * 4 + v * 1024;
-            next_grad4[v] = load<4>(grad_row, i);
             next_x4[v] = load<4>(x_row, i);
+            next_grad4[v] = load<4>(grad_row, i);
         }
     }
 #pragma unroll 1
     for (int row = piece; row < n0; row += 256) {
-        Vec<float, 4> grad4[4], x4[4];
+        Vec<float, 4> x4[4], grad4[4];
 #pragma unroll
         for (int v = 0; v < 4; ++v) {
-            grad4[v] = next_grad4[v];
             x4[v] = next_x4[v];
+            grad4[v] = next_grad4[v];
         }
         const int next = row + 256;
         if (next < n0) {
-            const auto grad_row_1 = grad + next * n1;
             const auto x_row_1 = x + next * n1;
+            const auto grad_row_1 = grad + next * n1;
 #pragma unroll
             for (int v = 0; v < 4; ++v) {
                 const int i = threadIdx.x * 4 + v * 1024;
-                next_grad4[v] = load<4>(grad_row_1, i);
                 next_x4[v] = load<4>(x_row_1, i);
+                next_grad4[v] = load<4>(grad_row_1, i);
             }
         }
         float sum_of[4];
@@ -282,7 +282,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) layer_norm_backward(
         }
         const float sum_1 = combined<Sum, 4, 256, 1>(sum_1_of);
         const float v3 = rsqrtf(sum_1 * s1 + 1e-05f);
-        const float v4 = v3 * v3 * v3;
+        const float v4 = -0.5f * v3 * v3;
         float sum_2_of[4];
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
@@ -299,11 +299,11 @@ extern "C" __global__ void __launch_bounds__(256, 2) layer_norm_backward(
             const auto weight4 = load<4>(weight, i);
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                const float v5 = grad4[v][k] * weight4[k];
-                const float v6 = x4[v][k] - v1;
-                sum_2_of[k] = fmaf(-0.5f * (v5 * v6) * v4, s1, sum_2_of[k]);
-                sum_3_of[k] = fmaf(-(v5 * v3), s1, sum_3_of[k]);
-                sum_of_columns_1[v][k] = fmaf(grad4[v][k], v6 * v3, sum_of_columns_1[v][k]);
+                const float v5 = x4[v][k] - v1;
+                const float v6 = grad4[v][k] * weight4[k];
+                sum_2_of[k] = fmaf(v4 * (v6 * v5 * v3), s1, sum_2_of[k]);
+                sum_3_of[k] = fmaf(-(v6 * v3), s1, sum_3_of[k]);
+                sum_of_columns_1[v][k] = fmaf(grad4[v][k], v5 * v3, sum_of_columns_1[v][k]);
             }
         }
         const float sum_2 = combined<Sum, 4, 256, 2>(sum_2_of);
