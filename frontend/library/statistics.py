@@ -15,6 +15,19 @@ def _squared_distance_backward(grad, result, input, mean):
     return grad * 2 * (input - mean), None
 
 
+@native
+def _over_freedom(squares, freedom):
+    return squares / max(freedom, 0)
+
+
+def _over_freedom_backward(grad, result, squares, freedom):
+    """by how many degrees of freedom there are, though they be fewer than none
+
+    Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
+    """
+    return grad / freedom, None
+
+
 def _widened_for_sums(input):
     """input in the type in which eager's var and std add up: on the CPU in float64, whatever it is"""
     return input if _on_cuda() else input.double()
@@ -61,7 +74,7 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     mean = _reduce("sum", wide, dim, keepdim, function) / count
     # Eager goes from mean to mean, and an infinity leaves none but that of itself alone.
     mean = where(isnan(squares.detach()) & (full_like(mean, count) > 1), math.nan, mean)
-    return squares / max(count - correction, 0), mean
+    return _over_freedom(squares, count - correction), mean
 
 
 def _flat_where(condition, x):

@@ -48,6 +48,27 @@ def test_gradients_of_variances_at_the_ends_of_the_range(scale):
         torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-6 * float(eager.abs().max()), msg=text)
 
 
+@pytest.mark.parametrize("text", ["F.layer_norm(x, (6,))", "F.group_norm(x, 2)", "F.instance_norm(x)", "F.rms_norm(x, (6,))",
+                                  "F.batch_norm(x, None, None, training=True)"])  # fmt: skip
+def test_gradients_of_normalizations_of_any_scale(text, device):
+    """Where the cube of a row's scale is past the range. Eager's rms_norm loses it on the CPU."""
+    op = ingot.op(f"def f(x, eps): return {text.removesuffix(')')}, eps=eps)")
+    for scale in (1e17, 1e-13):
+        x = (torch.randn(3, 4, 6, device=device) * scale).requires_grad_()
+        wide, given = x.detach().double().requires_grad_(), torch.randn(3, 4, 6, device=device)
+        ours = torch.autograd.grad(op(x, 1e-36), x, given)[0].double()
+        truth = torch.autograd.grad(op.reference(wide, 1e-36), wide, given.double())[0]
+        assert (ours - truth).abs().max() < 1e-5 * truth.abs().max(), scale
+
+
+def test_gradients_of_variances_whose_correction_exceeds_the_count(device):
+    for text in ("x.var(-1, correction=5)", "torch.var_mean(x, -1, correction=4)[0]", "x.std(0, correction=9)"):
+        op = ingot.op(f"def f(x): return {text}")
+        x = torch.randn(4, 3, device=device, requires_grad=True)
+        ours, eager = (torch.autograd.grad(f(x).sum(), x)[0] for f in (op, op.reference))
+        torch.testing.assert_close(ours, eager, msg=text)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_signs_of_zeros_that_are_extremes(device, dtype):
     """On the CPU the first zero's of few elements: of more, eager's depends on its vectors. On CUDA -0 < 0, where eager's
