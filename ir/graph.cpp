@@ -140,7 +140,12 @@ void Graph::place_node(NodeId id, Span span) {
   if (span) spans_.try_emplace(id, span);
 }
 
-void Graph::mention_node(NodeId id, Span span) { mentions_[id].add(span); }
+void Graph::mention_node(NodeId id, Span span) {
+  // Those of one node are carried to each that is made of it: more than a page shows would take time with the square.
+  constexpr size_t kMost = 32;
+  Distinct<Span>& mentions = mentions_[id];
+  if (mentions.items.size() < kMost) mentions.add(span);
+}
 
 const std::vector<std::string>& Graph::names(NodeId id) const {
   static const std::vector<std::string> kNone;

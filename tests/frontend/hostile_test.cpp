@@ -98,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sums of quotients",
              lines({"n = k", "for i in range(40):", "    n = (n + 1) // 2 + (n + 2) // 3", "return x * n"}), ""},
         Case{"many aliases", many_lines(100'000, "y = x"), ""}, Case{"many mentions", many_lines(100'000, "(x,)"), ""},
+        Case{"many mentions of a view", many_lines(50'000, "z = x[0]"), ""},
         Case{"many names of one value", many_lines(30'000, "y# = x * 2"), ""},
         Case{"many statements", many_lines(60'000, "y = y + 1"), "50000 nodes"},
         Case{"unknown keywords", "def g(a): return a\ndef f(x): return g(x" + many(100'000, ", k#=1") + ")\n",
