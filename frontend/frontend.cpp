@@ -54,6 +54,8 @@ std::string text_of(const ArgumentFact& fact) {
   switch (fact.kind) {
     case ArgumentFact::Kind::None:
       return "None";
+    case ArgumentFact::Kind::Absent:
+      return "default";
     case ArgumentFact::Kind::Number:
       return std::string(text_of(fact.number));
     case ArgumentFact::Kind::CpuScalar:

@@ -44,7 +44,8 @@ struct ArgumentFact {
     Tensor,
     CpuScalar,  ///< a 0-dim CPU tensor beside CUDA tensors: a value, that promotes as a 0-dim tensor does
     Number,     ///< a Python number
-    None,       ///< left out, or None
+    None,
+    Absent,  ///< left out: the parameter's default
   } kind = Kind::Tensor;
   ir::DType dtype = ir::DType::F32;           ///< of a tensor
   ir::HostKind number = ir::HostKind::Float;  ///< of a Number

@@ -149,9 +149,10 @@ class Attempt {
     ir::Param param{.name = parameter.name, .dtype = fact.dtype, .shape = {}};
     switch (fact.kind) {
       case ArgumentFact::Kind::None:
+      case ArgumentFact::Kind::Absent:
         param.kind = ir::ParamKind::Number;
         evaluation_.graph.params.push_back(std::move(param));
-        if (parameter.has_default) return std::nullopt;
+        if (fact.kind == ArgumentFact::Kind::Absent) return std::nullopt;
         return Value(None{});
       case ArgumentFact::Kind::Number:
       case ArgumentFact::Kind::CpuScalar: {

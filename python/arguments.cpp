@@ -103,7 +103,7 @@ Argument to_leaf(PyObject* object, std::string_view name) {
   if (PyFloat_CheckExact(object)) return Argument(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object)) return Argument(object == Py_True);
   if (PyLong_CheckExact(object)) return to_integer(object, name);
-  if (object == Py_None) return Argument();
+  if (object == Py_None) return None;
   return to_number(object, name);
 }
 

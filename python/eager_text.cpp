@@ -64,6 +64,7 @@ PyObject* to_python(const ArgumentGroup& group) {
 PyObject* to_python(const Argument& argument) {
   switch (argument.kind()) {
     case Argument::Kind::Absent:
+    case Argument::Kind::PythonNone:
       return Py_NewRef(Py_None);
     case Argument::Kind::Tensor:
       return THPVariable_Wrap(*argument.tensor());

@@ -38,8 +38,7 @@ namespace {
 struct OpObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::optional<Op> op;
-  PyObject* names;        ///< a tuple: the parameters' names, interned
-  uint64_t refuses_none;  ///< parameters whose default is not None: None is not the same as leaving them out
+  PyObject* names;  ///< a tuple: the parameters' names, interned
 };
 
 OpObject* self_of(PyObject* object) { return reinterpret_cast<OpObject*>(object); }
@@ -59,20 +58,6 @@ const Op& op_of(PyObject* object) {
 CallForm form_of(PyObject* object) {
   const Op& op = op_of(object);
   return {op.state().definition(), op.parameters(), reinterpret_cast<PyTupleObject*>(self_of(object)->names)->ob_item};
-}
-
-void check_none(OpObject* self, const ArgumentList& arguments, PyObject* const* args, size_t count,
-                PyObject* keywords) {
-  auto check = [&](size_t i, PyObject* value) {
-    if (value == Py_None && i < 64 && (self->refuses_none >> i & 1))
-      throw_author({}, "`" + self->op->parameters()[i].name + "` is None", "leave it out for its default");
-  };
-  for (size_t i = 0; i < count; ++i) check(i, args[i]);
-  for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); ++k)
-    for (size_t i = 0; i < arguments.size() && i < self->op->parameters().size(); ++i)
-      if (PyUnicode_Compare(PyTuple_GET_ITEM(self->names, static_cast<Py_ssize_t>(i)), PyTuple_GET_ITEM(keywords, k)) ==
-          0)
-        check(i, args[count + static_cast<size_t>(k)]);
 }
 
 PyObject* call_into(const Op& op, const ArgumentList& arguments, PyObject* out) {
@@ -117,10 +102,8 @@ PyObject* to_python(Results& results, ir::Returns returns) {
 
 PyObject* call_plain(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Op& op = op_of(object);
-  OpObject* self = self_of(object);
   PyObject* out = nullptr;
   ArgumentList arguments = bind(form_of(object), args, count, keywords, &out);
-  if (self->refuses_none) check_none(self, arguments, args, count, keywords);
   if (out && out != Py_None) return call_into(op, arguments, out);
   Results results;
   ir::Returns returns{};
@@ -302,19 +285,6 @@ PyObject* op_register(PyObject* object, PyObject* args) {
   });
 }
 
-/// _refuse_none(names): the parameters for which None is an error.
-PyObject* op_refuse_none(PyObject* object, PyObject* names) {
-  return guarded([&]() -> PyObject* {
-    OpObject* self = self_of(object);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->names) && i < 64; ++i) {
-      int found = PySequence_Contains(names, PyTuple_GET_ITEM(self->names, i));
-      if (found < 0) return nullptr;
-      if (found) self->refuses_none |= uint64_t{1} << i;
-    }
-    return Py_NewRef(Py_None);
-  });
-}
-
 // The type
 
 PyObject* op_new(PyTypeObject* type, PyObject*, PyObject*) {
@@ -399,7 +369,6 @@ PyMethodDef op_methods[] = {
     {"_define", op_define, METH_VARARGS, nullptr},
     {"_define_value_and_grad", op_define_value_and_grad, METH_VARARGS, nullptr},
     {"_register", op_register, METH_VARARGS, nullptr},
-    {"_refuse_none", op_refuse_none, METH_O, nullptr},
     {"__init_subclass__", op_init_subclass, METH_NOARGS | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

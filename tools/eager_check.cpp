@@ -31,6 +31,7 @@ json describe_value(const ArgumentValue& value, std::vector<at::Tensor>& tensors
     tensors.push_back(*tensor);
     return {{"tensor", tensors.size() - 1}};
   }
+  if (std::holds_alternative<NoneType>(value)) return {{"none", nullptr}};
   auto number = std::get_if<ir::HostValue>(&value);
   if (!number) return nullptr;
   switch (number->kind) {

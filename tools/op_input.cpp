@@ -103,6 +103,8 @@ std::vector<Argument> BoundOp::arguments() const {
       list.emplace_back(*tensor);
     else if (auto number = std::get_if<ir::HostValue>(&value))
       list.emplace_back(*number);
+    else if (std::holds_alternative<NoneType>(value))
+      list.emplace_back(None);
     else
       list.emplace_back();
   }

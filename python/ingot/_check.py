@@ -33,6 +33,8 @@ def main(folder: str) -> None:
 
 def read_value(value: dict, tensors: list):
     ((kind, content),) = value.items()
+    if kind == "none":
+        return None
     return tensors[content] if kind == "tensor" else {"bool": bool, "int": int, "float": float}[kind](content)
 
 

@@ -23,7 +23,8 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
     if "seed" not in parameters:
         given.pop("seed", None)
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
-    given = {name: value for name, value in given.items() if value is not None}
+    with_default = {name for name, _, has_default in op._parameters if has_default}
+    given = {name: value for name, value in given.items() if value is not None or name not in with_default}
     results = _results(op, numbers, given)
     if not schema.returns:
         return None

@@ -64,15 +64,6 @@ class Op(_ingot.Op):
     def _resolve(self):
         """Reads the text: what the first call needs, of this op or of a copy of it."""
         self._read(self._text or capture(self._function, self._name, self._gradient, self._files))
-        self._refuse_none(self._none_refused)
-
-    @property
-    def _none_refused(self) -> list[str]:
-        """The parameters whose default is not None, which is no way to leave them out."""
-        if not self._function:
-            return []
-        defaults = inspect.signature(self._function).parameters.values()
-        return [p.name for p in defaults if p.default not in (p.empty, None)]
 
     def _read(self, text: Text):
         eager = Eager()

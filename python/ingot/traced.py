@@ -6,6 +6,7 @@ the op's own text, of which Dynamo then sees each function.
 
 from __future__ import annotations
 
+import inspect
 import typing
 
 import torch
@@ -75,7 +76,10 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
     given = [a or kind for a, kind in zip(changed, given)]
     _check(op, kinds[:positional], dict(zip(keywords, kinds[positional:])))
     names, plain = tuple(names), (False,) * len(places)
-    if op.traced == "kernel" and not has_out and "" not in given and _has_schema(names):
+    # A schema says None of what is left out.
+    hides_none = any(kinds[place] == "None" and op.signature.parameters[name].default not in (None, inspect.Parameter.empty)
+                     for name, place in at.items())
+    if op.traced == "kernel" and not has_out and not hides_none and "" not in given and _has_schema(names):
         if name := registered_for(op, given):
             return Form(name, places, plain, changed, names, False, returns=_container(op))
         if op.is_functional and not (op.may_draw and "seed" in names):

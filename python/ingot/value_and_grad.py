@@ -153,7 +153,6 @@ class _Fused(_ingot.Op):
 
     def _resolve(self):
         self._define_value_and_grad(*self._of)
-        self._refuse_none(self._of[0]._none_refused)
 
     def _elsewhere(self, *args, **kwargs):
         return NotImplemented

@@ -15,14 +15,15 @@ namespace ingot {
 
 struct ArgumentGroup;
 
-/// What an op is called with: a tensor, a Python number, None (the parameter's default), or a tuple, list or dict of
-/// such. An Argument borrows its tensors, as a string_view borrows its text: they must outlive the call.
+/// What an op is called with: a tensor, a Python number, None, or a tuple, list or dict of such; or nothing, for which
+/// the parameter has a default. An Argument borrows its tensors, as a string_view borrows its text: they must outlive
+/// the call.
 class Argument {
  public:
-  enum class Kind : uint8_t { Absent, Tensor, Number, Tensors, Group };
+  enum class Kind : uint8_t { Absent, PythonNone, Tensor, Number, Tensors, Group };
 
   Argument() : number_() {}
-  Argument(NoneType) : Argument() {}
+  Argument(NoneType) : kind_(Kind::PythonNone), number_() {}
   Argument(const at::Tensor& tensor) : kind_(Kind::Tensor), tensor_(&tensor) {}
   Argument(const at::Tensor&& tensor) = delete;
   Argument(const std::vector<at::Tensor>& list) : kind_(Kind::Tensors), tensors_(&list) {}

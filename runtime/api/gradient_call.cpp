@@ -48,8 +48,10 @@ uint64_t bits_of(const std::vector<bool>& wanted) {
 }
 
 Argument argument_of(const runtime::Actual& actual) {
+  using Kind = frontend::ArgumentFact::Kind;
   if (actual.tensor != nullptr) return *actual.tensor;
-  return actual.kind == frontend::ArgumentFact::Kind::Number ? Argument(actual.number) : Argument();
+  if (actual.kind == Kind::None) return None;
+  return actual.kind == Kind::Number ? Argument(actual.number) : Argument();
 }
 
 /// The tensors' own device: a call may be shown for another one.

@@ -177,7 +177,7 @@ at::Tensor load_tensor(std::string_view name, std::string_view text, const Saved
 ArgumentValue read_value(std::string_view name, std::string_view text, const TensorSource& source) {
   if (text == "true" || text == "True") return ir::HostValue::of(true);
   if (text == "false" || text == "False") return ir::HostValue::of(false);
-  if (text == "none" || text == "None") return std::monostate{};
+  if (text == "none" || text == "None") return None;
   if (auto value = read_number<int64_t>(text)) return ir::HostValue::of(*value);
   if (auto value = read_number<double>(text)) return ir::HostValue::of(*value);
   if (auto tensor = read_tensor_text(name, text, source)) return random_tensor(*tensor, name, source);

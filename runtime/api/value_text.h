@@ -8,12 +8,13 @@
 #include <string_view>
 #include <variant>
 
+#include "frontend/cpp_api.h"
 #include "ir/host/host.h"
 
 namespace ingot::runtime {
 
-/// What stands behind the `=` of `name=value`: a tensor, a number, or nothing (`none`, the parameter's default).
-using ArgumentValue = std::variant<std::monostate, at::Tensor, ir::HostValue>;
+/// What stands behind the `=` of `name=value`: a tensor, a number or `none`; nothing where there is no `=`.
+using ArgumentValue = std::variant<std::monostate, NoneType, at::Tensor, ir::HostValue>;
 
 /// Where the tensors that a command line describes come from.
 struct TensorSource {

@@ -26,8 +26,8 @@ using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
 /// An argument as a node keeps it: a tensor by autograd's rules, which see that it is not written meanwhile. The
-/// node keeps nothing of a tensor that no gradient reads.
-using Given = std::variant<std::monostate, ir::HostValue, SavedVariable>;
+/// node keeps nothing of a tensor that no gradient reads, as of an argument that was left out.
+using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariable>;
 
 /// Whether the text in eager is to compute a gradient of which this was said: what is not plain may come with the
 /// incoming gradients, a vmap over several of them, for one; and what the rules make of an op may be too large for
@@ -94,6 +94,8 @@ class OpBackward : public torch::autograd::Node {
         arguments_.emplace_back(SavedVariable(*tensor, false));
       else if (actual.kind == frontend::ArgumentFact::Kind::Number)
         arguments_.emplace_back(actual.number);
+      else if (actual.kind == frontend::ArgumentFact::Kind::None)
+        arguments_.emplace_back(None);
       else
         arguments_.emplace_back();
     }
@@ -174,6 +176,8 @@ class OpBackward : public torch::autograd::Node {
         unpacked.given.emplace_back(unpacked.tensors.emplace_back(unpack(*saved, i, unpacked)));
       else if (const auto* number = std::get_if<ir::HostValue>(&arguments_[i]))
         unpacked.given.emplace_back(*number);
+      else if (std::holds_alternative<NoneType>(arguments_[i]))
+        unpacked.given.emplace_back(None);
       else
         unpacked.given.push_back(needs_->layouts[i].defined() ? Argument(needs_->layouts[i]) : Argument());
     }

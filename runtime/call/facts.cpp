@@ -100,8 +100,10 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
     } else if (kind == Argument::Kind::Number) {
       actual.kind = Kind::Number;
       actual.number = coerce(definition, parameter, arguments[i].number());
-    } else if (parameter.has_default) {
+    } else if (kind == Argument::Kind::PythonNone) {
       actual.kind = Kind::None;
+    } else if (parameter.has_default) {
+      actual.kind = Kind::Absent;
     } else {
       if (i >= arguments.size()) refuse_count(definition, arguments.size());
       refuse_missing(definition, parameter);

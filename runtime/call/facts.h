@@ -20,7 +20,7 @@ namespace ingot::runtime {
 
 /// An argument once its parameter's annotation has had its say.
 struct Actual {
-  frontend::ArgumentFact::Kind kind = frontend::ArgumentFact::Kind::None;
+  frontend::ArgumentFact::Kind kind = frontend::ArgumentFact::Kind::Absent;
   const at::Tensor* tensor = nullptr;  ///< of a Tensor and of a CpuScalar
   ir::HostValue number{};              ///< of a Number and of a CpuScalar
 };

@@ -45,7 +45,10 @@ uint64_t Overload::writable() const {
 Unboxed::Unboxed(const Overload& overload, c10::ArrayRef<c10::IValue> values)
     : op_(overload.op.state().shared_from_this()) {
   const size_t parameters = overload.op.parameters().size();
-  for (size_t i = 0; i < parameters; ++i) arguments_.push_back(argument(values[i], overload.numbers[i]));
+  for (size_t i = 0; i < parameters; ++i) {
+    const bool is_none = values[i].isNone() && !overload.op.parameters()[i].has_default;
+    arguments_.push_back(is_none ? Argument(None) : argument(values[i], overload.numbers[i]));
+  }
   if (overload.takes_seed()) {
     seed_ = values[parameters].toTensor();
     if (seed_.scalar_type() != at::kLong || seed_.dim() != 0)

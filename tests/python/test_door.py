@@ -84,6 +84,24 @@ def test_keywords_and_defaults():
     assert torch.equal(relu_add(x, **{"".join(["y"]): y}), expected)  # a name that is not interned
 
 
+def test_none_is_no_argument_that_was_left_out():
+    def plus(x, w, k=2.0):
+        return (x if w is None else x * w) + (5 if k is None else k)
+
+    x = torch.randn(4, requires_grad=True)
+    text = "def plus(x, w, k=2.0):\n    return (x if w is None else x * w) + (5 if k is None else k)\n"
+    for op in (ingot.op(plus), ingot.op(text)):
+        compiled = torch.compile(op, backend="aot_eager", fullgraph=True)
+        for args in ((x, None), (x, None, None), (x, x, None), (x, None, 3)):
+            assert torch.equal(op(*args), plus(*args))
+            assert torch.equal(compiled(*args), plus(*args))
+            ours, eager = (torch.autograd.grad(f(*args).sum(), x)[0] for f in (op, plus))
+            assert torch.equal(ours, eager)
+    assert torch.equal(ingot.op("def f(xs): return xs[0] if xs[1] is None else xs[1]")([x, None]), x)
+    with pytest.raises(ingot.Error, match="misses its argument `w`"):
+        ingot.op(text)(x, k=3)
+
+
 def test_options_of_the_decorator():
     x = torch.randn(4)
     assert torch.equal(with_options(x), x * 2)
@@ -315,7 +333,6 @@ def test_numbers():
         (lambda x: relu_add(x, x, bais=1), "no parameter `bais`(.|\n)*did you mean `bias`"),
         (lambda x: relu_add(x, x, x=x), "given `x` twice"),
         (lambda x: relu_add(x, x, x), "`bias` is annotated float"),
-        (lambda x: relu_add(x, x, None), "`bias` is None"),
         (lambda x: relu_add(x, torch.ones(7)), "(broadcast|size)"),
     ],
 )

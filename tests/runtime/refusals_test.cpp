@@ -20,7 +20,7 @@ TEST(Refusals, NumberOfArguments) {
   const at::Tensor x = at::randn({3});
   expect_says(error_of([&] { op(x, x); }), {"relu_add(x, y, bias: float) takes 3 arguments, 2 were given"});
   expect_says(error_of([&] { op(x, x, 1, 2); }), {"takes 3 arguments, 4 were given"});
-  expect_says(error_of([&] { op(x, x, None); }), {"misses its argument `bias`"});
+  expect_says(error_of([&] { op(x, x, None); }), {"`bias` must be a float, not None"});
 }
 
 TEST(Refusals, KindOfArguments) {
