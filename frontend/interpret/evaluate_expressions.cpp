@@ -9,6 +9,7 @@
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"
 #include "frontend/library/library.h"
+#include "frontend/tensor/unknown_value.h"
 
 namespace ingot::frontend {
 
@@ -154,9 +155,9 @@ Value Frame::value_of(const ast::BoolOp& node, const ast::Expr& expr) {
 Value Frame::value_of(const ast::IfExp& node, const ast::Expr&) {
   Value test = evaluate(node.test);
   if (test.is_tensor())
-    evaluation_.fail("the condition of `a if c else b` depends on the values of a tensor",
-                     fmt::format("write `where({}, {}, {})`", module_[node.test].span.text(),
-                                 module_[node.then].span.text(), module_[node.otherwise].span.text()));
+    refuse_unknown_value(evaluation_, "the condition of `a if c else b` depends on the values of a tensor",
+                         fmt::format("write `where({}, {}, {})`", module_[node.test].span.text(),
+                                     module_[node.then].span.text(), module_[node.otherwise].span.text()));
   bool holds = false;
   {
     At at(evaluation_.diagnostics, module_[node.test].span);

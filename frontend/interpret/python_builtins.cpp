@@ -12,6 +12,7 @@
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"
+#include "frontend/tensor/unknown_value.h"
 
 namespace ingot::frontend {
 
@@ -23,7 +24,8 @@ using ir::HostOp;
 using Values = std::span<const Value>;
 
 [[noreturn]] void refuse_tensor(Evaluation& evaluation, const PythonFunction& self, const Value& value) {
-  evaluation.fail(
+  refuse_unknown_value(
+      evaluation,
       fmt::format("{}() needs the value of a tensor, which is not known when the op is compiled", self.name),
       fmt::format("`{}` converts the elements", value.is_tensor() && self.name == "int"     ? "x.long()"
                                                 : value.is_tensor() && self.name == "float" ? "x.float()"

@@ -35,8 +35,11 @@ def _check_not_empty(input, dims):
 
 
 def _check_not_emptied(input, pad):
-    """that some dim that is padded keeps an element, which is all that eager's kernels ask for"""
+    """that no dim comes to less than nothing, and that some dim that is padded keeps an element, which is all that eager's
+    kernels ask for"""
     widths = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
+    for width in widths:
+        assert width >= 0, "the input is too small for its negative padding: a dim would have less than no elements"
     assert max(*widths, 0) >= 1, "the input is too small for its negative padding: nothing is left of it"
 
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "frontend/tensor/unknown_value.h"
 #include "ir/eager_layout.h"
 
 namespace ingot::frontend {
@@ -39,6 +40,13 @@ ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b
   }
 }
 
+void refuse_unknown_value(Builder& builder, std::string message, std::string hint) {
+  if (builder.diagnostics.in_library())
+    builder.fail("a tensor was given as an argument that decides what is computed, and its value is not known then",
+                 "give a number: s.item(), or a parameter annotated `float` or `int`");
+  builder.fail(std::move(message), std::move(hint));
+}
+
 ir::HostValue Builder::static_number(ir::HostId id) {
   id = graph.host.resolve(id);
   if (graph.host.is_constant(id)) return graph.host.value(id);
@@ -63,8 +71,9 @@ int64_t Builder::static_int(const Value& value, std::string_view what) {
 bool Builder::static_bool(const Value& value, std::string_view what) {
   if (value.is_none()) return false;
   if (value.is_tensor()) {
-    fail(fmt::format("{} depends on the values of a tensor, which are not known when the op is compiled", what),
-         "choose element by element with where(condition, a, b)");
+    refuse_unknown_value(
+        *this, fmt::format("{} depends on the values of a tensor, which are not known when the op is compiled", what),
+        "choose element by element with where(condition, a, b)");
   }
   if (const auto* items = value.items()) return !items->empty();
   if (value.is<std::string>()) return !value.as<std::string>().empty();

@@ -104,6 +104,8 @@ ROWS = [
     ("def f(x):\n    return ¦x.max()", "x=f32:0", r"max\(\).*numel\(\) == 0"),
     ("def f(x):\n    return ¦x.amax((0, 1))", "x=f32:0x2", r"amax\(\).*numel\(\) == 0"),
     ("def f(x):\n    return ¦torch.max(x, 2.5)", "x=f32:3", "takes two tensors, not a tensor and a number"),
+    ("def f(x):\n    return ¦F.pad(x, (-2, -2, 1, 0), mode='replicate')", "x=f32:1x2x3x3", "less than no elements"),
+    ("def f(x):\n    return ¦F.huber_loss(x, x, delta=x.sum())", "x=f32:3", r"huber_loss: a tensor was given.*not known.*item\(\)"),
     ("def f(x):\n    return ¦x.var()", "x=i64:3", r"floating point.*x\.float\(\)"),
     ("def f(x):\n    return ¦x.var(1, True, correction=1)", "x=f32:3x3", "unbiased.*correction.*not both"),
     ("def f(x):\n    return ¦x.norm('nuc')", "x=f32:3x3", "'fro'.*p=2"),
