@@ -76,7 +76,9 @@ def _huber_loss(input, target, delta):
 
 def _huber_loss_backward(grad, result, input, target, delta):
     input, target = _promoted(input, target)
-    return grad * clamp(input - target, -delta, delta), grad * clamp(target - input, -delta, delta)
+    error = input - target
+    of_input = grad * where(abs(error) >= delta, delta * sign(error), error)
+    return of_input, -of_input
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction="mean", delta=1.0, weight=None):
@@ -261,6 +263,31 @@ def gaussian_nll_loss(input: Tensor, target, var, full=False, eps=1e-06, reducti
     return _reduced(loss, reduction)
 
 
+@native
+def _log_of_one_more(exponent):
+    """log(1 + exp(exponent))"""
+    return log1p(_stepped(exp(exponent)))
+
+
+def _log_of_one_more_backward(grad, result, exponent):
+    return grad * _share_beside_one(exponent)
+
+
+@native
+def _share_beside_one(exponent):
+    """exp(exponent) / (1 + exp(exponent))
+
+    Source: torch/csrc/autograd/FunctionsManual.cpp, soft_margin_loss_double_backward
+    """
+    value = exp(exponent)
+    return value / (value + 1)
+
+
+def _share_beside_one_backward(grad, result, exponent):
+    value = exp(exponent)
+    return grad * (value / ((value + 1) * (value + 1)))
+
+
 def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * input))
 
@@ -271,7 +298,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average=None, reduce=No
     _without_derivative(target, "soft_margin_loss", "target")
     exponent = -input
     exponent *= target
-    return _reduced(_with_strides_of(log1p(exp(exponent)), input), reduction)
+    return _reduced(_with_strides_of(_log_of_one_more(exponent), input), reduction)
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin=1.0, size_average=None, reduce=None, reduction="mean"):

@@ -50,6 +50,16 @@ def test_second_orders_of_activations_at_edges(dtype, device):
     check(lines)
 
 
+@pytest.mark.parametrize("text", ["F.soft_margin_loss(x, y, reduction='none')", "F.huber_loss(x, y, reduction='none')"])
+def test_second_orders_of_losses_at_edges(text, device):
+    x = torch.tensor([-88.0, -60.0, -45.0, -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 45.0, 88.0], device=device)
+    for y in (torch.ones_like(x), -torch.ones_like(x), torch.zeros_like(x)):
+        mine, theirs = leaves_of({"x": x}), leaves_of({"x": x})
+        got = second_gradients([op_of(text, "xy")(mine["x"], y)], mine)["x"]
+        wanted = second_gradients([evaluated(text, theirs | {"y": y})], theirs)["x"]
+        torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_second_orders_of_cross_entropies(reduction, device):
     text = f"F.binary_cross_entropy(x.sigmoid(), y.sigmoid(), reduction='{reduction}')"
