@@ -78,11 +78,12 @@ def logit(input, eps=None):
     Source: aten/src/ATen/native/cuda/UnarySpecialOpsKernel.cu
     """
     (input,) = _floating(input)
+    every = not _on_cuda()
     if eps is not None:
-        low = full_like(input, eps)
-        high = 1 - low
+        low = _stepped(full_like(input, eps), every)
+        high = _stepped(1 - low, every)
         input = where(input < low, low, where(input > high, high, input))
-    return log(input / (1 - input))
+    return log(_stepped(input / _stepped(1 - input, every), every))
 
 
 def _logit_backward(grad, result, input, eps):

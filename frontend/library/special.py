@@ -14,7 +14,7 @@ def entr(input):
     """
     (input,) = _floating(input)
     outside = where(input == 0, zeros_like(input), -math.inf)
-    return where(isnan(input), input, where(input > 0, -input * log(input), outside))
+    return where(isnan(input), input, where(input > 0, -input * _stepped(log(input), not _on_cuda()), outside))
 
 
 def _entr_backward(grad, result, input):

@@ -10,11 +10,13 @@ import pytest
 import torch
 from eager_bits import agree_where_terms_cancel
 from ingot.oracle import bits, difference, judge
-from names_table import BINARY, OPERATORS, TERNARY
+from names_table import BINARY, OPERATORS, TERNARY, UNARY
 from whole import some
 
 # Not eager's yet beside another dtype: ldexp takes the power of 2 in a dtype of its own.
 NOT_EAGERS = ("ldexp(",)
+# Eager's are of several kernels, of which ours is one.
+OF_SEVERAL_KERNELS = ("polygamma(", "mvlgamma(")
 ROWS = [row for row in BINARY + OPERATORS + TERNARY if row.arity > 1 and not any(part in row.text for part in NOT_EAGERS)]
 EXTREMES = ("maximum", "minimum", "fmax", "fmin", "max", "min", "clamp")
 HALVES = [torch.bfloat16, torch.float16]
@@ -122,6 +124,19 @@ def test_names_have_eagers_bits(form, half, device):
         for at in range(0, len(rows), RESULTS_OF_A_KERNEL):
             failures += [f"{ids(other)}: {line}" for line in complaints(rows[at : at + RESULTS_OF_A_KERNEL], args)]
     assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
+
+
+@pytest.mark.parametrize("half", HALVES, ids=ids)
+def test_names_of_one_operand_have_eagers_bits(half, device):
+    rows = [row for row in UNARY if row.arity == 1 and not any(part in row.text for part in OF_SEVERAL_KERNELS)]
+    generator = torch.Generator().manual_seed(6)
+    between = torch.rand(COUNT, generator=generator, dtype=torch.float64).to(half)  # what logit and entr take
+    for x in (values(half, 2).to(device), between.to(device)):
+        taken = [row for row in some(rows, HALVES.index(half), of=2) if eager_of(row, (x,)) is not None]
+        failures = []
+        for at in range(0, len(taken), RESULTS_OF_A_KERNEL):
+            failures += complaints(taken[at : at + RESULTS_OF_A_KERNEL], (x, x, x))
+        assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
 
 
 ROUNDED = ["x == y", "x % y", "x // y", "torch.fmod(x, y)", "x < y", "torch.cat([x, y.view(-1)])", "(x - y).argmax()", "x == s", "s != x",
