@@ -80,9 +80,9 @@ def fail(message: str, hint: str = "") -> Error:
 Files = dict[str, list[str]]  # the lines of files by their names
 
 
-def files_of(function: types.FunctionType) -> Files:
-    """The files of a function and of the functions that it uses so far, as they are now: what Python runs stays so, even if
-    a file is edited before the first call."""
+def files_of(function: types.FunctionType, name: str = "") -> Files:
+    """The files of a function, which the op calls `name`, and of the functions that it uses so far, as they are now: what
+    Python runs stays so, even if a file is edited before the first call."""
     files, waiting, seen = {}, [function], set()
     while waiting:
         function = waiting.pop()
@@ -90,14 +90,15 @@ def files_of(function: types.FunctionType) -> Files:
             continue
         seen.add(function)
         if _lines(function, files) is not None:
-            names = (*function.__code__.co_freevars, *names_used(function.__code__), f"{function.__name__}_backward")
-            used = (_function_of(_looked_up(function, name)[1]) for name in names)
-            waiting += [value for value in used if value]
+            names = (*_names(function), f"{function.__name__}_backward", f"{name}_backward")
+            values = [_looked_up(function, used)[1] for used in names]
+            values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+            waiting += filter(None, map(_function_of, values))
     return files
 
 
 def _lines(function: types.FunctionType, files: Files) -> list[str] | None:
-    """The lines of a function's file; None where there is none."""
+    """The lines of a function's file, read once and kept in `files`; None where there is no file."""
     file = function.__code__.co_filename
     if file not in files:
         try:
@@ -177,7 +178,8 @@ def _defaults(arguments: ast.arguments, function: types.FunctionType) -> list[tu
 
 
 def _default_text(default: ast.expr, value) -> str | None:
-    """What stands for a default; None where it stands for itself, or its value has no text."""
+    """What stands for a default; None where it stands for itself, or its value has no text. A lambda has the name that it
+    is written by, if any."""
     if isinstance(default, ast.Constant):
         return None
     if function := _function_of(value):
@@ -245,6 +247,11 @@ def _trees(source: str):
             yield ast.parse(text)
         except SyntaxError:
             continue
+
+
+def _names(function: types.FunctionType) -> list[str]:
+    """The names from outside of it that a function reads."""
+    return list(dict.fromkeys((*function.__code__.co_freevars, *names_used(function.__code__))))
 
 
 def names_used(code: types.CodeType) -> list[str]:
@@ -339,8 +346,8 @@ class _Capture:
     def text(self) -> Text:
         lines = [*self.imports, *(f"{name} = {value}" for name, value in self.constants.items())]
         origins = []
-        snippets = [snippet for _, snippet in self.functions.values()]
-        for part in snippets[1:] + snippets[:1]:
+        helpers = [part for _, part in self.functions.values() if part is not self.root]
+        for part in [*helpers, self.root]:
             if lines:
                 lines.append("")
             origins.append((len(lines) + 1, part.file, part.line, part.indent))
@@ -356,34 +363,40 @@ class _Capture:
     def add_function(self, function, name: str | None = None) -> Snippet:
         function = unwrapped(function)
         part = snippet(function, name, self.files)
-        known = self.functions.get(part.name)
-        if known:
-            if known[0] is not function:
-                raise fail(
-                    f"two functions are called `{part.name}`: {known[1].file}:{known[1].line} and {part.file}:{part.line}",
-                    "an op and all that it uses make one text; rename one of them",
-                )
-            return known[1]
+        if self.functions.get(part.name, (None,))[0] is function:
+            return self.functions[part.name][1]
+        self.add_defaults(function, part)  # which Python asks for when it comes to the def: they stand before it
+        if part.name in self.functions:
+            other = self.functions[part.name][1]
+            raise fail(
+                f"two functions are called `{part.name}`: {other.file}:{other.line} and {part.file}:{part.line}",
+                "an op and all that it uses make one text; rename one of them",
+            )
         self.functions[part.name] = (function, part)
         self.add_meaning(part.name, function, f"the function at {part.file}:{part.line}", part)
-        uses = (*function.__code__.co_freevars, *names_used(function.__code__))
-        for used in dict.fromkeys(uses):
+        self.add_uses(function, part)
+        return part
+
+    def add_uses(self, function: types.FunctionType, part: Snippet) -> None:
+        """What the names are that a function reads, which stands in `part`."""
+        for used in _names(function):
             found, value = _looked_up(function, used)
             if found:
                 self.add_value(used, value, part)
             elif used not in function.__code__.co_freevars:
                 self.add_meaning(used, None, "the language's own", part)
-        self.add_defaults(function, part)
-        return part
 
     def add_defaults(self, function: types.FunctionType, part: Snippet) -> None:
         """What the defaults of parameters are, where that is a function."""
-        defaults = inspect.signature(function).parameters.values()
-        for name, value in ((p.name, p.default) for p in defaults if p.default is not p.empty):
-            if used := _function_of(value):
-                if not is_lambda(used):
-                    self.add_helper(used.__name__, used, part)
-            elif literal(value) is None and torch_spelling(value) is None:
+        named = [p.name for p in inspect.signature(function).parameters.values() if p.default is not p.empty]
+        defaults = _defaults(_first_statement(part.lines).args, function)
+        for name, (default, value) in zip(named, defaults):
+            used = _function_of(value)
+            if used and isinstance(default, ast.Lambda):
+                self.add_uses(used, part)
+            elif used and isinstance(default, ast.Name):
+                self.add_helper(default.id, used, part)
+            elif used or (literal(value) is None and torch_spelling(value) is None):
                 raise self.refuse(name, value, part)
 
     def add_meaning(self, name: str, what, text: str, user: Snippet) -> None:

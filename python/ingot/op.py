@@ -46,7 +46,7 @@ class Op(_ingot.Op):
             self._read(Text(source, name or "", "<text>"))
             return
         # What the module's names mean is read at the first use; what can be wrong with the text itself is found now.
-        self._files = files_of(unwrapped(source))
+        self._files = files_of(unwrapped(source), name or "")
         part = snippet(source, name, self._files)
         alone = "\n".join(part.lines) + "\n"
         origins = [(1, part.file, part.line, part.indent)]

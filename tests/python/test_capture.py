@@ -102,6 +102,29 @@ def test_defaults_bind_the_variable_of_a_loop():
             assert torch.equal(op(X), X * k) and torch.equal(op(X, 7), X * 7)
 
 
+LAMBDAS = """
+K, TABLE = 3.0, [lambda v: v]
+gelu = lambda v: v * K
+def other(x): return x + 1
+def helper(x, g=other): return g(x)
+def named(x, act=gelu): return act(x)
+def inline(x, act=lambda v: v * K): return act(x)
+def of_a_helper(x): return helper(x)
+def of_a_table(x, act=TABLE[0]): return act(x)
+"""
+
+
+def test_defaults_that_are_functions(module):
+    """By a name that the language has, too; and behind what a helper's default is."""
+    made = module(LAMBDAS)
+    for function in (made.named, made.inline, made.of_a_helper):
+        op = ingot.op(function)
+        torch.testing.assert_close(op(X), function(X))
+        torch.testing.assert_close(op.reference(X), function(X))
+    with pytest.raises(ingot.Error, match="`of_a_table` uses `act`, which is a function"):
+        ingot.op(made.of_a_table)(X)
+
+
 def test_a_default_that_cannot_travel_is_named():
     def f(x, w=torch.ones(3)):
         return x * w
