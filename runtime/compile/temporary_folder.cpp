@@ -51,10 +51,10 @@ std::vector<std::string> parents() {
   return all;
 }
 
-/// Descriptor of the folder, locked; -1 where it is not to be had: another process has locked it.
-int lock(const std::filesystem::path& folder) {
+/// Opens the folder and locks it. The descriptor; -1 where it cannot be opened, or, with LOCK_NB, another has locked it.
+int lock(const std::filesystem::path& folder, int wait = 0) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | wait) == 0) return descriptor;
   ::close(descriptor);
   return -1;
 }
@@ -86,7 +86,7 @@ TemporaryFolder::TemporaryFolder() : lock_(-1) {
       std::string name = parent + "/" + std::string(kPrefix) + "XXXXXX";
       if (::mkdtemp(name.data())) {
         path_ = name;
-        lock_ = lock(path_);
+        lock_ = lock(path_);  // a sweep may hold it for a moment
         sweep_once(parent);
         return;
       }
@@ -107,7 +107,7 @@ void sweep_temporary_folders(const std::filesystem::path& parent) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(parent, ignored), end; entry != end; entry.increment(ignored)) {
     if (!entry->path().filename().string().starts_with(kPrefix)) continue;
-    const int locked = lock(entry->path());
+    const int locked = lock(entry->path(), LOCK_NB);
     if (locked < 0) continue;
     if (is_of_a_dead_process(locked)) std::filesystem::remove_all(entry->path(), ignored);
     ::close(locked);
