@@ -141,7 +141,7 @@ void Graph::place_node(NodeId id, Span span) {
 }
 
 void Graph::mention_node(NodeId id, Span span) {
-  // Those of one node are carried to each that is made of it: more than a page shows would take time with the square.
+  // More than a page shows: rewrites carry them from node to node, which without a limit takes time with their square.
   constexpr size_t kMost = 32;
   Distinct<Span>& mentions = mentions_[id];
   if (mentions.items.size() < kMost) mentions.add(span);

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = KernelParameter::Kind;
 
-/// A compiler's time grows with their square: GCC takes 40 s for 6,000 values of a loop and 90 for 10,000.
+/// A compiler's time grows faster than their number: GCC takes a minute or two for this many.
 constexpr size_t kMostValues = 10'000;
 
 /// Inputs, numbers, results, then sizes: the order in which a person would list them.

@@ -107,7 +107,7 @@ Value Frame::value_of(const ast::Compare& node, const ast::Expr& expr) {
   for (size_t i = 0; i < node.ops.size(); ++i) {
     const size_t stated = conditions.size();
     const Value operands[] = {left, evaluate(node.rights[i])};
-    // Python evaluates it only where the comparisons before it hold: then what it may not fail at must be known.
+    // Python evaluates it only where the comparisons before it hold. Where it may fail, whether they do must be known.
     if (conditions.size() > stated && result.is_number()) evaluation_.static_number(result.number());
     bool identity = node.ops[i] == Operator::Is || node.ops[i] == Operator::IsNot;
     if (node.ops.size() > 1 && !identity && (operands[0].is_tensor() || operands[1].is_tensor())) {

@@ -39,12 +39,13 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 
 def _hardtanh_backward(grad, result, input, min_val, max_val, inplace):
-    return _where_outside((input > min_val) & (input < max_val), (input <= min_val) | (input >= max_val), grad)
+    return _grad_where((input > min_val) & (input < max_val), (input <= min_val) | (input >= max_val), grad)
 
 
-def _where_outside(inside, outside, grad):
-    """grad inside: where input is NaN, which is neither, eager's vectors on the CPU have 0, its CUDA kernels have grad"""
-    return where(outside, 0, grad) if _on_cuda() else where(inside, grad, 0)
+def _grad_where(passes, blocks, grad):
+    """grad where it passes, 0 where it is blocked; of NaN, for which neither holds, 0 on the CPU, as eager's vectors have it,
+    and grad on CUDA, as its kernels do"""
+    return where(blocks, 0, grad) if _on_cuda() else where(passes, grad, 0)
 
 
 @native
@@ -78,7 +79,7 @@ def _logsigmoid(input):
 
 def _logsigmoid_backward(grad, result, input):
     small = exp(-abs(input))
-    share = small / (1 + small)
+    share = small / (1 + small)  # whose own slope is lost where the exponential is 0
     slope = where(input < 0, 1 - share, share)
     return grad * _with_slope_of(slope.detach(), sigmoid(-input))
 
@@ -177,6 +178,7 @@ def _softplus_backward(grad, result, input, beta, threshold):
     scaled = input * beta
     power = exp(scaled)
     product = grad * power / (power + 1)
+    # The slope is softplus_double_backward's: the sigmoid's below the threshold, none at it.
     curved = grad * where(scaled < threshold, sigmoid(scaled), (power / (power + 1)).detach())
     return where(scaled > threshold, grad, _with_slope_of(product.detach(), curved))
 
@@ -342,11 +344,11 @@ def softshrink(input, lambd=0.5):
 
 
 def _softshrink_backward(grad, result, input, lambd):
-    return _where_far(input, lambd, grad)
+    return _grad_beyond(input, lambd, grad)
 
 
-def _where_far(input, lambd, grad):
-    return _where_outside((input < -lambd) | (input > lambd), (input >= -lambd) & (input <= lambd), grad)
+def _grad_beyond(input, lambd, grad):
+    return _grad_where((input < -lambd) | (input > lambd), (input >= -lambd) & (input <= lambd), grad)
 
 
 @native
@@ -361,7 +363,7 @@ def hardshrink(input, lambd=0.5):
 
 
 def _hardshrink_backward(grad, result, input, lambd):
-    return _where_far(input, lambd, grad)
+    return _grad_beyond(input, lambd, grad)
 
 
 @native

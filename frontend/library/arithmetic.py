@@ -30,16 +30,16 @@ def true_divide(input, other):
 def floor_divide(input, other):
     """input // other: the quotient rounded down"""
     quotient = _floor_quotient(input, other)
-    return _without_gradient_of_div(quotient) if quotient.is_floating_point() else quotient
+    return _floor_divide_result(quotient) if quotient.is_floating_point() else quotient
 
 
 @native
-def _without_gradient_of_div(quotient):
+def _floor_divide_result(quotient):
     # PyTorch has the derivative 0 of div(rounding_mode="floor"), and none of floor_divide.
     return quotient
 
 
-def _without_gradient_of_div_backward(grad, result, quotient):
+def _floor_divide_result_backward(grad, result, quotient):
     return "floor_divide"
 
 

@@ -195,7 +195,7 @@ def cross_entropy(
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
     target = _class_indices(input, target, classes, "cross_entropy")
-    _without_derivative(weight, "nll_loss", "weight")
+    _without_derivative(weight, "nll_loss", "weight")  # of which eager's error speaks
     logarithms = log_softmax(input, classes)
     loss = _nll_loss(logarithms, target, weight, ignore_index, reduction)
     if not label_smoothing > 0:

@@ -92,7 +92,7 @@ def _logit_backward(grad, result, input, eps):
         return where((input < 0) | (input > 1), math.nan, slope)
     low = full_like(input, eps)
     high = 1 - low
-    return _where_outside((input >= low) & (input <= high), (input < low) | (input > high), slope)
+    return _grad_where((input >= low) & (input <= high), (input < low) | (input > high), slope)
 
 
 @method

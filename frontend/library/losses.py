@@ -145,10 +145,10 @@ def _entropy_slope(grad, input, target):
     return grad * (input - target) / clamp((1 - input) * input, min=1e-12)
 
 
-def _entropy_slope_backward(grad, result, given, input, target):
+def _entropy_slope_backward(grad, result, incoming, input, target):
     near, far = input + 1e-12, 1 - input + 1e-12
     curvature = (input * input - 2 * input * target + target) / (near * near * (far * far))
-    return _entropy_slope(grad, input, target), grad * given * curvature, -grad * given / (input * (1 - input))
+    return _entropy_slope(grad, input, target), grad * incoming * curvature, -grad * incoming / (input * (1 - input))
 
 
 def binary_cross_entropy(
@@ -256,7 +256,7 @@ def gaussian_nll_loss(input: Tensor, target, var, full=False, eps=1e-06, reducti
             assert var.ndim == input.ndim, "var is of incorrect size"
             others = [var.size(dim) for dim in range(input.ndim) if var.size(dim) != input.size(dim)]
             assert others == [1], "var is of incorrect size"
-    var = _with_slope_of(clamp(var, min=eps).detach(), var)
+    var = _with_slope_of(clamp(var, min=eps).detach(), var)  # eager clamps under no_grad
     loss = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
         loss += 0.5 * math.log(2 * math.pi)
@@ -275,7 +275,7 @@ def _log_of_one_more_backward(grad, result, exponent):
 
 @native
 def _share_beside_one(exponent):
-    """exp(exponent) / (1 + exp(exponent))
+    """exp(exponent) / (1 + exp(exponent)), which is NaN where eager's is, and sigmoid(exponent) is not
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, soft_margin_loss_double_backward
     """

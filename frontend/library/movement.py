@@ -105,7 +105,7 @@ def _rows_and_columns(input):
 
 
 def _diagonal(diagonal):
-    # One that far out counts as any that is further, and leaves room for a row to be added.
+    # Farther out makes no difference, and a row is added to it.
     if not isinstance(diagonal, int):
         raise TypeError("diagonal must be an int")
     return max(-(2**62), min(diagonal, 2**62))

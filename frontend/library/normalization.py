@@ -85,7 +85,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     dim = _softmax_dim(dim, input.ndim)
     x = _softmax_input(input, dim, _stacklevel, dtype, "softmax")
     if not x.is_floating_point():
-        return _fresh(x)  # without elements
+        return _fresh(x)  # integers are without elements here
     return _softmax_in_one_pass(x, dim) if _in_one_pass(x) else _softmax(x, dim)
 
 

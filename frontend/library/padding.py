@@ -66,7 +66,7 @@ def _edge(input, dim, position, width):
 
 
 def _border(width, other, total):
-    """how much of a dim's new size a border takes, of which negative padding on the other side may cut a part"""
+    """how many elements of a dim's new size, total, a border fills: negative padding on the other side may cut into it"""
     width = max(width, 0)
     return width if _known(other) and other >= 0 else min(width, total)
 
@@ -85,7 +85,8 @@ def _circular_pad(input, pad):
     for dim, before, after in _padding(input, pad):
         left = input.size(dim) - max(-before, 0) - max(-after, 0)
         assert left >= 0, "Negative padding value is resulting in an empty dimension"
-        # Where negative padding leaves less than the other side takes, eager reads elements before it has written them.
+        # Where negative padding leaves less than the other side takes, eager reads elements of its result that it has not
+        # written yet.
         assert before <= left and after <= left, "Padding value causes wrapping around more than once."
         kept = _cropped(input, dim, before, after)
         before_width = max(before, 0)

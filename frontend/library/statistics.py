@@ -21,7 +21,7 @@ def _over_freedom(squares, freedom):
 
 
 def _over_freedom_backward(grad, result, squares, freedom):
-    """by how many degrees of freedom there are, though they be fewer than none
+    """over the degrees of freedom, also where they are negative, which result counts as 0
 
     Source: torch/csrc/autograd/FunctionsManual.cpp, var_backward
     """
@@ -38,8 +38,8 @@ def _moments(input, dim, keepdim, function, widened=False):
 
     The mean is rounded to a place of its own size, which is much beside small distances: what they come to corrects it,
     as in T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample Variance, 1983, (1.7). It has no
-    part in a gradient: where that alone is wanted, None stands for it, and so it does for what was widened to float64,
-    whose own places are larger.
+    part in a gradient: where that alone is wanted, None stands for it, and so it does for what was widened to float64, where
+    the mean of narrower numbers is as good as exact.
     """
     mean = _over_count(_reduce("sum", input, dim, True, function), input, dim)
     rest = input - mean
@@ -52,7 +52,7 @@ def _moments(input, dim, keepdim, function, widened=False):
 
 
 def _correction(squares, product):
-    """of the squared distances from a rounded mean: no more than they are, and nothing where they are past their range"""
+    """what squares has too much for the rounded mean: squares at most, and 0 where it is infinite"""
     return where(squares == math.inf, 0, minimum(product, squares)).detach()
 
 
@@ -72,7 +72,7 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     wide = _widened_for_sums(input)
     _, _, squares = _moments(wide, dim, keepdim, function, wide.dtype != input.dtype)
     mean = _reduce("sum", wide, dim, keepdim, function) / count
-    # Eager goes from mean to mean, and an infinity leaves none but that of itself alone.
+    # Eager updates its mean element by element: an infinity makes it NaN, but for the mean of that element alone.
     mean = where(isnan(squares.detach()) & (full_like(mean, count) > 1), math.nan, mean)
     return _over_freedom(squares, count - correction), mean
 

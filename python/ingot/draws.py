@@ -85,7 +85,8 @@ class Draws(TorchFunctionMode):
         return self.unit(like, torch.float32) < 1 - p
 
     def keeps_all(self, input: torch.Tensor, p: float, training: bool) -> bool:
-        """Whether a dropout gives its input itself. Where it trains that is a draw all the same."""
+        """Whether a dropout gives its input itself. Where it trains with p = 0 it uses up a draw all the same, as the kernel
+        does."""
         if training and p == 0:
             self.words(input, 1)
         return not training or p == 0

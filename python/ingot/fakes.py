@@ -15,6 +15,7 @@ from .reference import Unknown
 
 __all__ = ["fake", "fake_backward"]
 
+
 def fake(op, numbers: list[str], schema, *args, **kwargs):
     """What a call of the op under a schema returns. `numbers`: the parameters whose numbers are not known, since they travel
     in tensors."""
@@ -23,6 +24,7 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
     if "seed" not in parameters:
         given.pop("seed", None)
     outs = [given.pop(a.name) for a in schema.arguments if a.name in given and a.name not in parameters]
+    # A schema says None of what is left out, too.
     with_default = {name for name, _, has_default in op._parameters if has_default}
     given = {name: value for name, value in given.items() if value is not None or name not in with_default}
     results = _results(op, numbers, given)
@@ -87,7 +89,8 @@ def _of_lowering(op, device: torch.device | None, given: dict) -> list[tuple] | 
         return None
     try:
         with _disable_current_modes():
-            _, call = op._split(device, [], [], False, **tree_map(_hinted, given))  # along no dim of a mesh
+            # A mesh without dims splits nothing: the call's results are the op's own, (dtype, sizes, strides, …) of each.
+            _, call = op._split(device, [], [], False, **tree_map(_hinted, given))
     except _ingot.Error:  # or where the op's text says what is wrong
         return None
     return call and [(dtype, sizes, strides) for dtype, sizes, strides, _ in call[1]]

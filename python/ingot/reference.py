@@ -34,8 +34,9 @@ _MODULES = ("torch", "torch.nn", "torch.nn.functional", "torch.special", "math")
 
 @contextlib.contextmanager
 def as_called_by_users():
-    """PyTorch takes its composite functions apart at the key of autograd, which is left out in an operator's kernel. There
-    a fake tensor would take them apart by formulas of Python, of which hinge_embedding_loss's fails."""
+    """Calls functions as a user does, also within an operator's kernel, where PyTorch leaves out the key of autograd, at which
+    it takes composite functions apart. A fake tensor would then take them apart by formulas in Python, of which that of
+    hinge_embedding_loss fails."""
     autograd = torch._C.DispatchKey.AutogradFunctionality
     with torch.no_grad(), torch._C._PreserveDispatchKeyGuard():
         torch._C._dispatch_tls_set_dispatch_key_excluded(autograd, False)

@@ -76,17 +76,18 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
     given = [a or kind for a, kind in zip(changed, given)]
     _check(op, kinds[:positional], dict(zip(keywords, kinds[positional:])))
     names, plain = tuple(names), (False,) * len(places)
-    # A schema says None of what is left out.
+    # An operator takes None for what is left out: one that is given where the default is another would be lost.
     hides_none = any(kinds[place] == "None" and op.signature.parameters[name].default not in (None, inspect.Parameter.empty)
                      for name, place in at.items())
     if op.traced == "kernel" and not has_out and not hides_none and "" not in given and _has_schema(names):
         if name := registered_for(op, given):
-            return Form(name, places, plain, changed, names, False, returns=_container(op))
+            return Form(name, places, plain, changed, names, fills=False, returns=_container(op))
         if op.is_functional and not (op.may_draw and "seed" in names):
             as_tensors = tuple(kind == "float" for kind in given)
-            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, True, op.may_draw, _container(op))
+            return Form(anonymous(op, tuple(given)), places, as_tensors, changed, names, fills=True, draws=op.may_draw,
+                        returns=_container(op))
     op.reference.for_tracing  # noqa: B018  made here, where Dynamo does not look
-    return Form((), places, plain, changed, names, False)
+    return Form((), places, plain, changed, names, fills=False)
 
 
 def _container(op) -> str:

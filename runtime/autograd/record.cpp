@@ -29,11 +29,10 @@ using torch::autograd::variable_list;
 /// node keeps nothing of a tensor that no gradient reads, as of an argument that was left out.
 using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariable>;
 
-/// Whether the text in eager is to compute a gradient of which this was said: what is not plain may come with the
-/// incoming gradients, a vmap over several of them, for one; and what the rules make of an op may be too large for
-/// them, or of functions that have no rule. Of that a user is told, for it is slow. An author's own gradient is as it
-/// is.
-bool is_for_the_text(const OpState& gradient, const OpState& op, const Error& error) {
+/// Whether the text in eager computes a gradient instead of a kernel that failed with this error: the incoming gradients
+/// may be no plain tensors (of a vmap over several of them, for one), or no kernel can be made (the gradient is too large,
+/// or of functions that have none), of which the user is told, for that is slow. A gradient by hand has no other.
+bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error& error) {
   if (gradient.eager_text() == nullptr || error.fault() != Fault::Author) return false;
   if (dynamic_cast<const NotPlain*>(&error) != nullptr) return true;
   if (op.definition().derivative()) return false;
@@ -63,14 +62,15 @@ class ArgumentsOfText {
   std::vector<Argument> arguments_;
 };
 
-void call_or_run_text(const OpState& op, const OpState& of, std::span<const Argument> arguments, size_t kept,
+/// Calls the gradient of `op`; the last `kept` arguments are what it takes of the op's reductions.
+void call_or_run_text(const OpState& gradient, const OpState& op, std::span<const Argument> arguments, size_t kept,
                       const at::Tensor& seed, Results& results) {
   try {
-    op.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
+    gradient.call(arguments, results, Purpose::Call, ~uint64_t{0}, seed);
   } catch (const Error& error) {
-    if (!is_for_the_text(op, of, error)) throw;
+    if (!falls_back_to_text(gradient, op, error)) throw;
     const ArgumentsOfText own(arguments.first(arguments.size() - kept));  // the text makes all anew
-    for (at::Tensor& result : op.eager_text()->call(own.arguments(), seed)) results.push_back(std::move(result));
+    for (at::Tensor& result : gradient.eager_text()->call(own.arguments(), seed)) results.push_back(std::move(result));
   }
 }
 

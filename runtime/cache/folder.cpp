@@ -55,7 +55,7 @@ std::string why_not_private(const struct stat& facts) {
 
 std::string why_not_private_file(const struct stat& facts) {
   if (!S_ISREG(facts.st_mode)) return "it is no regular file";
-  // None where it was replaced after it was opened.
+  // No link is left where it was replaced after it was opened.
   if (facts.st_nlink > 1) return "it has another name elsewhere (a hard link)";
   return why_not_private(facts);
 }

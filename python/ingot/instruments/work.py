@@ -216,7 +216,7 @@ def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:
     with torch.cuda.device(work.device) if work.device.type == "cuda" else contextlib.nullcontext():
         for step, action in work.steps():
             if step in work.done and (step[0] != "make" or "error" in work.done[step]):
-                continue  # what a contender was made into has not travelled
+                continue  # what another process made is made again: it has not travelled
             while not _is_done(work, step, action, tell, leave):
                 pass
 
