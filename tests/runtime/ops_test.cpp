@@ -128,7 +128,7 @@ TEST(Ops, Defaults) {
   const at::Tensor x = at::randn({9});
   expect_same(op(x), x * 2.0 + 1);
   expect_same(op(x, 3.0), x * 3.0 + 1);
-  expect_same(op(x, None, 4), x * 2.0 + 4);
+  expect_same(op(x, Argument(), 4), x * 2.0 + 4);
   expect_same(op(x, 1.0, x), x * 1.0 + x);
 }
 
