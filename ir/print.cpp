@@ -40,7 +40,8 @@ class GraphPrinter {
  private:
   std::string host(HostId id) const { return print_host(graph_.host, id, names_, cut_); }
 
-  /// What is deep inside expressions, each once: programs are told apart by this text, so it says all that the graph is.
+  /// What is deep inside expressions, each once: programs are told apart by this text, so it says all that the graph
+  /// is.
   std::string large_expressions() const {
     std::string text;
     std::set<HostId> known;

@@ -190,8 +190,8 @@ bool needs_operands(Target::Kind target, Op op, DType work) {
 
 namespace {
 
-/// A float as an integer on the CPU. C++ leaves open what a float past the range becomes: here it is what c10 makes of it
-/// for uint8, and otherwise what eager's kernels do, through the integer that the processor has an instruction for.
+/// A float as an integer on the CPU. C++ leaves open what a float past the range becomes: here it is what c10 makes of
+/// it for uint8, and otherwise what eager's kernels do, through the integer that the processor has an instruction for.
 std::string_view float_to_integer(DType to) {
   switch (to) {
     case DType::I8:

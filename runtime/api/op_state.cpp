@@ -121,8 +121,8 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
     if (!program) program = this->program(arguments, outs, known, purpose, facts);
     call = bind(program, facts, may_compile);
   };
-  // What reads the thread's modes stays on it, and takes a moment. A compilation goes to another one where this one must
-  // hear signals meanwhile.
+  // What reads the thread's modes stays on it, and takes a moment. A compilation goes to another one where this one
+  // must hear signals meanwhile.
   bind_now(!runtime::hears_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
   const runtime::HoldForks held;

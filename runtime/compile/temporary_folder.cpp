@@ -51,7 +51,8 @@ std::vector<std::string> parents() {
   return all;
 }
 
-/// Opens the folder and locks it. The descriptor; -1 where it cannot be opened, or, with LOCK_NB, another has locked it.
+/// Opens the folder and locks it. The descriptor; -1 where it cannot be opened, or, with LOCK_NB, another has locked
+/// it.
 int lock(const std::filesystem::path& folder, int wait = 0) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0 || ::flock(descriptor, LOCK_EX | wait) == 0) return descriptor;

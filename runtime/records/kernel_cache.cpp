@@ -114,7 +114,8 @@ std::shared_ptr<const Launch> KernelCache::keep(const std::string& key, std::sha
   return launch;
 }
 
-/// A request that may compile may meet the flight of one that may not, which can end without a launch: then it flies anew.
+/// A request that may compile may meet the flight of one that may not, which can end without a launch: then it flies
+/// anew.
 std::shared_ptr<const Launch> KernelCache::fly(const std::string& key, const LaunchRequest& request,
                                                const std::function<std::shared_ptr<const Launch>()>& make) {
   std::shared_ptr<const Launch> launch;

@@ -101,7 +101,7 @@ def deep(levels):
 
 @pytest.mark.parametrize("text, arguments, message", [
     ("sum(xs) + y", ([torch.ones(2), "a"], torch.ones(2)), "`xs` is a str"),
-    ("sum(xs) + y", ([torch.ones(2), None], torch.ones(2)), r"xs\[1\]"),
+    ("sum(xs) + y", ([torch.ones(2), None], torch.ones(2)), "tensors and numbers, not None"),
     ("sum(xs) + y", ([torch.ones(2), torch.ones(3)], torch.ones(2)), "must match"),
     ("sum(xs) + y", ([torch.ones(2)], [torch.ones(2)]), "does not take|takes tensors and numbers"),
     ("sum(xs) + y", ({1: torch.ones(2)}, torch.ones(2)), "a key that is no string"),
