@@ -320,3 +320,10 @@ def test_decomposed_to_its_text_a_program_needs_nothing_of_ours(tmp_path):
     program = torch.export.export(module, (x,)).run_decompositions(table)
     assert "exported" not in str(program.graph)
     close(program.module()(x), module(x))
+
+
+def test_none_is_no_argument_that_was_left_out():
+    op = ingot.op("def plus(x, w, k=2.0):\n    return (x if w is None else x * w) + (5 if k is None else k)\n")
+    call, x = compiled(op), torch.randn(4)
+    for args in ((x, None), (x, None, None), (x, x, None), (x, None, 3)):
+        assert torch.equal(call(*args), op(*args))
