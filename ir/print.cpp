@@ -40,8 +40,8 @@ class GraphPrinter {
  private:
   std::string host(HostId id) const { return print_host(graph_.host, id, names_, cut_); }
 
-  /// What is deep inside expressions, each once: programs are told apart by this text, so it says all that the graph
-  /// is.
+  /// Prints the subexpressions that large expressions abbreviate, each once. Programs are told apart by this text, so
+  /// it must state the whole graph.
   std::string large_expressions() const {
     std::string text;
     std::set<HostId> known;

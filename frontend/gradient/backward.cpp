@@ -73,8 +73,8 @@ class BackwardDefinition : public Definition {
   }
 
  private:
-  /// What the call has kept stands for the nodes that it is of. Where this evaluation finds other row statistics than
-  /// the call's, as limits may have it, what was kept is left alone, and the gradient computes all anew.
+  /// Replaces the nodes that a kept value was computed for by that value. If this evaluation finds other row statistics
+  /// than the call did, as limits may cause, the gradient ignores the kept values and computes everything again.
   void use_kept(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
                 const Value& returned, std::span<const std::optional<Value>> kept) const {
     const std::vector<RowStatistic> statistics = row_statistics(forward, *forward_, own, returned, kept_.gradients);

@@ -35,8 +35,7 @@ def _check_not_empty(input, dims):
 
 
 def _check_not_emptied(input, pad):
-    """that no dim comes to less than nothing, and that some dim that is padded keeps an element, which is all that eager's
-    kernels ask for"""
+    """refuses negative sizes, and padding that leaves no element along any padded dim; eager's kernels ask for no more"""
     widths = [input.size(dim) + before + after for dim, before, after in _padding(input, pad)]
     for width in widths:
         assert width >= 0, "the input is too small for its negative padding: a dim would have less than no elements"

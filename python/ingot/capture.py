@@ -178,8 +178,8 @@ def _defaults(arguments: ast.arguments, function: types.FunctionType) -> list[tu
 
 
 def _default_text(default: ast.expr, value) -> str | None:
-    """What stands for a default; None where it stands for itself, or its value has no text. A lambda has the name that it
-    is written by, if any."""
+    """The text that replaces a default. None where the default stays as it is written, or its value has no text. A lambda
+    keeps the name that it is written by."""
     if isinstance(default, ast.Constant):
         return None
     if function := _function_of(value):
@@ -365,7 +365,7 @@ class _Capture:
         part = snippet(function, name, self.files)
         if self.functions.get(part.name, (None,))[0] is function:
             return self.functions[part.name][1]
-        self.add_defaults(function, part)  # which Python asks for when it comes to the def: they stand before it
+        self.add_defaults(function, part)  # Python evaluates them at the def, so their functions come before it
         if part.name in self.functions:
             other = self.functions[part.name][1]
             raise fail(
@@ -378,7 +378,7 @@ class _Capture:
         return part
 
     def add_uses(self, function: types.FunctionType, part: Snippet) -> None:
-        """What the names are that a function reads, which stands in `part`."""
+        """Adds the names that a function reads. The function is, or is within, `part`."""
         for used in _names(function):
             found, value = _looked_up(function, used)
             if found:
@@ -387,7 +387,7 @@ class _Capture:
                 self.add_meaning(used, None, "the language's own", part)
 
     def add_defaults(self, function: types.FunctionType, part: Snippet) -> None:
-        """What the defaults of parameters are, where that is a function."""
+        """Adds the functions that are defaults of parameters."""
         named = [p.name for p in inspect.signature(function).parameters.values() if p.default is not p.empty]
         defaults = _defaults(_first_statement(part.lines).args, function)
         for name, (default, value) in zip(named, defaults):

@@ -15,9 +15,9 @@ namespace ingot {
 
 struct ArgumentGroup;
 
-/// What an op is called with: a tensor, a Python number, None, or a tuple, list or dict of such; or nothing, for which
-/// the parameter has a default. An Argument borrows its tensors, as a string_view borrows its text: they must outlive
-/// the call.
+/// An argument of a call: a tensor, a Python number, None, or a tuple, list or dict of these. `Argument()` leaves it
+/// out, so that the parameter takes its default. An Argument borrows its tensors, as a string_view borrows its text:
+/// they must outlive the call.
 class Argument {
  public:
   enum class Kind : uint8_t { Absent, PythonNone, Tensor, Number, Tensors, Group };

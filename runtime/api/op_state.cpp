@@ -121,8 +121,8 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
     if (!program) program = this->program(arguments, outs, known, purpose, facts);
     call = bind(program, facts, may_compile);
   };
-  // What reads the thread's modes stays on it, and takes a moment. A compilation goes to another one where this one
-  // must hear signals meanwhile.
+  // `program` reads modes of this thread, so it runs here, in a moment. A compilation runs on another thread if this
+  // one must handle signals meanwhile.
   bind_now(!runtime::hears_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
   const runtime::HoldForks held;

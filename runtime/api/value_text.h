@@ -13,7 +13,7 @@
 
 namespace ingot::runtime {
 
-/// What stands behind the `=` of `name=value`: a tensor, a number or `none`; nothing where there is no `=`.
+/// The value of an argument `name=value`: a tensor, a number or None. Without the argument: std::monostate.
 using ArgumentValue = std::variant<std::monostate, NoneType, at::Tensor, ir::HostValue>;
 
 /// Where the tensors that a command line describes come from.

@@ -29,10 +29,9 @@ using torch::autograd::variable_list;
 /// node keeps nothing of a tensor that no gradient reads, as of an argument that was left out.
 using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariable>;
 
-/// Whether the text in eager computes a gradient instead of a kernel that failed with this error: the incoming
-/// gradients may be no plain tensors (of a vmap over several of them, for one), or no kernel can be made (the gradient
-/// is too large, or of functions that have none), of which the user is told, for that is slow. A gradient by hand has
-/// no other.
+/// Whether eager differentiates the op's text after its gradient's kernel failed with this error: the incoming
+/// gradients are no plain tensors (a vmap over several of them, for one), or no kernel can be made (the gradient is too
+/// large, or a function has none). The latter is slow, so it warns. A hand-written gradient has no replacement.
 bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error& error) {
   if (gradient.eager_text() == nullptr || error.fault() != Fault::Author) return false;
   if (dynamic_cast<const NotPlain*>(&error) != nullptr) return true;

@@ -96,6 +96,12 @@ def test_none_is_no_argument_that_was_left_out():
             ours, eager = (torch.autograd.grad(f(*args).sum(), x)[0] for f in (op, plus))
             assert torch.equal(ours, eager)
     assert torch.equal(ingot.op("def f(xs): return xs[0] if xs[1] is None else xs[1]")([x, None]), x)
+    ingot.register("door::plus", ingot.op(text), schema="(Tensor x, Tensor? w, float k=2.0) -> Tensor")
+    assert torch.equal(torch.ops.door.plus(x, None), plus(x, None))
+    assert torch.equal(torch.autograd.grad(torch.ops.door.plus(x, None, 3.0).sum(), x)[0], torch.ones(4))
+    by_hand = ingot.op(text + "def plus_backward(grad, x, w, k=2.0):\n    return grad * (7 if k is None else 8), None, None\n")
+    for args, slope in (((x, None), 8), ((x, None, None), 7)):
+        assert torch.equal(torch.autograd.grad(by_hand(*args).sum(), x)[0], torch.full((4,), float(slope)))
     with pytest.raises(ingot.Error, match="misses its argument `w`"):
         ingot.op(text)(x, k=3)
 
