@@ -43,6 +43,11 @@ def test_run_checks_and_times(cli):
     assert re.search(r"ingot [\d.]+ .s .*eager [\d.]+ .s", report)
 
 
+def test_none_on_the_command_line(cli):
+    report = cli("run", "-e", "x * 2 if k is None else x * k", "x=f32:4", "k=none").stdout
+    assert "bit for bit" in report
+
+
 @pytest.mark.parametrize("returned, shapes", [("", [[16]]), ("    return x * y\n", [[16], [16]])])
 def test_an_op_in_place(cli, tmp_path, returned, shapes):
     """What it changes is checked before its results; timing it changes that again and again."""
