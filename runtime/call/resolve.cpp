@@ -12,13 +12,6 @@ using ArgumentKind = frontend::ArgumentFact::Kind;
 
 ir::Extents extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
 
-/// Whether no result has an element, so that nothing will be gathered.
-bool computes_nothing(const Program& program, std::span<const ir::HostValue> slots) {
-  return std::ranges::all_of(program.results, [&](const Program::Result& result) {
-    return std::ranges::any_of(result.shape, [&](ir::HostId size) { return slots[size.index].as_int() == 0; });
-  });
-}
-
 /// Computes the host program and checks what it may be used for. Where arithmetic fails, a condition that came before
 /// it is the better message.
 std::vector<ir::HostValue> checked_host(const Program& program, const Facts& facts) {
@@ -29,8 +22,7 @@ std::vector<ir::HostValue> checked_host(const Program& program, const Facts& fac
     const ir::HostId a = check.condition.a, b = check.condition.b;
     if (std::max(a.index, b.index) >= done || ir::holds(check.condition.kind, slots[a.index], slots[b.index])) continue;
     const bool gathers = check.condition.kind == ir::Condition::Kind::NonEmpty;
-    if (!gathers || (failure.empty() && !computes_nothing(program, slots)))
-      throw_check(program, check, slots[a.index], slots[b.index]);
+    if (!gathers || failure.empty()) throw_check(program, check, slots[a.index], slots[b.index]);
   }
   if (!failure.empty()) throw_arithmetic(program, facts);
   return slots;

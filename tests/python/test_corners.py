@@ -308,6 +308,23 @@ def test_nothing_is_gathered_from_nothing():
         ingot.op("def f(x, i): return x[:0][i]")(x, i)
 
 
+@pytest.mark.parametrize("text", ["x[:, i]", "x[i]", "x.index_select(1, i)", "F.embedding(i, x)", "x[:, i].sum()"])
+def test_nothing_is_gathered_by_no_index_alone(text):
+    """Not where the result has no elements for another reason."""
+    op = ingot.op(f"def f(x, i): return {text}")
+    for sizes in ((0, 0), (0, 2), (2, 0), (2, 2)):
+        for indices in ([], [0], [0, 0]):
+            x, i = torch.rand(sizes), torch.tensor(indices, dtype=torch.int64)
+            try:
+                expected = op.reference(x, i)
+            except (IndexError, RuntimeError):
+                with pytest.raises(ingot.Error, match="dimension of size 0"):
+                    op(x, i)
+            else:
+                assert torch.equal(op(x, i), expected), (sizes, indices)
+
+
+
 def test_dims_of_what_has_none():
     for text in ("x.movedim(0, -1)", "torch.moveaxis(x, 0, 0)", "x.permute(())", "x.flip(0)", "x.gather(0, (x * 0).long())"):
         op = ingot.op(text)
