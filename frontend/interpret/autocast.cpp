@@ -88,7 +88,7 @@ constexpr Row kRows[] = {
     {"mv", Policy::Lower, Policy::None},
     {"prelu", Policy::Lower, Policy::Lower},
     {"vecdot", Policy::Lower, Policy::Lower},
-    {"_contracted_pair", Policy::None, Policy::Lower},  // the bmm of einsum and the mm of tensordot
+    {"_contracted", Policy::None, Policy::Lower},  // the bmm of einsum and the mm of tensordot
 
     {"addcdiv", Policy::Widest, Policy::None},
     {"addcmul", Policy::Widest, Policy::None},

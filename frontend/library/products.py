@@ -200,69 +200,44 @@ def _diagonals(x, labels):
 
 def _arranged(x, labels, wanted):
     """x with its dims in the order of those wanted, of size 1 where it has none"""
-    x = x.permute([_place(label, labels) for label in wanted if _place(label, labels) is not None])
-    for k, label in enumerate(wanted):
-        if _place(label, labels) is None:
-            x = x.unsqueeze(k)
-    return x
-
-
-def _summed_over(x, labels, kept):
-    gone = [d for d, label in enumerate(labels) if _place(label, kept) is None]
-    if len(gone) == 0:
-        return x, labels
-    return sum(x, gone), [label for label in labels if _place(label, kept) is not None]
-
-
-def _sizes(x, labels, wanted):
-    return [x.size(_place(label, labels)) for label in wanted]
-
-
-def _pair_labels(xs, ys, kept, order):
-    """the dims of a product: those of both tensors, of one, and of both that go, each as they stand in `order`"""
-    both = [label for label in order if _place(label, xs) is not None and _place(label, ys) is not None]
-    inner = [label for label in both if _place(label, kept) is None]
-    both = [label for label in both if _place(label, kept) is not None]
-    left = [label for label in order if _place(label, xs) is not None and _place(label, ys + inner) is None]
-    right = [label for label in order if _place(label, ys) is not None and _place(label, xs + inner) is None]
-    left = [label for label in left if _place(label, kept) is not None]
-    right = [label for label in right if _place(label, kept) is not None]
-    return both, left, right, inner
-
-
-def _product_labels(both, left, right, inner, order):
-    """the dims of a product as eager's lie in memory"""
-    if len(inner) == 0:
-        return [label for label in order if _place(label, both + left + right) is not None]
-    swapped = len(left) > 0 and len(right) > 0 and _place(right[-1], order) < _place(left[0], order)
-    return both + right + left if swapped else both + left + right
+    missing = [label for label in wanted if _place(label, labels) is None]
+    labels = labels + missing
+    return x[(...,) + (None,) * len(missing)].permute([_place(label, labels) for label in wanted])
 
 
 @reduction
-def _einsum_pair(x, xs, y, ys, kept, order):
+def _contracted(x, y, both, left, inner):
+    """The sums of x * y over some dims. First stand so many dims of both, then dims of x, those that are summed, which keep
+    the size 1, and dims of y; each tensor has the size 1 where the other's dims stand. A product of matrices in eager."""
     _two_of_a_dtype(x, y, "einsum")
-    x, xs = _summed_over(x, xs, kept + ys)
-    y, ys = _summed_over(y, ys, kept + xs)
-    both, left, right, inner = _pair_labels(xs, ys, kept, order)
-    wanted = _product_labels(both, left, right, inner, order)
-    if len(inner) == 0 or len(left) == 0 or len(right) == 0:
-        product = _arranged(x, xs, wanted + inner) * _arranged(y, ys, wanted + inner)
-        dims = [d for d in range(len(wanted), len(wanted) + len(inner))]
-        return _reduce("sum", product, dims, False, "einsum") if len(inner) > 0 else product
-    if wanted != both + left + right:
-        x, xs, left, y, ys, right = y, ys, right, x, xs, left
-    shape = _sizes(x, xs, left) + _sizes(y, ys, right)
-    for label in inner:
-        assert x.size(_place(label, xs)) == y.size(_place(label, ys)), "einsum(): dims of one subscript must be of one size"
-    x = _arranged(x, xs, both + left + inner).flatten(len(both) + len(left)).flatten(len(both), -2)
-    y = _arranged(y, ys, both + inner + right).flatten(len(both) + len(inner)).flatten(len(both), -2)
-    product = _times_matrix(x, y)
-    return product.unflatten(-1, shape[len(left) :]).unflatten(len(both), shape[: len(left)])
+    first, end = both + left, both + left + inner
+    for d in range(first, end):
+        assert x.size(d) == y.size(d), "einsum(): dims of one subscript must be of one size"
+    rows, columns = x.shape[both:first], y.shape[end:]
+    if len([n for n in rows if n != 1]) == 0 or len([n for n in columns if n != 1]) == 0:
+        return _reduce("sum", x * y, [d for d in range(first, end)], True, "einsum")
+    x = x.flatten(first).flatten(both, first - 1)
+    y = y.flatten(end).flatten(both, end - 1)
+    product = _times_matrix(x, y).unflatten(-1, columns)
+    return product.unflatten(both, [n for n in rows] + [1 for d in range(inner)])
 
 
-def _contracted_pair(x, xs, y, ys, kept, order):
-    """_einsum_pair, which eager has a product of matrices for"""
-    return _einsum_pair(x, xs, y, ys, kept, order)
+def _sum_of_products(x, y, gone):
+    """the sum of x * y over the dims `gone`, which stay, of size 1
+
+    Source: aten/src/ATen/native/Linear.cpp, sumproduct_pair
+    """
+    if len(gone) == 0:
+        return x * y
+    kept = [d for d in range(x.ndim) if d not in gone]
+    both = [d for d in kept if x.size(d) != 1 and y.size(d) != 1]
+    left = [d for d in kept if x.size(d) != 1 and y.size(d) == 1]
+    right = [d for d in kept if x.size(d) == 1]
+    if len(left) > 0 and len(right) > 0 and right[-1] < left[0]:
+        x, left, y, right = y, right, x, left
+    order = both + left + gone + right
+    product = _contracted(x.permute(order), y.permute(order), len(both), len(left), len(gone))
+    return product.permute([_place(d, order) for d in range(len(order))])
 
 
 def einsum(equation, *operands):
@@ -272,27 +247,34 @@ def einsum(equation, *operands):
     """
     operands = list(_items(operands))
     terms, output = _einsum_labels(equation, operands)
-    output = list(output)
     order = list(output)
     for term in terms:
         for label in term:
             if _place(label, order) is None:
                 order.append(label)
-    _check(operands[0], "int float")
-    x, labels = _diagonals(operands[0], terms[0])
-    for k in range(1, len(operands)):
-        y, ys = _diagonals(operands[k], terms[k])
-        kept = output
-        for later in terms[k + 1 :]:
-            kept = kept + list(later)
-        both, left, right, inner = _pair_labels(labels, ys, kept, order)
-        sizes = zip(_sizes(x, labels, inner), _sizes(y, ys, inner))
-        product = _contracted_pair if len([n for n, m in sizes if n != 1 and m != 1]) > 0 else _einsum_pair
-        x = product(x, labels, y, ys, kept, order)
-        labels = _product_labels(both, left, right, inner, order)
-    gone = [label for label in labels if _place(label, output) is None]
-    x = x.permute([_place(label, labels) for label in output + gone])
-    return sum(x, [len(output) + d for d in range(len(gone))]) if gone else x
+    gone = [d for d in range(len(output), len(order))]
+    tensors = []
+    for x, term in zip(operands, terms):
+        x, labels = _diagonals(x, term)
+        tensors.append(_arranged(x, labels, order))
+    x = tensors[0]
+    if len(tensors) == 1:
+        return sum(x, gone) if len(gone) > 0 else x
+    # How many tensors a dim is summed over that are still to come, those of size 1 left out.
+    counts = [len([x for x in tensors if x.size(d) != 1]) for d in range(len(order))]
+    for y in tensors[1:]:
+        shared = [d for d in gone if x.size(d) != 1 and y.size(d) != 1]
+        alone = [d for d in gone if counts[d] == 1 and d not in shared]
+        x_alone, y_alone = [d for d in alone if x.size(d) != 1], [d for d in alone if y.size(d) != 1]
+        for d in shared:
+            counts[d] = counts[d] - 1
+        last = [d for d in shared if counts[d] == 1]
+        for d in x_alone + y_alone + last:
+            counts[d] = 0
+        x = sum(x, x_alone, True) if len(x_alone) > 0 else x
+        y = sum(y, y_alone, True) if len(y_alone) > 0 else y
+        x = _sum_of_products(x, y, last)
+    return x.squeeze(gone) if len(gone) > 0 else x
 
 
 def _places(dims, ndim):
@@ -325,14 +307,17 @@ def tensordot(a, b, dims=2, out=None):
     gone, others = _places(dims[0], a.ndim), _places(dims[1], b.ndim)
     if len(gone) != len(others):
         raise RuntimeError("tensordot: both dimension lists should have same length")
-    labels = [a.ndim + d for d in range(b.ndim)]
     for d, other in zip(gone, others):
         a, b = _summed_beside_one(a, d, b, other)
         assert a.size(d) == b.size(other), "tensordot: contracted dimensions need to match"
-        labels[other] = d
-    kept = [d for d in range(a.ndim) if d not in gone] + [label for label in labels if label >= a.ndim]
-    product = _contracted_pair if len(kept) > 0 else _einsum_pair
-    return product(a, list(range(a.ndim)), b, labels, kept, kept + gone)
+    left = [d for d in range(a.ndim) if d not in gone]
+    right = [d for d in range(b.ndim) if d not in others]
+    if len(left) + len(right) == 0:
+        return dot(a.permute(gone).flatten(), b.permute(others).flatten())
+    a = a.permute(left + gone)[(...,) + (None,) * len(right)]
+    b = b.permute(others + right)[(None,) * len(left)]
+    product = _contracted(a, b, 0, len(left), len(gone))
+    return product.squeeze([len(left) + k for k in range(len(gone))]) if len(gone) > 0 else product
 
 
 @method

@@ -1,0 +1,70 @@
+"""einsum on random equations: results, dtypes, strides and refusals as eager's."""
+
+import contextlib
+import random
+
+import torch
+from whole import WHOLE
+
+import ingot
+
+EQUATIONS, SEED = 600 if WHOLE else 60, 3
+LETTERS = "abcde"
+DTYPES = [torch.float32, torch.float64, torch.int32, torch.bool]
+
+
+def permuted(rng: random.Random, sizes: list[int], dtype: torch.dtype, device: str) -> torch.Tensor:
+    order = rng.sample(range(len(sizes)), len(sizes))
+    whole = torch.tensor([rng.randint(-3, 3) for _ in range(torch.Size(sizes).numel())], dtype=dtype, device=device)
+    return whole.view([sizes[d] for d in order]).permute([order.index(d) for d in range(len(sizes))])
+
+
+def equation(rng: random.Random) -> tuple[str, list[str]]:
+    terms = [rng.choices(LETTERS, k=rng.randint(0, 3)) if rng.random() < 0.1 else rng.sample(LETTERS, rng.randint(0, 3))
+             for _ in range(rng.choice([1, 2, 2, 2, 3]))]  # fmt: skip
+    terms = ["".join(term) for term in terms]
+    used = sorted(set("".join(terms)))
+    dots = "..." if rng.random() < 0.2 else ""
+    result = "" if rng.random() < 0.1 else "->" + dots + "".join(rng.sample(used, rng.randint(0, len(used))))
+    return ",".join(dots + term for term in terms) + result, terms
+
+
+def case(rng: random.Random, device: str):
+    text, terms = equation(rng)
+    size = {letter: rng.choice([1, 1, 2, 3, 4]) for letter in LETTERS}
+    around = [[], [2], [1], [3, 2], [3, 1]] if "..." in text else [[]]
+    common, mixed = rng.choice([torch.float32, torch.bfloat16, *DTYPES]), rng.random() < 0.3
+    tensors = [permuted(rng, rng.choice(around) + [1 if rng.random() < 0.1 else size[letter] for letter in term],
+                        rng.choice(DTYPES) if mixed else common, device) for term in terms]  # fmt: skip
+    names = ", ".join("xyz"[: len(terms)])
+    return ingot.op(f"def f({names}): return torch.einsum('{text}', {names})"), text, tensors
+
+
+def outcome(call, tensors):
+    try:
+        return call(*tensors)
+    except (RuntimeError, ingot.Error) as error:
+        return error
+
+
+def complaint(op, tensors) -> str:
+    ours, eager = outcome(op, tensors), outcome(op.reference, tensors)
+    if isinstance(ours, Exception) or isinstance(eager, Exception):
+        same = isinstance(ours, Exception) and isinstance(eager, Exception)
+        return "" if same else f"eager {eager!r}, ingot {ours!r}"
+    dense = torch.empty_like(eager, device="meta")  # eager's may be a view
+    strides = [[stride for size, stride in zip(t.shape, t.stride()) if size > 1] if t.numel() else [] for t in (ours, dense)]
+    if (ours.dtype, ours.shape, strides[0]) != (eager.dtype, eager.shape, strides[1]):
+        return f"{ours.dtype} {list(ours.shape)} {strides[0]}, eager {eager.dtype} {list(eager.shape)} {strides[1]}"
+    near = torch.allclose(ours.double(), eager.double(), rtol=2e-2)
+    return "" if near else f"{ours.tolist()}, eager {eager.tolist()}"
+
+
+def test_random_equations(device):
+    rng = random.Random(SEED)
+    cases = [case(rng, device) for _ in range(EQUATIONS)]
+    with contextlib.suppress(ingot.Error):  # the call itself says it
+        ingot.prepare_all((op, tensors) for op, _, tensors in cases if isinstance(outcome(op.reference, tensors), torch.Tensor))
+    lines = [f"{text} of {[(str(t.dtype), list(t.shape), list(t.stride())) for t in tensors]}: {message}"
+             for op, text, tensors in cases if (message := complaint(op, tensors))]  # fmt: skip
+    assert not lines, f"{len(lines)} of {len(cases)}:\n" + "\n".join(lines[:8])
