@@ -197,7 +197,7 @@ std::string_view float_to_integer(DType to) {
     case DType::I8:
     case DType::I16:
     case DType::U16:
-      return "T(int(a))";
+      return "T(to_int(a))";
     case DType::I32:
       return "to_int(a)";
     case DType::I64:
@@ -205,7 +205,7 @@ std::string_view float_to_integer(DType to) {
     case DType::U64:
       return "to_uint64(a)";
     default:
-      return "T(int64(a))";
+      return "T(to_int64(a))";
   }
 }
 

@@ -30,3 +30,17 @@ def test_there_and_back(dtype, device):
             same = (a == b) & (torch.signbit(a) == torch.signbit(b)) | (a != a) & (b != b)
             wrong += [f"{text} of {v}: {p}, eager {q}" for v, p, q, s in zip(VALUES, a.tolist(), b.tolist(), same) if not s]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: str(dtype).removeprefix("torch."))
+def test_of_constants(dtype, device):
+    """A compiler converts a constant by itself, in the arm of a `where` or in what rounds NaN, and as it likes."""
+    x = torch.tensor([1.0, -1.0, 2.0, -2.0] * 5).to(dtype).to(device)
+    numbers = ["inf", "-inf", "nan", "3e4", *([] if dtype == torch.float16 else ["3e9", "-3e9", "1e20"])]
+    for there in INTEGERS[:5]:
+        texts = [text.format(n) + f".to({there})" for n in numbers
+                 for text in ("torch.where(x > 0, {0}, x)", "torch.full_like(x, {0})", "(x + {0}).bfloat16()")]  # fmt: skip
+        op = ingot.op(f"def f(x):\n    inf, nan = math.inf, math.nan\n    return {', '.join(texts)}", numerics="eager")
+        wrong = [f"{text}: {ours[:2].tolist()}, eager {eager[:2].tolist()}" for text, ours, eager in zip(texts, op(x), op.reference(x))
+                 if not torch.equal(ours, eager)]  # fmt: skip
+        assert not wrong, "\n".join(wrong)

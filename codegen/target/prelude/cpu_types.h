@@ -31,17 +31,18 @@ static const int unknown_zero = [] {
 }();
 
 // ingot: to_int
-// A float as an integer, where it is out of range as the processor has it. GCC takes
-// `float(int(a))` for a truncation, which has no range; the sum hides the pair.
+// A float as an integer, where it is out of range as the processor has it. Compilers do otherwise
+// with a constant, which the first zero hides, and GCC takes `float(int(a))` for a truncation, which
+// has no range: the second hides the pair.
 template <typename T>
 inline int to_int(T a) {
-    return int(a) + unknown_zero;
+    return int(a + T(unknown_zero)) + unknown_zero;
 }
 
 // ingot: to_int64
 template <typename T>
 inline int64 to_int64(T a) {
-    return int64(a) + unknown_zero;
+    return int64(a + T(unknown_zero)) + unknown_zero;
 }
 
 // ingot: to_uint64
@@ -49,7 +50,7 @@ inline int64 to_int64(T a) {
 template <typename T>
 inline uint64 to_uint64(T a) {
     const bool is_large = a >= T(0x1p63);
-    const int64 low = int64(is_large ? a - T(0x1p63) : a);
+    const int64 low = to_int64(is_large ? a - T(0x1p63) : a);
     return uint64(low) + (uint64(is_large) << 63);
 }
 

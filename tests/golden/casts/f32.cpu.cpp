@@ -8,6 +8,18 @@ using uint8 = unsigned char;
 
 using int64 = long long;
 
+// A zero that no compiler knows.
+static const int unknown_zero = [] {
+    int zero = 0;
+    asm("" : "+r"(zero));
+    return zero;
+}();
+
+template <typename T>
+inline int64 to_int64(T a) {
+    return int64(a + T(unknown_zero)) + unknown_zero;
+}
+
 // The value of an argument; each is passed by its address.
 template <typename T>
 inline T argument(const void* address) {
@@ -36,7 +48,7 @@ extern "C" void quantise(const void* const* arguments, int64 begin, int64 end) {
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
         const float v1 = maximum(0.0f, nearbyintf(x[i] / scale_value) + zero);
-        const uint8 q_1 = uint8(int64(minimum(255.0f, v1)));
+        const uint8 q_1 = uint8(to_int64(minimum(255.0f, v1)));
         q[i] = q_1;
         out1[i] = (float(q_1) - zero) * scale_value;
     }
