@@ -195,7 +195,9 @@ def ldexp(input: Tensor, other: Tensor):
     _check(input, "bool int float unsigned")
     if not input.dtype.is_floating_point or other.dtype.is_floating_point:
         _check(other, "bool int float unsigned")
-        return input * pow(2.0, other)
+        # A number's power is contiguous, a tensor's lies as the exponent does.
+        by_tensor = input.dtype.is_floating_point and input.dtype != torch.float32
+        return input * pow(torch.tensor(2.0, dtype=input.dtype) if by_tensor else 2.0, other)
     _check(other, "int")
     return _scaled(input, clamp(other.to(torch.int32).long(), -2200, 2200))
 

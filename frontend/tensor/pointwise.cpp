@@ -307,7 +307,9 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
     const auto where_it_is = [&](double one, ir::HostId asked, auto&& yes, auto&& no) -> Value {
       const ir::HostId is = builder.host(ir::HostOp::Eq, {asked, host.real(one)});
       if (host.is_constant(is)) return host.value(is).truthy() ? yes() : no();
-      return where(builder, number_tensor(builder, is, ir::DType::Bool, NumberCast::Rounded), yes(), no());
+      Tensor condition = number_tensor(builder, is, ir::DType::Bool, NumberCast::Rounded);
+      condition.layout = record_contiguous(builder, {});
+      return where(builder, condition, yes(), no());
     };
     // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
     if (type == ir::DType::F16 && host.kind(number) == ir::HostKind::Float) {

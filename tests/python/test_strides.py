@@ -69,3 +69,38 @@ def test_strides_are_eagers(text):
         if (result.shape, result.stride()) != (expected.shape, expected.stride()):
             wrong.append(f"{text} of {arrangement(tensors)}: ingot {list(result.stride())}, eager {list(expected.stride())}")
     assert not wrong, f"{len(wrong)} of {len(calls)}:\n" + "\n".join(wrong[:8])
+
+
+# What eager returns as it is, or as a view: the result is a dense copy of it.
+ALIASES = ["a.float(memory_format=torch.contiguous_format)", "a.to(memory_format=torch.contiguous_format)", "a.float()", "a.contiguous()",
+           "a.reshape(a.shape)", "a[...]", "a.expand(a.shape)", "a.to(memory_format=torch.preserve_format)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ALIASES)
+def test_strides_of_what_eager_returns_as_it_is(text):
+    rng = random.Random(f"{SEED} {text}")
+    op = ingot.op(f"def f(a): return {text}")
+    for a in (inputs(rng)[0] for _ in range(CALLS_OF_A_TEXT)):
+        expected, result = torch.empty_like(op.reference(a)), op(a)
+        dims = [(ours, eager) for size, ours, eager in zip(a.shape, result.stride(), expected.stride()) if size > 1]
+        assert a.numel() == 0 or all(ours == eager for ours, eager in dims), f"{arrangement([a])}: {dims}"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("numerics", ["default", "eager"])
+def test_strides_beside_a_number_of_the_call(dtype, numerics):
+    """Another tensor comes first."""
+    other, a = torch.ones(4, 4, dtype=torch.float64), torch.ones(4, 2, 1).to(dtype).permute(2, 1, 0)
+    for text in ("a ** s", "a * s", "a - s", "a // s", "torch.clamp(a, s)", "F.threshold(a, s, 1.0)"):
+        op = ingot.op(f"def f(other, a, s: float): return {text}", numerics=numerics)
+        assert op(other, a, 0.5).stride() == op.reference(other, a, 0.5).stride(), text
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int32], ids=str)
+def test_strides_of_ldexp(dtype):
+    """Which makes a tensor of its 2 for some dtypes: the power of a number is contiguous, that of a tensor is not."""
+    op = ingot.op("torch.ldexp(a, b)")
+    for a in (torch.tensor(4), torch.ones(1), torch.ones(2, 3), torch.ones(3, 2).t()):
+        for other in (torch.float64, torch.bfloat16):
+            operands = a.to(dtype), torch.ones(3, 2, dtype=other).t()
+            assert op(*operands).stride() == torch.ldexp(*operands).stride(), arrangement(operands)
