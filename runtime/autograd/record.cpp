@@ -82,6 +82,8 @@ class OpBackward : public torch::autograd::Node {
   OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts, uint64_t reached)
       : op_(std::move(op)), autocast_(facts.autocast), needs_(call.needs), kept_(call.kept) {
     if (kept_) computed_.reserve(kept_->names.size());
+    // The gradient is of the values that the op finds.
+    const auto is_written = [written = written_params(*call.program)](size_t i) { return i < 64 && (written >> i & 1); };
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < facts.actuals.size(); ++i) {
       const Actual& actual = facts.actuals[i];
@@ -91,7 +93,7 @@ class OpBackward : public torch::autograd::Node {
       edge_of_.push_back(has_gradient ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
       if (tensor != nullptr && (needs_->may_read(i) || !needs_->layouts[i].defined()))
-        arguments_.emplace_back(SavedVariable(*tensor, false));
+        arguments_.emplace_back(SavedVariable(is_written(i) ? tensor->clone() : *tensor, false));
       else if (actual.kind == frontend::ArgumentFact::Kind::Number)
         arguments_.emplace_back(actual.number);
       else if (actual.kind == frontend::ArgumentFact::Kind::None)
