@@ -184,7 +184,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord == 2:
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     else:
-        powers = _flat_where(x == 0, pow(abs(x), ord))
+        powers = pow(abs(x), ord)
+        powers = _flat_where(x == 0, powers) if ord < 1 else powers
         length = pow(_reduce("sum", powers, dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
     return _flat_where(length == 0, length)
 

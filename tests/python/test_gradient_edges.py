@@ -199,3 +199,10 @@ def test_extremes_of_functions_share_their_ties(text, device):
     x = torch.tensor([[0.0, 2.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0], [0.0, 2.0, 2.0, -1.0], [-math.inf, 3.0, 0.0, 3.0]], dtype=torch.float64)
     x = x.to(device)[: 3 if "softmax" in text or "sin" in text else 4]
     assert not complaint(op_of(text, "x"), lambda leaves: evaluated(text, leaves), {"x": x})
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 2.5, 3])
+def test_the_norm_of_a_row_with_nan(order, device):
+    """All of the row gets NaN, what is 0 too."""
+    x = torch.tensor([[1.0, math.nan, 0.0], [-math.inf, 2.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 0.0]], dtype=torch.float64, device=device)
+    assert not complaint(ingot.op(f"torch.linalg.vector_norm(x, {order}, -1)"), lambda leaves: torch.linalg.vector_norm(leaves["x"], order, -1), {"x": x})
