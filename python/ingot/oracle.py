@@ -307,6 +307,11 @@ class _Search:
         return tensor.flatten() if self.dim is None else torch.atleast_1d(tensor).movedim(self.dim, -1)
 
 
+def _is_scaled(kwargs: dict) -> bool:
+    """Whether it is a sum with a multiple, whose product eager's CPU kernel rounds or does not, as the elements lie."""
+    return kwargs.get("alpha", 1) != 1
+
+
 class _Pushed(TorchDispatchMode):
     """Eager PyTorch with some of its inexact steps pushed to the edge of what they may be off by, the k-th where
     k % groups == group, or with one search that finds what it is told. Counts the steps and keeps the searches."""
@@ -329,7 +334,7 @@ class _Pushed(TorchDispatchMode):
         if touched and name in _SEARCHES and (name.startswith("arg") or isinstance(result, tuple)):
             self.search(_Search(args[0].clone(), _SEARCHES[name], *args[1:2]), list(_tensors(result))[-1])
         for tensor in _tensors(result):
-            inexact = self.is_inexact(name, tensor)
+            inexact = self.is_inexact(name, kwargs, tensor)
             if inexact or touched:
                 self.touched[_address(tensor)] = tensor.untyped_storage()
             if inexact or (touched and name in _ROUNDS and tensor.dtype.is_floating_point):
@@ -338,10 +343,10 @@ class _Pushed(TorchDispatchMode):
                     self.push(tensor, name, function, operands, kwargs)
         return result
 
-    def is_inexact(self, name: str, result: torch.Tensor) -> bool:
+    def is_inexact(self, name: str, kwargs: dict, result: torch.Tensor) -> bool:
         if name in _MOVES or not result.dtype.is_floating_point:
             return False
-        return name not in _EXACT or (_is_half(result) and not self.rounds_halves)
+        return name not in _EXACT or _is_scaled(kwargs) or (_is_half(result) and not self.rounds_halves)
 
     def search(self, search: _Search, places: torch.Tensor) -> None:
         if self.found and self.found[0] == len(self.searches):
@@ -360,6 +365,8 @@ class _Pushed(TorchDispatchMode):
                 inner = _CANCELS[name](*map(_widened, args))
                 inner = inner if inner.ndim == 0 or inner.shape == result.shape else inner.amax()
                 reach = reach + ULP_A_STEP * torch.finfo(result.dtype).eps * inner.nan_to_num(posinf=0.0)
+            if _is_scaled(kwargs):
+                reach = reach + ulp(torch.as_tensor(args[1]) * torch.as_tensor(kwargs["alpha"], dtype=result.dtype))
             reach = reach + difference(result, wide).nan_to_num(posinf=0.0)
         largest = torch.finfo(result.dtype).max
         pushed = (result.double() + self.sign * reach).clamp(-largest, largest)

@@ -131,7 +131,7 @@ class Program:
 
 
 class Writer:
-    """Writes a program and runs it in eager PyTorch meanwhile."""
+    """Writes a program and runs it in eager PyTorch meanwhile; `refused` is the last one that eager refuses, at its end."""
 
     def __init__(self, rng: random.Random, dtypes: list[torch.dtype] = DTYPES, changes: bool = True):
         self.rng, self.dtypes, self.changes = rng, dtypes, changes
@@ -142,7 +142,7 @@ class Writer:
             self.arguments["s"] = Argument(rng.choice(["0.5", "-2.0", "0.1999", "3.0"]))
         self.scope = {name: argument.make("cpu") for name, argument in self.arguments.items()}
         self.statements: list[str] = []
-        self.refused: tuple[list[str], str] | None = None
+        self.refused: Program | None = None
 
     def tensor(self) -> Argument:
         rng = self.rng
@@ -182,16 +182,17 @@ class Writer:
         return text if pool in (CHANGES, PYTHON) else f"{name} = {text}"
 
     def add(self) -> None:
-        statement = self.statement()
+        statement, name = self.statement(), f"t{len(self.names)}"
         after = copy.deepcopy(self.scope)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 exec(statement, {"torch": torch, "F": F}, after)
         except REFUSALS:
-            self.refused = list(self.statements), statement
+            # What no result depends on is not checked: what the statement makes is the result.
+            result = name if re.search(rf"^ *{name} =", statement, re.M) else self.names[0]
+            self.refused = Program([*self.statements, statement], [result], self.arguments, "default", True)
             return
-        name = f"t{len(self.names)}"
         made = after.get(name)
         if made is not None and (not isinstance(made, torch.Tensor) or made.is_complex() or made.numel() > MOST_ELEMENTS):
             return
@@ -206,14 +207,6 @@ class Writer:
         made = [name for name in self.names if name not in self.arguments]
         results = self.rng.sample(made, min(len(made), self.rng.choice([1, 1, 2, 3])))
         return Program(self.statements, results, self.arguments, self.rng.choice(["default", "default", "eager"]))
-
-    def refusal(self) -> Program | None:
-        """The program whose last statement eager refuses, if there was one."""
-        if self.refused is None:
-            return None
-        statements, refused = self.refused
-        result = f"t{len(self.names)}" if re.search(rf"^ *t{len(self.names)} =", refused, re.M) else self.names[0]
-        return Program([*statements, refused], [result], self.arguments, "default", True)
 
 
 def shrunk(program: Program, differs) -> Program:
