@@ -73,8 +73,8 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     _, _, squares = _moments(wide, dim, keepdim, function, wide.dtype != input.dtype)
     mean = _reduce("sum", wide, dim, keepdim, function) / count
     # Eager updates its mean element by element: an infinity makes it NaN, but for the mean of that element alone.
-    mean = where(isnan(squares.detach()) & (full_like(mean, count) > 1), math.nan, mean)
-    return _over_freedom(squares, count - correction), mean
+    is_lost = isnan(squares.detach()) & (full_like(mean, count) > 1)
+    return _over_freedom(squares, count - correction), mean + where(is_lost, math.nan, -0.0).to(mean.dtype)
 
 
 def _flat_where(condition, x):

@@ -41,7 +41,7 @@ BINARY = ["{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "{0} // {1}", "{0}
           "torch.addcdiv({0}, {1}, {1}.abs() + 1, value=0.5)", "torch.lerp({0}, {1}, 0.3)", "torch.heaviside({0}, {1})",
           "torch.ldexp({0}, {1})", "torch.xlogy({0}, {1})", "torch.hypot({0}, {1})", "{0}.clamp({1})", "torch.rsub({0}, {1})",
           "F.mse_loss({0}, {1}, reduction='none')", "F.smooth_l1_loss({0}, {1}, reduction='none')",
-          "F.huber_loss({0}, {1}, reduction='none')", "F.kl_div(F.logsigmoid({0}), torch.sigmoid({1}), reduction='none')",
+          "F.huber_loss({0}, {1}, reduction='none')", "F.kl_div({0}, torch.sigmoid({1}), reduction='none')",
           "F.pairwise_distance({0}, {1})", "F.cosine_similarity({0}, {1}, -1)"]  # fmt: skip
 NUMBERED = ["{0} + {n}", "{n} - {0}", "{0} * {n}", "{0} / {n}", "{n} / {0}", "{0} // {n}", "{0} % {n}", "{n} % {0}", "{0} >= {n}", "{0} ** {n}",
             "torch.clamp({0}, min={n})", "torch.clamp({0}, max={n})", "torch.full_like({0}, {n})", "torch.tensor({n}) * {0}",

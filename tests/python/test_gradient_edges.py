@@ -206,3 +206,11 @@ def test_the_norm_of_a_row_with_nan(order, device):
     """All of the row gets NaN, what is 0 too."""
     x = torch.tensor([[1.0, math.nan, 0.0], [-math.inf, 2.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 0.0]], dtype=torch.float64, device=device)
     assert not complaint(ingot.op(f"torch.linalg.vector_norm(x, {order}, -1)"), lambda leaves: torch.linalg.vector_norm(leaves["x"], order, -1), {"x": x})
+
+
+@pytest.mark.parametrize("function", ["std_mean", "var_mean"])
+def test_the_mean_of_a_row_with_an_infinity(function, device):
+    """The mean is NaN beside a variance; its slope is the share of an element, as in any row."""
+    x = torch.tensor([[-math.inf, 2.0, 0.0], [1.0, 0.0, 3.0]], dtype=torch.float64, device=device)
+    text = f"torch.{function}(x, 1, correction=2)[1]"
+    assert not complaint(ingot.op(text), lambda leaves: evaluated(text, leaves), {"x": x})
