@@ -251,9 +251,11 @@ def with_gradient(function, gradient):
 
         @staticmethod
         def backward(ctx, *grads):
+            # What it is given are copies, as in a kernel: it may write them.
             tensors = iter(ctx.saved_tensors)
-            values = (next(tensors) if number is None else number[0] for number in ctx.numbers)
-            found = gradient(**dict(zip(taken, (*grads, *values))))
+            values = [next(tensors) if number is None else number[0] for number in ctx.numbers]
+            given = (value.clone() if isinstance(value, torch.Tensor) else value for value in (*grads, *values))
+            found = gradient(**dict(zip(taken, given)))
             return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
     @functools.wraps(function)

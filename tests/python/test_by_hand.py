@@ -193,11 +193,19 @@ def test_what_it_writes_is_its_own(write, device="cpu"):
     f = ingot.op(f"def f(x, w): return x * w.sum(-1, keepdim=True)\ndef f_backward(grad, x, w):\n    before = grad * 1\n    {write}\n    return before, grad")
     x, w = leaf(40, 50), leaf(40, 50)
     kept = x.detach().clone(), w.detach().clone()
-    for _ in range(2):
-        result = f(x, w)
+    for call in (f, f, f.reference):
+        result = call(x, w)
         torch.testing.assert_close(result, kept[0] * kept[1].sum(-1, keepdim=True))
         given = torch.randn(40, 50)
         of_x, of_w = torch.autograd.grad(result, (x, w), given.clone())
         torch.testing.assert_close(of_x, given)
         torch.testing.assert_close(of_w, given * 2 if "grad" in write else given)
         assert torch.equal(x, kept[0]) and torch.equal(w, kept[1])
+
+
+def test_of_what_the_op_writes_it_gets_what_the_op_leaves():
+    f = ingot.op("def f(x, w):\n    w += 1\n    return x * w\ndef f_backward(grad, x, w): return grad * w, None")
+    for call in (f, f.reference):
+        x, w = leaf(3), torch.ones(3)
+        (gradient,) = torch.autograd.grad(call(x, w).sum(), x)
+        assert gradient.tolist() == w.tolist() == [2.0] * 3
