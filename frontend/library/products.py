@@ -207,12 +207,15 @@ def _arranged(x, labels, wanted):
 
 @reduction
 def _contracted(x, y, both, left, inner):
-    """The sums of x * y over some dims. First stand so many dims of both, then dims of x, those that are summed, which keep
-    the size 1, and dims of y; each tensor has the size 1 where the other's dims stand. A product of matrices in eager."""
+    """The sums of x * y over `inner` dims, a product of matrices in eager. First stand the dims of both, `both` of them, then
+    the `left` dims of x alone, the inner ones, and the dims of y alone. Where one has a dim alone the other has the size 1;
+    so has the result in the inner ones."""
     _two_of_a_dtype(x, y, "einsum")
     first, end = both + left, both + left + inner
     for d in range(first, end):
         assert x.size(d) == y.size(d), "einsum(): dims of one subscript must be of one size"
+    if inner == 0:
+        return x * y
     rows, columns = x.shape[both:first], y.shape[end:]
     if len([n for n in rows if n != 1]) == 0 or len([n for n in columns if n != 1]) == 0:
         return _reduce("sum", x * y, [d for d in range(first, end)], True, "einsum")
@@ -232,7 +235,7 @@ def _sum_of_products(x, y, gone):
     kept = [d for d in range(x.ndim) if d not in gone]
     both = [d for d in kept if x.size(d) != 1 and y.size(d) != 1]
     left = [d for d in kept if x.size(d) != 1 and y.size(d) == 1]
-    right = [d for d in kept if x.size(d) == 1]
+    right = [d for d in kept if x.size(d) == 1]  # and those of neither
     if len(left) > 0 and len(right) > 0 and right[-1] < left[0]:
         x, left, y, right = y, right, x, left
     order = both + left + gone + right
@@ -260,8 +263,9 @@ def einsum(equation, *operands):
     x = tensors[0]
     if len(tensors) == 1:
         return sum(x, gone) if len(gone) > 0 else x
-    # How many tensors a dim is summed over that are still to come, those of size 1 left out.
-    counts = [len([x for x in tensors if x.size(d) != 1]) for d in range(len(order))]
+    # How many tensors have a dim, of a size other than 1. One that goes is summed where the last two meet which have it,
+    # and at once where one alone has it.
+    counts = [len([tensor for tensor in tensors if tensor.size(d) != 1]) for d in range(len(order))]
     for y in tensors[1:]:
         shared = [d for d in gone if x.size(d) != 1 and y.size(d) != 1]
         alone = [d for d in gone if counts[d] == 1 and d not in shared]
@@ -278,7 +282,8 @@ def einsum(equation, *operands):
 
 
 def _places(dims, ndim):
-    dims = dims if isinstance(dims, (tuple, list)) else [dims]
+    if not isinstance(dims, (tuple, list)):
+        raise TypeError("tensordot: `dims` must be a number, or two tuples of dims")
     return [d + ndim if d < 0 else d for d in dims]
 
 

@@ -1,4 +1,4 @@
-"""einsum on random equations: results, dtypes, strides and refusals as eager's."""
+"""einsum on random equations, tensordot on random dims: results, dtypes, strides and refusals as eager's."""
 
 import contextlib
 import random
@@ -8,7 +8,7 @@ from whole import WHOLE
 
 import ingot
 
-EQUATIONS, SEED = 600 if WHOLE else 60, 3
+CASES, SEED = 600 if WHOLE else 60, 3
 LETTERS = "abcde"
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.bool]
 
@@ -60,11 +60,30 @@ def complaint(op, tensors) -> str:
     return "" if near else f"{ours.tolist()}, eager {eager.tolist()}"
 
 
-def test_random_equations(device):
-    rng = random.Random(SEED)
-    cases = [case(rng, device) for _ in range(EQUATIONS)]
+def check(cases: list) -> None:
     with contextlib.suppress(ingot.Error):  # the call itself says it
         ingot.prepare_all((op, tensors) for op, _, tensors in cases if isinstance(outcome(op.reference, tensors), torch.Tensor))
     lines = [f"{text} of {[(str(t.dtype), list(t.shape), list(t.stride())) for t in tensors]}: {message}"
              for op, text, tensors in cases if (message := complaint(op, tensors))]  # fmt: skip
     assert not lines, f"{len(lines)} of {len(cases)}:\n" + "\n".join(lines[:8])
+
+
+def test_random_equations(device):
+    rng = random.Random(SEED)
+    check([case(rng, device) for _ in range(CASES)])
+
+
+def contraction(rng: random.Random, device: str):
+    sizes = [rng.choice([1, 2, 3]) for _ in range(6)]
+    shared = rng.randint(0, 2)
+    left, right = sizes[: shared + rng.randint(0, 2)], sizes[:shared] + sizes[4 : 4 + rng.randint(0, 2)]
+    orders = [rng.sample(range(len(side)), len(side)) for side in (left, right)]
+    tensors = [permuted(rng, [side[d] for d in order], torch.float32, device) for side, order in zip((left, right), orders)]
+    dims = tuple([order.index(d) for d in range(shared)] for order in orders)
+    text = f"torch.tensordot(x, y, {rng.choice([dims, dims, shared])})"
+    return ingot.op(text), text, tensors
+
+
+def test_random_contractions(device):
+    rng = random.Random(SEED)
+    check([contraction(rng, device) for _ in range(CASES // 2)])
