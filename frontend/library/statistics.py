@@ -72,7 +72,8 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     wide = _widened_for_sums(input)
     _, _, squares = _moments(wide, dim, keepdim, function, wide.dtype != input.dtype)
     mean = _reduce("sum", wide, dim, keepdim, function) / count
-    # Eager updates its mean element by element: an infinity makes it NaN, but for the mean of that element alone.
+    # Eager updates its mean element by element: an infinity makes it NaN, but for the mean of that element alone. NaN is
+    # added, so that the mean keeps its slope; -0.0 changes no number.
     is_lost = isnan(squares.detach()) & (full_like(mean, count) > 1)
     return _over_freedom(squares, count - correction), mean + where(is_lost, math.nan, -0.0).to(mean.dtype)
 
@@ -185,7 +186,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     else:
         powers = pow(abs(x), ord)
-        powers = _flat_where(x == 0, powers) if ord < 1 else powers
+        if ord < 1 and _is_differentiated():  # of infinite slope at 0
+            powers = where(x == 0, powers.detach() + x * 0, powers)
         length = pow(_reduce("sum", powers, dim, keepdim, "linalg.vector_norm"), 1.0 / ord)
     return _flat_where(length == 0, length)
 

@@ -170,8 +170,7 @@ void make_result(Builder& builder, const Value& value, const std::string& defaul
   // A result never aliases an argument: what would be a view is copied.
   using Kind = ir::LayoutStep::Kind;
   const Kind kind = builder.graph.eager_layouts[tensor.layout].kind;
-  const bool is_view =
-      kind == Kind::Param || kind == Kind::View || kind == Kind::Reshape || kind == Kind::Unformatted;
+  const bool is_view = kind == Kind::Param || kind == Kind::View || kind == Kind::Reshape || kind == Kind::Unformatted;
   result.layout = is_view ? record_preserve(builder, tensor.layout, result.shape) : tensor.layout;
   builder.graph.results.push_back(std::move(result));
 }

@@ -82,8 +82,11 @@ class OpBackward : public torch::autograd::Node {
   OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts, uint64_t reached)
       : op_(std::move(op)), autocast_(facts.autocast), needs_(call.needs), kept_(call.kept) {
     if (kept_) computed_.reserve(kept_->names.size());
-    // The gradient is of the values that the op finds.
-    const auto is_written = [written = written_params(*call.program)](size_t i) { return i < 64 && (written >> i & 1); };
+    // The gradient takes the values that the op finds: what the op is to write is copied. Such a parameter is one of
+    // the first 64.
+    const auto is_written = [written = written_params(*call.program)](size_t i) {
+      return i < 64 && (written >> i & 1);
+    };
     torch::autograd::edge_list edges;
     for (size_t i = 0; i < facts.actuals.size(); ++i) {
       const Actual& actual = facts.actuals[i];

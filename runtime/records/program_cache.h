@@ -59,7 +59,7 @@ class ProgramCache {
  private:
   struct Lowered;
   Lowered lower(const Facts& facts, Variant variant);
-  /// The same; throws what it threw for these facts before.
+  /// The same, but what it throws is kept, and thrown again for these facts.
   Lowered lower_once(const Facts& facts, Variant variant);
   void throw_known_failure(const Facts& facts, Variant variant);
   /// From memory, else from the store, else what `make` gives.

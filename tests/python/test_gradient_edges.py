@@ -201,7 +201,7 @@ def test_extremes_of_functions_share_their_ties(text, device):
     assert not complaint(op_of(text, "x"), lambda leaves: evaluated(text, leaves), {"x": x})
 
 
-@pytest.mark.parametrize("order", [1.5, 2, 2.5, 3])
+@pytest.mark.parametrize("order", [0.5, -1, 1.5, 2, 2.5, 3])
 def test_the_norm_of_a_row_with_nan(order, device):
     """All of the row gets NaN, what is 0 too."""
     x = torch.tensor([[1.0, math.nan, 0.0], [-math.inf, 2.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 0.0]], dtype=torch.float64, device=device)

@@ -31,9 +31,9 @@ static const int unknown_zero = [] {
 }();
 
 // ingot: to_int
-// A float as an integer, where it is out of range as the processor has it. Compilers do otherwise
-// with a constant, which the first zero hides, and GCC takes `float(int(a))` for a truncation, which
-// has no range: the second hides the pair.
+// A float as an integer: out of range, what the processor's instruction gives. Compilers convert a
+// constant by other rules; the first zero hides that it is one. And GCC makes of `float(int(a))` a
+// truncation, which has no range; the second zero hides the integer.
 template <typename T>
 inline int to_int(T a) {
     return int(a + T(unknown_zero)) + unknown_zero;
