@@ -278,7 +278,8 @@ def einsum(equation, *operands):
         x = sum(x, x_alone, True) if len(x_alone) > 0 else x
         y = sum(y, y_alone, True) if len(y_alone) > 0 else y
         x = _sum_of_products(x, y, last)
-    return x.squeeze(gone) if len(gone) > 0 else x
+    # A view anew, not squeezed: the strides of dims of size 1 are eager's.
+    return x.view([n for n in x.shape[: len(output)]]) if len(gone) > 0 else x
 
 
 def _places(dims, ndim):
