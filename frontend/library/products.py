@@ -217,12 +217,12 @@ def _contracted(x, y, both, left, inner):
     if inner == 0:
         return x * y
     rows, columns = x.shape[both:first], y.shape[end:]
-    if len([n for n in rows if n != 1]) == 0 or len([n for n in columns if n != 1]) == 0:
-        return _reduce("sum", x * y, [d for d in range(first, end)], True, "einsum")
+    if all(n == 1 for n in rows) or all(n == 1 for n in columns):
+        return _reduce("sum", x * y, list(range(first, end)), True, "einsum")
     x = x.flatten(first).flatten(both, first - 1)
     y = y.flatten(end).flatten(both, end - 1)
     product = _times_matrix(x, y).unflatten(-1, columns)
-    return product.unflatten(both, [n for n in rows] + [1 for d in range(inner)])
+    return product.unflatten(both, list(rows) + [1] * inner)
 
 
 def _sum_of_products(x, y, gone):
@@ -255,7 +255,7 @@ def einsum(equation, *operands):
         for label in term:
             if _place(label, order) is None:
                 order.append(label)
-    gone = [d for d in range(len(output), len(order))]
+    gone = list(range(len(output), len(order)))
     tensors = []
     for x, term in zip(operands, terms):
         x, labels = _diagonals(x, term)
@@ -263,23 +263,18 @@ def einsum(equation, *operands):
     x = tensors[0]
     if len(tensors) == 1:
         return sum(x, gone) if len(gone) > 0 else x
-    # How many tensors have a dim, of a size other than 1. One that goes is summed where the last two meet which have it,
-    # and at once where one alone has it.
-    counts = [len([tensor for tensor in tensors if tensor.size(d) != 1]) for d in range(len(order))]
-    for y in tensors[1:]:
-        shared = [d for d in gone if x.size(d) != 1 and y.size(d) != 1]
-        alone = [d for d in gone if counts[d] == 1 and d not in shared]
-        x_alone, y_alone = [d for d in alone if x.size(d) != 1], [d for d in alone if y.size(d) != 1]
-        for d in shared:
-            counts[d] = counts[d] - 1
-        last = [d for d in shared if counts[d] == 1]
-        for d in x_alone + y_alone + last:
-            counts[d] = 0
+    for k in range(1, len(tensors)):
+        y, later = tensors[k], tensors[k + 1 :]
+        # What no later tensor has is summed now; a size of 1 is none.
+        last = [d for d in gone if all(tensor.size(d) == 1 for tensor in later)]
+        x_alone = [d for d in last if x.size(d) != 1 and y.size(d) == 1]
+        y_alone = [d for d in last if x.size(d) == 1 and y.size(d) != 1]
+        shared = [d for d in last if x.size(d) != 1 and y.size(d) != 1]
         x = sum(x, x_alone, True) if len(x_alone) > 0 else x
         y = sum(y, y_alone, True) if len(y_alone) > 0 else y
-        x = _sum_of_products(x, y, last)
-    # A view anew, not squeezed: the strides of dims of size 1 are eager's.
-    return x.view([n for n in x.shape[: len(output)]]) if len(gone) > 0 else x
+        x = _sum_of_products(x, y, shared)
+    # As eager does: squeezed, dims of size 1 would have other strides.
+    return x.view(x.shape[: len(output)]) if len(gone) > 0 else x
 
 
 def _places(dims, ndim):
@@ -323,7 +318,7 @@ def tensordot(a, b, dims=2, out=None):
     a = a.permute(left + gone)[(...,) + (None,) * len(right)]
     b = b.permute(others + right)[(None,) * len(left)]
     product = _contracted(a, b, 0, len(left), len(gone))
-    return product.squeeze([len(left) + k for k in range(len(gone))]) if len(gone) > 0 else product
+    return product.squeeze(list(range(len(left), len(left) + len(gone)))) if len(gone) > 0 else product
 
 
 @method

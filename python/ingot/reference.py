@@ -251,7 +251,7 @@ def with_gradient(function, gradient):
 
         @staticmethod
         def backward(ctx, *grads):
-            # What it is given are copies, as in a kernel: it may write them.
+            # The gradient gets copies, as in a kernel: it may write its parameters.
             tensors = iter(ctx.saved_tensors)
             values = [next(tensors) if number is None else number[0] for number in ctx.numbers]
             given = (value.clone() if isinstance(value, torch.Tensor) else value for value in (*grads, *values))

@@ -82,8 +82,8 @@ class OpBackward : public torch::autograd::Node {
   OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts, uint64_t reached)
       : op_(std::move(op)), autocast_(facts.autocast), needs_(call.needs), kept_(call.kept) {
     if (kept_) computed_.reserve(kept_->names.size());
-    // The gradient takes the values that the op finds: what the op is to write is copied. Such a parameter is one of
-    // the first 64.
+    // The node copies an argument that the op is about to write, for the gradient reads what the op finds there. An op
+    // writes no parameter past the first 64.
     const auto is_written = [written = written_params(*call.program)](size_t i) {
       return i < 64 && (written >> i & 1);
     };

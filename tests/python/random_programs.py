@@ -189,7 +189,7 @@ class Writer:
                 warnings.simplefilter("ignore")
                 exec(statement, {"torch": torch, "F": F}, after)
         except REFUSALS:
-            # What no result depends on is not checked: what the statement makes is the result.
+            # The program returns what the statement makes, for an op checks nothing that no result depends on.
             result = name if re.search(rf"^ *{name} =", statement, re.M) else self.names[0]
             self.refused = Program([*self.statements, statement], [result], self.arguments, "default", True)
             return

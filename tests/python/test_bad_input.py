@@ -127,6 +127,7 @@ ROWS = [
     ("def f(x):\n    return ¦x.nansum(dtype=torch.int64)", "x=f32:3", "floats are not added as integers"),
     ("def f(x):\n    return ¦x.to(torch.float8_e5m2).norm(1)", "x=f32:3", r"not implemented for float8_e5m2.*x\.float\(\)"),
     ("def f(x):\n    return ¦x.to(torch.uint16).argmin()", "x=i64:1", r"not implemented for uint16.*x\.float\(\)"),
+    ("def f(x, y):\n    return ¦torch.tensordot(x, y, (0, 0))", "x=f32:2x3 y=f32:2x4", "must be a number, or two tuples of dims"),
     ("def f(x, y):\n    return ¦torch.tensordot(x, y, 1)", "x=f32:3x4 y=f32:5x3", "contracted dimensions need to match"),
     ("def f(x, y):\n    return ¦torch.addmm(x, y, y)", "x=f32:3x4 y=f32:3x3", "does not match|expanded|size"),
     ("def f(x):\n    return ¦layer_norm(x, (5,))", "x=f32:3x4", "Given normalized_shape"),

@@ -30,7 +30,7 @@ LIMITS = ("may share memory with this one", "may be in the memory of", "overlap"
           "is in the same memory", "infinity is no", "depends on the values of", "its value is not known",
           "returned or a view of it", "not implemented for bool", "wrapping around more than once", "is written in place, at",
           "instance_norm: not implemented for int")  # which eager takes where there are no elements
-# What chooses elements: nothing flows to the others, as to the arm of a `where` that was not taken.
+# These functions choose elements. Nothing flows to the others, as to the arm of a `where` that was not taken.
 CHOICES = ("where", "masked_fill", "nan_to_num", "tril", "triu", "] = 0", "take(", "gather", "select", "max", "min", ".long()")
 
 
@@ -82,8 +82,8 @@ def gradients_of(call, program: Program, device: str):
 
 def gradients_differ(op, program: Program, device: str) -> str:
     eager, refusal = attempt(lambda: gradients_of(op.reference, program, device))
-    # What autograd refuses to record, test_in_place.py looks at. Eager's kron reads what is written after it, and the
-    # sign of a NaN is the processor's.
+    # test_in_place.py looks at what autograd refuses to record. Eager's kron reads what is written after it, and the
+    # processor chooses the sign of a NaN.
     if refusal is not None or "kron" in program.source or "copysign" in program.source:
         return ""
     ours, error = attempt(lambda: gradients_of(op, program, device))
@@ -93,14 +93,16 @@ def gradients_differ(op, program: Program, device: str) -> str:
     # What has no gradient but 0 need not require it; whether that is so, the gradients say.
     if any(mine and not its for mine, its in zip(ours[0], eager[0])):
         return f"requires_grad of the results is {ours[0]}, eager's {eager[0]}"
-    # Eager multiplies a gradient of 0 by what may be infinite; here nothing flows where there is none.
+    # Eager multiplies gradients of 0, also by infinity, which is NaN; Ingot leaves them out.
     chooses = any(part in program.source for part in CHOICES)
     for k, (mine, its) in enumerate(zip(ours[1] or map(torch.zeros_like, eager[1]), eager[1])):
         scale = its.abs().nan_to_num(0, 0, 0).max().item() if its.numel() else 0.0
         wrong = ~torch.isclose(mine, its, rtol=1e-6, atol=1e-9 + 1e-12 * scale, equal_nan=True)
         wrong &= ~(its.isnan() & (~mine.isnan() if chooses else mine == 0))
-        wrong &= ~(its.isinf() & mine.isnan())  # a part of a gradient may be 0 where the sum of its parts is not
-        # Of NaN eager's vectors differ from its other loops; with a 0 anywhere it multiplies the other factors of a prod.
+        # Ingot may multiply each part of a gradient by infinity, and one part may be 0; eager multiplies their sum.
+        wrong &= ~(its.isinf() & mine.isnan())
+        # Eager's vector loops give hardswish another slope at NaN than its other loops. Its prod divides by the factor,
+        # but where a factor is 0 it multiplies the others.
         wrong &= ~(mine.isnan() & any(part in program.source for part in ("hardswish", "prod(")))
         if wrong.any():
             at = tuple(wrong.nonzero()[0].tolist())
