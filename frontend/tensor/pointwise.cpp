@@ -264,24 +264,23 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 
 namespace {
 
-/// x³ (`last`: Mul) or x⁻² (Reciprocal) as the host's eager kernels of bfloat16 have it: the square is rounded.
-Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::Op last) {
-  constexpr ir::DType kType = ir::DType::BF16;
-  const ir::DType work = ir::compute_type(kType);
-  const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], kType, NumberCast::Rounded),
-                                      operand_tensor(builder, operands[1], kType, NumberCast::Rounded)};
+/// x³ (`last`: Mul) or x⁻² (Reciprocal) of a 16-bit type as most of eager's kernels compute it: the square is rounded.
+Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
+  const ir::DType work = ir::compute_type(type);
+  const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], type, NumberCast::Rounded),
+                                      operand_tensor(builder, operands[1], type, NumberCast::Rounded)};
   const std::string callee =
       builder.tape ? builder.tape->record("_pow_number", {operands.begin(), operands.end()}) : std::string();
-  Tensor result = combined(builder, tensors, kType, [&](std::span<const ir::NodeId> args) {
+  Tensor result = combined(builder, tensors, type, [&](std::span<const ir::NodeId> args) {
     ir::Graph& graph = builder.graph;
-    const ir::NodeId square = exact_node(builder, graph.add(ir::Op::Mul, work, {args[0], args[0]}), kType);
-    std::vector<ir::NodeId> factors{work_node(builder, square, kType)};
+    const ir::NodeId square = exact_node(builder, graph.add(ir::Op::Mul, work, {args[0], args[0]}), type);
+    std::vector<ir::NodeId> factors{work_node(builder, square, type)};
     if (last == ir::Op::Mul) factors.push_back(args[0]);
     ir::NodeId node = graph.add(last, work, std::move(factors));
     if (builder.tape) node = graph.call(callee, node, {args.begin(), args.end()});
-    return finished_node(builder, node, kType);
+    return finished_node(builder, node, type);
   });
-  record_operands(builder, result, operands, kType);
+  record_operands(builder, result, operands, type);
   return result;
 }
 
@@ -302,8 +301,8 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   const ir::DType type = result_type(builder, operands);
   if (exponent.is_number() && type != ir::DType::F32) require_in_range(builder, exponent.number(), type);
   const auto by_short_cuts = [&] { return pointwise(builder, ir::Op::PowNumber, operands); };
-  if (exponent.is_number() && !builder.on_cuda() && ir::is_narrow_float(type)) {
-    const ir::HostId number = exponent.number();
+  if (ir::is_narrow_float(type)) {
+    const ir::HostId number = host_number(builder, exponent);
     const auto where_it_is = [&](double one, ir::HostId asked, auto&& yes, auto&& no) -> Value {
       const ir::HostId is = builder.host(ir::HostOp::Eq, {asked, host.real(one)});
       if (host.is_constant(is)) return host.value(is).truthy() ? yes() : no();
@@ -312,18 +311,17 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
       return where(builder, condition, yes(), no());
     };
     // The host's eager kernel has no square roots for float16, which differ from powers at -inf and -0.
-    if (type == ir::DType::F16 && host.kind(number) == ir::HostKind::Float) {
+    if (type == ir::DType::F16 && !builder.on_cuda() && host.kind(number) == ir::HostKind::Float) {
       return where_it_is(
           0.25, builder.host(ir::HostOp::Mul, {number, number}),
           [&] { return pointwise(builder, ir::Op::Pow, operands); }, by_short_cuts);
     }
-    if (type == ir::DType::BF16 && builder.signature.numerics == Numerics::Eager && !builder.native) {
+    const bool has_rounded_squares = type == ir::DType::BF16 || (type == ir::DType::F16 && builder.on_cuda());
+    if (has_rounded_squares && builder.signature.numerics == Numerics::Eager && !builder.native) {
+      const auto by_steps = [&](ir::Op last) { return power_by_steps(builder, operands, type, last); };
       return where_it_is(
-          3, number, [&] { return power_by_steps(builder, operands, ir::Op::Mul); },
-          [&] {
-            return where_it_is(
-                -2, number, [&] { return power_by_steps(builder, operands, ir::Op::Reciprocal); }, by_short_cuts);
-          });
+          3, number, [&] { return by_steps(ir::Op::Mul); },
+          [&] { return where_it_is(-2, number, [&] { return by_steps(ir::Op::Reciprocal); }, by_short_cuts); });
     }
   }
   if (ir::category(type) == ir::Category::Integral) {

@@ -26,7 +26,7 @@ ONE = {bool: True, int: 1994, float: 0.1999}  # neither is a number of 16 bits
 COUNT = 256  # in whole vectors: eager's loops over the rest round otherwise
 RESULTS_OF_A_KERNEL = 16
 # Of what no IEEE step alone gives, so many elements may round to the neighbour among the 16-bit floats.
-SHARE_OF_NEIGHBOURS = 0.02
+SHARE_OF_NEIGHBOURS = 0.03
 
 
 def values(dtype, seed: int) -> torch.Tensor:
@@ -155,7 +155,7 @@ def test_operands_are_rounded_in_any_numerics(half, device):
 
 @pytest.mark.parametrize("dtype", [*HALVES, torch.float32], ids=str)
 def test_powers_by_numbers_have_eagers_bits(device, dtype):
-    """Eager's CPU kernel rounds the square in a cube of bfloat16. Its square roots of float32 are not exact."""
+    """Eager's kernels round the square in a cube, but the CPU's of float16. Its square roots of float32 are not exact."""
     x = values(dtype, 5).to(device)
     by_number = ingot.op("def f(x, n): return x ** n", numerics="eager")
     for number in (0, 1, 2, 3, -1, -2, 3.0, -2.0, *([0.5, -0.5] if dtype in HALVES else [])):

@@ -3,6 +3,7 @@
 import contextlib
 import random
 
+import pytest
 import torch
 from whole import WHOLE
 
@@ -52,7 +53,11 @@ def complaint(op, tensors) -> str:
     ours, eager = outcome(op, tensors), outcome(op.reference, tensors)
     if isinstance(ours, Exception) or isinstance(eager, Exception):
         same = isinstance(ours, Exception) and isinstance(eager, Exception)
-        return "" if same else f"eager {eager!r}, ingot {ours!r}"
+        # The GPU's matrix product has no integers; as a sum of products they are no trouble.
+        lacks_a_kernel = isinstance(eager, NotImplementedError) and tensors[0].is_cuda
+        # Eager's product of no elements does not look at the dtypes.
+        has_no_elements = isinstance(eager, torch.Tensor) and not eager.numel() and "of one dtype" in str(ours)
+        return "" if same or lacks_a_kernel or has_no_elements else f"eager {eager!r}, ingot {ours!r}"
     verdict = judge(op.reference, tensors, {}, ours)
     return "" if verdict.ok else verdict.message
 
@@ -63,6 +68,12 @@ def check(cases: list) -> None:
     lines = [f"{text} of {[(str(t.dtype), list(t.shape), list(t.stride())) for t in tensors]}: {message}"
              for op, text, tensors in cases if (message := complaint(op, tensors))]  # fmt: skip
     assert not lines, f"{len(lines)} of {len(cases)}:\n" + "\n".join(lines[:8])
+
+
+@pytest.fixture(autouse=True)
+def from_left_to_right(monkeypatch):
+    """Where the opt_einsum package is installed, eager's order depends on the sizes, and with it the strides."""
+    monkeypatch.setattr(torch.backends.opt_einsum, "enabled", False)
 
 
 def test_random_equations(device):

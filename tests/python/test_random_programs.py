@@ -56,6 +56,8 @@ def refusal_differs(refusal, error) -> str | None:
 
 def values_differ(op, program: Program, device: str) -> str:
     arguments = program.make(device)
+    if device == "cuda" and "ZeroDivisionError" in str(attempt(lambda: functional(op.reference)(*program.make("cpu")))[1]):
+        return ""  # the GPU's quotient of an integer by 0 is any
     eager, refusal = attempt(lambda: functional(op.reference)(*arguments))
     ours, error = attempt(lambda: functional(op)(*arguments))
     complaint = refusal_differs(refusal, error)

@@ -36,7 +36,8 @@ class Tally:
         self.inputs += same.numel()
         self.as_eager += int(same.sum())
         if not eager.dtype.is_floating_point:
-            self._count_wrong(~same, tensors, ours, eager, exact)
+            far = ~same & (ours != exact)
+            self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
             return
         rounded = exact.to(eager.dtype)
         off, of_eager = difference(ours, exact), difference(eager, exact)
