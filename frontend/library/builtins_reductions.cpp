@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -30,6 +30,9 @@ Value call_reduce(Builder& builder, const Builtin&, Args args) {
   const auto kind = ir::reduction_named(args[0].as<std::string>());
   const std::vector<size_t> dims = reduced_dims(builder, args[2], x.rank());
   const bool keepdim = builder.static_bool(args[3], fmt::format("{}: `keepdim`", function));
+  if (args[3].is_number() && builder.graph.host.kind(args[3].number()) != ir::HostKind::Bool)
+    builder.fail(fmt::format("{}(): `keepdim` must be True or False, not a number", function),
+                 "several dims are a tuple");
   std::vector<Value> values;
   for (Tensor& value : reduce(builder, *kind, x, dims, keepdim, function)) values.emplace_back(std::move(value));
   return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
@@ -92,13 +95,38 @@ Value tuple_of(Builder& builder, std::span<const int64_t> numbers) {
   return Value::tuple(std::move(values));
 }
 
+/// A list of `...` and numbers below 52 as a term of an equation: A to Z, then a to z.
+std::string subscripts_of(Builder& builder, const Value& sublist) {
+  if (!sublist.items()) {
+    builder.fail(fmt::format("einsum(): behind a tensor there must be a list of subscripts, not {}", describe(sublist)),
+                 "such as einsum(x, [0, 1], y, [1, 2], [0, 2])");
+  }
+  std::string term;
+  for (const Value& subscript : *sublist.items()) {
+    if (subscript.is<Ellipsis>()) {
+      term += "...";
+      continue;
+    }
+    const int64_t number = builder.static_int(subscript, "einsum(): a subscript");
+    if (number < 0 || number >= 52) builder.fail("einsum(): a subscript in a list is `...` or a number from 0 to 51");
+    term += static_cast<char>(number < 26 ? 'A' + number : 'a' + number - 26);
+  }
+  return term;
+}
+
+/// An equation as text, which is either text or a pair: the lists of the tensors, and the result's or None.
+std::string equation_of(Builder& builder, const Value& equation) {
+  if (equation.is<std::string>()) return equation.as<std::string>();
+  const std::vector<Value>& pair = *equation.items();
+  std::vector<std::string> terms;
+  for (const Value& sublist : *pair[0].items()) terms.push_back(subscripts_of(builder, sublist));
+  const std::string inputs = fmt::format("{}", fmt::join(terms, ","));
+  return pair[1].is_none() ? inputs : inputs + "->" + subscripts_of(builder, pair[1]);
+}
+
 /// What einsum's equation calls the dims of its tensors, a tuple each, and of its result.
 Value call_einsum_labels(Builder& builder, const Builtin&, Args args) {
-  if (!args[0].is<std::string>()) {
-    builder.fail(fmt::format("einsum(): the equation must be text, not {}", describe(args[0])),
-                 "such as einsum(\"ij,jk->ik\", x, y)");
-  }
-  std::string equation = args[0].as<std::string>();
+  std::string equation = equation_of(builder, args[0]);
   std::erase(equation, ' ');
   const size_t arrow = equation.find("->");
   const std::string_view inputs = std::string_view(equation).substr(0, arrow);

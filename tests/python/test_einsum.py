@@ -38,8 +38,18 @@ def case(rng: random.Random, device: str):
     common, mixed = rng.choice([torch.float32, torch.bfloat16, *DTYPES]), rng.random() < 0.3
     tensors = [permuted(rng, rng.choice(around) + [1 if rng.random() < 0.1 else size[letter] for letter in term],
                         rng.choice(DTYPES) if mixed else common, device) for term in terms]  # fmt: skip
-    names = ", ".join("xyz"[: len(terms)])
-    return ingot.op(f"def f({names}): return torch.einsum('{text}', {names})"), text, tensors
+    names = "xyz"[: len(terms)]
+    call = in_lists(text, names) if rng.random() < 0.2 else f"torch.einsum('{text}', {', '.join(names)})"
+    return ingot.op(f"def f({', '.join(names)}): return {call}"), text, tensors
+
+
+def in_lists(text: str, names: str) -> str:
+    """The call that takes lists of numbers in the place of the equation."""
+    terms, arrow, result = text.partition("->")
+    lists = ["[" + ", ".join(["..."] * ("..." in term) + [str(LETTERS.index(c)) for c in term.strip(".")]) + "]"
+             for term in [*terms.split(","), result]]  # fmt: skip
+    pairs = [f"{name}, {subscripts}" for name, subscripts in zip(names, lists)]
+    return f"torch.einsum({', '.join(pairs + lists[-1:] * bool(arrow))})"
 
 
 def outcome(call, tensors):
