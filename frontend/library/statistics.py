@@ -63,6 +63,8 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
         raise TypeError(function + "() takes `unbiased` or `correction`, not both")
+    if isinstance(correction, torch.Tensor):
+        raise TypeError(function + "(): `correction` must be a number: the values of a tensor are not known when the op is compiled")
     if not input.is_floating_point():
         raise RuntimeError(function + "() only supports floating point dtypes: write x.float()")
     _check(input, "float")
@@ -121,14 +123,15 @@ def _largest_or_none(input, dim, keepdim):
     return _reduce("max", input, dim, keepdim, None)  # of no elements -inf
 
 
-def _finite_or_zero(input):
-    return where(abs(input) == math.inf, 0, input)
+def _finite(input):
+    """input, where it is infinite the dtype's largest or smallest number: exp(number - it) is 0 beside an infinity"""
+    return clamp(input, torch.finfo(input.dtype).min, torch.finfo(input.dtype).max)
 
 
 @reduction
 def _logsumexp_in_one_pass(input, dim):
     largest = _largest_or_none(input, dim, True)
-    less = _finite_or_zero(largest)
+    less = _finite(largest)
     return log(_sum_of_exponentials(input, largest, less, dim, None)) + less.detach()
 
 
@@ -141,11 +144,13 @@ def logsumexp(input, dim, keepdim=False):
     (input,) = _floating(input)
     if isinstance(dim, (tuple, list)) and len(dim) == 1:
         dim = dim[0]
+    if isinstance(dim, (tuple, list)) and len(dim) == 0 and input.ndim > 0 and not keepdim:
+        raise ValueError("logsumexp() takes at least one dim, or keepdim=True: write input.flatten().logsumexp(0)")
     if _in_one_pass(input) and isinstance(dim, int):
         result = _logsumexp_in_one_pass(input, dim)
         return result if keepdim else result.squeeze(dim)
-    total = sum(exp(input - _finite_or_zero(_largest_or_none(input, dim, True)).detach()), dim, keepdim)
-    return log(total) + _finite_or_zero(_largest_or_none(input, dim, keepdim)).detach()
+    total = sum(exp(input - _finite(_largest_or_none(input, dim, True)).detach()), dim, keepdim)
+    return log(total) + _finite(_largest_or_none(input, dim, keepdim)).detach()
 
 
 def _widened(input, dtype, function):
@@ -161,6 +166,14 @@ def _widened(input, dtype, function):
     if narrows:
         raise RuntimeError(function + ": the dtype of the input should be convertible without narrowing to `dtype`")
     return input.to(dtype)
+
+
+def _length_of_one(x):
+    """abs(x), with the slope of a row's length: NaN where x is, 0 where it is 0"""
+    length = abs(x)
+    if not _is_differentiated():
+        return length
+    return _with_slope_of(length.detach(), x * where(x == 0, 0, x / length).detach())
 
 
 @reduction
@@ -182,6 +195,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         return _reduce("sum", (x != 0).to(x.dtype), dim, keepdim, "linalg.vector_norm")
     if ord == 1:
         return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
+    if all([x.size(d) == 1 for d in _reduced_dims(x, dim)]):
+        return _reduce("sum", _length_of_one(x), dim, keepdim, "linalg.vector_norm")
     if ord == 2:
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     else:

@@ -83,3 +83,17 @@ def test_signs_of_zeros_that_are_extremes(device, dtype):
             expected = [sign.all(1), sign.any(1), sign[:, 0], sign[:, 0], sign.all(0), sign.any(0)]
             assert all(torch.equal(r.signbit(), sign[:, 0]) for r in op.reference(x)[2:4])
         assert [r.signbit().tolist() for r in op(x)] == [sign.tolist() for sign in expected]
+
+
+@pytest.mark.parametrize("text", ["torch.linalg.vector_norm(x, p, 1)", "x.norm(p, (0, 2), True)", "x[0, :, 0].norm(p, 0)", "F.normalize(x, p, 0)",
+                                  "torch.dist(x[0, 0, 0], x[0, 0, 0] * 3, p)"])  # fmt: skip
+def test_the_norm_of_one_element_is_its_length_at_any_scale(text, device):
+    x = torch.tensor([1e30, -2.0, 0.0, -1e-30, math.inf, math.nan], device=device).view(6, 1, 1)
+    for p in (2, 3, 0.5, -1.5):
+        op = ingot.op(f"def f(x): return {text.replace('p)', f'{p})').replace('p,', f'{p},')}")
+        for each in (x, *x.split(1)):
+            assert torch.equal(op(each).nan_to_num(7.0), op.reference(each).nan_to_num(7.0)), (p, each)
+    leaf = x[:4].clone().requires_grad_()
+    op = ingot.op("torch.linalg.vector_norm(x, 2, 1)")
+    ours, eager = (torch.autograd.grad(f(leaf).sum(), leaf)[0] for f in (op, op.reference))
+    torch.testing.assert_close(ours, eager)

@@ -214,3 +214,10 @@ def test_the_mean_of_a_row_with_an_infinity(function, device):
     x = torch.tensor([[-math.inf, 2.0, 0.0], [1.0, 0.0, 3.0]], dtype=torch.float64, device=device)
     text = f"torch.{function}(x, 1, correction=2)[1]"
     assert not complaint(ingot.op(text), lambda leaves: evaluated(text, leaves), {"x": x})
+
+
+@pytest.mark.parametrize("text", ["x.logsumexp(1)", "x.logsumexp((1,), True)", "torch.logsumexp(x, (0, 1))", "x.t().logsumexp(1)"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_numbers_beside_an_infinity_have_no_share_of_the_sum(text, dtype, device):
+    x = torch.tensor([[math.inf, 100.0, 1.0], [-math.inf] * 3, [1e30, 100.0, math.inf], [90.0, -math.inf, 89.0]], dtype=dtype, device=device)
+    assert not complaint(op_of(text, "x"), lambda leaves: evaluated(text, leaves), {"x": x}, dict(rtol=5e-5, atol=1e-7))
