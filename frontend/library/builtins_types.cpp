@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -259,6 +260,10 @@ Value call_is_zero(Builder& builder, const Builtin&, Args args) {
 /// The same, integers and bools in the default dtype, as PyTorch's floating-point functions take them.
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
+  if (std::ranges::none_of(values, &Value::is_tensor)) {
+    builder.fail(fmt::format("it takes a tensor, not {}", describe(values.front())),
+                 "use math's functions for numbers");
+  }
   const ir::DType type = result_type(builder, values);
   return promoted_to(builder, values, ir::is_floating(type) ? type : builder.signature.default_dtype);
 }

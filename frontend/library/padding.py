@@ -104,7 +104,9 @@ def pad(input, pad, mode="constant", value=None):
     if len(pad) > 2 * input.ndim:
         raise ValueError("Padding length should be less than or equal to two times the input dimension")
     if mode == "constant":
-        return _constant_pad(input, pad, 0 if value is None else float(value))
+        if not isinstance(value, torch.Tensor):
+            value = 0 if value is None else float(value)
+        return _constant_pad(input, pad, value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError("Unrecognised padding mode " + mode)
     assert value is None or value == 0, "this padding mode doesn't take in value argument"

@@ -141,6 +141,8 @@ def _max_or_min(input, other, dim, keepdim, name):
         other, dim = None, other
     _one_dim(other, name)
     if isinstance(other, torch.Tensor):
+        if dim is not None or not isinstance(keepdim, bool) or keepdim:
+            raise TypeError("torch." + name + " of two tensors takes neither dim nor keepdim")
         return maximum(input, other) if name == "max" else minimum(input, other)
     if other is not None:
         limit = "min" if name == "max" else "max"
