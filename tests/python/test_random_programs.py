@@ -55,21 +55,26 @@ def refusal_differs(refusal, error) -> str | None:
     return "" if any(part in str(error) for part in LIMITS) else f"Ingot raises {type(error).__name__}: {error}"
 
 
-class SignsOfNaN(TorchDispatchMode):
-    """Notices that a sign is taken of a NaN, which the processor chooses."""
+class Chances(TorchDispatchMode):
+    """Notices steps whose results nothing decides: the sign of a NaN, and beside a variance the mean of a row with an
+    infinity, which is NaN where others follow it."""
 
-    taken = False
+    met = False
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        if function.overloadpacket.__name__ in ("signbit", "copysign", "copysign_"):
-            self.taken |= any(bool(x.isnan().any()) for x in args if isinstance(x, torch.Tensor))
+        name = function.overloadpacket.__name__.rstrip("_")
+        tensors = [x for x in args if isinstance(x, torch.Tensor)]
+        if name in ("signbit", "copysign"):
+            self.met |= any(bool(x.isnan().any()) for x in tensors)
+        if name in ("std_mean", "var_mean"):
+            self.met |= bool(tensors[0].isinf().any())
         return function(*args, **(kwargs or {}))
 
 
-def takes_the_sign_of_a_nan(op, program: Program, device: str) -> bool:
-    with SignsOfNaN() as signs:
+def is_left_to_chance(op, program: Program, device: str) -> bool:
+    with Chances() as chances:
         attempt(lambda: op.reference(*program.make(device)))
-    return signs.taken
+    return chances.met
 
 
 def values_differ(op, program: Program, device: str) -> str:
@@ -83,7 +88,11 @@ def values_differ(op, program: Program, device: str) -> str:
         return complaint or ""
     # A step that is pushed may make a divisor zero or an index too large: then nothing is known of what it explains.
     verdict, _ = attempt(lambda: judge(functional(op.reference), arguments, {}, ours, program.numerics))
-    if verdict is None or verdict.ok or takes_the_sign_of_a_nan(op, program, device):
+    if verdict is None or verdict.ok or is_left_to_chance(op, program, device):
+        return ""
+    # Of 16-bit floats above 128 or so, what the oracle pushes stays a whole number, and its remainder what it is.
+    is_remainder = any(part in program.source for part in ("fmod", " % ", "//", "remainder"))
+    if is_remainder and program.numerics == "default" and any(x.dtype.itemsize == 2 for x in as_list(eager)):
         return ""
     return verdict.message
 
@@ -105,7 +114,7 @@ def gradients_of(call, program: Program, device: str):
 def gradients_differ(op, program: Program, device: str) -> str:
     eager, refusal = attempt(lambda: gradients_of(op.reference, program, device))
     # test_in_place.py looks at what autograd refuses to record. Eager's kron reads what is written after it.
-    if refusal is not None or "kron" in program.source or takes_the_sign_of_a_nan(op, program, device):
+    if refusal is not None or "kron" in program.source or is_left_to_chance(op, program, device):
         return ""
     ours, error = attempt(lambda: gradients_of(op, program, device))
     complaint = refusal_differs(None, error)
