@@ -90,6 +90,12 @@ class Counter {
 
 Usage::Usage(const Kernel& kernel) : values(kernel.values.size()), computed(kernel.values.size()) {
   Counter(kernel, *this).count();
+  for (size_t v = kernel.values.size(); v-- > 0;) {  // users stand behind their operands
+    const Value& value = kernel.values[v];
+    const bool chooses = value.kind == Value::Kind::Primitive && value.op == ir::Op::Where;
+    for (size_t k = 0; k < value.operands.size(); ++k)
+      values[value.operands[k].index].in_arm |= values[v].in_arm || (chooses && k > 0);
+  }
 }
 
 std::vector<ValueId> parts_of(const Kernel& kernel, const Usage& usage, ValueId id) {

@@ -26,7 +26,8 @@ extern "C" void causal(const void* const* arguments, int64 begin, int64 end) {
         const auto out_row = out + row;
 #pragma omp simd
         for (int64 i2 = first; i2 < last; ++i2) {
-            out_row[i2] = (i2 > i1 ? 0.0f : x_row[i2]) * 2.0f;
+            const float x_i2 = x_row[i2];
+            out_row[i2] = (i2 > i1 ? 0.0f : x_i2) * 2.0f;
         }
         i += last - first;
     }
