@@ -410,4 +410,5 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return _reduced(sum(loss, -1) / input.size(-1), reduction)
+    classes = input.ndim - 1  # of the loss too, which may have more dims
+    return _reduced(sum(loss, classes) / input.size(classes), reduction)
