@@ -315,7 +315,7 @@ namespace {
 
 /// Whether they are one of eager's tensors.
 bool is_one_tensor(const Placement& a, const Placement& b) {
-  return a.memory && a.memory == b.memory && a.step == b.step && a.view == b.view;
+  return a.memory && a.memory == b.memory && a.step == b.step && a.view == b.view && a.history == b.history;
 }
 
 /// `is`, which cannot tell of two tensors that the op is called with: a kernel is made for any.

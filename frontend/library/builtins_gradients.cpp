@@ -3,6 +3,7 @@
 #include <array>
 
 #include "frontend/library/builtin_tables.h"
+#include "frontend/tensor/memory.h"
 #include "frontend/tensor/pointwise.h"
 #include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/tensors.h"
@@ -13,8 +14,9 @@ namespace ingot::frontend {
 namespace {
 
 Value call_detach(Builder& builder, const Builtin&, Args args) {
-  Tensor result = require_tensor(builder, args[0], "detach: `input`");
-  for (Tile& tile : result.tiles) tile.node = builder.graph.call(ir::kDetach, tile.node, {});
+  const Tensor& x = require_tensor(builder, args[0], "detach: `input`");
+  Tensor result = detached(builder, x);
+  result.layout = detached_memory(x);
   return result;
 }
 

@@ -57,7 +57,7 @@ Value call_fill(Builder& builder, const Builtin&, Args args) {
         fmt::format("fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.", value->rank()),
         "write x.copy_(value)");
   }
-  copy_in_place(builder, args[0], args[1]);
+  copy_in_place(builder, args[0], args[1], NumberCast::Checked);
   return args[0];
 }
 

@@ -62,9 +62,9 @@ Tensor fitted(Builder& builder, const Tensor& x, const Tensor& values) {
   return expanded(builder, values, shape);
 }
 
-Tensor in_dtype(Builder& builder, const Value& value, ir::DType type) {
+Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast number_cast = NumberCast::Checked) {
   if (value.is_number()) {
-    Tensor number = number_tensor(builder, value.number(), type, NumberCast::Checked);
+    Tensor number = number_tensor(builder, value.number(), type, number_cast);
     number.layout = record_contiguous(builder, {});
     return number;
   }
@@ -111,10 +111,15 @@ Tensor aligned_mask(Builder& builder, const Tensor& x, const Value& index) {
   return mask;
 }
 
+/// How x[…] = number casts: of 16-bit floats eager looks at no range.
+NumberCast assigned_cast(const Tensor& to) {
+  return ir::is_narrow_float(to.dtype) ? NumberCast::Rounded : NumberCast::Checked;
+}
+
 /// x[mask] = values, of x's shape or one number.
 void write_masked(Builder& builder, const Value& x, const Value& mask, const Value& given) {
   const Tensor to = *x.tensor();
-  const Value values = in_dtype(builder, given, to.dtype), chosen = aligned_mask(builder, to, mask);
+  const Value values = in_dtype(builder, given, to.dtype, assigned_cast(to)), chosen = aligned_mask(builder, to, mask);
   const std::array<Value, 2> operands{mask, values};
   write_in_place(builder, x, where(builder, chosen, values, to), operands);
 }
@@ -133,14 +138,14 @@ void write_in_place(Builder& builder, const Value& x, const Value& result, std::
   write(builder, to, in_dtype(builder, shaped, to.dtype));
 }
 
-void copy_in_place(Builder& builder, const Value& x, const Value& source) {
+void copy_in_place(Builder& builder, const Value& x, const Value& source, NumberCast cast) {
   require_assignable(builder, x, source);
   const Tensor to = *x.tensor();
   if (const Tensor* read = source.tensor()) {
     refuse_overlap(builder, to, *read);
     require_device(builder, to, *read);
   }
-  write(builder, to, fitted(builder, to, in_dtype(builder, source, to.dtype)));
+  write(builder, to, fitted(builder, to, in_dtype(builder, source, to.dtype, cast)));
 }
 
 bool is_mask(const Value& index) {
@@ -171,7 +176,7 @@ void tensor_setitem(Builder& builder, const Value& x, const Value& index, const 
   }
   require_view_index(builder, index);
   const Value part = tensor_getitem(builder, x, index);
-  if (!value.is_tensor()) return copy_in_place(builder, part, value);
+  if (!value.is_tensor()) return copy_in_place(builder, part, value, assigned_cast(*part.tensor()));
   // Leading dims of size 1 are left out, as eager does.
   Tensor source = *value.tensor();
   while (source.rank() > part.tensor()->rank() && is_one(builder, shape_of(builder, source).front())) {

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "frontend/tensor/builder.h"
+#include "frontend/tensor/promotion.h"
 
 // Ops in place: what they compute is written where a tensor lies (memory.h), in its own dtype and shape.
 
@@ -12,8 +13,8 @@ namespace ingot::frontend {
 /// words a dtype or a shape that x has not, and operands that overlap x in part.
 void write_in_place(Builder& builder, const Value& x, const Value& result, std::span<const Value> operands);
 
-/// x.copy_(source): a tensor of any dtype that broadcasts to x, or a number.
-void copy_in_place(Builder& builder, const Value& x, const Value& source);
+/// x.copy_(source): a tensor of any dtype that broadcasts to x, or a number, which is cast as `cast` says.
+void copy_in_place(Builder& builder, const Value& x, const Value& source, NumberCast cast = NumberCast::Rounded);
 
 /// x[index] = value; `index` as Python gives it.
 void tensor_setitem(Builder& builder, const Value& x, const Value& index, const Value& value);

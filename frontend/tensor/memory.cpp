@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -141,6 +142,42 @@ void ask_for_aliases(Builder& builder, const Memory& memory) {
   if (first && (has_others || memory.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
 }
 
+/// What lies in a memory as a history has it.
+Tensor contents_of(Builder& builder, const Memory& memory, uint32_t history) {
+  if (history == 0) return *memory.contents;
+  const std::shared_ptr<const Tensor>& own = memory.detached[history - 1];
+  return own ? *own : detached(builder, *memory.contents);
+}
+
+/// The values of one tensor with the gradients of another of its shape.
+Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& gradients) {
+  if (ir::category(values.dtype) != ir::Category::Floating) return values;
+  const std::array<Tensor, 2> tensors{detached(builder, values), gradients};
+  return combined(builder, tensors, values.dtype, [&](std::span<const ir::NodeId> nodes) {
+    return builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
+  });
+}
+
+/// Puts values in a memory, written by a tensor of one history; the others keep their gradients, as eager has it.
+void put_contents(Builder& builder, Memory& memory, uint32_t history, const Tensor& values) {
+  const Placement placement = memory.contents->layout;
+  const bool on_host = memory.contents->on_host;
+  const auto put = [&](std::shared_ptr<const Tensor>& contents, Tensor now) {
+    now.layout = placement;
+    now.on_host = on_host;
+    contents = std::make_shared<const Tensor>(std::move(now));
+  };
+  for (uint32_t i = 1; i <= memory.detached.size(); ++i) {
+    std::shared_ptr<const Tensor>& contents = memory.detached[i - 1];
+    if (i == history) {
+      put(contents, values);
+    } else if (contents) {
+      put(contents, with_gradients_of(builder, values, *contents));
+    }
+  }
+  put(memory.contents, history == 0 ? values : with_gradients_of(builder, values, *memory.contents));
+}
+
 /// Where `place` is one of several views: refuses the call if `read` requires grad.
 void refuse_gradient_of_several(Builder& builder, const Placement& place, const Tensor& read, const char* reason) {
   if (place.view && place.view->is_of_several) refuse_gradient(builder, read, reason);
@@ -150,7 +187,7 @@ void refuse_gradient_of_several(Builder& builder, const Placement& place, const 
 
 Placement new_memory(const Builder& builder, uint32_t step) {
   if (builder.native) return {};
-  return {step, std::make_shared<Memory>(builder), {}, 0};
+  return {step, std::make_shared<Memory>(builder), {}};
 }
 
 Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param) {
@@ -191,7 +228,7 @@ bool overlaps_itself(const Placement& placement) {
 }
 
 Placement view_memory(const Tensor& x, uint32_t step, View view) {
-  if (!x.layout.memory) return {step, {}, {}, 0};
+  if (!x.layout.memory) return {step, {}, {}};
   keep_contents(x);
   view.of = x.layout.view;
   view.depth = view.of ? view.of->depth + 1 : 1;
@@ -200,7 +237,24 @@ Placement view_memory(const Tensor& x, uint32_t step, View view) {
     x.layout.memory->builder.fail(fmt::format("a view of a view, and so on {} times", kMostViews),
                                   "clone() one of them");
   }
-  return {step, x.layout.memory, std::make_shared<const View>(std::move(view)), x.layout.version};
+  Placement placement = x.layout;
+  placement.step = step;
+  placement.view = std::make_shared<const View>(std::move(view));
+  return placement;
+}
+
+Placement detached_memory(const Tensor& x) {
+  Placement placement = x.layout;
+  if (!placement.memory) return placement;
+  keep_contents(x);
+  placement.memory->detached.emplace_back();
+  placement.history = static_cast<uint32_t>(placement.memory->detached.size());
+  if (placement.view && placement.view->is_of_several) {  // autograd does not know it as one
+    View view = *placement.view;
+    view.is_of_several = false;
+    placement.view = std::make_shared<const View>(std::move(view));
+  }
+  return placement;
 }
 
 Tensor one_of_several(Tensor tensor) {
@@ -218,15 +272,15 @@ Views views_of(const Placement& placement) {
   return views;
 }
 
-Tensor contents_through(Builder& builder, const Memory& memory, std::span<const View* const> views) {
-  Tensor tensor = *memory.contents;
+Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views) {
+  Tensor tensor = contents_of(builder, *placement.memory, placement.history);
   for (const View* view : views) tensor = seen(builder, *view, tensor);
   return tensor;
 }
 
 void keep_contents(const Tensor& tensor) {
   Memory* memory = tensor.layout.memory.get();
-  if (!memory || memory->contents || tensor.layout.view) return;
+  if (!memory || memory->contents || tensor.layout.view || tensor.layout.history != 0) return;
   auto contents = std::make_shared<Tensor>(tensor);
   contents->layout.memory.reset();
   memory->contents = std::move(contents);
@@ -244,7 +298,7 @@ void read_again(Tensor& tensor) {
   }
   refuse_gradient_of_several(memory.builder, placement, *memory.contents,
                              "a view that split, chunk or unbind returned, after its memory was written in place");
-  tensor = contents_through(memory.builder, memory, views_of(placement));
+  tensor = contents_through(memory.builder, placement, views_of(placement));
   tensor.layout = placement;
   tensor.layout.version = memory.version;
 }
@@ -257,17 +311,16 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "write .clone() first: what is expanded, or windows that overlap, share elements");
   }
-  for (const Tensor& read : {*place.memory->contents, values})
+  const Tensor contents = contents_of(builder, *place.memory, place.history);
+  for (const Tensor& read : {contents, values})
     refuse_gradient_of_several(builder, place, read,
                                "what is written into a view that split, chunk or unbind returned");
   const Views chain = views_of(place);
-  std::vector<Tensor> bases{*place.memory->contents};
+  std::vector<Tensor> bases{contents};
   for (const View* view : chain) bases.push_back(seen(builder, *view, bases.back()));
   Tensor now = values;
   for (size_t i = chain.size(); i-- > 0;) now = written(builder, *chain[i], bases[i], now);
-  now.layout = place.memory->contents->layout;
-  now.on_host = place.memory->contents->on_host;
-  place.memory->contents = std::make_shared<const Tensor>(std::move(now));
+  put_contents(builder, *place.memory, place.history, now);
   ++place.memory->version;
   make_others_unclear(builder, *place.memory);
 }

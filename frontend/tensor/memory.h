@@ -35,7 +35,10 @@ struct Memory {
   Builder builder;                         ///< reads again where there is none at hand
   std::optional<uint32_t> param = {};      ///< whose memory it is
   std::shared_ptr<const Tensor> contents;  ///< none while nothing lies there
-  uint64_t version = 0;                    ///< how often it was written
+  /// The same values as each history but the first has them, with the gradients of what its own tensors wrote; none: of
+  /// no gradient yet.
+  std::vector<std::shared_ptr<const Tensor>> detached = {};
+  uint64_t version = 0;  ///< how often it was written
   /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
   std::shared_ptr<std::vector<std::weak_ptr<Memory>>> candidates = {};
   /// The number of the question whether it is the memory of another, in which the tensor of a layout step lies.
@@ -61,6 +64,8 @@ Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step,
 bool overlaps_itself(const Placement& placement);
 /// Of a view of `x`.
 Placement view_memory(const Tensor& x, uint32_t step, View view);
+/// Of x.detach(): the same elements, with a history of gradients that begins here.
+Placement detached_memory(const Tensor& x);
 /// A view as one of several that a function returned: while autograd records the call, eager refuses to write it, and
 /// to read it after another tensor of its memory was written.
 Tensor one_of_several(Tensor tensor);
@@ -68,8 +73,8 @@ Tensor one_of_several(Tensor tensor);
 using Views = std::vector<const View*>;
 /// The views that lead from a memory to a tensor in it.
 Views views_of(const Placement& placement);
-/// What lies in a memory, seen through views.
-Tensor contents_through(Builder& builder, const Memory& memory, std::span<const View* const> views);
+/// What lies in a placement's memory as its history has it, seen through views.
+Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views);
 
 /// Makes the values of a tensor with memory of its own those that lie there, unless something lies there already.
 void keep_contents(const Tensor& tensor);

@@ -154,8 +154,7 @@ bool are_compatible(Builder& builder, const Tensor& written, const Tensor& read)
   const auto same = [&](const View* a, const View* b) { return same_view(builder, *a, *b); };
   const auto common = std::ranges::mismatch(of_written, of_read, same);
   if (common.in1 == of_written.end() && common.in2 == of_read.end()) return true;
-  const Shape shape =
-      shape_of(builder, contents_through(builder, *written.layout.memory, {of_written.begin(), common.in1}));
+  const Shape shape = shape_of(builder, contents_through(builder, written.layout, {of_written.begin(), common.in1}));
   const auto a = region_of(builder, shape, {common.in1, of_written.end()});
   const auto b = region_of(builder, shape, {common.in2, of_read.end()});
   if (!a || !b) return false;

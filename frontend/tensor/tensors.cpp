@@ -392,6 +392,11 @@ void require_same_device(const Builder& builder, std::span<const Tensor> tensors
                "only a 0-dim CPU tensor may stand beside CUDA ones: move it, s.to(x.device)");
 }
 
+Tensor detached(Builder& builder, Tensor tensor) {
+  for (Tile& tile : tensor.tiles) tile.node = builder.graph.call(ir::kDetach, tile.node, {});
+  return tensor;
+}
+
 Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dtype,
                 const std::function<ir::NodeId(std::span<const ir::NodeId>)>& make) {
   require_same_device(builder, tensors);

@@ -34,6 +34,8 @@ Tensor flattened(Builder& builder, const Tensor& tensor, size_t dim, size_t coun
 Tensor unmerged(Builder& builder, const Tensor& tensor);
 /// Row-major order kept. The shapes have the same number of elements (the caller states the condition).
 Tensor reshaped(Builder& builder, const Tensor& tensor, std::span<const ir::HostId> shape);
+/// The same values, through which no gradient flows.
+Tensor detached(Builder& builder, Tensor tensor);
 /// Side by side along a dim; all of one dtype and rank, equal in the other dims.
 Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t dim);
 

@@ -381,3 +381,55 @@ def test_layouts(layout):
               "a = x.clone(memory_format=torch.contiguous_format)\n    a[0] = 1\n    return a",
               "a = torch.zeros_like(x, memory_format=torch.channels_last)\n    a[..., 0] = x[..., 0]\n    return a"]  # fmt: skip
     check([Program(f"def f(x):\n    {body}\n", [x]) for body in bodies], EXPANDED)
+
+
+DETACHED = """a = x * 2; b = a.detach(); a.mul_(3); return a + b
+a = x * 2; b = a.view(2, 2).detach(); a.mul_(x); return b + 1, a
+a = x * 2; b = a.detach()[0]; a *= 2; return a * b
+a = x * 2; b = a[0].detach(); a[0] = x[1] * 3; return a * b
+a = x * 2; b = a.contiguous().detach(); a *= 3; return a + b
+a = x * 2; a.detach().add_(1); return a
+a = x * 2; b = a.detach(); b[0] = 5; return a
+a = x * 2; a[0].detach().zero_(); return a
+a = x * 2; a.detach().copy_(y); return a
+a = x * 2; b = a.detach(); b += y; return a + 0, b + 0
+a = x * 2; b = a.detach(); b += y; return a * b
+a = x * 2; b = a.detach(); b += y; a *= x; return a + 0, b + 0
+a = x * 2; b = a.detach(); c = b.detach(); c += y; b *= y; return a + 0, b + 0, c + 0
+a = x * 2; b = a.tensor_split(2)[1]; b.detach().add_(1); return a
+a = x * 2; b = a.detach(); b[1:] += y[1:]; b[0] *= 2; return a[:2] * b[:2]
+a = x * 2; b = a[1:].detach(); b *= y[0]; a[2] = y[2]; return a + 0, b + 0
+a = (x * 3).int(); b = a.detach(); b += 1; return a * x
+a = x * 2; b = a.detach(); a += 1; return a if b is a else b""".splitlines()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
+    ops = [ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n") for body in DETACHED]
+    wrong = []
+    for body, op in zip(DETACHED, ops):
+        found = []
+        for f in (op, op.reference):
+            x, y = (torch.tensor(numbers, dtype=dtype, requires_grad=True) for numbers in ([1.0, 2, 3, 4], [0.5, -1, 2, 3]))
+            results = f(x, y)
+            results = results if isinstance(results, tuple) else (results,)
+            weighed = [(r * (k + 1)).sum() for k, r in enumerate(results) if r.requires_grad]
+            gradients = torch.autograd.grad(weighed, [x, y], allow_unused=True) if weighed else []
+            found.append([[r.tolist() for r in results], [r.requires_grad for r in results], [g if g is None else g.tolist() for g in gradients]])
+        if found[0] != found[1]:
+            wrong.append(f"{body}: {found[0]}, eager {found[1]}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("statement", ["x[0] = n", "x[...] = n", "x[x > 0] = n", "x.copy_(n)", "x.fill_(n)", "x.masked_fill_(x > 0, n)"])
+def test_numbers_past_the_range_are_assigned_as_eager_does(statement):
+    """By the statement they are refused, infinite or wrapped."""
+    for dtype, number in [(torch.float16, 1e6), (torch.bfloat16, 1e39), (torch.float32, 1e300), (torch.int8, 300), (torch.int32, 2**40)]:
+        op = ingot.op(f"def f(x):\n    {statement.replace('n)', f'{number})').replace('= n', f'= {number}')}\n    return x.clone()\n")
+        results = []
+        for f in (op, op.reference):
+            try:
+                results.append(f(torch.tensor([0, 1, 2], dtype=dtype)).tolist())
+            except RuntimeError:
+                results.append("refused")
+        assert results[0] == results[1], (dtype, results)
