@@ -146,16 +146,17 @@ bool Statements::is_said_by_its_store(ValueId id) const {
   return use.count == 1 && !use.stored.empty() && kernel_[id].name.starts_with(use.stored);
 }
 
-/// GCC 12 makes loads in arms of `? :` masked ones, and where several elements are stored it forgets which lane each of
-/// these is for (it reads p[0], p[1], p[2], p[3] for p[0], p[1], p[0], p[1]).
-bool Statements::must_not_hang_on_a_condition(ValueId id) const {
+/// Whether a load needs a statement of its own, ahead of the `? :` that selects it (CPU). GCC 12 makes a load in an arm
+/// a masked load, and mixes up the elements where the loop's body stores several: it reads p[0], p[1], p[2], p[3] for
+/// p[0], p[1], p[0], p[1]. A load with a guard keeps it: without, it may read outside of the tensor.
+bool Statements::must_load_unconditionally(ValueId id) const {
   const bool is_plain_load = kernel_[id].kind == Value::Kind::Load && kernel_[id].operands.size() == 2;
   return is_plain_load && !kernel_.target.cuda() && usage_[id].in_arm;
 }
 
 bool Statements::needs_name(ValueId id) const {
   const Value& value = kernel_[id];
-  if (must_not_hang_on_a_condition(id)) return true;
+  if (must_load_unconditionally(id)) return true;
   if (value.naming == Naming::Pinned || usage_[id].count > 1 || usage_[id].elsewhere) return true;
   return value.naming == Naming::Author && !is_said_by_its_store(id);
 }

@@ -48,7 +48,7 @@ class Statements {
   void block(const Body& inner);
   bool needs_name(ValueId id) const;
   bool is_said_by_its_store(ValueId id) const;
-  bool must_not_hang_on_a_condition(ValueId id) const;
+  bool must_load_unconditionally(ValueId id) const;
   void give_name(ValueId id);
   /// Names parts of the values, widest first, until what is made of them fits on a line behind `prefix` characters.
   template <typename Make>

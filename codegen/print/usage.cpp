@@ -90,11 +90,12 @@ class Counter {
 
 Usage::Usage(const Kernel& kernel) : values(kernel.values.size()), computed(kernel.values.size()) {
   Counter(kernel, *this).count();
-  for (size_t v = kernel.values.size(); v-- > 0;) {  // users stand behind their operands
+  for (size_t v = kernel.values.size(); v-- > 0;) {  // operands come before their users
     const Value& value = kernel.values[v];
+    const bool is_statement = values[v].count > 1 || values[v].elsewhere || value.naming >= Value::Naming::Author;
     const bool chooses = value.kind == Value::Kind::Primitive && value.op == ir::Op::Where;
     for (size_t k = 0; k < value.operands.size(); ++k)
-      values[value.operands[k].index].in_arm |= values[v].in_arm || (chooses && k > 0);
+      values[value.operands[k].index].in_arm |= (values[v].in_arm && !is_statement) || (chooses && k > 0);
   }
 }
 

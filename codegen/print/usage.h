@@ -13,7 +13,7 @@ struct Usage {
   struct Of {
     uint32_t count = 0;      ///< how often it stands in the text, were it to stand where it is used
     bool elsewhere = false;  ///< in another block than where it is computed: in a loop behind it
-    bool in_arm = false;     ///< in an arm of a `where`, or what goes into one
+    bool in_arm = false;     ///< within the expression of an arm of a `where`
     std::string stored;      ///< the pointer to which it is assigned as it is; empty if it is not
   };
   std::vector<Of> values;

@@ -42,12 +42,12 @@ bool lists(std::string_view names, std::string_view name) {
 }
 
 Value call_copy(Builder& builder, const Builtin&, Args args) {
-  copy_in_place(builder, args[0], args[1]);
+  copy_in_place(builder, args[0], args[1], NumberCast::Rounded);
   return args[0];
 }
 
 Value call_zero(Builder& builder, const Builtin&, Args args) {
-  copy_in_place(builder, args[0], Number{builder.integer(0)});
+  copy_in_place(builder, args[0], Number{builder.integer(0)}, NumberCast::Checked);
   return args[0];
 }
 

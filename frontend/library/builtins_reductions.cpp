@@ -32,7 +32,7 @@ Value call_reduce(Builder& builder, const Builtin&, Args args) {
   const bool keepdim = builder.static_bool(args[3], fmt::format("{}: `keepdim`", function));
   if (args[3].is_number() && builder.graph.host.kind(args[3].number()) != ir::HostKind::Bool)
     builder.fail(fmt::format("{}(): `keepdim` must be True or False, not a number", function),
-                 "several dims are a tuple");
+                 "give several dims as a tuple: x.sum((0, 1))");
   std::vector<Value> values;
   for (Tensor& value : reduce(builder, *kind, x, dims, keepdim, function)) values.emplace_back(std::move(value));
   return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
@@ -95,11 +95,12 @@ Value tuple_of(Builder& builder, std::span<const int64_t> numbers) {
   return Value::tuple(std::move(values));
 }
 
-/// A list of `...` and numbers below 52 as a term of an equation: A to Z, then a to z.
+/// Converts a list of subscripts to a term of an equation: 0 to 25 become A to Z, 26 to 51 a to z.
 std::string subscripts_of(Builder& builder, const Value& sublist) {
   if (!sublist.items()) {
-    builder.fail(fmt::format("einsum(): behind a tensor there must be a list of subscripts, not {}", describe(sublist)),
-                 "such as einsum(x, [0, 1], y, [1, 2], [0, 2])");
+    builder.fail(
+        fmt::format("einsum(): each tensor must be followed by a list of subscripts, not by {}", describe(sublist)),
+        "such as einsum(x, [0, 1], y, [1, 2], [0, 2])");
   }
   std::string term;
   for (const Value& subscript : *sublist.items()) {
@@ -114,7 +115,8 @@ std::string subscripts_of(Builder& builder, const Value& sublist) {
   return term;
 }
 
-/// An equation as text, which is either text or a pair: the lists of the tensors, and the result's or None.
+/// Returns the equation as a string. It is given as one, or as a pair: the operands' lists of subscripts, and the
+/// result's list or None.
 std::string equation_of(Builder& builder, const Value& equation) {
   if (equation.is<std::string>()) return equation.as<std::string>();
   const std::vector<Value>& pair = *equation.items();

@@ -261,8 +261,7 @@ Value call_is_zero(Builder& builder, const Builtin&, Args args) {
 Value call_floating(Builder& builder, const Builtin&, Args args) {
   const std::vector<Value>& values = *args[0].items();
   if (std::ranges::none_of(values, &Value::is_tensor)) {
-    builder.fail(fmt::format("it takes a tensor, not {}", describe(values.front())),
-                 "use math's functions for numbers");
+    builder.fail(fmt::format("it takes a tensor, not {}", describe(values.front())), "make it one: torch.tensor(2.0)");
   }
   const ir::DType type = result_type(builder, values);
   return promoted_to(builder, values, ir::is_floating(type) ? type : builder.signature.default_dtype);

@@ -21,12 +21,12 @@ def _nan_where(is_out_of_range, loss):
     return where(is_out_of_range, loss * math.nan, loss) if _on_cuda() else loss
 
 
-def _class_weight(weight, input, classes, function, of_any_dtype=False):
+def _class_weight(weight, input, classes, function, any_dtype=False):
     if weight is not None:
         if weight.ndim != 1:
             raise RuntimeError(function + ": the weight must be 1-D, one of each class")
         assert weight.size(0) == input.size(classes), "weight tensor should be defined either for all classes or no classes"
-        if weight.dtype != input.dtype and not of_any_dtype:
+        if weight.dtype != input.dtype and not any_dtype:
             raise RuntimeError(function + ": the weight must have the dtype of the input")
 
 
@@ -192,7 +192,7 @@ def cross_entropy(
     if target.ndim == input.ndim and (input.ndim > 1 or target.is_floating_point()):
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
-        _class_weight(weight, input, classes, "cross_entropy", of_any_dtype=True)
+        _class_weight(weight, input, classes, "cross_entropy", any_dtype=True)
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, classes)
     _class_weight(weight, input, classes, "cross_entropy")
     target = _class_indices(input, target, classes, "cross_entropy")

@@ -249,11 +249,12 @@ def einsum(equation, *operands):
     Source: aten/src/ATen/native/Linear.cpp, einsum
     """
     if isinstance(equation, torch.Tensor):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
-        operands = [equation, *operands]
-        output = operands[-1] if len(operands) % 2 == 1 else None
-        equation, operands = (operands[1::2], output), operands[:-1:2] if output is not None else operands[::2]
+        operands, output = [equation, *operands], None
+        if len(operands) % 2 == 1:  # the result's list comes last
+            operands, output = operands[:-1], operands[-1]
+        equation, operands = (operands[1::2], output), operands[::2]
     elif not isinstance(equation, str):
-        raise TypeError('einsum(): the equation must be text, such as einsum("ij,jk->ik", x, y)')
+        raise TypeError('einsum(): the equation must be a string, such as einsum("ij,jk->ik", x, y)')
     operands = list(_items(operands))
     terms, output = _einsum_labels(equation, operands)
     order = list(output)

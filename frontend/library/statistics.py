@@ -124,8 +124,8 @@ def _largest_or_none(input, dim, keepdim):
 
 
 def _finite(input):
-    """input, where it is infinite the dtype's largest or smallest number: exp(number - it) is 0 beside an infinity"""
-    return clamp(input, torch.finfo(input.dtype).min, torch.finfo(input.dtype).max)
+    """input, with infinities replaced by the largest number of the dtype, so that exp(number - it) is 0 beside them"""
+    return where(abs(input) == math.inf, torch.finfo(input.dtype).max, input)
 
 
 @reduction
@@ -169,7 +169,7 @@ def _widened(input, dtype, function):
 
 
 def _length_of_one(x):
-    """abs(x), with the slope of a row's length: NaN where x is, 0 where it is 0"""
+    """abs(x); its slope is sign(x), 0 at 0, and NaN where x is NaN or infinite, as that of a longer row"""
     length = abs(x)
     if not _is_differentiated():
         return length
@@ -195,7 +195,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
         return _reduce("sum", (x != 0).to(x.dtype), dim, keepdim, "linalg.vector_norm")
     if ord == 1:
         return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
-    if all([x.size(d) == 1 for d in _reduced_dims(x, dim)]):
+    if all([x.size(d) == 1 for d in _reduced_dims(x, dim)]):  # a power of x may be past the range
         return _reduce("sum", _length_of_one(x), dim, keepdim, "linalg.vector_norm")
     if ord == 2:
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))

@@ -62,7 +62,7 @@ Tensor fitted(Builder& builder, const Tensor& x, const Tensor& values) {
   return expanded(builder, values, shape);
 }
 
-Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast number_cast = NumberCast::Checked) {
+Tensor in_dtype(Builder& builder, const Value& value, ir::DType type, NumberCast number_cast) {
   if (value.is_number()) {
     Tensor number = number_tensor(builder, value.number(), type, number_cast);
     number.layout = record_contiguous(builder, {});
@@ -111,7 +111,7 @@ Tensor aligned_mask(Builder& builder, const Tensor& x, const Value& index) {
   return mask;
 }
 
-/// How x[…] = number casts: of 16-bit floats eager looks at no range.
+/// The cast of `x[…] = number`: eager checks the range, but for 16-bit floats.
 NumberCast assigned_cast(const Tensor& to) {
   return ir::is_narrow_float(to.dtype) ? NumberCast::Rounded : NumberCast::Checked;
 }
@@ -135,7 +135,7 @@ void write_in_place(Builder& builder, const Value& x, const Value& result, std::
   require_device(builder, to, values);
   const Tensor shaped = fitted(builder, to, values);
   require_castable(builder, to, values.dtype);
-  write(builder, to, in_dtype(builder, shaped, to.dtype));
+  write(builder, to, in_dtype(builder, shaped, to.dtype, NumberCast::Checked));
 }
 
 void copy_in_place(Builder& builder, const Value& x, const Value& source, NumberCast cast) {
@@ -182,7 +182,7 @@ void tensor_setitem(Builder& builder, const Value& x, const Value& index, const 
   while (source.rank() > part.tensor()->rank() && is_one(builder, shape_of(builder, source).front())) {
     source = select(builder, source, 0, builder.integer(0));
   }
-  copy_in_place(builder, part, source);
+  copy_in_place(builder, part, source, NumberCast::Rounded);
 }
 
 }  // namespace ingot::frontend

@@ -14,7 +14,7 @@ namespace ingot::frontend {
 void write_in_place(Builder& builder, const Value& x, const Value& result, std::span<const Value> operands);
 
 /// x.copy_(source): a tensor of any dtype that broadcasts to x, or a number, which is cast as `cast` says.
-void copy_in_place(Builder& builder, const Value& x, const Value& source, NumberCast cast = NumberCast::Rounded);
+void copy_in_place(Builder& builder, const Value& x, const Value& source, NumberCast cast);
 
 /// x[index] = value; `index` as Python gives it.
 void tensor_setitem(Builder& builder, const Value& x, const Value& index, const Value& value);

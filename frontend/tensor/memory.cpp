@@ -142,7 +142,7 @@ void ask_for_aliases(Builder& builder, const Memory& memory) {
   if (first && (has_others || memory.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
 }
 
-/// What lies in a memory as a history has it.
+/// The contents with the gradients of one history.
 Tensor contents_of(Builder& builder, const Memory& memory, uint32_t history) {
   if (history == 0) return *memory.contents;
   const std::shared_ptr<const Tensor>& own = memory.detached[history - 1];
@@ -167,15 +167,14 @@ void put_contents(Builder& builder, Memory& memory, uint32_t history, const Tens
     now.on_host = on_host;
     contents = std::make_shared<const Tensor>(std::move(now));
   };
-  for (uint32_t i = 1; i <= memory.detached.size(); ++i) {
-    std::shared_ptr<const Tensor>& contents = memory.detached[i - 1];
-    if (i == history) {
+  for (uint32_t h = 0; h <= memory.detached.size(); ++h) {
+    std::shared_ptr<const Tensor>& contents = h == 0 ? memory.contents : memory.detached[h - 1];
+    if (h == history) {
       put(contents, values);
     } else if (contents) {
       put(contents, with_gradients_of(builder, values, *contents));
     }
   }
-  put(memory.contents, history == 0 ? values : with_gradients_of(builder, values, *memory.contents));
 }
 
 /// Where `place` is one of several views: refuses the call if `read` requires grad.
@@ -280,7 +279,7 @@ Tensor contents_through(Builder& builder, const Placement& placement, std::span<
 
 void keep_contents(const Tensor& tensor) {
   Memory* memory = tensor.layout.memory.get();
-  if (!memory || memory->contents || tensor.layout.view || tensor.layout.history != 0) return;
+  if (!memory || memory->contents || tensor.layout.view) return;
   auto contents = std::make_shared<Tensor>(tensor);
   contents->layout.memory.reset();
   memory->contents = std::move(contents);
@@ -296,7 +295,7 @@ void read_again(Tensor& tensor) {
   if (memory.is_unclear) {
     memory.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
   }
-  refuse_gradient_of_several(memory.builder, placement, *memory.contents,
+  refuse_gradient_of_several(memory.builder, placement, contents_of(memory.builder, memory, placement.history),
                              "a view that split, chunk or unbind returned, after its memory was written in place");
   tensor = contents_through(memory.builder, placement, views_of(placement));
   tensor.layout = placement;

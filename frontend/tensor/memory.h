@@ -35,8 +35,8 @@ struct Memory {
   Builder builder;                         ///< reads again where there is none at hand
   std::optional<uint32_t> param = {};      ///< whose memory it is
   std::shared_ptr<const Tensor> contents;  ///< none while nothing lies there
-  /// The same values as each history but the first has them, with the gradients of what its own tensors wrote; none: of
-  /// no gradient yet.
+  /// detached[h - 1]: the contents as history h has them. The values are the same; gradients flow only to what tensors
+  /// of that history wrote. None until they write: no gradient flows.
   std::vector<std::shared_ptr<const Tensor>> detached = {};
   uint64_t version = 0;  ///< how often it was written
   /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
@@ -64,7 +64,7 @@ Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step,
 bool overlaps_itself(const Placement& placement);
 /// Of a view of `x`.
 Placement view_memory(const Tensor& x, uint32_t step, View view);
-/// Of x.detach(): the same elements, with a history of gradients that begins here.
+/// The placement of x.detach(): the same elements, a new history of gradients.
 Placement detached_memory(const Tensor& x);
 /// A view as one of several that a function returned: while autograd records the call, eager refuses to write it, and
 /// to read it after another tensor of its memory was written.
@@ -73,7 +73,7 @@ Tensor one_of_several(Tensor tensor);
 using Views = std::vector<const View*>;
 /// The views that lead from a memory to a tensor in it.
 Views views_of(const Placement& placement);
-/// What lies in a placement's memory as its history has it, seen through views.
+/// The contents of a placement's memory with the gradients of its history, seen through views.
 Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views);
 
 /// Makes the values of a tensor with memory of its own those that lie there, unless something lies there already.

@@ -264,7 +264,8 @@ Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, co
 
 namespace {
 
-/// x³ (`last`: Mul) or x⁻² (Reciprocal) of a 16-bit type as most of eager's kernels compute it: the square is rounded.
+/// x³ (`last`: Mul) or x⁻² (Reciprocal) as eager's kernels of 16-bit types compute it, but the CPU's of float16: the
+/// square is rounded.
 Value power_by_steps(Builder& builder, std::span<const Value> operands, ir::DType type, ir::Op last) {
   const ir::DType work = ir::compute_type(type);
   const std::array<Tensor, 2> tensors{operand_tensor(builder, operands[0], type, NumberCast::Rounded),

@@ -44,7 +44,7 @@ struct Placement {
   std::shared_ptr<Memory> memory;    ///< none inside a native library function
   std::shared_ptr<const View> view;  ///< none: all of the memory
   uint64_t version = 0;              ///< of the memory, when the tensor's values were read
-  uint32_t history = 0;              ///< of its gradients: 0, or which of those that detach() began in the memory
+  uint32_t history = 0;              ///< of gradients: 0 is the memory's own, h that of the h-th detach() in it
 
   operator uint32_t() const { return step; }
 };

@@ -36,7 +36,7 @@ class Tally:
         self.inputs += same.numel()
         self.as_eager += int(same.sum())
         if not eager.dtype.is_floating_point:
-            far = ~same & (ours != exact)
+            far = ~same & (ours != exact)  # where eager rounds before it compares, float64 may be with us
             self._count_wrong(self._unexplained(far, tensors, ours), tensors, ours, eager, exact)
             return
         rounded = exact.to(eager.dtype)

@@ -22,9 +22,8 @@ extern "C" void hinge(const void* const* arguments, int64 begin, int64 end) {
 
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
-        const int64 label_i = label[i];
         const float score_i = score[i];
-        const float margin = label_i > 0LL ? 1.0f - score_i : 1.0f + score_i;
+        const float margin = label[i] > 0LL ? 1.0f - score_i : 1.0f + score_i;
         const bool wrong_1 = ((margin > 1.0f) & (mask[i] != 0)) | __builtin_isnan(score_i);
         out0[i] = wrong_1 ? margin : 0.0f;
         wrong[i] = wrong_1;

@@ -271,8 +271,7 @@ extern "C" void loss_backward_1(const void* const* arguments, int64 begin, int64
         const int64 v5 = add(v4, s1);
         const int64 v6 = v4 < 0LL ? (v5 < 0LL ? 9223372036854775807LL : v5) : v4;
         const bfloat16 grad_value = grad[0];
-        const int64 workspace_value = workspace[0];
-        const float v7 = float(grad_value) / float(workspace_value);
+        const float v7 = float(grad_value) / float(workspace[0]);
         const float v8 = v2 ? -v7 : 0.0f;
         const float v9 = v2 ? v7 / sum : 0.0f;
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {

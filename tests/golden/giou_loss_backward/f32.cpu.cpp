@@ -162,9 +162,7 @@ extern "C" void giou_loss_backward_1(const void* const* arguments, int64 begin, 
     const float* __restrict grad = argument<const float*>(arguments[3]);       // one element
     float* __restrict out = argument<float*>(arguments[4]);                    // at i * 4 + 0..3
 
-    const float grad_value = grad[0];
-    const int64 workspace_value = workspace[0];
-    const float v1 = grad_value / float(maximum(1LL, workspace_value));
+    const float v1 = grad[0] / float(maximum(1LL, workspace[0]));
     const float v2 = -v1;
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {

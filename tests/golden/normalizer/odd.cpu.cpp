@@ -1,6 +1,8 @@
 // def normalizer(x):
 //     return x.logsumexp(-1)
 
+extern "C" float fabsf(float) noexcept;
+
 using int64 = long long;
 
 // The value of an argument; each is passed by its address.
@@ -115,11 +117,6 @@ inline int64 negative(int64 a) { return int64(0ull - (unsigned long long)a); }
 template <typename T>
 inline T maximum(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
-}
-
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
 }
 
 struct Sum {
@@ -240,7 +237,7 @@ extern "C" void normalizer(const void* const* arguments, int64 begin, int64 end)
             });
         });
         const float largest = combined_choice<Largest>(largest_of);
-        const float v1 = minimum(3.3895314e+38f, maximum(-3.3895314e+38f, largest));
+        const float v1 = fabsf(largest) == inf ? 3.3895314e+38f : largest;
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;

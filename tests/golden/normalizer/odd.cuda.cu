@@ -85,21 +85,6 @@ __device__ inline double maximum(double a, double b) {
     return a != a ? a : b != b ? b : fmax(a, b);
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
-__device__ inline float minimum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fminf(a, b);
-#endif
-}
-
-__device__ inline double minimum(double a, double b) {
-    return a != a ? a : b != b ? b : fmin(a, b);
-}
-
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -327,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(256, 6) normalizer(
     const float largest = combined<Largest, 1, 256, 0>(largest_of);
     float sum = combined_of_runs<Sum, 1, 256, 1>(sum_of_runs);
     const bool v5 = fabsf(largest - v1) <= 64.0f && fabsf(v1) <= 1048576.0f;
-    const float v6 = minimum(3.3895314e+38f, maximum(-3.3895314e+38f, largest));
+    const float v6 = fabsf(largest) == inf ? 3.3895314e+38f : largest;
     if (!v5) {
 #pragma unroll 1
         for (int r = 0; r < 8; ++r) {

@@ -60,21 +60,6 @@ __device__ inline double maximum(double a, double b) {
     return a != a ? a : b != b ? b : fmax(a, b);
 }
 
-// NaN if either is; then -0.0 is less than +0.0.
-__device__ inline float minimum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fminf(a, b);
-#endif
-}
-
-__device__ inline double minimum(double a, double b) {
-    return a != a ? a : b != b ? b : fmin(a, b);
-}
-
 struct Sum {
     template <typename T>
     static __device__ inline T of(T a, T b) {
@@ -271,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(256) normalizer(
     const float largest = combined<Largest, 8, 16, 0>(largest_of);
     float sum = combined<Sum, 8, 16, 1>(sum_of);
     const bool v4 = fabsf(largest - v1) <= 64.0f && fabsf(v1) <= 1048576.0f;
-    const float v5 = minimum(3.3895314e+38f, maximum(-3.3895314e+38f, largest));
+    const float v5 = fabsf(largest) == inf ? 3.3895314e+38f : largest;
     if (__any_sync(~0u, !v4)) {
         float sum_again_of[8];
 #pragma unroll

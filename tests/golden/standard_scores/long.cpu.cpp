@@ -135,8 +135,7 @@ extern "C" void standard_scores_1(const void* const* arguments, int64 begin, int
 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 piece = unit % ((n0 + 1023) / 1024);
-        const float workspace_value = workspace[0];
-        const float v1 = workspace_value / s1;
+        const float v1 = workspace[0] / s1;
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
