@@ -26,7 +26,9 @@ ONE = {bool: True, int: 1994, float: 0.1999}  # neither is a number of 16 bits
 COUNT = 256  # in whole vectors: eager's loops over the rest round otherwise
 RESULTS_OF_A_KERNEL = 16
 # Of what no IEEE step alone gives, so many elements may round to the neighbour among the 16-bit floats.
-SHARE_OF_NEIGHBOURS = 0.03
+SHARE_OF_NEIGHBOURS = 0.02
+# On an Intel Xeon 6 of 256 float16 differ from eager's by an ulp.
+SHARE_OF_GELU = 6 / 256
 
 
 def values(dtype, seed: int) -> torch.Tensor:
@@ -87,7 +89,7 @@ def complaint(row, args, result, expected) -> str:
     # Of two zeros of different sign eager's vectors choose another than its other loops.
     wrong = difference(result, expected) != 0 if row.name in EXTREMES else bits(result) != bits(expected)
     share = wrong.double().mean().item()
-    few = share <= SHARE_OF_NEIGHBOURS or result.dtype not in HALVES
+    few = share <= (SHARE_OF_GELU if "gelu(x)" in row.text else SHARE_OF_NEIGHBOURS) or result.dtype not in HALVES
     if share == 0 or agree_where_terms_cancel(row.text, result, expected) or (few and not row.exact and is_near(row, args, result)):
         return ""
     first = wrong.nonzero()[0].item()

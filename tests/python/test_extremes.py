@@ -105,7 +105,7 @@ def test_the_length_of_one_element_has_its_slope_at_any_scale(p, device):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_sums_of_exponentials_past_the_range_of_16_bits(dtype, device):
-    """What lies between two ops is float32."""
+    """Values stay in float32 between two ops."""
     x = torch.tensor([[100.0, 99.0, -100.0], [-100.0, -99.5, -100.0]], dtype=dtype, device=device)
     found = ingot.op("def f(x): return (x * 1000).logsumexp(1) / 1000")(x)
     torch.testing.assert_close(found, torch.tensor([100.0, -99.5], dtype=dtype, device=device))
