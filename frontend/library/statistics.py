@@ -196,8 +196,8 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord == 1:
         return _reduce("sum", abs(x), dim, keepdim, "linalg.vector_norm")
     if all([x.size(d) == 1 for d in _reduced_dims(x, dim)]):  # a power of x may be past the range
-        return _reduce("sum", _length_of_one(x), dim, keepdim, "linalg.vector_norm")
-    if ord == 2:
+        length = _reduce("sum", _length_of_one(x), dim, keepdim, "linalg.vector_norm")
+    elif ord == 2:
         length = sqrt(_reduce("sum", x * x, dim, keepdim, "linalg.vector_norm"))
     else:
         powers = pow(abs(x), ord)

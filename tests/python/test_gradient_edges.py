@@ -208,6 +208,18 @@ def test_the_norm_of_a_row_with_nan(order, device):
     assert not complaint(ingot.op(f"torch.linalg.vector_norm(x, {order}, -1)"), lambda leaves: torch.linalg.vector_norm(leaves["x"], order, -1), {"x": x})
 
 
+@pytest.mark.parametrize("order", [0.5, -1, 1.5, 2, 2.5, 3])
+@pytest.mark.parametrize("count", [1, 3])
+def test_nothing_flows_to_a_row_of_zeros_through_its_norm(order, count, device):
+    """An infinite gradient does not either. For some orders eager multiplies it by 0, which is NaN."""
+    for then in ("** 0.5", "* math.inf", ".log()"):
+        x = torch.zeros(2, count, dtype=torch.float64, device=device, requires_grad=True)
+        op = ingot.op(f"def f(x): return torch.linalg.vector_norm(x, {order}, -1) {then}")
+        (slope,) = torch.autograd.grad(op(x).sum(), x)
+        (expected,) = torch.autograd.grad(op.reference(x).sum(), x)
+        assert torch.equal(slope, expected.nan_to_num(0.0)) and torch.equal(slope, torch.zeros_like(x))
+
+
 @pytest.mark.parametrize("function", ["std_mean", "var_mean"])
 def test_the_mean_of_a_row_with_an_infinity(function, device):
     """The mean is NaN beside a variance; its slope is the share of an element, as in any row."""
