@@ -78,8 +78,12 @@ Value call_clamp(Builder& builder, const Builtin&, Args args) {
   }
   return clamp(builder, args[0], args[1], args[2]);
 }
-Value call_clamp_min(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], args[1], None{}); }
-Value call_clamp_max(Builder& builder, const Builtin&, Args args) { return clamp(builder, args[0], None{}, args[1]); }
+Value call_clamp_min(Builder& builder, const Builtin&, Args args) {
+  return clamp(builder, args[0], args[1], None{}, LoneNan::Spreads);
+}
+Value call_clamp_max(Builder& builder, const Builtin&, Args args) {
+  return clamp(builder, args[0], None{}, args[1], LoneNan::Spreads);
+}
 Value call_where(Builder& builder, const Builtin&, Args args) {
   if (args[1].is_none() || args[2].is_none()) {
     builder.fail("where(condition) alone gives as many indices as there are true elements",

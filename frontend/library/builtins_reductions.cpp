@@ -29,10 +29,10 @@ Value call_reduce(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[1], fmt::format("{}: `input`", function));
   const auto kind = ir::reduction_named(args[0].as<std::string>());
   const std::vector<size_t> dims = reduced_dims(builder, args[2], x.rank());
-  const bool keepdim = builder.static_bool(args[3], fmt::format("{}: `keepdim`", function));
-  if (args[3].is_number() && builder.graph.host.kind(args[3].number()) != ir::HostKind::Bool)
-    builder.fail(fmt::format("{}(): `keepdim` must be True or False, not a number", function),
+  if (!args[3].is_number() || builder.graph.host.kind(args[3].number()) != ir::HostKind::Bool)
+    builder.fail(fmt::format("{}(): `keepdim` must be True or False, not {}", function, describe(args[3])),
                  "give several dims as a tuple: x.sum((0, 1))");
+  const bool keepdim = builder.static_bool(args[3], fmt::format("{}: `keepdim`", function));
   std::vector<Value> values;
   for (Tensor& value : reduce(builder, *kind, x, dims, keepdim, function)) values.emplace_back(std::move(value));
   return values.size() == 1 ? values[0] : Value::tuple(std::move(values));

@@ -169,6 +169,21 @@ def binary_cross_entropy(
     return _reduced(loss, reduction)
 
 
+@native
+def _entropy_of_logits(input, target, positive):
+    return (1 - target) * input - ((positive - 1) * target + 1) * (where(input < 0, input, 0.0) - log1p(exp(-abs(input))))
+
+
+def _entropy_of_logits_backward(grad, result, input, target, positive):
+    """of one formula: the difference of the loss's parts cancels
+
+    Source: torch/csrc/autograd/FunctionsManual.cpp, binary_cross_entropy_with_logits_backward
+    """
+    share, weighted = sigmoid(input), positive * target
+    of_target = (positive - 1) * -logsigmoid(input) - input
+    return grad * ((weighted + 1 - target) * share - weighted), grad * of_target, None
+
+
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -194,6 +209,8 @@ def binary_cross_entropy_with_logits(
         logarithm = logsigmoid(input)
         logarithm *= (pos_weight - 1) * target + 1
         loss -= logarithm
+    if _is_differentiated():
+        loss = _with_slope_of(loss.detach(), _entropy_of_logits(input, target, 1 if pos_weight is None else pos_weight))
     if weight is not None:
         loss *= weight
     return _reduced(loss, reduction)

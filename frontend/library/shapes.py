@@ -172,7 +172,7 @@ def block_diag(*tensors):
     for x in tensors:
         if x.ndim > 2:
             raise ValueError("torch.block_diag: Input tensors must have 2 or fewer dimensions")
-    blocks = [_at_least_2d(x) for x in tensors]
+    blocks = [_at_least_2d(x) for x in _promoted(*tensors)]
     widths = [block.size(1) for block in blocks]
     rows = []
     for k, block in enumerate(blocks):

@@ -143,10 +143,15 @@ void ask_for_aliases(Builder& builder, const Memory& memory) {
 }
 
 /// The contents with the gradients of one history.
-Tensor contents_of(Builder& builder, const Memory& memory, uint32_t history) {
-  if (history == 0) return *memory.contents;
-  const std::shared_ptr<const Tensor>& own = memory.detached[history - 1];
-  return own ? *own : detached(builder, *memory.contents);
+Tensor contents_of(Builder& builder, const Memory& memory, const std::shared_ptr<History>& history) {
+  if (!history) return *memory.contents;
+  return history->contents ? *history->contents : detached(builder, *memory.contents);
+}
+
+/// A load of elements that nothing gave a value.
+bool is_unwritten(const ir::Graph& graph, ir::NodeId id) {
+  const bool is_load = graph[id].op == ir::Op::Load || graph[id].op == ir::Op::Gather;
+  return is_load && graph.access(id).source.index >= kFirstUnwritten;
 }
 
 /// The values of one tensor with the gradients of another of its shape.
@@ -154,26 +159,28 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
   if (ir::category(values.dtype) != ir::Category::Floating) return values;
   const std::array<Tensor, 2> tensors{detached(builder, values), gradients};
   return combined(builder, tensors, values.dtype, [&](std::span<const ir::NodeId> nodes) {
-    return builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
+    ir::NodeId slope = nodes[1];
+    while (builder.graph[slope].op == ir::Op::Cast) slope = builder.graph[slope].args[0];
+    return is_unwritten(builder.graph, slope) ? nodes[0] : builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
   });
 }
 
 /// Puts values in a memory, written by a tensor of one history; the others keep their gradients, as eager has it.
-void put_contents(Builder& builder, Memory& memory, uint32_t history, const Tensor& values) {
+void put_contents(Builder& builder, Memory& memory, const std::shared_ptr<History>& history, const Tensor& values) {
   const Placement placement = memory.contents->layout;
   const bool on_host = memory.contents->on_host;
-  const auto put = [&](std::shared_ptr<const Tensor>& contents, Tensor now) {
+  const auto put = [&](std::shared_ptr<const Tensor>& contents, bool writes) {
+    if (!writes && !contents) return;
+    Tensor now = writes ? values : with_gradients_of(builder, values, *contents);
     now.layout = placement;
     now.on_host = on_host;
     contents = std::make_shared<const Tensor>(std::move(now));
   };
-  for (uint32_t h = 0; h <= memory.detached.size(); ++h) {
-    std::shared_ptr<const Tensor>& contents = h == 0 ? memory.contents : memory.detached[h - 1];
-    if (h == history) {
-      put(contents, values);
-    } else if (contents) {
-      put(contents, with_gradients_of(builder, values, *contents));
-    }
+  put(memory.contents, !history);
+  std::erase_if(memory.detached, [](const auto& gone) { return gone.expired(); });
+  for (const std::weak_ptr<History>& one : memory.detached) {
+    const std::shared_ptr<History> other = one.lock();
+    put(other->contents, other == history);
   }
 }
 
@@ -246,8 +253,8 @@ Placement detached_memory(const Tensor& x) {
   Placement placement = x.layout;
   if (!placement.memory) return placement;
   keep_contents(x);
-  placement.memory->detached.emplace_back();
-  placement.history = static_cast<uint32_t>(placement.memory->detached.size());
+  placement.history = std::make_shared<History>();
+  placement.memory->detached.push_back(placement.history);
   if (placement.view && placement.view->is_of_several) {  // autograd does not know it as one
     View view = *placement.view;
     view.is_of_several = false;
@@ -337,8 +344,7 @@ void refuse_unwritten(Builder& builder) {
   const std::vector<bool> live = graph.live();
   for (uint32_t i = 0; i < live.size(); ++i) {
     const ir::NodeId id{i};
-    const bool is_load = graph[id].op == ir::Op::Load || graph[id].op == ir::Op::Gather;
-    if (!live[i] || !is_load || graph.access(id).source.index < kFirstUnwritten) continue;
+    if (!live[i] || !is_unwritten(graph, id)) continue;
     const std::vector<std::string>& names = graph.names(id);
     const Diagnostics::At at(builder.diagnostics, graph.span(id));
     builder.fail(fmt::format("elements of {} are read that were never given a value",

@@ -28,6 +28,12 @@ struct View {
   std::shared_ptr<const View> of = {};  ///< the view that is viewed; none: all of the memory
 };
 
+/// The contents of a memory as those have it that x.detach() and its views are. The values are the same; gradients flow
+/// only to what these tensors wrote.
+struct History {
+  std::shared_ptr<const Tensor> contents;  ///< none until they write: no gradient flows
+};
+
 /// What eager allocates for a tensor that is no view.
 struct Memory {
   explicit Memory(const Builder& maker) : builder(maker) {}
@@ -35,9 +41,7 @@ struct Memory {
   Builder builder;                         ///< reads again where there is none at hand
   std::optional<uint32_t> param = {};      ///< whose memory it is
   std::shared_ptr<const Tensor> contents;  ///< none while nothing lies there
-  /// detached[h - 1]: the contents as history h has them. The values are the same; gradients flow only to what tensors
-  /// of that history wrote. None until they write: no gradient flows.
-  std::vector<std::shared_ptr<const Tensor>> detached = {};
+  std::vector<std::weak_ptr<History>> detached = {};
   uint64_t version = 0;  ///< how often it was written
   /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
   std::shared_ptr<std::vector<std::weak_ptr<Memory>>> candidates = {};

@@ -36,15 +36,16 @@ struct Tile {
 
 struct Memory;  // tensor/memory.h
 struct View;
+struct History;
 
 /// Which of eager's tensors a value is: how it lies in memory, and what of that memory it shares with others. A copy of
 /// a Tensor is the same of eager's tensors; every step in the account of eager's (layouts.h) is another.
 struct Placement {
-  uint32_t step = 0;                 ///< in Graph::eager_layouts
-  std::shared_ptr<Memory> memory;    ///< none inside a native library function
-  std::shared_ptr<const View> view;  ///< none: all of the memory
-  uint64_t version = 0;              ///< of the memory, when the tensor's values were read
-  uint32_t history = 0;              ///< of gradients: 0 is the memory's own, h that of the h-th detach() in it
+  uint32_t step = 0;                      ///< in Graph::eager_layouts
+  std::shared_ptr<Memory> memory;         ///< none inside a native library function
+  std::shared_ptr<const View> view;       ///< none: all of the memory
+  uint64_t version = 0;                   ///< of the memory, when the tensor's values were read
+  std::shared_ptr<History> history = {};  ///< of gradients: that of a detach(), or none, the memory's own
 
   operator uint32_t() const { return step; }
 };

@@ -129,8 +129,10 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
     const GradientCall gradient =
         gradient_call(*call.program, resolved, facts, wanted, call.kept ? *call.kept : frontend::Kept{});
     const Facts own = gradient.op->facts_of(gradient, facts);
-    // A gradient that is differentiated itself computes again what was kept.
-    needs.reads = runtime::read_params(*gradient.op->program_for(own, 0).program) | kept;
+    const runtime::Program& program = *gradient.op->program_for(own, 0).program;
+    // A gradient that is differentiated itself computes again what was kept, and may have a gradient with respect to a
+    // tensor of which it reads nothing: the slope of one whose values were replaced.
+    needs.reads = runtime::read_params(program) | runtime::differentiable_params(program) | kept;
   } catch (const Error&) {
     // The backward pass reports it, or differentiates the op's text, which reads no more than the results do.
   }

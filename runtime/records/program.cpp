@@ -111,6 +111,12 @@ uint64_t read_params(const Program& program) {
   return params;
 }
 
+uint64_t differentiable_params(const Program& program) {
+  uint64_t params = 0;
+  for (const Program::Result& result : program.results) params |= result.gradients;
+  return params;
+}
+
 uint64_t written_params(const Program& program) {
   uint64_t params = 0;
   for (const Program::Result& result : program.results)

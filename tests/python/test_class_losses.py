@@ -25,6 +25,14 @@ def test_a_class_out_of_range_raises_on_the_cpu():
                 op(m, torch.tensor([0, 1, 2, bad, 4, 5, 6, 7]))
 
 
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0), (0,)], ids=str)
+def test_probabilities_of_no_classes(shape, device):
+    x = torch.zeros(shape, device=device)
+    for more in ("", ", label_smoothing=0.1", ", reduction='sum'", ", reduction='none'"):
+        op = ingot.op(f"def f(x, y): return F.cross_entropy(x, y{more})")
+        torch.testing.assert_close(op(x, x), op.reference(x, x), equal_nan=True)
+
+
 @pytest.mark.parametrize("lazy", ["auto", "always", "never"])
 def test_a_class_that_is_ignored_is_not_read(device, lazy):
     """Whatever number it is: in the scores, in the weights, and in the gradient."""

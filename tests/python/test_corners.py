@@ -106,6 +106,18 @@ def test_limits_that_are_nan(dtype, device):
         assert same(op(x, *tensors.values()), torch.clamp(x, **tensors))
 
 
+@pytest.mark.parametrize("text", ["x.clamp_min(n)", "torch.clamp_max(x, n)"])
+def test_a_limit_of_its_own_function_spreads_where_it_is_nan(text, device):
+    for dtype in (torch.bool, torch.int32, torch.float16, torch.float32, torch.float64):
+        x = torch.tensor([-1.0, 0.5, 2.0, math.nan][: 4 if dtype.is_floating_point else 3], device=device).to(dtype)
+        op, constant = ingot.op(f"def f(x, n: float): return {text}"), ingot.op(text.replace("n)", "math.nan)"))
+        for f, arguments in ((op, (x, math.nan)), (op, (x, 0.5)), (constant, (x,))):
+            assert same(f(*arguments), f.reference(*arguments)), (dtype, arguments)
+        if dtype == torch.float64:
+            slopes = [torch.autograd.grad(f(leaf, math.nan).sum(), leaf)[0] for f in (op, op.reference) for leaf in [x.clone().requires_grad_()]]
+            assert torch.equal(*slopes)
+
+
 def test_windows_that_overlap(device):
     for dtype in (torch.float32, torch.uint8, torch.float16):
         x = torch.arange(100, device=device).to(dtype)

@@ -144,6 +144,16 @@ def test_float8_is_storage(dtype, device):
 MIXED = [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
 
+def test_the_blocks_of_a_diagonal_are_promoted_as_they_are(device):
+    """A tensor without dims counts less than the others there too, though it becomes a matrix."""
+    for a in MIXED:
+        for b in MIXED:
+            for x, y in ((torch.tensor(2), torch.ones(2, 2)), (torch.ones(2), torch.tensor(3)), (torch.tensor(2), torch.tensor(3))):
+                x, y = x.to(a).to(device), y.to(b).to(device)
+                result, eager = ingot.op("torch.block_diag(x, y)")(x, y), torch.block_diag(x, y)
+                assert result.dtype == eager.dtype and torch.equal(result, eager), (a, b, x.shape, y.shape)
+
+
 def dtype_of(function, *tensors):
     """The dtype of a function's first result; None where it is refused."""
     try:

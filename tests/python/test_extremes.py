@@ -103,6 +103,20 @@ def test_the_length_of_one_element_has_its_slope_at_any_scale(p, device):
     assert slope.flatten().tolist() == [1.0, -1.0, 0.0, -1.0]
 
 
+@pytest.mark.parametrize("weight", ["", ", pos_weight=w"])
+@pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=str)
+def test_the_slope_of_a_logit_that_is_confident(dtype, rtol, weight, device):
+    """It is a small number, of which the parts of the loss have nothing left."""
+    x = torch.tensor([-60.0, -30, -20, -10, -0.5, 0.5, 10, 20, 100], dtype=dtype, device=device).requires_grad_()
+    w = torch.tensor(2.5, dtype=dtype, device=device)
+    op = ingot.op(f"def f(x, t, w): return F.binary_cross_entropy_with_logits(x, t, reduction='none'{weight})")
+    for target in (0.0, 0.25, 1.0):
+        t = torch.full_like(x, target)
+        for incoming in (torch.ones_like(x), torch.full_like(x, math.inf)):
+            slopes = [torch.autograd.grad(f(x, t, w), x, incoming)[0] for f in (op, op.reference)]
+            torch.testing.assert_close(*slopes, rtol=rtol, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_sums_of_exponentials_past_the_range_of_16_bits(dtype, device):
     """Values stay in float32 between two ops."""

@@ -401,6 +401,8 @@ a = x * 2; b = a.detach(); p, q = b.chunk(2); a.mul_(x); return p + 0, a + 0
 a = x * 2; b = a.detach(); b[1:] += y[1:]; b[0] *= 2; return a[:2] * b[:2]
 a = x * 2; b = a[1:].detach(); b *= y[0]; a[2] = y[2]; return a + 0, b + 0
 a = (x * 3).int(); b = a.detach(); b += 1; return a * x
+a = torch.empty_like(x); a.detach().copy_(y); return a
+a = torch.empty_like(x); a[0] = x[0]; a.detach()[1:] = y[1:]; return a * a
 a = x * 2; b = a.detach(); a += 1; return a if b is a else b""".splitlines()
 
 
@@ -420,6 +422,36 @@ def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
         if found[0] != found[1]:
             wrong.append(f"{body}: {found[0]}, eager {found[1]}")
     assert not wrong, "\n".join(wrong)
+
+
+REPLACED = [*DETACHED, "a = x * 1; a.detach().copy_(y); return a * a", "a = x * 1; a.detach().copy_(y); return a * a * y",
+            "a = x * 1; a.detach().zero_(); return a.exp()", "a = x * 1; a.detach().fill_(2); return a ** 3"]  # fmt: skip
+
+
+def test_what_detach_replaced_has_second_gradients():
+    """The first one reads other values than those of the tensor with respect to which it has a gradient."""
+    wrong = []
+    for body in REPLACED:
+        op = ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n")
+        found = []
+        for f in (op, op.reference):
+            x, y = (torch.tensor(numbers, dtype=torch.float64, requires_grad=True) for numbers in ([1.0, 2, 3, 4], [0.5, -1, 2, 3]))
+            results = f(x, y)
+            total = sum(r.sum() for r in (results if isinstance(results, tuple) else (results,)) if r.requires_grad)
+            first = torch.autograd.grad(total, [x, y], create_graph=True, allow_unused=True) if torch.is_tensor(total) else []
+            curved = sum((g * torch.arange(1, 5)).sum() for g in first if g is not None and g.requires_grad)
+            second = torch.autograd.grad(curved, [x, y], allow_unused=True) if torch.is_tensor(curved) and curved.requires_grad else [None] * 2
+            found.append([[0.0] * 4 if g is None else g.tolist() for g in second])
+        if found[0] != found[1]:
+            wrong.append(f"{body}: {found[0]}, eager {found[1]}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("statement", ["x.detach()[i % 4] = y[i % 4] * i", "x.detach().mul_(0.99).add_(y)"])
+def test_detached_tensors_that_are_gone_cost_nothing(statement):
+    op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    for i in range(300):\n        {statement}\n    return x\n")
+    x, y = torch.arange(4.0, dtype=torch.float64), torch.tensor([0.5, -1, 2, 3], dtype=torch.float64)
+    torch.testing.assert_close(op(x, y), op.reference(x, y))
 
 
 @pytest.mark.parametrize("statement", ["x[0] = n", "x[...] = n", "x[x > 0] = n", "x.copy_(n)", "x.fill_(n)", "x.masked_fill_(x > 0, n)"])
