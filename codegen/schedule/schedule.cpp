@@ -88,6 +88,22 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
   return result;
 }
 
+/// For each access, whether it is a gather with an index that a lazy `where` is part of: a variable of each element,
+/// though all of a row may have the same.
+std::vector<bool> gathers_of_choices(const ir::Graph& graph, const KernelOutline& outline, const Regions& regions) {
+  std::set<ir::NodeId> chosen;
+  for (const Decision& decision : regions.decisions()) chosen.insert(decision.wheres.begin(), decision.wheres.end());
+  const auto depends = [&](ir::NodeId index) {
+    return std::ranges::any_of(nodes_of(graph, std::vector{index}), [&](ir::NodeId id) { return chosen.contains(id); });
+  };
+  std::vector<bool> result;
+  for (const ir::NodeId id : nodes_of(graph, outline))
+    if (is_access(graph, outline, id))
+      result.push_back(graph[id].op == ir::Op::Gather && std::ranges::any_of(graph.indices(id), depends));
+  result.resize(outline.accesses.size());
+  return result;
+}
+
 /// What the rules know, once it is known which `where`s are lazy.
 KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const KernelOutline& outline,
                          const KernelLayout& layout, const std::vector<ir::NodeId>& wheres, const Target& target,
@@ -102,7 +118,11 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
     access.foreseen = access.masked && foreseen(regions, of_accesses[a], graph, outline).has_value();
   }
   const std::vector<bool> skips_rows = gathers_that_skip_rows(graph, outline, layout, regions);
-  for (size_t a = 0; a < skips_rows.size(); ++a) facts.accesses[a].skips_rows = skips_rows[a];
+  const std::vector<bool> of_choices = gathers_of_choices(graph, outline, regions);
+  for (size_t a = 0; a < skips_rows.size(); ++a) {
+    facts.accesses[a].skips_rows = skips_rows[a];
+    if (of_choices[a]) facts.accesses[a].shares_place = false;
+  }
   return facts;
 }
 

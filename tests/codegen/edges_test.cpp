@@ -113,6 +113,47 @@ TEST_P(Edges, GathersReadNothingPastTheEnd) {
   }
 }
 
+// w[map[t] if m else 1] of many t: the row is the same for all lanes, but what is chosen is a variable of each.
+TEST_P(Edges, RowsWhoseIndexIsChosenAreGathered) {
+  Sketch sketch("rows");
+  const NodeId x = sketch.tensor("x", DType::F32, 2);
+  ir::HostPool& host = sketch.graph.host;
+  const auto of_row = [&](const char* name, DType dtype) {
+    const uint32_t param = sketch.add_param(name, dtype, 1);
+    const ir::Term row{0, host.integer(1)};
+    const ir::AccessDim columns{host.size(0, 1), {}};
+    return sketch.graph.load(
+        dtype, {{ir::SourceRef::Kind::Param, param}, {host.integer(0)}, {{host.size(0, 0), {row}}, columns}, {}});
+  };
+  const NodeId t = of_row("t", DType::I64), m = of_row("m", DType::Bool);
+  const uint32_t map = sketch.add_param("map", DType::I64, 1), w = sketch.add_param("w", DType::F32, 2);
+  const ir::AccessDim rows{host.size(0, 0), {}}, columns{host.size(0, 1), {}};
+  const ir::Access of_map{{ir::SourceRef::Kind::Param, map},
+                          {host.integer(0)},
+                          {rows, columns},
+                          {{host.size(map, 0), {{0, host.integer(1)}}}}};
+  const ir::Access of_w{{ir::SourceRef::Kind::Param, w},
+                        {host.integer(0), host.integer(0)},
+                        {rows, {host.size(w, 1), {{1, host.integer(1)}}}},
+                        {{host.size(w, 0), {{0, host.integer(1)}}}}};
+  const NodeId mapped = sketch.graph.gather(DType::I64, of_map, {t});
+  const NodeId index = sketch.graph.add(Op::Where, DType::I64, {m, mapped, sketch.constant(DType::I64, int64_t{1})});
+  const NodeId row = sketch.graph.gather(DType::F32, of_w, {index});
+  sketch.result("out", DType::F32, sketch.graph.add(Op::Add, DType::F32, {x, row}), {host.size(0, 0), host.size(0, 1)});
+  constexpr int64_t n = 1024;
+  std::vector<float> values(3 * n);
+  std::iota(values.begin(), values.end(), 0.0f);
+  const Guarded zeros(2 * n * 4, false);
+  const Fenced<float> table({3, n}, values);
+  const Fenced<int64_t> chosen({2}, {1, 0}), mapping({2}, {0, 2});
+  const Fenced<uint8_t> mask({2}, {1, 0});
+  const Executed run(sketch.graph, GetParam(), {{contiguous({2, n}), zeros.data()}, chosen, mask, mapping, table});
+  EXPECT_EQ(run.status(), 0) << run.text();
+  EXPECT_NE(run.text().find("chosen"), std::string::npos) << run.text();
+  for (int64_t k = 0; k < 2 * n; ++k)
+    ASSERT_EQ(run.result<float>()[k], static_cast<float>((k < n ? 2 * n : n) + k % n)) << run.text();
+}
+
 // An index that is right for every element is right, whatever stands where there are none.
 TEST_P(Edges, IndicesAreCheckedForElementsAlone) {
   for (const int64_t n : {1, 7}) {
