@@ -69,7 +69,9 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
         raise TypeError("prod() takes keepdim together with dim: write prod(x).reshape([1] * x.ndim)")
     if dtype == torch.bool:
         return _reduce("all", input.to(dtype), dim, keepdim, "prod")
-    return _reduce("prod", _summed_as(input, dtype), dim, keepdim, "prod")
+    x = _summed_as(input, dtype)
+    result = _reduce("prod", x, dim, keepdim, "prod")
+    return _with_slope_of(result.detach(), x) if x.ndim == 0 and _is_differentiated() else result
 
 
 @method

@@ -154,6 +154,15 @@ bool is_unwritten(const ir::Graph& graph, ir::NodeId id) {
   return is_load && graph.access(id).source.index >= kFirstUnwritten;
 }
 
+/// What the first view of a memory sees of its contents.
+Tensor first_seen(Builder& builder, const Placement& placement, const View& view, const Tensor& contents) {
+  const Memory::Reshaped& known = placement.memory->reshaped;
+  const bool is_known = view.kind == View::Kind::Reshape && known.contents &&
+                        known.version == placement.memory->version && known.history == placement.history &&
+                        same_shape(builder, known.shape, view.shape);
+  return is_known ? *known.contents : seen(builder, view, contents);
+}
+
 /// The values of one tensor with the gradients of another of its shape.
 Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& gradients) {
   if (ir::category(values.dtype) != ir::Category::Floating) return values;
@@ -280,7 +289,8 @@ Views views_of(const Placement& placement) {
 
 Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views) {
   Tensor tensor = contents_of(builder, *placement.memory, placement.history);
-  for (const View* view : views) tensor = seen(builder, *view, tensor);
+  for (size_t i = 0; i < views.size(); ++i)
+    tensor = i == 0 ? first_seen(builder, placement, *views[i], tensor) : seen(builder, *views[i], tensor);
   return tensor;
 }
 
@@ -323,10 +333,20 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
                                "what is written into a view that split, chunk or unbind returned");
   const Views chain = views_of(place);
   std::vector<Tensor> bases{contents};
-  for (const View* view : chain) bases.push_back(seen(builder, *view, bases.back()));
+  for (size_t i = 0; i < chain.size(); ++i)
+    bases.push_back(i == 0 ? first_seen(builder, place, *chain[i], contents) : seen(builder, *chain[i], bases.back()));
   Tensor now = values;
-  for (size_t i = chain.size(); i-- > 0;) now = written(builder, *chain[i], bases[i], now);
+  for (size_t i = chain.size(); i-- > 1;) now = written(builder, *chain[i], bases[i], now);
+  Memory::Reshaped reshaped;
+  if (!chain.empty()) {
+    if (chain[0]->kind == View::Kind::Reshape) {
+      now.layout = {};
+      reshaped = {std::make_shared<const Tensor>(now), chain[0]->shape, place.history, place.memory->version + 1};
+    }
+    now = written(builder, *chain[0], contents, now);
+  }
   put_contents(builder, *place.memory, place.history, now);
+  place.memory->reshaped = std::move(reshaped);
   ++place.memory->version;
   make_others_unclear(builder, *place.memory);
 }

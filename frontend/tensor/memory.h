@@ -43,6 +43,15 @@ struct Memory {
   std::shared_ptr<const Tensor> contents;  ///< none while nothing lies there
   std::vector<std::weak_ptr<History>> detached = {};
   uint64_t version = 0;  ///< how often it was written
+  /// The contents in another shape, as the last write left them that a reshape led to. They are reshaped back in parts,
+  /// of which a write through the same view would make parts again, and so on.
+  struct Reshaped {
+    std::shared_ptr<const Tensor> contents;
+    Shape shape;
+    std::shared_ptr<History> history;
+    uint64_t version = 0;  ///< of the memory: written in any other way, it is what lies there no more
+  };
+  Reshaped reshaped = {};
   /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
   std::shared_ptr<std::vector<std::weak_ptr<Memory>>> candidates = {};
   /// The number of the question whether it is the memory of another, in which the tensor of a layout step lies.

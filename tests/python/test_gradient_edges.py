@@ -220,6 +220,13 @@ def test_nothing_flows_to_a_row_of_zeros_through_its_norm(order, count, device):
         assert torch.equal(slope, expected.nan_to_num(0.0)) and torch.equal(slope, torch.zeros_like(x))
 
 
+def test_the_product_of_a_number_has_slope_one(device):
+    for number in (math.inf, math.nan, 0.0, -2.5):
+        x = torch.tensor(number, dtype=torch.float64, device=device)
+        for text in ("x.prod()", "x.prod(0)", "torch.prod(x, -1, True) * 3", "x.prod(dtype=torch.float32)"):
+            assert not complaint(op_of(text, "x"), lambda leaves, text=text: evaluated(text, leaves), {"x": x}), (number, text)
+
+
 @pytest.mark.parametrize("function", ["std_mean", "var_mean"])
 def test_the_mean_of_a_row_with_an_infinity(function, device):
     """The mean is NaN beside a variance; its slope is the share of an element, as in any row."""

@@ -454,6 +454,19 @@ def test_detached_tensors_that_are_gone_cost_nothing(statement):
     torch.testing.assert_close(op(x, y), op.reference(x, y))
 
 
+@pytest.mark.parametrize("statement", ["t[i] = t[i] * 2", "t[i] = y[i % 4] * i", "t[i:i + 1] = y[:1]", "t[i] = x[i // 4, i % 4] - y[0]"])
+def test_writes_through_a_flattened_view_cost_what_they_write(statement):
+    """Each was taken to the shape of the memory and back, in several times as many parts."""
+    op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    t = x.view(-1)\n    for i in range(16):\n        {statement}\n    return x, t * 2\n")
+    found = []
+    for f in (op, op.reference):
+        x, y = torch.arange(16.0).view(4, 4).requires_grad_(), torch.tensor([0.5, -1, 2, 3], requires_grad=True)
+        a, b = f(x, y)
+        gradients = torch.autograd.grad((a * torch.arange(16.0).view(4, 4)).sum() + b.sum(), [x, y], allow_unused=True)
+        found.append([a, b, *(torch.zeros_like(leaf) if g is None else g for leaf, g in zip([x, y], gradients))])
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize("statement", ["x[0] = n", "x[...] = n", "x[x > 0] = n", "x.copy_(n)", "x.fill_(n)", "x.masked_fill_(x > 0, n)"])
 def test_numbers_past_the_range_are_assigned_as_eager_does(statement):
     """By the statement they are refused, infinite or wrapped."""
