@@ -30,7 +30,7 @@ struct AccessFacts {
   bool masked = false;        ///< read only where a `where` needs it
   bool foreseen = false;      ///< where it is needed can be found ahead of what is computed, at little cost
   bool skips_rows = false;    ///< of a masked gather, it is known ahead of a row whether and where it is made
-  bool shares_place = false;  ///< of a gather, all elements of a row have the same indices, none of which is chosen late
+  bool shares_place = false;  ///< of a gather, a row's elements have the same indices, none of a lazy `where`
   bool moves_in_row = false;  ///< of a kernel that reduces, it touches other elements along a row
   uint32_t phase = 0;         ///< the first that needs it
   StrideClass along_rows = StrideClass::Zero;  ///< of one that reduces, from row to row along the innermost axis kept

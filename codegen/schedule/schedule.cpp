@@ -88,9 +88,10 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
   return result;
 }
 
-/// For each access, whether it is a gather with an index that a lazy `where` is part of: a variable of each element,
-/// though all of a row may have the same.
-std::vector<bool> gathers_of_choices(const ir::Graph& graph, const KernelOutline& outline, const Regions& regions) {
+/// For each access, whether it is a gather with an index that depends on a lazy `where`. What that chooses is a
+/// variable of each element, so that no vector is gathered there, although all of a row may have the same index.
+std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const KernelOutline& outline,
+                                            const Regions& regions) {
   std::set<ir::NodeId> chosen;
   for (const Decision& decision : regions.decisions()) chosen.insert(decision.wheres.begin(), decision.wheres.end());
   const auto depends = [&](ir::NodeId index) {
@@ -118,10 +119,10 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
     access.foreseen = access.masked && foreseen(regions, of_accesses[a], graph, outline).has_value();
   }
   const std::vector<bool> skips_rows = gathers_that_skip_rows(graph, outline, layout, regions);
-  const std::vector<bool> of_choices = gathers_of_choices(graph, outline, regions);
+  const std::vector<bool> has_lazy_index = gathers_with_lazy_indices(graph, outline, regions);
   for (size_t a = 0; a < skips_rows.size(); ++a) {
     facts.accesses[a].skips_rows = skips_rows[a];
-    if (of_choices[a]) facts.accesses[a].shares_place = false;
+    if (has_lazy_index[a]) facts.accesses[a].shares_place = false;
   }
   return facts;
 }

@@ -182,24 +182,24 @@ std::optional<Value> global_name(std::string_view name, bool inside_library) {
   return torch_function(name);
 }
 
-/// Losses of torch that differ from those of the same name in torch.nn.functional.
-constexpr std::string_view kOtherLosses[] = {"binary_cross_entropy_with_logits",
-                                             "cosine_embedding_loss",
-                                             "hinge_embedding_loss",
-                                             "kl_div",
-                                             "margin_ranking_loss",
-                                             "poisson_nll_loss",
-                                             "triplet_margin_loss"};
+/// Losses of torch that differ from those of torch.nn.functional that have their names.
+constexpr std::string_view kLossesWithIntReduction[] = {"binary_cross_entropy_with_logits",
+                                                        "cosine_embedding_loss",
+                                                        "hinge_embedding_loss",
+                                                        "kl_div",
+                                                        "margin_ranking_loss",
+                                                        "poisson_nll_loss",
+                                                        "triplet_margin_loss"};
 
 std::optional<Value> namespace_attribute(Evaluation& evaluation, Namespace space, std::string_view name) {
   if (name.starts_with('_')) return std::nullopt;
   switch (space) {
     case Namespace::Torch:
-      if (std::ranges::find(kOtherLosses, name) != std::end(kOtherLosses))
+      if (std::ranges::find(kLossesWithIntReduction, name) != std::end(kLossesWithIntReduction))
         evaluation.fail(
-            fmt::format("torch.{} is not in the language: its reduction is a number, without which it reduces "
-                        "nothing",
-                        name),
+            fmt::format("torch.{} is not in the language: unlike F.{}, its reduction is an int, and without "
+                        "one it does not reduce",
+                        name, name),
             fmt::format("write F.{}", name));
       // torch.batch_norm takes its arguments in another order than F.batch_norm.
       if (auto function = library_function(fmt::format("_torch_{}", name))) return function;

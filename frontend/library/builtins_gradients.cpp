@@ -25,7 +25,8 @@ Value call_with_slope_of(Builder& builder, const Builtin&, Args args) {
   Tensor result = combined(builder, std::array{value, slope}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
     return builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
   });
-  result.layout = value.layout;
+  // A tensor of its own, which may be written: `value` is detached from what else lies in its memory.
+  result.layout = value.layout.memory ? new_memory(builder, value.layout.step) : value.layout;
   return result;
 }
 

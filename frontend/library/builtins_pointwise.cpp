@@ -79,10 +79,10 @@ Value call_clamp(Builder& builder, const Builtin&, Args args) {
   return clamp(builder, args[0], args[1], args[2]);
 }
 Value call_clamp_min(Builder& builder, const Builtin&, Args args) {
-  return clamp(builder, args[0], args[1], None{}, LoneNan::Spreads);
+  return clamp(builder, args[0], args[1], None{}, NanLimit::Propagates);
 }
 Value call_clamp_max(Builder& builder, const Builtin&, Args args) {
-  return clamp(builder, args[0], None{}, args[1], LoneNan::Spreads);
+  return clamp(builder, args[0], None{}, args[1], NanLimit::Propagates);
 }
 Value call_where(Builder& builder, const Builtin&, Args args) {
   if (args[1].is_none() || args[2].is_none()) {

@@ -150,7 +150,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
         raise RuntimeError("cross_entropy: expected floating point type for target with class probabilities")
     for d in range(input.ndim):
         assert input.size(d) == target.size(d), "a target with class probabilities has the input's size"
-    count = max(input.size(classes), 1)  # without classes the mean is 0 / 0
+    count = max(input.size(classes), 1)  # of no classes the mean is 0 / 0, not an error
     if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / count
     loss = log_softmax(input, classes) * target

@@ -170,18 +170,21 @@ def binary_cross_entropy(
 
 
 @native
-def _entropy_of_logits(input, target, positive):
-    return (1 - target) * input - ((positive - 1) * target + 1) * (where(input < 0, input, 0.0) - log1p(exp(-abs(input))))
+def _bce_with_logits(input, target, pos_weight):
+    return (1 - target) * input - ((pos_weight - 1) * target + 1) * (where(input < 0, input, 0.0) - log1p(exp(-abs(input))))
 
 
-def _entropy_of_logits_backward(grad, result, input, target, positive):
-    """of one formula: the difference of the loss's parts cancels
+def _bce_with_logits_backward(grad, result, input, target, pos_weight):
+    """in one piece: the gradients of the loss's terms cancel at confident logits
 
-    Source: torch/csrc/autograd/FunctionsManual.cpp, binary_cross_entropy_with_logits_backward
+    Source: torch/csrc/autograd/FunctionsManual.cpp, binary_cross_entropy_with_logits_backward and _target_backward
     """
-    share, weighted = sigmoid(input), positive * target
-    of_target = (positive - 1) * -logsigmoid(input) - input
-    return grad * ((weighted + 1 - target) * share - weighted), grad * of_target, None
+    probability = sigmoid(input)
+    if not isinstance(pos_weight, torch.Tensor):
+        return grad * (probability - target), grad * -input, None
+    weighted_target = pos_weight * target
+    of_target = logsigmoid(-input) - pos_weight * logsigmoid(input)
+    return grad * ((weighted_target + 1 - target) * probability - weighted_target), grad * of_target, None
 
 
 def binary_cross_entropy_with_logits(
@@ -209,8 +212,8 @@ def binary_cross_entropy_with_logits(
         logarithm = logsigmoid(input)
         logarithm *= (pos_weight - 1) * target + 1
         loss -= logarithm
-    if _is_differentiated():
-        loss = _with_slope_of(loss.detach(), _entropy_of_logits(input, target, 1 if pos_weight is None else pos_weight))
+    if _is_differentiated():  # the loss above has eager's rounding, step by step
+        loss = _with_slope_of(loss.detach(), _bce_with_logits(input, target, 1 if pos_weight is None else pos_weight))
     if weight is not None:
         loss *= weight
     return _reduced(loss, reduction)

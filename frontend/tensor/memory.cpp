@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <tuple>
 #include <utility>
 
 #include "frontend/tensor/promotion.h"
@@ -154,13 +155,36 @@ bool is_unwritten(const ir::Graph& graph, ir::NodeId id) {
   return is_load && graph.access(id).source.index >= kFirstUnwritten;
 }
 
-/// What the first view of a memory sees of its contents.
-Tensor first_seen(Builder& builder, const Placement& placement, const View& view, const Tensor& contents) {
-  const Memory::Reshaped& known = placement.memory->reshaped;
-  const bool is_known = view.kind == View::Kind::Reshape && known.contents &&
-                        known.version == placement.memory->version && known.history == placement.history &&
-                        same_shape(builder, known.shape, view.shape);
-  return is_known ? *known.contents : seen(builder, view, contents);
+bool same_views(const View* a, const View* b) {
+  const auto all = [](const View& view) {
+    return std::tie(view.kind, view.dim, view.start, view.length, view.step, view.order, view.shape, view.dtype);
+  };
+  for (; a != b; a = a->of.get(), b = b->of.get())
+    if (!a || !b || all(*a) != all(*b)) return false;
+  return true;
+}
+
+/// The contents, then what each of the views sees, which lead from the memory to a tensor in it.
+std::vector<Tensor> seen_by_each(Builder& builder, const Placement& placement, std::span<const View* const> views) {
+  const Memory& memory = *placement.memory;
+  const Memory::Reshaped& known = memory.reshaped;
+  const bool is_known = known.seen && known.version == memory.version && known.history == placement.history;
+  std::vector<Tensor> tensors{contents_of(builder, memory, placement.history)};
+  for (const View* view : views)
+    tensors.push_back(is_known && same_views(known.view.get(), view) ? *known.seen
+                                                                     : seen(builder, *view, tensors.back()));
+  return tensors;
+}
+
+/// The node to which the gradient of a node flows, if it flows to any.
+std::optional<ir::NodeId> gradient_source(const ir::Graph& graph, ir::NodeId id) {
+  for (;;) {
+    const ir::Node& node = graph[id];
+    const std::string_view callee = node.op == ir::Op::Call ? graph.callee(id) : std::string_view();
+    if (callee == ir::kDetach || is_unwritten(graph, id)) return std::nullopt;
+    if (node.op != ir::Op::Cast && callee != ir::kSlopeOf) return id;
+    id = node.args[callee == ir::kSlopeOf ? 1 : 0];
+  }
 }
 
 /// The values of one tensor with the gradients of another of its shape.
@@ -168,9 +192,8 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
   if (ir::category(values.dtype) != ir::Category::Floating) return values;
   const std::array<Tensor, 2> tensors{detached(builder, values), gradients};
   return combined(builder, tensors, values.dtype, [&](std::span<const ir::NodeId> nodes) {
-    ir::NodeId slope = nodes[1];
-    while (builder.graph[slope].op == ir::Op::Cast) slope = builder.graph[slope].args[0];
-    return is_unwritten(builder.graph, slope) ? nodes[0] : builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
+    const std::optional<ir::NodeId> source = gradient_source(builder.graph, nodes[1]);
+    return source ? builder.graph.call(ir::kSlopeOf, nodes[0], {*source}) : nodes[0];
   });
 }
 
@@ -178,9 +201,9 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
 void put_contents(Builder& builder, Memory& memory, const std::shared_ptr<History>& history, const Tensor& values) {
   const Placement placement = memory.contents->layout;
   const bool on_host = memory.contents->on_host;
-  const auto put = [&](std::shared_ptr<const Tensor>& contents, bool writes) {
-    if (!writes && !contents) return;
-    Tensor now = writes ? values : with_gradients_of(builder, values, *contents);
+  const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
+    if (!has_written && !contents) return;
+    Tensor now = has_written ? values : with_gradients_of(builder, values, *contents);
     now.layout = placement;
     now.on_host = on_host;
     contents = std::make_shared<const Tensor>(std::move(now));
@@ -288,10 +311,7 @@ Views views_of(const Placement& placement) {
 }
 
 Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views) {
-  Tensor tensor = contents_of(builder, *placement.memory, placement.history);
-  for (size_t i = 0; i < views.size(); ++i)
-    tensor = i == 0 ? first_seen(builder, placement, *views[i], tensor) : seen(builder, *views[i], tensor);
-  return tensor;
+  return seen_by_each(builder, placement, views).back();
 }
 
 void keep_contents(const Tensor& tensor) {
@@ -322,33 +342,30 @@ void read_again(Tensor& tensor) {
 void write(Builder& builder, const Tensor& to, const Tensor& values) {
   const Placement place = to.layout;
   if (!place.memory) throw_internal("a tensor is written that lies nowhere");
-  ask_for_aliases(builder, *place.memory);
-  if (place.memory->overlaps_itself) {
+  Memory& memory = *place.memory;
+  ask_for_aliases(builder, memory);
+  if (memory.overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
                  "write .clone() first: what is expanded, or windows that overlap, share elements");
   }
-  const Tensor contents = contents_of(builder, *place.memory, place.history);
-  for (const Tensor& read : {contents, values})
+  for (const Tensor& read : {contents_of(builder, memory, place.history), values})
     refuse_gradient_of_several(builder, place, read,
                                "what is written into a view that split, chunk or unbind returned");
   const Views chain = views_of(place);
-  std::vector<Tensor> bases{contents};
-  for (size_t i = 0; i < chain.size(); ++i)
-    bases.push_back(i == 0 ? first_seen(builder, place, *chain[i], contents) : seen(builder, *chain[i], bases.back()));
+  const std::vector<Tensor> bases = seen_by_each(builder, place, chain);
+  ++memory.version;
+  memory.reshaped = {};
   Tensor now = values;
-  for (size_t i = chain.size(); i-- > 1;) now = written(builder, *chain[i], bases[i], now);
-  Memory::Reshaped reshaped;
-  if (!chain.empty()) {
-    if (chain[0]->kind == View::Kind::Reshape) {
+  for (size_t i = chain.size(); i-- > 0;) {
+    if (chain[i]->kind == View::Kind::Reshape && !memory.reshaped.seen) {
       now.layout = {};
-      reshaped = {std::make_shared<const Tensor>(now), chain[0]->shape, place.history, place.memory->version + 1};
+      now.on_host = bases[0].on_host;
+      memory.reshaped = {std::make_shared<const Tensor>(now), {place.view, chain[i]}, place.history, memory.version};
     }
-    now = written(builder, *chain[0], contents, now);
+    now = written(builder, *chain[i], bases[i], now);
   }
-  put_contents(builder, *place.memory, place.history, now);
-  place.memory->reshaped = std::move(reshaped);
-  ++place.memory->version;
-  make_others_unclear(builder, *place.memory);
+  put_contents(builder, memory, place.history, now);
+  make_others_unclear(builder, memory);
 }
 
 // It is a load of a parameter that does not exist, one for each tensor, so that views of it leave it as it is.

@@ -28,28 +28,28 @@ struct View {
   std::shared_ptr<const View> of = {};  ///< the view that is viewed; none: all of the memory
 };
 
-/// The contents of a memory as those have it that x.detach() and its views are. The values are the same; gradients flow
-/// only to what these tensors wrote.
+/// The contents of a memory as one x.detach() and its views see them: the same values, with gradients only to what
+/// these tensors wrote.
 struct History {
-  std::shared_ptr<const Tensor> contents;  ///< none until they write: no gradient flows
+  std::shared_ptr<const Tensor> contents;  ///< none: nothing was written through it yet, and no gradient flows
 };
 
 /// What eager allocates for a tensor that is no view.
 struct Memory {
   explicit Memory(const Builder& maker) : builder(maker) {}
 
-  Builder builder;                         ///< reads again where there is none at hand
-  std::optional<uint32_t> param = {};      ///< whose memory it is
-  std::shared_ptr<const Tensor> contents;  ///< none while nothing lies there
-  std::vector<std::weak_ptr<History>> detached = {};
-  uint64_t version = 0;  ///< how often it was written
-  /// The contents in another shape, as the last write left them that a reshape led to. They are reshaped back in parts,
-  /// of which a write through the same view would make parts again, and so on.
+  Builder builder;                                    ///< reads again where there is none at hand
+  std::optional<uint32_t> param = {};                 ///< whose memory it is
+  std::shared_ptr<const Tensor> contents;             ///< none while nothing lies there
+  std::vector<std::weak_ptr<History>> detached = {};  ///< those of its detach()es; some may be gone
+  uint64_t version = 0;                               ///< how often it was written
+  /// What the reshape sees through which the memory was last written. Taken to the memory's shape and back, it would be
+  /// split into more tiles at every write.
   struct Reshaped {
-    std::shared_ptr<const Tensor> contents;
-    Shape shape;
+    std::shared_ptr<const Tensor> seen;
+    std::shared_ptr<const View> view;
     std::shared_ptr<History> history;
-    uint64_t version = 0;  ///< of the memory: written in any other way, it is what lies there no more
+    uint64_t version = 0;  ///< valid while it is the memory's
   };
   Reshaped reshaped = {};
   /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.

@@ -128,8 +128,8 @@ uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContracts : 0;
 }
 
-/// The only limit of a clamp, whose kernels for one number do nothing in eager where it is NaN.
-Value lone_limit(Builder& builder, ir::HostOp extreme, const Value& limit) {
+/// The limit, or one that changes nothing where it is a number and NaN, which eager's clamp ignores.
+Value without_nan(Builder& builder, ir::HostOp extreme, const Value& limit) {
   ir::HostPool& host = builder.graph.host;
   if (!limit.is_number() || host.kind(limit.number()) != ir::HostKind::Float) return limit;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -333,15 +333,15 @@ Value power(Builder& builder, const Value& base, const Value& exponent) {
   return by_short_cuts();
 }
 
-Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, LoneNan lone) {
+Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, NanLimit lone) {
   if (!x.is_tensor()) {
     builder.fail(fmt::format("clamp takes a tensor, not {}", describe(x)), "use min and max for Python numbers");
   }
   if (low.is_none() && high.is_none()) builder.fail("clamp: at least one of 'min' or 'max' must not be None");
   std::vector<Value> operands{x};
-  const bool drops_nan = (low.is_none() || high.is_none()) && lone == LoneNan::IsNoLimit;
-  if (!low.is_none()) operands.push_back(drops_nan ? lone_limit(builder, ir::HostOp::Max, low) : low);
-  if (!high.is_none()) operands.push_back(drops_nan ? lone_limit(builder, ir::HostOp::Min, high) : high);
+  const bool drops_nan = (low.is_none() || high.is_none()) && lone == NanLimit::Ignored;
+  if (!low.is_none()) operands.push_back(drops_nan ? without_nan(builder, ir::HostOp::Max, low) : low);
+  if (!high.is_none()) operands.push_back(drops_nan ? without_nan(builder, ir::HostOp::Min, high) : high);
   const ir::DType type = result_type(builder, operands);
   require_accepted(builder, ir::Op::Maximum, operands, type);
   std::vector<Tensor> tensors;

@@ -38,10 +38,10 @@ bool divides_in_16_bits(Builder& builder, const Value& a, const Value& b);
 /// a + alpha * b, or a - alpha * b.
 Value add_scaled(Builder& builder, ir::Op op, const Value& a, const Value& b, const Value& alpha);
 Value power(Builder& builder, const Value& base, const Value& exponent);
-/// What the only limit of a clamp does where it is a number and NaN.
-enum class LoneNan : uint8_t { IsNoLimit, Spreads };
-/// Each limit may be None; NaN in the tensor stays, and so does NaN among two limits, or in tensors of them.
-Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, LoneNan lone = LoneNan::IsNoLimit);
+/// What NaN does that is the only limit of a clamp, and a number.
+enum class NanLimit : uint8_t { Ignored, Propagates };
+/// Each limit may be None. NaN in `x` stays, and NaN in any other limit makes the result NaN.
+Value clamp(Builder& builder, const Value& x, const Value& low, const Value& high, NanLimit lone = NanLimit::Ignored);
 Value where(Builder& builder, const Value& condition, const Value& a, const Value& b);
 
 }  // namespace ingot::frontend

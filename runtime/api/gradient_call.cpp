@@ -27,9 +27,7 @@ bool some_require_grad(const Facts& facts) {
 /// The arguments that require grad; where none does, all floats. Without those that no result has a gradient with
 /// respect to.
 std::vector<bool> wanted_gradients(const runtime::Program& program, const Facts& facts) {
-  uint64_t reached = 0;
-  for (const runtime::Program::Result& result : program.results)
-    if (!result.mutates) reached |= result.gradients;
+  const uint64_t reached = runtime::differentiable_params(program);
   const bool by_flag = some_require_grad(facts);
   std::vector<bool> wanted;
   for (size_t i = 0; i < facts.actuals.size(); ++i) {
@@ -129,10 +127,10 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
     const GradientCall gradient =
         gradient_call(*call.program, resolved, facts, wanted, call.kept ? *call.kept : frontend::Kept{});
     const Facts own = gradient.op->facts_of(gradient, facts);
-    const runtime::Program& program = *gradient.op->program_for(own, 0).program;
-    // A gradient that is differentiated itself computes again what was kept, and may have a gradient with respect to a
-    // tensor of which it reads nothing: the slope of one whose values were replaced.
-    needs.reads = runtime::read_params(program) | runtime::differentiable_params(program) | kept;
+    const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(own, 0).program;
+    // A gradient that is differentiated itself computes again what was kept, and gradients flow to tensors of which it
+    // reads nothing: to those whose values were replaced.
+    needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | kept;
   } catch (const Error&) {
     // The backward pass reports it, or differentiates the op's text, which reads no more than the results do.
   }
@@ -143,7 +141,8 @@ uint64_t OpState::params_read(std::span<const Argument> arguments) const {
   const runtime::HoldForks held;
   Facts facts;
   runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
-  return runtime::read_params(*program_for(facts, 0).program);
+  const std::shared_ptr<const runtime::Program> program = program_for(facts, 0).program;
+  return runtime::read_params(*program) | (at::GradMode::is_enabled() ? runtime::differentiable_params(*program) : 0);
 }
 
 }  // namespace ingot

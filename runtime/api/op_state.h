@@ -81,8 +81,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// The op that gives its value and the gradients (frontend::value_and_grad).
   std::shared_ptr<const OpState> value_and_grad(const std::vector<bool>& wanted, bool has_aux) const;
 
-  /// The parameters (bits, the last one for the 64th and all behind it) whose values a call with these arguments reads.
-  /// The arguments may be dataless. Errors: those of lowering.
+  /// The parameters (bits, the last one for the 64th and all behind it) whose values a call with these arguments reads,
+  /// or to which gradients flow if it is recorded. The arguments may be dataless. Errors: those of lowering.
   uint64_t params_read(std::span<const Argument> arguments) const;
 
   /// In debug mode, before the first use of a gradient that was written by hand: runtime::check_gradient.

@@ -52,7 +52,7 @@ struct BoundKernel {
 struct GradientNeeds {
   static constexpr size_t kParams = 63;
 
-  uint64_t reads = 0;  ///< the parameters (bits) whose values a gradient may read: of the first kParams
+  uint64_t reads = 0;  ///< the parameters (bits) that a gradient may read, or have gradients of: of the first kParams
   /// Of each argument that may be left out a dataless tensor like it. Undefined for numbers, and for CPU scalars beside
   /// CUDA tensors, whose values are read with the facts.
   std::vector<at::Tensor> layouts;

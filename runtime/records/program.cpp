@@ -113,7 +113,8 @@ uint64_t read_params(const Program& program) {
 
 uint64_t differentiable_params(const Program& program) {
   uint64_t params = 0;
-  for (const Program::Result& result : program.results) params |= result.gradients;
+  for (const Program::Result& result : program.results)
+    if (!result.mutates) params |= result.gradients;
   return params;
 }
 

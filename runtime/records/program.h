@@ -81,7 +81,7 @@ bool has_sums(const Program& program);
 /// The parameters that the results are made of; bits as of Result::reads.
 uint64_t read_params(const Program& program);
 
-/// The parameters with respect to which a result has a gradient; bits as of Result::gradients.
+/// The parameters with respect to which a result that is no mutation has a gradient; bits as of Result::gradients.
 uint64_t differentiable_params(const Program& program);
 
 /// The parameters (bits) that the program mutates.

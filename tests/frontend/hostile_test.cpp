@@ -47,8 +47,8 @@ std::chrono::nanoseconds thread_time() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// A text that says `repeated` `count` times, in which # stands for the number of each. Only the test that reads it
-/// writes it out: GoogleTest makes the parameters of all tests in the process of each.
+/// `before`, then `repeated` as often as `count` says, with its number for each #, then `after`. Only the test that
+/// reads it writes it out: GoogleTest makes the parameters of all tests in the process of each.
 struct Text {
   std::string before;
   int count = 0;

@@ -107,14 +107,27 @@ def test_the_length_of_one_element_has_its_slope_at_any_scale(p, device):
 @pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=str)
 def test_the_slope_of_a_logit_that_is_confident(dtype, rtol, weight, device):
     """It is a small number, of which the parts of the loss have nothing left."""
-    x = torch.tensor([-60.0, -30, -20, -10, -0.5, 0.5, 10, 20, 100], dtype=dtype, device=device).requires_grad_()
+    x = torch.tensor([-60.0, -30, -20, -10, -0.5, 1e-9, 0.5, 10, 20, 100], dtype=dtype, device=device).requires_grad_()
     w = torch.tensor(2.5, dtype=dtype, device=device)
     op = ingot.op(f"def f(x, t, w): return F.binary_cross_entropy_with_logits(x, t, reduction='none'{weight})")
     for target in (0.0, 0.25, 1.0):
-        t = torch.full_like(x, target)
-        for incoming in (torch.ones_like(x), torch.full_like(x, math.inf)):
-            slopes = [torch.autograd.grad(f(x, t, w), x, incoming)[0] for f in (op, op.reference)]
-            torch.testing.assert_close(*slopes, rtol=rtol, atol=0, equal_nan=True)
+        t = torch.full_like(x, target).requires_grad_()
+        # At a target of 1 the slope is 1 less a number beside it, and that of the target a difference of two logarithms.
+        atol = 0 if target == 0 else 4 * torch.finfo(dtype).eps
+        for incoming in (1.0, math.inf):
+            ours, eager = (torch.autograd.grad(f(x, t, w), (x, t), torch.full_like(x, incoming)) for f in (op, op.reference))
+            torch.testing.assert_close(ours[0], eager[0], rtol=rtol, atol=atol, equal_nan=True)
+            finite = eager[1].isfinite()  # whose logarithm of a probability is that of 0 beyond
+            torch.testing.assert_close(ours[1][finite], eager[1][finite], rtol=rtol, atol=40 * torch.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("statement", ["l[0] = 0", "d = l.detach(); d[0] = 5", "l *= 2", "l[1:] += x[1:]"])
+def test_a_loss_may_be_written_and_keeps_its_gradient(statement, device):
+    body = "l = F.binary_cross_entropy_with_logits(x, t, reduction='none'); " + statement + "; return l"
+    op = ingot.op("def f(x, t):\n    " + body.replace("; ", "\n    ") + "\n")
+    x, t = torch.tensor([-2.0, 0.5, 3.0], device=device, requires_grad=True), torch.tensor([0.0, 0.25, 1.0], device=device)
+    ours, eager = ((f(x, t), *torch.autograd.grad(f(x, t).sum(), x)) for f in (op, op.reference))
+    torch.testing.assert_close(ours, eager)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -45,7 +45,6 @@ SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-40
 KNOWN_AT_SPECIAL = {
     "logit(x)": "the sign of an infinity at -0, which is eager's on CUDA",
     "log_ndtr(x)": "far below, where eager has NaN",
-    "F.binary_cross_entropy_with_logits(x, y, reduction='none')": "what eager loses of a small difference",
 }
 
 

@@ -403,6 +403,9 @@ a = x * 2; b = a[1:].detach(); b *= y[0]; a[2] = y[2]; return a + 0, b + 0
 a = (x * 3).int(); b = a.detach(); b += 1; return a * x
 a = torch.empty_like(x); a.detach().copy_(y); return a
 a = torch.empty_like(x); a[0] = x[0]; a.detach()[1:] = y[1:]; return a * a
+a = torch.empty_like(x); b = a.detach(); b[0] = x[0]; b[1:] = y[1:]; return a * a
+a = torch.empty_like(x); a.detach()[0] = x[0]; a.detach()[1:] = y[1:]; return a * x
+a = torch.empty_like(x); b = a.detach(); b[0] = x[0]; a[1:] = y[1:]; return b * 2
 a = x * 2; b = a.detach(); a += 1; return a if b is a else b""".splitlines()
 
 
@@ -444,25 +447,29 @@ def test_what_detach_replaced_has_second_gradients():
             found.append([[0.0] * 4 if g is None else g.tolist() for g in second])
         if found[0] != found[1]:
             wrong.append(f"{body}: {found[0]}, eager {found[1]}")
+        assert body in DETACHED or any(any(g) for g in found[1]), body
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("statement", ["x.detach()[i % 4] = y[i % 4] * i", "x.detach().mul_(0.99).add_(y)"])
 def test_detached_tensors_that_are_gone_cost_nothing(statement):
+    """Where each write reaches all of them, 300 are too large an op."""
     op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    for i in range(300):\n        {statement}\n    return x\n")
     x, y = torch.arange(4.0, dtype=torch.float64), torch.tensor([0.5, -1, 2, 3], dtype=torch.float64)
     torch.testing.assert_close(op(x, y), op.reference(x, y))
 
 
-@pytest.mark.parametrize("statement", ["t[i] = t[i] * 2", "t[i] = y[i % 4] * i", "t[i:i + 1] = y[:1]", "t[i] = x[i // 4, i % 4] - y[0]"])
-def test_writes_through_a_flattened_view_cost_what_they_write(statement):
+@pytest.mark.parametrize("statement", ["t[i] = t[i] * 2", "t[i] = y[i % 4] * i", "t[i:i + 1] = y[:1]", "t[i] = x[i // 4, i % 4] - y[0]",
+                                       "t[i] = 2.0", "x.view(2, 8).view(-1)[i] *= 3", "x[1:].view(-1)[i % 12] *= 3", "t.zero_(); t[i] = i"])  # fmt: skip
+def test_writes_through_a_flattened_view_cost_what_they_write(statement, device):
     """Each was taken to the shape of the memory and back, in several times as many parts."""
-    op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    t = x.view(-1)\n    for i in range(16):\n        {statement}\n    return x, t * 2\n")
+    op = ingot.op(f"def f(x, y):\n    x = x.clone()\n    t = x.view(-1)\n    for i in range(16):\n        {statement}\n    return x, t * y[0]\n")
     found = []
     for f in (op, op.reference):
-        x, y = torch.arange(16.0).view(4, 4).requires_grad_(), torch.tensor([0.5, -1, 2, 3], requires_grad=True)
+        x = torch.arange(16.0, device=device).view(4, 4).requires_grad_()
+        y = torch.tensor([0.5, -1, 2, 3], device=device, requires_grad=True)
         a, b = f(x, y)
-        gradients = torch.autograd.grad((a * torch.arange(16.0).view(4, 4)).sum() + b.sum(), [x, y], allow_unused=True)
+        gradients = torch.autograd.grad((a * a.detach()).sum() + b.sum(), [x, y], allow_unused=True)
         found.append([a, b, *(torch.zeros_like(leaf) if g is None else g for leaf, g in zip([x, y], gradients))])
     torch.testing.assert_close(*found)
 
