@@ -32,7 +32,7 @@ LIMITS = ("may share memory with this one", "may be in the memory of", "overlap"
           "returned or a view of it", "not implemented for bool", "wrapping around more than once", "is written in place, at",
           "instance_norm: not implemented for int")  # which eager takes where there are no elements
 # These functions choose elements. Nothing flows to the others, as to the arm of a `where` that was not taken.
-CHOICES = ("where", "masked_fill", "nan_to_num", "tril", "triu", "] = 0", "take(", "gather", "select", "max", "min", ".long()", "[::2]")
+CHOICES = ("where", "masked_fill", "nan_to_num", "tril", "triu", "] = 0", "take(", "gather", "select", "max", "min", ".long()", "[::2]", "fill_(", "copysign(")
 VECTOR_LOOP_SLOPES = ("hardswish", "F.elu", "F.selu", "F.celu", "logit(")
 
 
