@@ -48,15 +48,9 @@ std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline&
 /// For each access, whether it is a gather whose indices all elements of a row share.
 std::vector<bool> gathers_of_rows(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, outline, layout);
-  std::vector<bool> result;
-  for (const ir::NodeId id : nodes_of(graph, outline)) {
-    const ir::Node& node = graph[id];
-    if (is_access(graph, outline, id))
-      result.push_back(node.op == ir::Op::Gather &&
-                       std::ranges::none_of(graph.indices(id), [&](ir::NodeId arg) { return varying.contains(arg); }));
-  }
-  result.resize(outline.accesses.size());
-  return result;
+  return flag_gathers(graph, outline, [&](ir::NodeId id) {
+    return std::ranges::none_of(graph.indices(id), [&](ir::NodeId arg) { return varying.contains(arg); });
+  });
 }
 
 uint32_t quotients_of(const ir::Graph& graph, const KernelOutline& outline) {
@@ -75,6 +69,15 @@ bool is_turned(const AccessFacts& access) {
 }
 
 }  // namespace
+
+std::vector<bool> flag_gathers(const ir::Graph& graph, const KernelOutline& outline,
+                               const std::function<bool(ir::NodeId)>& holds) {
+  std::vector<bool> flags;
+  for (const ir::NodeId id : nodes_of(graph, outline))
+    if (is_access(graph, outline, id)) flags.push_back(graph[id].op == ir::Op::Gather && holds(id));
+  flags.resize(outline.accesses.size());
+  return flags;
+}
 
 bool stores_elements(const KernelFacts& facts) {
   return std::ranges::any_of(

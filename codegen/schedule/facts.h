@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "codegen/schedule/schedule.h"
@@ -75,6 +76,9 @@ struct KernelFacts {
 uint32_t most_turned_axis(const KernelFacts& facts);
 /// Of an element of each access that is turned along this axis.
 uint32_t turned_bytes(const KernelFacts& facts, uint32_t across);
+/// Flags the gathers for whose node `holds` is true; one flag per access.
+std::vector<bool> flag_gathers(const ir::Graph& graph, const KernelOutline& outline,
+                               const std::function<bool(ir::NodeId)>& holds);
 /// Whether a kernel that reduces stores something of each element as well.
 bool stores_elements(const KernelFacts& facts);
 /// `graph` must be the one that the outline was made of.

@@ -76,20 +76,14 @@ std::vector<bool> gathers_that_skip_rows(const ir::Graph& graph, const KernelOut
   const auto is_ahead = [&](ir::NodeId index) {
     return !varying.contains(index) && regions.of(index).front() == kAlways;
   };
-  std::vector<bool> result;
-  for (const ir::NodeId id : nodes_of(graph, outline)) {
-    const ir::Node& node = graph[id];
-    if (!is_access(graph, outline, id)) continue;
+  return flag_gathers(graph, outline, [&](ir::NodeId id) {
     const std::vector<Region>& needed = regions.of(id);
-    result.push_back(node.op == ir::Op::Gather && needed.size() == 1 && is_shared(needed.front()) &&
-                     std::ranges::all_of(graph.indices(id), is_ahead));
-  }
-  result.resize(outline.accesses.size());
-  return result;
+    return needed.size() == 1 && is_shared(needed.front()) && std::ranges::all_of(graph.indices(id), is_ahead);
+  });
 }
 
-/// For each access, whether it is a gather with an index that depends on a lazy `where`. What that chooses is a
-/// variable of each element, so that no vector is gathered there, although all of a row may have the same index.
+/// Flags the gathers that have an index which depends on a lazy `where`; one flag per access. The result of a lazy
+/// `where` is a variable of each element, so such a gather cannot read a vector, even if its whole row has one index.
 std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const KernelOutline& outline,
                                             const Regions& regions) {
   std::set<ir::NodeId> chosen;
@@ -97,12 +91,7 @@ std::vector<bool> gathers_with_lazy_indices(const ir::Graph& graph, const Kernel
   const auto depends = [&](ir::NodeId index) {
     return std::ranges::any_of(nodes_of(graph, std::vector{index}), [&](ir::NodeId id) { return chosen.contains(id); });
   };
-  std::vector<bool> result;
-  for (const ir::NodeId id : nodes_of(graph, outline))
-    if (is_access(graph, outline, id))
-      result.push_back(graph[id].op == ir::Op::Gather && std::ranges::any_of(graph.indices(id), depends));
-  result.resize(outline.accesses.size());
-  return result;
+  return flag_gathers(graph, outline, [&](ir::NodeId id) { return std::ranges::any_of(graph.indices(id), depends); });
 }
 
 /// What the rules know, once it is known which `where`s are lazy.

@@ -167,12 +167,17 @@ bool same_views(const View* a, const View* b) {
 /// The contents, then what each of the views sees, which lead from the memory to a tensor in it.
 std::vector<Tensor> seen_by_each(Builder& builder, const Placement& placement, std::span<const View* const> views) {
   const Memory& memory = *placement.memory;
+  const std::shared_ptr<History>& history = placement.history;
   const Memory::Reshaped& known = memory.reshaped;
-  const bool is_known = known.seen && known.version == memory.version && known.history == placement.history;
-  std::vector<Tensor> tensors{contents_of(builder, memory, placement.history)};
-  for (const View* view : views)
-    tensors.push_back(is_known && same_views(known.view.get(), view) ? *known.seen
-                                                                     : seen(builder, *view, tensors.back()));
+  const bool has_no_gradient = history && !history->contents;
+  const bool is_known = known.seen && known.version == memory.version && (known.history == history || has_no_gradient);
+  std::vector<Tensor> tensors{contents_of(builder, memory, history)};
+  for (const View* view : views) {
+    if (!is_known || !same_views(known.view.get(), view))
+      tensors.push_back(seen(builder, *view, tensors.back()));
+    else
+      tensors.push_back(has_no_gradient ? detached(builder, *known.seen) : *known.seen);
+  }
   return tensors;
 }
 

@@ -43,8 +43,8 @@ struct Memory {
   std::shared_ptr<const Tensor> contents;             ///< none while nothing lies there
   std::vector<std::weak_ptr<History>> detached = {};  ///< those of its detach()es; some may be gone
   uint64_t version = 0;                               ///< how often it was written
-  /// What the reshape sees through which the memory was last written. Taken to the memory's shape and back, it would be
-  /// split into more tiles at every write.
+  /// Keeps the values in the shape of the last write, if that went through a reshape. Each write would otherwise
+  /// reshape them to the memory's shape and back, and so split them into more tiles.
   struct Reshaped {
     std::shared_ptr<const Tensor> seen;
     std::shared_ptr<const View> view;

@@ -118,6 +118,13 @@ def test_a_limit_of_its_own_function_spreads_where_it_is_nan(text, device):
             assert torch.equal(*slopes)
 
 
+@pytest.mark.parametrize("name", ["binary_cross_entropy_with_logits", "cosine_embedding_loss", "hinge_embedding_loss", "kl_div",
+                                  "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss"])  # fmt: skip
+def test_losses_of_torch_are_not_those_of_the_functional_namespace(name):
+    with pytest.raises(ingot.Error, match=f"write F.{name}"):
+        ingot.op(f"torch.{name}(x, y)")(torch.rand(3), torch.rand(3))
+
+
 def test_windows_that_overlap(device):
     for dtype in (torch.float32, torch.uint8, torch.float16):
         x = torch.arange(100, device=device).to(dtype)
