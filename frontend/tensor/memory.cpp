@@ -205,12 +205,10 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
 /// Puts values in a memory, written by a tensor of one history; the others keep their gradients, as eager has it.
 void put_contents(Builder& builder, Memory& memory, const std::shared_ptr<History>& history, const Tensor& values) {
   const Placement placement = memory.contents->layout;
-  const bool on_host = memory.contents->on_host;
   const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
     if (!has_written && !contents) return;
     Tensor now = has_written ? values : with_gradients_of(builder, values, *contents);
     now.layout = placement;
-    now.on_host = on_host;
     contents = std::make_shared<const Tensor>(std::move(now));
   };
   put(memory.contents, !history);
@@ -361,10 +359,10 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
   ++memory.version;
   memory.reshaped = {};
   Tensor now = values;
+  now.layout = {};
+  now.on_host = memory.contents->on_host;  // where a written number is too
   for (size_t i = chain.size(); i-- > 0;) {
     if (chain[i]->kind == View::Kind::Reshape && !memory.reshaped.seen) {
-      now.layout = {};
-      now.on_host = bases[0].on_host;
       memory.reshaped = {std::make_shared<const Tensor>(now), {place.view, chain[i]}, place.history, memory.version};
     }
     now = written(builder, *chain[i], bases[i], now);

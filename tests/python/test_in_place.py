@@ -406,7 +406,10 @@ a = torch.empty_like(x); a[0] = x[0]; a.detach()[1:] = y[1:]; return a * a
 a = torch.empty_like(x); b = a.detach(); b[0] = x[0]; b[1:] = y[1:]; return a * a
 a = torch.empty_like(x); a.detach()[0] = x[0]; a.detach()[1:] = y[1:]; return a * x
 a = torch.empty_like(x); b = a.detach(); b[0] = x[0]; a[1:] = y[1:]; return b * 2
-a = x * 2; b = a.detach(); a += 1; return a if b is a else b""".splitlines()
+a = x * 2; b = a.detach(); a += 1; return a if b is a else b
+a = x * 2; b = a.detach(); b[0] = 5; return a * b
+a = x * 2; b = a.detach(); b[1:] = torch.tensor(3.0, dtype=x.dtype); return a + 0, b + 0
+a = x * 2; a.detach().view(2, 2)[0] = 7; a.detach()[::2] = 3; return a * y""".splitlines()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
@@ -418,6 +421,7 @@ def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
         for f in (op, op.reference):
             x, y = (torch.tensor(numbers, dtype=dtype, requires_grad=True) for numbers in ([1.0, 2, 3, 4], [0.5, -1, 2, 3]))
             results = f(x, y)
+            f is op and op.emit("source", x, y, device="cuda")  # where what is written is on that device too
             results = results if isinstance(results, tuple) else (results,)
             weighed = [(r * (k + 1)).sum() for k, r in enumerate(results) if r.requires_grad]
             gradients = torch.autograd.grad(weighed, [x, y], allow_unused=True) if weighed else []
@@ -425,6 +429,13 @@ def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
         if found[0] != found[1]:
             wrong.append(f"{body}: {found[0]}, eager {found[1]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_written_is_on_the_device_of_its_memory():
+    """A number is on none. No GPU is needed: no value is read."""
+    x, y = torch.empty(2, 4, requires_grad=True)
+    for body in DETACHED:
+        ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n").emit("source", x, y, device="cuda")
 
 
 REPLACED = [*DETACHED, "a = x * 1; a.detach().copy_(y); return a * a", "a = x * 1; a.detach().copy_(y); return a * a * y",
