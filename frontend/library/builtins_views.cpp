@@ -181,8 +181,8 @@ Value call_reshape_as(Builder& builder, const Builtin& self, Args args) {
 }
 
 Value call_ravel(Builder& builder, const Builtin& self, Args args) {
-  const Tensor& x = input(builder, self, args);
-  if (x.rank() == 1) return contiguous(builder, x);
+  const Tensor x = contiguous(builder, input(builder, self, args));  // unlike flatten, which views what strides allow
+  if (x.rank() == 1) return x;
   return flatten(builder, x, 0, std::max<size_t>(x.rank(), 1) - 1);
 }
 

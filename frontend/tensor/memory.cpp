@@ -186,7 +186,8 @@ std::optional<ir::NodeId> gradient_source(const ir::Graph& graph, ir::NodeId id)
   for (;;) {
     const ir::Node& node = graph[id];
     const std::string_view callee = node.op == ir::Op::Call ? graph.callee(id) : std::string_view();
-    if (callee == ir::kDetach || is_unwritten(graph, id)) return std::nullopt;
+    const bool is_float = ir::category(node.dtype) == ir::Category::Floating;
+    if (!is_float || callee == ir::kDetach || is_unwritten(graph, id)) return std::nullopt;
     if (node.op != ir::Op::Cast && callee != ir::kSlopeOf) return id;
     id = node.args[callee == ir::kSlopeOf ? 1 : 0];
   }
@@ -355,6 +356,8 @@ void write(Builder& builder, const Tensor& to, const Tensor& values) {
     refuse_gradient_of_several(builder, place, read,
                                "what is written into a view that split, chunk or unbind returned");
   const Views chain = views_of(place);
+  if (std::ranges::any_of(chain, [](const View* view) { return view->kind == View::Kind::Bitcast; }))
+    refuse_gradient(builder, values, "what is written through a view of another dtype");
   const std::vector<Tensor> bases = seen_by_each(builder, place, chain);
   ++memory.version;
   memory.reshaped = {};

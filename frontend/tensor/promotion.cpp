@@ -243,7 +243,9 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
     const ir::NodeId node = exact_node(builder, tile.node, tensor.dtype);
     tile.node = builder.placed(builder.graph.add(ir::Op::Bitcast, type, {node}));
   }
-  result.layout = view_memory(tensor, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
+  Tensor base = tensor;
+  base.layout = detached_memory(tensor);  // eager's x.view(dtype) has no gradient, and what it writes takes none away
+  result.layout = view_memory(base, tensor.layout.step, {.kind = View::Kind::Bitcast, .dtype = type});
   return result;
 }
 

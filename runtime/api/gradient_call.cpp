@@ -119,6 +119,8 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   uint64_t returned = 0, kept = 0;
   for (const runtime::Program::Result& result : call.program->results)
     if (!result.mutates) (result.is_kept() ? kept : returned) |= result.reads;
+  // Gradients flow to tensors that nothing reads: to those whose values were replaced.
+  returned |= runtime::differentiable_params(*call.program);
   needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a custom gradient may read what the op does not
   if (facts.actuals.size() > runtime::GradientNeeds::kParams) return needs;
   const std::vector<bool> wanted = wanted_gradients(*call.program, facts);
@@ -128,8 +130,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
         gradient_call(*call.program, resolved, facts, wanted, call.kept ? *call.kept : frontend::Kept{});
     const Facts own = gradient.op->facts_of(gradient, facts);
     const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(own, 0).program;
-    // A gradient that is differentiated itself computes again what was kept, and gradients flow to tensors of which it
-    // reads nothing: to those whose values were replaced.
+    // A gradient that is differentiated itself computes again what was kept, and its gradients flow likewise.
     needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | kept;
   } catch (const Error&) {
     // The backward pass reports it, or differentiates the op's text, which reads no more than the results do.

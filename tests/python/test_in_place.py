@@ -408,6 +408,10 @@ a = torch.empty_like(x); a.detach()[0] = x[0]; a.detach()[1:] = y[1:]; return a 
 a = torch.empty_like(x); b = a.detach(); b[0] = x[0]; a[1:] = y[1:]; return b * 2
 a = x * 2; b = a.detach(); a += 1; return a if b is a else b
 a = x * 2; b = a.detach(); b[0] = 5; return a * b
+a = x.int().to(x.dtype); a.detach()[0] = 5; return a * y
+a = x.bool().to(x.dtype); a.detach().fill_(2); return a + 0, a * y
+a = x * 2; a[1:] = y[1:].int(); a.detach()[0] = 5; return a * x
+a = x * 2; a.view(torch.int16 if x.dtype == torch.bfloat16 else torch.int64)[0] = 3; return a * y
 a = x * 2; b = a.detach(); b[1:] = torch.tensor(3.0, dtype=x.dtype); return a + 0, b + 0
 a = x * 2; a.detach().view(2, 2)[0] = 7; a.detach()[::2] = 3; return a * y""".splitlines()
 
@@ -432,9 +436,34 @@ def test_detached_tensors_share_values_and_have_gradients_of_their_own(dtype):
 
 def test_what_is_written_is_on_the_device_of_its_memory():
     """A number is on none. No GPU is needed: no value is read."""
-    x, y = torch.empty(2, 4, requires_grad=True)
+    x, y = torch.empty(2, 4, dtype=torch.float64, requires_grad=True)
     for body in DETACHED:
         ingot.op("def f(x, y):\n    " + body.replace("; ", "\n    ") + "\n").emit("source", x, y, device="cuda")
+
+
+@pytest.mark.parametrize("statement", ["b *= y", "b[0] = y[0]", "b.copy_(y)", "b.zero_()"])
+def test_what_is_written_through_another_dtype_keeps_its_gradient(statement):
+    """In no kernel, where bits have none: eager runs the text."""
+    op = ingot.op(f"def f(x, y):\n    a = x * 2\n    b = a.view(torch.int32).view(torch.float32)\n    {statement}\n    return a * 3, b * y\n")
+    found = []
+    for f in (op, op.reference):
+        x, y = (torch.tensor(numbers, requires_grad=True) for numbers in ([1.0, 2], [0.5, -1]))
+        results = f(x, y)
+        found.append([*results, *torch.autograd.grad(results[0].sum() + 2 * results[1].sum(), [x, y])])
+    torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("text", ["x.ravel()", "torch.ravel(x)", "x.flatten()", "x.reshape(-1)", "x.contiguous().view(-1)"])
+@pytest.mark.parametrize("statement", ["y *= 2", "x *= 2"])
+def test_whether_merged_dims_share_memory_depends_on_strides(text, statement, device):
+    """ravel copies what is not contiguous, even where flatten can view it."""
+    op = ingot.op(f"def f(x):\n    y = {text}\n    {statement}\n    return y * 1\n")
+    for view in (lambda t: t, lambda t: t[:, ::2], lambda t: t.t(), lambda t: t[1:], lambda t: t[:, :1], lambda t: t[0], lambda t: t[0, ::2]):
+        found = []
+        for f in (op, op.reference):
+            x = view(torch.arange(12.0, device=device).view(3, 4))
+            found.append((f(x), x))
+        assert all(map(torch.equal, *found)), (text, statement, found)
 
 
 REPLACED = [*DETACHED, "a = x * 1; a.detach().copy_(y); return a * a", "a = x * 1; a.detach().copy_(y); return a * a * y",
@@ -459,6 +488,20 @@ def test_what_detach_replaced_has_second_gradients():
             wrong.append(f"{body}: {found[0]}, eager {found[1]}")
         assert body in DETACHED or any(any(g) for g in found[1]), body
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("replaced, by", [(3, 10), (3, 62), (3, 64), (64, 3)])
+def test_what_detach_replaced_has_second_gradients_among_many_parameters(replaced, by):
+    """Nothing but the second gradient reads the tensor that was replaced."""
+    op = ingot.op(f"def f({', '.join(f'p{k}' for k in range(65))}):\n    a = p{replaced} * 1\n    a.detach().copy_(p{by})\n    return a * a * p1\n")
+    second = []
+    for f in (op, op.reference):
+        leaves = [torch.full((3,), k + 1.0, dtype=torch.float64, requires_grad=True) for k in range(65)]
+        chosen = [leaves[replaced], leaves[1]]
+        first = torch.autograd.grad(f(*leaves).sum(), chosen, create_graph=True)
+        second.append(torch.autograd.grad(first[0].sum() + 2 * first[1].sum(), chosen))
+    torch.testing.assert_close(*second)
+    assert second[0][0].all()
 
 
 @pytest.mark.parametrize("statement", ["x.detach()[i % 4] = y[i % 4] * i", "x.detach().mul_(0.99).add_(y)"])
