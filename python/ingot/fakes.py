@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from . import _ingot
+from .capture import fail
 from .reference import Unknown
 
 __all__ = ["fake", "fake_backward"]
@@ -34,6 +35,9 @@ def fake(op, numbers: list[str], schema, *args, **kwargs):
         return outs[0] if len(outs) == 1 else tuple(outs)
     if schema.returns[0].type.kind() == "ListType":
         return results
+    if len(results) != len(schema.returns):
+        raise fail(f"{op.name} gives {len(results)} results, and its schema says {len(schema.returns)}",
+                   "register it with a schema of as many")
     return results[0] if len(schema.returns) == 1 else tuple(results)
 
 

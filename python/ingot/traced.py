@@ -93,7 +93,7 @@ def form(op, kinds: tuple[str, ...], keywords: tuple[str, ...], has_out: bool) -
 def _container(op) -> str:
     """What holds the results, where that is not what an operator of PyTorch's gives."""
     returns = op.returns
-    return "tuple" if returns.count is None else returns.named
+    return "tuple" if returns.count is None and not returns.is_list else returns.named
 
 
 def _has_schema(names: tuple[str, ...]) -> bool:

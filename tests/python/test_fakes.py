@@ -125,7 +125,15 @@ def test_compiled_calls_with_arguments_of_any_layout(way):
 
 MANY = ["def f(x): return x.chunk(3, -1)", "def f(x): return (x, *x.unbind(0))", "def f(x): return [x, x + 1]",
         "def f(x): return sum(x.unbind(0))", "def f(x):\n    a, b = x.chunk(2, -1)\n    return F.silu(a) * b",
-        "def f(x): return x.split([1, 5], 1)", "def f(x): return x.max(1).values"]  # fmt: skip
+        "def f(x): return x.split([1, 5], 1)", "def f(x): return x.max(1).values",
+        "def f(x): return tuple(t * 2 for t in x.chunk(2, -1))", "def f(x): return [a * b for a, b in zip(x, x.flip(0))]",
+        "def f(x): return (x * 2,)", "def f(x):\n    y = 0\n    for row in x: y += row * 2\n    return y"]  # fmt: skip
+
+
+def test_as_many_results_as_the_schema_says():
+    ingot.register("ingot_tests::four", ingot.op("def f(x): return x, x, x, x"), "(Tensor x) -> (Tensor, Tensor)")
+    with pytest.raises(Exception, match="4 results, and its schema says 2"):
+        torch.compile(torch.ops.ingot_tests.four, fullgraph=True, backend="aot_eager")(torch.randn(4))
 
 
 @pytest.mark.parametrize("text", MANY)

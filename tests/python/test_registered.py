@@ -1,6 +1,8 @@
 """Ops as PyTorch's dispatcher has them."""
 
+import ast
 import itertools
+import time
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from conftest import ROOT
 import ingot
 from ingot.oracle import as_list
 from ingot.registered import schema_of
+from ingot.schema import facts
 
 NUMBERS = itertools.count()
 
@@ -58,6 +61,25 @@ def leaf(*shape):
     ("def f(x): return x.tensor_split(3, -1)", "(Tensor x) -> (Tensor, Tensor, Tensor)"),
     ("def f(x): return torch.hsplit(x, (1, 2))", "(Tensor x) -> (Tensor, Tensor, Tensor)"),
     ("def f(x): return sum(x.unbind(0))", "(Tensor x) -> Tensor"),
+    ("def f(x): return tuple(t * 2 for t in x.chunk(2, -1))", "(Tensor x) -> Tensor[]"),
+    ("def f(x): return [t for t in x.chunk(2, -1)][0]", "(Tensor x) -> Tensor"),
+    ("def f(x): return tuple(x * 2 for x in x)", "(Tensor x) -> Tensor[]"),
+    ("def f(x): return [b for i, (a, b) in enumerate(zip(x, x * 2))]", "(Tensor x) -> Tensor[]"),
+    ("def f(x):\n    y = (x, x * 2)\n    y = y + y\n    return y", "(Tensor x) -> Tensor[]"),
+    ("def f(x):\n    z = [x]\n    y = z\n    return [y[0] for z in x][0]", "(Tensor x) -> Tensor"),
+    ("def f(x, y):\n    ys = [x]\n    ys.append(y)\n    ys[1].add_(1)", "(Tensor(a0!) x, Tensor(a1!) y) -> ()"),
+    ("def f(x, y):\n    for a in [x] + [y]: a.add_(1)", "(Tensor(a0!) x, Tensor(a1!) y) -> ()"),
+    ("def f(x, y):\n    ys = [x * 1]\n    ys += [y * 2]\n    return ys", "(Tensor x, Tensor y) -> Tensor[]"),
+    ("def f(x):\n    y = +x\n    y.add_(1)", "(Tensor(a0!) x) -> ()"),
+    ("def f(x): return [x, x + 1, x + 2][1:]", "(Tensor x) -> Tensor[]"),
+    ("def f(x): return x.unbind(0) + (x,)", "(Tensor x) -> Tensor[]"),
+    ("def f(x): return torch.broadcast_tensors(x, x[0])", "(Tensor x) -> Tensor[]"),
+    ("def f(x):\n    y = 0.0\n    for row in x: y += row\n    return y", "(Tensor x) -> Tensor"),
+    ("def g(x): return x * 2\ndef f(x):\n    for i in range(3): x = g(x)\n    return x", "(Tensor x) -> Tensor"),
+    ("def g(x, s, n): return x * s + n\ndef f(x):\n    s, n = 2.0, 1\n    eps = 1e-6\n    return g(x + s, eps, n=3) + n", "(Tensor x) -> Tensor"),
+    ("def g(x, n): return x * n\ndef f(x):\n    n = 0\n    for row in x: n = n + 1\n    return g(x, n)", "(Tensor x) -> Tensor"),
+    ("def f(x):\n    y = []\n    for row in x: y = y + [row]\n    return y", "(Tensor x) -> Tensor[]"),
+    ("def f(x, y):\n    for i in range(3): x, y = y * 2, x + i\n    return x, y", "(Tensor x, Tensor y) -> (Tensor, Tensor)"),
     ("def f(x): return x.max(1).values", "(Tensor x) -> Tensor"),
     ("def f(x): return x.int(), (x > 0).float()", "(Tensor x) -> (Tensor, Tensor)"),
     ("def f(x): return torch.aminmax(x)", "(Tensor x) -> (Tensor, Tensor)"),
@@ -75,7 +97,20 @@ def test_the_schema_is_read_from_the_text(text, schema):
     "def f(x): return x.max(1) if x.ndim == 2 else x",
     "def f(x, n: int): return n",
     "def g(x):\n    x += 1\ndef f(x):\n    g(x)\n    return x * 2",
-    "def f(x): return [x, x + 1, x + 2][1:]",
+    "def f(x): return x.max(1) if x.ndim == 2 else [x]",
+    "def f(x): return x.max(1) if x.ndim == 2 else x.unbind(0)",
+    "def f(x):\n    y = [x]\n    for i in range(1): y = [y[0], y]\n    return y[1]",
+    "def f(x):\n    y = [x]\n    y.append([x])\n    return y[1]",
+    "def f(x):\n    z = [x]\n    y = z\n    return [y for z in x][0]",
+    "def f(x):\n    s = ((x, x), (x, x))\n    return [s for s in s][0]",
+    "def g(*ts): return ts[0]\ndef f(x): return g(x, x)",
+    "def g(a, b): return b\ndef f(x):\n    ts = (x, [x])\n    return g(*ts)",
+    "def zip(a, b): return [(b, a)]\ndef f(x, y):\n    for a, b in zip(x, y): a.add_(1)",
+    "def f(x, k: int = 2):\n    y = None\n    if k > 5: y = x * 2\n    return y",
+    "def f(x): return (t for t in x)",
+    "def f(x):\n    z = (y := x) * 1\n    y.add_(1)\n    return z",
+    "def f(x):\n    y = x.max(1)\n    y = y[:1]\n    return y",
+    "def f(x):\n    relu = lambda t: (t, t)\n    return relu(x)",
     "def f(x, d=1): return x.max(d)",
     "def f(x, y): return max(x, y)",  # y may be a dim
     "def f(x): return torch.atleast_1d(x, x)",
@@ -89,6 +124,24 @@ def test_the_schema_is_read_from_the_text(text, schema):
 def test_what_the_text_does_not_say_is_asked_for(text):
     with pytest.raises(ingot.Error, match="can't be read from its text(.|\n)*schema="):
         registered(ingot.op(text))
+
+
+LONG = {
+    "values": "def f(x):\n    y0 = x\n" + "".join(f"    y{i + 1} = y{i} * y{i} + x\n" for i in range(1000)) + "    return y1000",
+    "in turn": "def f(x):\n    a, b = x.chunk(2)\n" + "    a += b * b\n    b += a * a\n" * 500 + "    return a",
+    "tuples": "def f(x):\n    y0 = x\n" + "".join(f"    y{i + 1} = (y{i}, y{i})[0]\n" for i in range(60)) + "    return y60 * 1",
+    "counters": "def f(x):\n" + "".join(f"    c{i} = {i}.5\n    n{i} = 0\n    n{i} = n{i} + 1\n" for i in range(300)) + "    return x * n5 * c3",
+    "helpers": "".join(f"def g{i}(x): return g{i + 1}(x) * g{i + 1}(x)\n" for i in range(60)) + "def g60(x): return x\ndef f(x): return g0(x)",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_long_text_is_read_at_once(kind):
+    begin = time.process_time()
+    found = facts(ast.parse(LONG[kind]), "f")
+    assert time.process_time() - begin < 2
+    assert found.returns.count == 1
+    assert found.writes is not None
 
 
 @pytest.mark.parametrize("text, schema, message", [
