@@ -100,6 +100,31 @@ def test_saved_tensors_and_saved_results(cli):
     assert cli("run", "ops.py:minus", "x=x.pt", "y=more.pt:n", check=False).returncode == 2
 
 
+@pytest.mark.parametrize("words", [
+    ("emit", "-e", "x + 1", "x=f32:4"), ("run", "-e", "x + 1", "x=f32:4"), ("ops",), ("--help",),
+    ("explain", "ops.py:relu_add", "x=f32:4", "y=f32:4", "bias=0.5"),
+], ids=lambda words: words[0])
+@pytest.mark.parametrize("where", ["full", "closed"])
+def test_what_cannot_be_written_is_an_error(command_line, cli, words, where):
+    target = {"full": "/dev/full", "closed": "&-"}[where]
+    line = f"exec {shlex.join([command_line, *words])} >{target}"
+    environment = {**os.environ, "INGOT_PYTHON": sys.executable}
+    done = subprocess.run(["sh", "-c", line], cwd=cli.folder, stderr=subprocess.PIPE, text=True, env=environment)
+    assert done.returncode == 4
+    assert re.fullmatch(r"error: cannot write to the standard output: [\w ]+\n", done.stderr)
+
+
+@pytest.mark.parametrize("words", [("run", "--threads", "-5"), ("run", "--threads", "100000"), ("run", "--seed", str(2**64)),
+                                   ("emit", "--seed", "-1"), ("verify", "--seed", str(2**64)), ("compare", "--seed", "-1"),
+                                   ("compare", "--threads", "-5")], ids="{0[0]} {0[1]} {0[2]}".format)  # fmt: skip
+def test_numbers_that_no_option_takes(cli, words):
+    command, *option = words
+    done = cli(command, "-e", "x + 1", "x=f32:4", *option, check=False)
+    assert done.returncode == 2
+    assert option[0] in done.stderr
+    assert done.stdout == ""
+
+
 def test_random_tensors_are_seeded(cli):
     def saved(seed):
         cli("run", "-e", "x + 0", "x=f32:8", "--seed", seed, "--save", "out.pt", "--no-check")

@@ -43,9 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.values = [*getattr(options, "values", []), *rest]
     try:
-        status = options.run(options)
-        sys.stdout.flush()
-        return status
+        return options.run(options)
     except ingot.Error as error:
         print(error, file=sys.stderr)
         return EXIT_ENVIRONMENT if getattr(error, "fault", "") == "environment" else EXIT_BAD_INPUT

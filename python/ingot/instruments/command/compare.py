@@ -15,8 +15,8 @@ from .. import comparison, contenders, report
 from ..job import Against, Job
 from ..supervisor import TIME_LIMIT
 from ..work import OWN
-from .options import (IS_VALUE, VALUES, add_op, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, size_of,
-                      values_and_sizes, write)
+from .options import (IS_VALUE, VALUES, add_op, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, say, seed,
+                      size_of, values_and_sizes, write)
 
 
 def add(commands) -> None:
@@ -36,7 +36,7 @@ def add(commands) -> None:
     parser.add_argument("--backward", action="store_true", help="compare the gradient's kernels")
     parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
     parser.add_argument("--arch", type=int, default=0, metavar="90", help="of kernels that are only looked at")
-    parser.add_argument("--seed", type=int, default=0, help="of the random tensors")
+    parser.add_argument("--seed", type=seed, default=0, help="of the random tensors")
     parser.add_argument("--threads", type=positive(int), help="of the CPU")
     parser.add_argument("--as-asked", action="store_true",
                         help="try them on these arguments alone, and not on special values and other layouts")
@@ -95,9 +95,9 @@ def run(options) -> int:
     clear_progress()
     kept = report.without_listings(found.found)
     if options.json:
-        print(json.dumps(kept, indent=1))
+        say(json.dumps(kept, indent=1))
     else:
-        print(report.as_csv(found.found) if options.csv else found, end="" if options.csv else "\n")
+        say(report.as_csv(found.found) if options.csv else str(found), end="" if options.csv else "\n")
     if options.save:
         write(options.save, json.dumps(kept, indent=1) + "\n")
     if options.html:

@@ -11,7 +11,7 @@ import torch
 from .. import comparison, contenders, explanation
 from ..job import read_values
 from ..subject import Subject
-from .options import VALUES, add_op, op_of, values_and_sizes, write
+from .options import VALUES, add_op, op_of, say, values_and_sizes, write
 
 
 def add(commands) -> None:
@@ -39,9 +39,9 @@ def run(options) -> int:
     if options.html:
         write(options.html, found.html())
     if options.json:
-        print(json.dumps(found.found, indent=1))
+        say(json.dumps(found.found, indent=1))
     elif not options.html:
-        print(found)
+        say(str(found))
     return comparison.EXIT_OK
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
+import os
 import pathlib
 import re
 import sys
@@ -95,6 +97,14 @@ def positive(kind: type, or_zero: bool = False):
     return read
 
 
+def seed(text: str) -> int:
+    """A type of argparse: what PyTorch's generators take."""
+    value = positive(int, or_zero=True)(text)
+    if value >= 2**64:
+        raise argparse.ArgumentTypeError(f"`{text}` is no seed: these are the whole numbers from 0 to 2**64 - 1")
+    return value
+
+
 def count(text: str) -> int:
     if (count := size_of(text)) is None:
         raise argparse.ArgumentTypeError(f"`{text}` is no number")
@@ -115,6 +125,20 @@ def write(path: pathlib.Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in a folder that is there") from None
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Writes to the standard output, and knows whether that was done."""
+    try:
+        if sys.stdout is None:  # it was closed as Python began
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        print(text, end=end, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        failed = fail(f"cannot write to the standard output: {error.strerror}")
+        failed.fault = "environment"
+        raise failed from None
 
 
 def refuse_unwritable(path: pathlib.Path) -> None:

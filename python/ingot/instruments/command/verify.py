@@ -12,7 +12,7 @@ from ...capture import fail
 from .. import comparison, verification
 from ..dtypes import DTYPES
 from ..job import promised_in, read_values
-from .options import (IS_VALUE, VALUES, add_op, clear_progress, count, device_of, file_and_name, op_of, share_done,
+from .options import (IS_VALUE, VALUES, add_op, clear_progress, count, device_of, file_and_name, op_of, say, seed, share_done,
                       values_and_sizes)
 
 
@@ -28,7 +28,7 @@ def add(commands) -> None:
     parser.add_argument("--pairs", type=count, default=verification.PAIRS, metavar="N",
                         help="that a function of two numbers is tried on")
     parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
-    parser.add_argument("--seed", type=int, default=0, help="of what is random")
+    parser.add_argument("--seed", type=seed, default=0, help="of what is random")
     parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
     parser.set_defaults(run=run)
 
@@ -41,9 +41,9 @@ def run(options) -> int:
         found.append(verification.verify(op, values, options.dtype, device, options.pairs, options.seed, share_done, promised))
         clear_progress()
         if not options.json:
-            print(verification.text(found[-1]), flush=True)
+            say(verification.text(found[-1]))
     if options.json:
-        print(json.dumps([each.as_json() for each in found], indent=1))
+        say(json.dumps([each.as_json() for each in found], indent=1))
     return comparison.EXIT_OK if all(each.is_right for each in found) else comparison.EXIT_WRONG
 
 
