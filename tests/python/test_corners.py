@@ -465,7 +465,7 @@ def test_losses_of_mixed_dtypes(text, device):
 
 
 SCALARS = [
-    "torch.full((2, 3), s) * x", "full_like(x, s) * x", "x.new_full((2, 3), s) * x", "F.elu(x, s)", "F.celu(x, s)",
+    "torch.full((3,), s) * x[:, :3]", "full_like(x, s) * x", "x.new_full((2, 3), s) * x[:, :3]", "F.elu(x, s)", "F.celu(x, s)",
     "F.threshold(x, s, s)", "F.hardtanh(x, -s, s)", "F.softshrink(x, s)", "F.hardshrink(x, s)", "F.leaky_relu(x, s)",
     "F.softplus(x, s)", "torch.add(x, x.flip(0), alpha=s)", "x.sub(x.flip(0), alpha=s)", "torch.addcmul(x, x, x, value=s)",
     "torch.addcdiv(x, x, x * x + 1, value=s)", "torch.lerp(x, x * 2, s)", "F.pad(x, (1, 2), value=s)",
@@ -482,6 +482,14 @@ def test_tensors_without_dims_that_stand_for_numbers(text):
             torch.testing.assert_close(got, want)
             got.sum().backward(), want.sum().backward()
             torch.testing.assert_close(mine.grad, theirs.grad)
+
+
+@pytest.mark.parametrize("text", SCALARS)
+def test_tensors_without_dims_in_eager_numerics(text):
+    op, x = ingot.op(f"def f(x, s):\n    return {text}\n", numerics="eager"), torch.linspace(-2, 2, 128).view(2, 64)
+    for dtype in (torch.bfloat16, torch.float16):
+        for s in (torch.tensor(0.7), torch.tensor(0.1999, dtype=torch.float64), torch.tensor(2), torch.tensor(0.3, dtype=dtype)):
+            assert torch.equal(op(x.to(dtype), s), op.reference(x.to(dtype), s)), s
 
 
 def test_where_as_a_method():
