@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "base/error.h"
+#include "codegen/kernel/build.h"
 #include "tests/codegen/reduce_testing.h"
 
 namespace ingot::codegen {
@@ -139,6 +141,34 @@ TEST(ReduceSchedules, SharedMemoryHasRoomForTheStepsThatARowNeeds) {
   EXPECT_EQ(bytes_of(131072), 8 * 512 * 16);
   EXPECT_EQ(bytes_of(262144), 8 * 512 * 16);
   EXPECT_EQ(bytes_of(262148), 0) << "it is read again";
+}
+
+TEST(ReduceSchedules, TwoTensorsDoNotShareOnePlaceInSharedMemory) {
+  const Floats x = tensor({2, 20000}, {0, 1}, 0, [] { return 0.0f; });
+  const ReduceCase one = several_phases("one", x, {0, 1});
+  Sketched op(2, {0, 1});
+  const ir::NodeId product = op.add(Op::Mul, op.x(), op.tensor("y"));
+  op.result(op.add(Op::Sub, product, op.read(op.reduce(ReduceKind::Max, product))), false);
+  const ReduceCase two{"two", std::move(op.graph()), x};
+
+  const auto of = [](const ReduceCase& each, const Prepared& prepared) {
+    return schedules(each.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
+  };
+  const Prepared prepared = two.prepared();
+  Schedule schedule = of(two, prepared);
+  const auto built = [&] {
+    return build(two.graph, prepared.outline.kernels[0], prepared.layouts[0], schedule, kCuda, {});
+  };
+  EXPECT_NO_THROW(built());
+  schedule.rows = of(one, one.prepared()).rows;
+  ASSERT_GT(schedule.rows.shared, 0u);
+  std::string refusal;
+  try {
+    built();
+  } catch (const Error& error) {
+    refusal = error.message();
+  }
+  EXPECT_EQ(refusal, "two arrays of a kernel would share their place in shared memory");
 }
 
 TEST(ReduceSchedules, EachKindIsMetByTheTestsAbove) {
