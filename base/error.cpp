@@ -63,10 +63,18 @@ std::string place(Span span) {
 
 size_t gutter(Span span) { return span ? std::to_string(span.source->place(span.begin).line).size() : 1; }
 
+/// A NUL, which would end what() early, as \0.
+std::string without_nuls(std::string text) {
+  for (size_t at = 0; (at = text.find('\0', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\0");
+  return text;
+}
+
 }  // namespace
 
 Error::Error(Fault fault, std::string message, std::string rendered)
-    : std::runtime_error(std::move(rendered)), fault_(fault), message_(std::move(message)) {}
+    : std::runtime_error(without_nuls(std::move(rendered))),
+      fault_(fault),
+      message_(without_nuls(std::move(message))) {}
 
 std::string Diagnostic::render() const {
   size_t width = gutter(span);

@@ -175,7 +175,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
       evaluation.activity.leaves, [](const std::optional<Value>& leaf) { return leaf && mutated_parameter(*leaf); });
   if (result.is_none() && !mutates) {
     At at(evaluation.diagnostics, function.name_span);
-    evaluation.fail(fmt::format("`{}` returns nothing", function.name),
+    evaluation.fail(fmt::format("`{}` returns nothing, and writes none of its arguments", function.name),
                     function.returns ? "end every way through it with `return …`" : "end it with `return …`");
   }
   evaluation.diagnostics.here = returned_at;  // what is wrong with the result is shown there

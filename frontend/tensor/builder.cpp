@@ -43,7 +43,7 @@ ir::HostId Builder::host(ir::HostOp op, std::vector<ir::HostId> args, uint32_t b
 void refuse_unknown_value(Builder& builder, std::string message, std::string hint) {
   if (builder.diagnostics.in_library())
     builder.fail("a tensor was given as an argument that decides what is computed, and its value is not known then",
-                 "give a number: s.item(), or a parameter annotated `float` or `int`");
+                 "give a number: s.item() where the op is called, or a parameter annotated `float` or `int`");
   builder.fail(std::move(message), std::move(hint));
 }
 

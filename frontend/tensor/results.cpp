@@ -18,6 +18,9 @@ namespace {
 /// Tiles whose last dim is at most this long are stored as elements of one domain, so that a kernel can write a vector.
 constexpr int64_t kShortDim = 4;
 
+/// A C++ compiler takes half a minute for so many; the parameters of a CUDA kernel have room for some hundreds.
+constexpr size_t kMostResults = 4096;
+
 std::optional<int64_t> last_size(Builder& builder, const Tile& tile) {
   if (tile.shape.empty() || dims_of(tile.groups, tile.offsets.size() - 1).count != 1) return std::nullopt;
   const ir::HostId size = builder.graph.host.resolve(tile.shape.back());
@@ -215,6 +218,10 @@ void make_returned(Builder& builder, const Value& returned) {
   const std::vector<Value>* items = returned.items();
   if (!items) return make_result(builder, returned, "out");
   if (items->empty()) builder.fail("the op returns nothing", "return a tensor, or a tuple of tensors");
+  if (items->size() > kMostResults) {
+    builder.fail(fmt::format("the op returns {} tensors, more than {}", items->size(), kMostResults),
+                 "stack those of one shape, or split the op into several");
+  }
   builder.graph.returns = returns_of(returned);
   for (size_t i = 0; i < items->size(); ++i) {
     make_result(builder, (*items)[i], items->size() == 1 ? "out" : fmt::format("out{}", i));

@@ -58,6 +58,8 @@ class Snippet:
 
 def check_characters(text: str, what: str) -> None:
     """Raises `ingot.Error` where a text or a name holds what is no character of UTF-8, or ends it for C."""
+    if not isinstance(text, str):
+        raise fail(f"{what} is {text!r}, which is no text", "give a str")
     bad = next((at for at, c in enumerate(text) if c == "\0" or "\ud800" <= c <= "\udfff"), None)
     if bad is not None:
         line, column = text.count("\n", 0, bad) + 1, bad - text.rfind("\n", 0, bad)

@@ -38,9 +38,10 @@ class Op(_ingot.Op):
     def __init__(self, source, name: str | None = None, numerics: str = "default", debug: bool = False,
                  lazy: str = "auto", traced: str = "kernel", atomics: bool = False):
         if traced not in ("kernel", "text"):
-            raise fail(f"traced is `{traced}`", "it is one of kernel and text")
+            raise fail(f"traced is {traced!a}", "it is one of kernel and text")
         self._begin(numerics, debug, lazy, traced, atomics)
-        check_characters(name or "", "the op's name")
+        for given, what in (("" if name is None else name, "the op's name"), (numerics, "numerics"), (lazy, "lazy")):
+            check_characters(given, what)
         if isinstance(source, str):
             check_characters(source, "the op's text")
             self._read(Text(source, name or "", "<text>"))
@@ -182,6 +183,8 @@ class Op(_ingot.Op):
         device: cpu or cuda; that of the arguments where none is given, and no GPU is needed for cuda.
         architecture: 90 for sm_90; 0 for the current device's, or 90 without one.
         """
+        check_characters(stage, "the stage")
+        check_characters("" if device is None else device, "the device")
         return self._emit(stage, device, architecture, *args, **kwargs)
 
     def trace(self, *args, at=0, **kwargs) -> None:

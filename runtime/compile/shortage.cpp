@@ -17,6 +17,7 @@ constexpr Shortage kShortages[] = {
     {ENFILE, "the system has no file descriptors left"},
     {ENOSPC, "the disk is full: make room, or set TMPDIR to another folder"},
     {EDQUOT, "the disk quota is used up: make room, or set TMPDIR to another folder"},
+    {EFBIG, "a file would be larger than this process may write: raise the limit (ulimit -f)"},
     {ENOMEM, "memory has run out"},
     {EAGAIN, "the system starts no more processes: end some, or raise the limit (ulimit -u)"},
 };

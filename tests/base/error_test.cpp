@@ -133,6 +133,9 @@ TEST(Error, KnowsWhoseFaultItIs) {
   EXPECT_EQ(internal.fault(), Fault::Internal);
   EXPECT_TRUE(std::string(internal.what()).starts_with("internal error: a broken node\n"));
   EXPECT_TRUE(std::string(internal.what()).ends_with("\ndump"));
+  const Error nul = thrown_by([] { throw_author({}, std::string("a\0b", 3), "leave it out"); });
+  EXPECT_EQ(nul.message(), "a\\0b");
+  EXPECT_STREQ(nul.what(), "error: a\\0b\n  = help: leave it out");
 }
 
 TEST(Numbered, CountsFromOneInAColumn) {

@@ -118,6 +118,7 @@ TEST(Subprocess, SaysWhatRanOut) {
   });
   EXPECT_NE(answer.find("no file descriptors left"), std::string::npos) << answer;
   EXPECT_NE(shortage_in("cc1plus: fatal error: x.h: Too many open files").find("ulimit -n"), std::string::npos);
+  EXPECT_NE(shortage_in("error closing x.s: File too large").find("ulimit -f"), std::string::npos);
   EXPECT_EQ(shortage_in("error: expected ‘;’"), "");
 }
 

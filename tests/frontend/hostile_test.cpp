@@ -109,6 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"many mentions of a view", many_lines(50'000, "z = x[0]"), ""},
         Case{"many names of one value", many_lines(30'000, "y# = x * 2"), ""},
         Case{"many statements", many_lines(60'000, "y = y + 1"), "50000 nodes"},
+        Case{"many results of one value", {"def f(x): return (", 60'000, "x, ", ")\n"}, "returns 60000 tensors"},
         Case{"unknown keywords",
              {"def g(a): return a\ndef f(x): return g(x", 100'000, ", k#=1", ")\n"},
              "no parameter `k0`"},

@@ -170,10 +170,12 @@ TEST(InterpreterErrors, AFunctionMayBeUnderWaySeveralTimes) {
 
 TEST(InterpreterErrors, Returns) {
   expect_refused({
-      {"def f(): pass", "1:5", "`f` returns nothing", "end it with `return …`"},
-      {"def f():\n    if 0: return 1", "1:5", "`f` returns nothing", "end every way through it with `return …`"},
-      {"def f(): return", "1:5", "`f` returns nothing", "end it with `return …`"},
-      {"def f(): return None", "1:5", "`f` returns nothing", "end every way through it with `return …`"},
+      {"def f(): pass", "1:5", "`f` returns nothing, and writes none of its arguments", "end it with `return …`"},
+      {"def f():\n    if 0: return 1", "1:5", "`f` returns nothing, and writes none of its arguments",
+       "end every way through it with `return …`"},
+      {"def f(): return", "1:5", "`f` returns nothing, and writes none of its arguments", "end it with `return …`"},
+      {"def f(): return None", "1:5", "`f` returns nothing, and writes none of its arguments",
+       "end every way through it with `return …`"},
       {"def g(): pass\ndef f():\n    y = g()\n    return y", "3:9", "`g` has no `return`, so its call has no value",
        "end `g` with `return …`"},
       {"def g(x): x.append(1)\ndef f():\n    y = []\n    g(y)\n    return g(y)", "5:12",

@@ -311,6 +311,19 @@ def test_deep_recursion_of_helpers_is_an_error():
     assert re.search("recurs|calls itself|deep", str(raised(text, "x=f32:3")))
 
 
+@pytest.mark.parametrize("call, says", [
+    (lambda op, bad: ingot.op("x", numerics=bad), "numerics holds"), (lambda op, bad: ingot.op("x", lazy=bad), "lazy holds"),
+    (lambda op, bad: ingot.op("x", name=bad), "the op's name holds"), (lambda op, bad: op.emit(bad, 1), "the stage holds"),
+    (lambda op, bad: op.emit("ir", 1, device=bad), "the device holds"), (lambda op, bad: op(**{bad: 1}), "parameter|a name"),
+], ids=["numerics", "lazy", "name", "stage", "device", "keyword"])
+@pytest.mark.parametrize("bad", ["no\0thing", "\ud800"], ids=["NUL", "surrogate"])
+def test_names_that_no_text_holds(call, says, bad):
+    with pytest.raises(ingot.Error, match=says) as raised:
+        call(ingot.op("x * 2"), bad)
+    assert raised.value.fault == "author"
+    assert "= help: " in str(raised.value)
+
+
 @pytest.mark.parametrize("text", ["\0", "def", "def f(", "x" * 100_000, "(" * 50, "'", "\\", "x\\", "é + 1", "lambda", "1"])
 def test_garbage_never_crashes(text):
     try:
