@@ -35,6 +35,9 @@ feature_alpha_dropout einsum imag matrix_transpose as_strided""".split())
 
 
 _NUMBERS = ("float", "int", "bool")
+# Calls that give numbers, which share no memory.
+_NUMBER_FUNCTIONS = (*_NUMBERS, "len", "range")
+_NUMBER_METHODS = ("size", "dim", "numel", "nelement", "ndimension", "item", "stride")
 
 
 class Returns(typing.NamedTuple):
@@ -146,7 +149,7 @@ class _Function:
         return isinstance(target, ast.Subscript) and _is_several(self.of(target.value, self.kinds))
 
     def _kinds(self) -> dict[str, Returns | None]:
-        """What each name is: the least that every statement agrees with."""
+        """Finds the kind of each name: the lowest that agrees with every statement."""
         arguments, inner = self.node.args, [n for n in ast.walk(self.node) if n is not self.node]
         stored = [n for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         kinds = {n.id: _UNSEEN for n in stored}
@@ -161,7 +164,7 @@ class _Function:
         kinds = _settled(kinds, each_statement)
         while unseen := [name for name, of in kinds.items() if of == _UNSEEN and name in self.numbers_of]:
             others = {n.id for n in stored if n not in self.numbers_of.get(n.id, ())}
-            # What is a number to the end: first where it is nothing else, for sums begin with what waits for these.
+            # These stay numbers. Names that are nothing else come first, since sums wait for their kinds.
             kinds |= dict.fromkeys([name for name in unseen if name not in others] or unseen[: 1 + len(unseen) // 8])
             kinds = _settled(kinds, each_statement)
         return kinds
@@ -237,7 +240,7 @@ class _Function:
         return _TENSOR if self.given is None else self.given.get(name)
 
     def of(self, node, kinds: dict) -> Returns | None:
-        """What an expression is, where names are of these kinds."""
+        """The kind of an expression, given the kinds of names."""
         look = lambda inner: self.of(inner, kinds)  # noqa: E731
         match node:
             case ast.Name(id=name):
@@ -301,7 +304,7 @@ class _Function:
 
 
 def _extreme(node: ast.Call, rest: list[ast.expr]) -> Returns | None:
-    """Of a tensor: x.max() is a tensor, x.max(1) two."""
+    """The kind of max or min of a tensor: x.max() is a tensor, x.max(1) two."""
     by_dim = any(keyword.arg == "dim" for keyword in node.keywords)
     if not rest and not by_dim:
         return _TENSOR
@@ -500,7 +503,7 @@ def _place_of_inplace(name: str) -> int | None:
 def _roots_of_names(function: _Function) -> dict[str, frozenset[str] | None]:
     """The parameters in whose memory each name may lie: the fewest that every statement agrees with."""
     roots = {name: frozenset() for name in function.assigned}
-    roots |= {name: frozenset({name}) for name in function.parameters}
+    roots |= {name: frozenset({name} - function.numbers) for name in function.parameters}
 
     def each_name():
         for name, values in function.assigned.items():
@@ -516,7 +519,7 @@ def _union(found: list[frozenset[str] | None]) -> frozenset[str] | None:
 def _roots(function: _Function, node, names: dict) -> frozenset[str] | None:
     """The parameters in whose memory an expression may lie; None where that is not known."""
     match node:
-        case ast.Constant():
+        case ast.Constant() | ast.Attribute(attr="shape" | "ndim" | "dtype" | "device"):
             return frozenset()
         case ast.Name(id=name):
             return names.get(name)
@@ -535,6 +538,8 @@ def _roots(function: _Function, node, names: dict) -> frozenset[str] | None:
             if name in _tensor_functions() and name not in _VIEWS and not name.endswith("_"):
                 return frozenset()
             is_method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
+            if name in (_NUMBER_METHODS if is_method else _NUMBER_FUNCTIONS):
+                return frozenset()
             if is_method and (name in _VIEWS or name.endswith("_")):
                 return _roots(function, node.func.value, names)
     return None
@@ -562,7 +567,7 @@ def _returns_always(body: list[ast.stmt]) -> bool:
 
 
 def _one(kinds: list) -> Returns | None:
-    """What all of them are: tuples and lists of some length, where theirs differ."""
+    """The kind that covers all of these; tuples of several lengths are tuples of some length."""
     found = set(kinds) - {_UNSEEN}
     if not found:
         return _UNSEEN if kinds else None
