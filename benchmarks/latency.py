@@ -12,7 +12,7 @@ import torch
 
 import ingot
 from cases.elementwise import FOUR_EXAMPLES
-from ingot.instruments.race import race
+from ingot.tools.benchmark import race
 
 FIRST_CALL = pathlib.Path(__file__).parent / "first_call.py"
 

@@ -6,7 +6,7 @@ import torch
 
 import ingot
 from cases.case import Case, Tensors
-from ingot.instruments.contenders.ops import plain_function
+from ingot.tools.candidates.ops import plain_function
 
 PEERS = ("eager", "compile", "autotune", "dynamic", "jiterator", "handwritten")
 WORDS = {"eager": "eager", "compile": "torch.compile", "autotune": "torch.compile:max-autotune-no-cudagraphs",

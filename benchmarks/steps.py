@@ -9,8 +9,8 @@ import torch
 
 import ingot
 from cases.case import Case, Program, Tensors
-from ingot.instruments.contenders.ops import plain_function
-from ingot.instruments.race import COPIED_BYTES, Dropped, race
+from ingot.tools.candidates.ops import plain_function
+from ingot.tools.benchmark import COPIED_BYTES, Dropped, race
 from measure import ROUNDS, Asked, first_line
 
 Call = Callable[[], object]

@@ -11,7 +11,7 @@ import time
 import torch
 
 import ingot
-from ingot.instruments import verification
+from ingot.tools import verification
 
 
 def functions_of_one_number() -> list:

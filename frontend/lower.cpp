@@ -5,13 +5,13 @@
 #include <map>
 
 #include "base/error.h"
-#include "frontend/gradient/kept.h"
+#include "frontend/gradient/residuals.h"
 #include "frontend/interpret/evaluation.h"
 #include "frontend/tensor/layouts.h"
-#include "frontend/tensor/memory.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/results.h"
+#include "frontend/tensor/storage.h"
 #include "frontend/tensor/tensors.h"
 #include "ir/host/gradient_condition.h"
 #include "ir/passes/canonical.h"

@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "frontend/frontend.h"
-#include "python/eager_text.h"
+#include "python/compile_bindings.h"
+#include "python/eager_fallback.h"
 #include "python/errors.h"
-#include "python/foreign.h"
 #include "python/object.h"
 #include "python/op_object.h"
 #include "runtime/api/op.h"
 #include "runtime/api/runtime.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/cache/interrupt.h"
 #include "runtime/call/refusals.h"
 

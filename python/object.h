@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "python/errors.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 
 // What every function of the extension does around its body.
 

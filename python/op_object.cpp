@@ -16,15 +16,15 @@
 #include "base/error.h"
 #include "frontend/frontend.h"
 #include "python/arguments.h"
-#include "python/eager_text.h"
+#include "python/eager_fallback.h"
 #include "python/errors.h"
 #include "python/object.h"
-#include "python/split.h"
+#include "python/sharding.h"
 #include "python/stages.h"
 #include "runtime/api/op.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/register.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/call/refusals.h"
 
 // The callable behind `f(x, y)`: a type with a vectorcall slot, so that a warm call costs what a built-in function's

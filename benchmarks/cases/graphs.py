@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import ingot
-from ingot.instruments.contenders import CudaKernel
+from ingot.tools.candidates import CudaKernel
 
 from .case import ByHand, Program, Tensors
 from .elementwise import EXAMPLES, example

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "codegen/shape/cut.h"
+#include "codegen/shape/partition.h"
 
 namespace ingot::codegen {
 namespace {

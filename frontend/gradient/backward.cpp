@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include "frontend/frontend.h"
-#include "frontend/gradient/kept.h"
 #include "frontend/gradient/op_gradients.h"
+#include "frontend/gradient/residuals.h"
 #include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/shapes.h"
 

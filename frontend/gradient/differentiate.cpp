@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "frontend/gradient/field.h"
+#include "frontend/gradient/indexed_value.h"
 #include "frontend/gradient/reduction_gradient.h"
 #include "frontend/gradient/transpose.h"
 #include "frontend/interpret/interpreter.h"

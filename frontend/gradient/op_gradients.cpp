@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "frontend/frontend.h"
-#include "frontend/interpret/interpreting.h"
-#include "frontend/tensor/memory.h"
+#include "frontend/interpret/frame.h"
 #include "frontend/tensor/shapes.h"
+#include "frontend/tensor/storage.h"
 #include "frontend/tensor/tensors.h"
 
 namespace ingot::frontend {

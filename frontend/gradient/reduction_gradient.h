@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "frontend/gradient/field.h"
+#include "frontend/gradient/indexed_value.h"
 
 namespace ingot::frontend {
 

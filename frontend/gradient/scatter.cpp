@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "frontend/gradient/moves.h"
 #include "frontend/gradient/transpose.h"
+#include "frontend/gradient/varying_dims.h"
 #include "frontend/tensor/reduce.h"
 #include "frontend/tensor/reindex.h"
 #include "frontend/tensor/shapes.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "frontend/gradient/field.h"
+#include "frontend/gradient/indexed_value.h"
 
 // The gradient of a gather that may read an element several times is a scatter, in which values meet. A kernel in which
 // every element looks at all indices does it in one pass (transpose.h); where tables and indices are large, values and

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "frontend/gradient/field.h"
+#include "frontend/gradient/indexed_value.h"
 
 namespace ingot::frontend {
 

@@ -4,9 +4,9 @@
 
 #include "frontend/frontend.h"
 #include "frontend/gradient/op_gradients.h"
-#include "frontend/tensor/memory.h"
 #include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/shapes.h"
+#include "frontend/tensor/storage.h"
 
 // A loss and its gradient as one op: both are evaluated on the same arguments, and what is lowered reads them once.
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "frontend/interpret/autocast.h"
 #include "frontend/interpret/dicts.h"
-#include "frontend/interpret/interpreting.h"
+#include "frontend/interpret/frame.h"
 #include "frontend/interpret/python_builtins.h"
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/interpret/sequences.h"

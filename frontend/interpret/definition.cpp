@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "frontend/interpret/interpreting.h"
+#include "frontend/interpret/frame.h"
 #include "frontend/interpret/python_builtins.h"
 #include "frontend/interpret/python_numbers.h"
 #include "frontend/syntax/ast_print.h"
 #include "frontend/syntax/parser.h"
-#include "frontend/tensor/memory.h"
+#include "frontend/tensor/storage.h"
 
 // Ops that are text.
 

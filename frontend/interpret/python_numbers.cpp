@@ -9,7 +9,7 @@
 #include "frontend/interpret/dicts.h"
 #include "frontend/interpret/interpreter.h"
 #include "frontend/interpret/sequences.h"
-#include "frontend/tensor/memory.h"
+#include "frontend/tensor/storage.h"
 
 namespace ingot::frontend {
 

@@ -3,9 +3,9 @@
 #include <array>
 
 #include "frontend/library/builtin_tables.h"
-#include "frontend/tensor/memory.h"
 #include "frontend/tensor/pointwise.h"
 #include "frontend/tensor/refused_gradients.h"
+#include "frontend/tensor/storage.h"
 #include "frontend/tensor/tensors.h"
 
 // Where gradients flow and where they do not, and whether any are asked for.

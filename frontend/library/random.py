@@ -2,7 +2,7 @@
 
 `_random_words(like, count)` is a draw: so many tensors of words, int64 from 0 to 2 ** 32 - 1. Whatever is drawn is drawn
 whether or not its values matter (a dropout of p = 0), so that draws are numbered alike in an op, in its gradient, and in
-python/ingot/draws.py, which has these formulas once more.
+python/ingot/random.py, which has these formulas once more.
 """
 
 

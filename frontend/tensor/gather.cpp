@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "frontend/tensor/choice.h"
 #include "frontend/tensor/layouts.h"
+#include "frontend/tensor/materialize_concat.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"

@@ -6,10 +6,10 @@
 #include <array>
 
 #include "frontend/tensor/indexing.h"
-#include "frontend/tensor/memory.h"
 #include "frontend/tensor/overlap.h"
 #include "frontend/tensor/pointwise.h"
 #include "frontend/tensor/shapes.h"
+#include "frontend/tensor/storage.h"
 #include "frontend/tensor/views.h"
 
 namespace ingot::frontend {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "frontend/tensor/builder.h"
-#include "frontend/tensor/memory.h"
+#include "frontend/tensor/storage.h"
 
 // The account of eager's tensors (ir::LayoutStep for their strides, memory.h for what they share), kept as the author's
 // ops are evaluated. Each function appends one step, for a tensor of the given shape, and gives its place. Inside a

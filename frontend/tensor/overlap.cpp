@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "frontend/tensor/memory.h"
 #include "frontend/tensor/shapes.h"
+#include "frontend/tensor/storage.h"
 
 // What two tensors in one memory have in common. Eager refuses tensors whose extents meet where both are dense, and
 // lets the others pass to whatever its loop makes of them; here only what is known to come out right passes.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "frontend/tensor/choice.h"
 #include "frontend/tensor/layouts.h"
+#include "frontend/tensor/materialize_concat.h"
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/tensors.h"
 

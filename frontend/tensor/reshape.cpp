@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "frontend/tensor/choice.h"
+#include "frontend/tensor/materialize_concat.h"
 #include "frontend/tensor/tensors.h"
 
 // Splitting dims goes down to the loads, merging dims floats up: a change of shape that keeps row-major order is dims

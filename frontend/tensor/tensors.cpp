@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "frontend/tensor/choice.h"
+#include "frontend/tensor/materialize_concat.h"
 
 namespace ingot::frontend {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "frontend/tensor/tiles.h"
+#include "frontend/tensor/concat_blocks.h"
 
 // Views of tensors, tile by tile, and what makes one tensor of several. Dims are the tensor's, from the front, and
 // arguments are already checked; eager's layouts are the caller's (views.h).

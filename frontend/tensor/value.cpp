@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "frontend/tensor/memory.h"
+#include "frontend/tensor/storage.h"
 
 namespace ingot::frontend {
 

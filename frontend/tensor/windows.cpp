@@ -6,8 +6,8 @@
 #include <array>
 #include <optional>
 
-#include "frontend/tensor/choice.h"
 #include "frontend/tensor/layouts.h"
+#include "frontend/tensor/materialize_concat.h"
 #include "frontend/tensor/tensors.h"
 #include "frontend/tensor/views.h"
 

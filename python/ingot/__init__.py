@@ -32,9 +32,9 @@ _INSTRUMENTS = ("Against", "Comparison", "Explanation", "compare", "explain")
 def __getattr__(name: str):
     """The instruments are imported when one is asked for."""
     if name in _INSTRUMENTS:
-        from . import instruments
+        from . import tools
 
-        return getattr(instruments, name)
+        return getattr(tools, name)
     raise AttributeError(f"module 'ingot' has no attribute {name!r}")
 
 

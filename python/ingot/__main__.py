@@ -2,6 +2,6 @@
 
 import sys
 
-from .instruments.command import main
+from .tools.command import main
 
 sys.exit(main())

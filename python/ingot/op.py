@@ -10,7 +10,7 @@ import itertools
 import types
 import typing
 
-from . import _ingot, draws, elsewhere, schema
+from . import _ingot, random, fallback, schema
 from . import traced as _traced
 from . import trace as _trace
 from .capture import Text, capture, check_characters, fail, files_of, snippet, unwrapped
@@ -133,10 +133,10 @@ class Op(_ingot.Op):
     @functools.cached_property
     def may_draw(self) -> bool:
         """Whether the op may draw random numbers, as far as its text alone says."""
-        return draws.may_draw(self._tree)
+        return random.may_draw(self._tree)
 
     def _elsewhere(self, *args, **kwargs):
-        return elsewhere.call(self, args, kwargs)
+        return fallback.call(self, args, kwargs)
 
     _traced_call = _traced.call  # what torch.compile reads in place of __call__, below
 

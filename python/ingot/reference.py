@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from . import _ingot
 from .capture import Text, fail
-from .draws import Draws, is_random, may_draw
+from .random import Draws, is_random, may_draw
 
 _COERCIONS = {"float": float, "int": int, "bool": bool}
 _STATIC = ("float", "int", "bool", "len", "range", "zip", "enumerate", "tuple", "list", "isinstance", "print")

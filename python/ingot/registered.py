@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 from . import _ingot, fakes
 from .capture import fail
-from .draws import draw_seed
+from .random import draw_seed
 
 __all__ = ["anonymous", "register", "registered_for", "schema_of"]
 

@@ -13,7 +13,7 @@ import dataclasses
 import torch
 
 from .capture import Text, fail
-from .draws import Draws
+from .random import Draws
 from .oracle import as_list, changes_of
 from .reference import as_module, compile_text, namespace
 

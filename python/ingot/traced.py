@@ -12,8 +12,8 @@ import typing
 import torch
 
 from .capture import fail
-from .draws import draw_seed
-from .elsewhere import copied_to
+from .random import draw_seed
+from .fallback import copied_to
 from .registered import anonymous, registered_for
 
 __all__ = ["Form", "call", "form"]

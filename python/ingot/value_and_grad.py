@@ -7,7 +7,7 @@ import typing
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
-from . import _ingot, elsewhere
+from . import _ingot, fallback
 from .capture import fail
 from .op import Op
 
@@ -57,7 +57,7 @@ class ValueAndGrad:
 
     def __call__(self, *args, **kwargs):
         flat = self._fused(*args, **kwargs)
-        return elsewhere.call(self, args, kwargs) if flat is NotImplemented else self._nested(flat, args, kwargs)
+        return fallback.call(self, args, kwargs) if flat is NotImplemented else self._nested(flat, args, kwargs)
 
     def _nested(self, flat: tuple, args: tuple, kwargs: dict):
         wanted = [self._wanted[k] for k in self._order]

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/compile/compiler.h"
 
 // Every stage between an op's text and its machine code, for a person to read. No data is touched and nothing is

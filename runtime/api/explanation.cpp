@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "ir/operations.h"
+#include "ir/flop_count.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/call/host_run.h"
 
 namespace ingot {

@@ -27,7 +27,7 @@ struct Explanation {
   };
 
   std::string text;        ///< the author's
-  int64_t operations = 0;  ///< of floating point, of the formula (ir/operations.h)
+  int64_t operations = 0;  ///< of floating point, of the formula (ir/flop_count.h)
   std::string graph, schedule, source;
   /// Of each node of the graph, which %k is, where it stands in the text, and where else an expression comes to it.
   std::vector<std::vector<Stretch>> nodes;

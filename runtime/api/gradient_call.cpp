@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "runtime/api/op_state.h"
 #include "runtime/api/stages.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/call/dataless.h"
 #include "runtime/call/dtypes.h"
 

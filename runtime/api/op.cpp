@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "runtime/api/op_state.h"
 #include "runtime/autograd/check_gradient.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/cache/interrupt.h"
 #include "runtime/call/refusals.h"
 

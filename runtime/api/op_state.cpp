@@ -8,7 +8,7 @@
 #include "ir/host/gradient_condition.h"
 #include "runtime/autograd/check_gradient.h"
 #include "runtime/autograd/record.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/cache/interrupt.h"
 #include "runtime/call/dataless.h"
 #include "runtime/call/profiled_call.h"

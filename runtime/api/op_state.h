@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/api/eager_text.h"
+#include "runtime/api/eager_fallback.h"
 #include "runtime/api/op.h"
 #include "runtime/api/runtime.h"
-#include "runtime/api/split.h"
+#include "runtime/api/sharding.h"
 #include "runtime/cache/table.h"
 #include "runtime/call/bound_call.h"
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 #include "runtime/records/program_cache.h"
 
 // What stands behind an Op. A call goes through at most three levels, each slower by a thousand times and asked only

@@ -8,7 +8,7 @@
 #include "codegen/generate.h"
 #include "runtime/api/argument.h"
 #include "runtime/call/bound_call.h"
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 
 // What the stages that are shown to a person are made of. No data is touched and nothing is cached.
 

@@ -8,7 +8,7 @@ namespace ingot::runtime {
 
 // How autograd gets to know of a call with tensors that require grad: by a node that keeps the arguments which a
 // gradient reads (GradientNeeds) and calls the op's gradient on them. Of what was computed it keeps what is of a row,
-// where rows are long (frontend/gradient/kept.h).
+// where rows are long (frontend/gradient/residuals.h).
 
 class OpBackward;
 

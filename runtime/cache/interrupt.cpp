@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 
 namespace ingot::runtime {
 

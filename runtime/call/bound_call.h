@@ -10,8 +10,8 @@
 
 #include "codegen/kernel/launch.h"
 #include "codegen/shape/layout.h"
+#include "runtime/call/call_key.h"
 #include "runtime/call/destinations.h"
-#include "runtime/call/facts.h"
 #include "runtime/records/kernel_cache.h"
 #include "runtime/records/program.h"
 

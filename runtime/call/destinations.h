@@ -5,7 +5,7 @@
 
 #include "codegen/shape/layout.h"
 #include "ir/eager_layout.h"
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 #include "runtime/records/program.h"
 
 // Where results go: into new memory, into what `out=` gives, or into a parameter that the op mutates. Eager PyTorch has

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir/host/host.h"
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 
 namespace ingot::runtime {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 
 namespace ingot::runtime {
 

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "runtime/call/call_key.h"
 #include "runtime/call/dtypes.h"
-#include "runtime/call/facts.h"
 
 namespace ingot::runtime {
 

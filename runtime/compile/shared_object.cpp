@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "runtime/cache/hold_forks.h"
+#include "runtime/cache/fork_guard.h"
 #include "runtime/compile/temporary_folder.h"
 
 namespace ingot::runtime {

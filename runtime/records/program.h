@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/shape/cut.h"
+#include "codegen/shape/partition.h"
 #include "frontend/frontend.h"
 #include "ir/graph.h"
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "frontend/frontend.h"
 #include "runtime/cache/single_flight.h"
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 #include "runtime/records/program.h"
 
 namespace ingot::runtime {

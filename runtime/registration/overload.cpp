@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 #include "runtime/call/refusals.h"
 
 namespace ingot::runtime {

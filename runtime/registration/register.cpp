@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 #include "runtime/registration/kernels.h"
 #include "runtime/registration/overload.h"
 

@@ -7,9 +7,9 @@
 
 #include "codegen/generate.h"
 #include "codegen/print/print.h"
-#include "codegen/shape/cut.h"
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
+#include "codegen/shape/partition.h"
 #include "codegen/target/prelude.h"
 #include "ir/eager_layout.h"
 #include "ir/graph.h"

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import ingot
-from ingot.instruments import report, supervisor
-from ingot.instruments.job import Against, Job
+from ingot.tools import report, supervisor
+from ingot.tools.job import Against, Job
 
 RELU_ADD = "def relu_add(x, y, bias: float): return relu(x) + y + bias"
 PATIENT = 600.0  # seconds of a step of whom nobody expects to hang: a first torch.compile takes over a minute of busy cores

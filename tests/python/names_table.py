@@ -41,7 +41,7 @@ POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynom
     shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l
     legendre_polynomial_p""".split()
 
-# What is drawn is no number of PyTorch's: test_draws.py has these.
+# What is drawn is no number of PyTorch's: test_random_numbers.py has these.
 DRAWN = set("""rand rand_like randn randn_like randint randint_like bernoulli dropout1d dropout2d dropout3d feature_dropout
     feature_alpha_dropout""".split())
 

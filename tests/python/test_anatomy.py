@@ -11,9 +11,9 @@ import torch
 
 import ingot
 from comparisons import found, job, on_a_gpu
-from ingot.instruments import anatomy, command, contenders, counters, disassembly, look, work
-from ingot.instruments.job import Against
-from ingot.instruments.subject import Subject
+from ingot.tools import anatomy, command, candidates, counters, disassembly, profile, work
+from ingot.tools.job import Against
+from ingot.tools.workload import Subject
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -118,7 +118,7 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
 def test_the_gradient_that_is_looked_at_is_the_one_that_is_compared():
     op, values = ingot.op("(x * y).sum(-1)"), {"x": torch.randn(4, 8), "y": torch.randn(4, 8), "grad": torch.randn(4)}
     for leaves, count in (({"x"}, 1), ({"x", "y"}, 2), (set(), 2)):
-        explained = look.explain(op, Subject(op, values, is_gradient=True, leaves=frozenset(leaves)), "cuda", 90)
+        explained = profile.explain(op, Subject(op, values, is_gradient=True, leaves=frozenset(leaves)), "cuda", 90)
         assert sum(access["is_written"] for access in explained["accesses"]) == count, leaves
 
 
@@ -128,13 +128,13 @@ def test_operations_are_the_formulas(text, operations):
     """Of 4 rows of 8: a maximum, a difference, an exponential, a sum and a quotient, say."""
     op = ingot.op(text)
     values = {name: torch.randn(4, 8) for name in op.signature.parameters}
-    assert look.explain(op, Subject(op, values), "cpu", 90)["operations"] == operations
+    assert profile.explain(op, Subject(op, values), "cpu", 90)["operations"] == operations
 
 
 def test_what_is_added_where_an_index_leads_counts():
     op, weight = ingot.op("F.embedding(i, w)"), torch.zeros(10000, 64)
     values = {"i": torch.zeros(50000, dtype=torch.int64), "w": weight, "grad": torch.zeros(50000, 64)}
-    assert look.explain(op, Subject(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
+    assert profile.explain(op, Subject(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
 
 
 def test_who_is_not_timed_reaches_no_speed(tmp_path, capsys):
@@ -146,7 +146,7 @@ def test_who_is_not_timed_reaches_no_speed(tmp_path, capsys):
 
 @pytest.mark.parametrize("path", HANDWRITTEN, ids=lambda path: path.stem)
 def test_every_example_compiles_and_has_a_compare_line(path):
-    kernel = contenders.CudaKernel(path)
+    kernel = candidates.CudaKernel(path)
     program = kernel.program(90)
     assert all(program.parameters[entry] is not None for entry in kernel.entries) and not program.warnings
     assert str(path.relative_to(ROOT)) in compare_line(path)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import ingot
-from ingot.instruments import contenders, launch, race
+from ingot.tools import candidates, launch, benchmark
 from ingot.oracle import as_list
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
     if torch.version.cuda is None:
         pytest.skip("explained: this PyTorch has no NVRTC")
     against = case.by_hand.against
-    kernel = contenders.named(against.word, ingot.op(case.text), against.launches, against.options)
+    kernel = candidates.named(against.word, ingot.op(case.text), against.launches, against.options)
     program = kernel.program(90)
     op, args = ingot.op(case.text), case.make(Tensors("cpu", 1 << 18))
     values = op.signature.bind(*args)
@@ -190,8 +190,8 @@ def test_what_is_not_eagers_is_not_timed():
 def test_who_fails_in_his_turn_is_left_out(monkeypatch):
     def raced(runners, *_, **__):
         if "compile" in runners:
-            raise race.Dropped("compile") from ValueError("late")
-        return {who: race.Times([2.0 if who == "eager" else 1.0] * 3, None) for who in runners}
+            raise benchmark.Dropped("compile") from ValueError("late")
+        return {who: benchmark.Times([2.0 if who == "eager" else 1.0] * 3, None) for who in runners}
 
     monkeypatch.setattr(steps, "race", raced)
     errors: dict[str, str] = {}

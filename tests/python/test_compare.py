@@ -9,8 +9,8 @@ import torch
 
 import ingot
 from comparisons import BODIES, found, function_file, job, of, on_a_gpu
-from ingot.instruments import report
-from ingot.instruments.job import Against
+from ingot.tools import report
+from ingot.tools.job import Against
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -170,7 +170,7 @@ def test_a_kernel_that_faults_or_hangs_takes_nobody_along(tmp_path):
 
 
 def test_jiterator_is_given_what_the_text_does():
-    from ingot.instruments.contenders.jiterated import function_text
+    from ingot.tools.candidates.jiterated import function_text
 
     text, count = function_text(lambda x, y: torch.clamp(x, 0, 1) * y + 0.5, [torch.ones(3).bfloat16()] * 2)
     assert count == 1 and text.splitlines()[1:] == [

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from comparisons import BODIES, function_file
-from ingot.instruments import command, comparison, look, work
+from ingot.tools import command, comparison, profile, work
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -55,7 +55,7 @@ def test_who_is_not_timed_reaches_no_speed_beside_who_is(capsys, tmp_path):
 
 @pytest.mark.usefixtures("in_this_process")
 def test_what_could_not_be_looked_at_is_told(capsys, monkeypatch):
-    monkeypatch.setattr(look, "of_op", lambda *_: (_ for _ in ()).throw(RuntimeError("no library")))
+    monkeypatch.setattr(profile, "of_op", lambda *_: (_ for _ in ()).throw(RuntimeError("no library")))
     status, out, _ = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
     assert status == 0 and "ingot was not looked at: RuntimeError: no library" in out
 

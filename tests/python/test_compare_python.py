@@ -8,8 +8,8 @@ import torch
 
 import ingot
 from comparisons import BODIES, RELU_ADD, found, function_file, job, on_a_gpu
-from ingot.instruments import judge, subject
-from ingot.instruments.job import Against
+from ingot.tools import check, workload
+from ingot.tools.job import Against
 
 
 def test_from_python_with_functions_of_its_own():
@@ -149,11 +149,11 @@ def test_who_has_no_memory_for_a_case_tries_the_others(monkeypatch):
     def short(*_):
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(subject, "_CHANGES", [(name, short if name == "loud ends" else change, plants) for name, change, plants in subject._CHANGES])
+    monkeypatch.setattr(workload, "_CHANGES", [(name, short if name == "loud ends" else change, plants) for name, change, plants in workload._CHANGES])
     found = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(100), rounds=3, isolated=False, why=False)
     assert found.is_right and found["eager"]["us"] > 0 and "special values" in found["eager"]["cases"]
     assert "nobody was tried on loud ends: no memory was left for that" in str(found)
-    monkeypatch.setattr(judge.Wanted, "_measure", short)
+    monkeypatch.setattr(check.Wanted, "_measure", short)
     off = ingot.compare(ingot.op("x * 2"), {"off": lambda x: x * (2 + 1e-6)}, torch.randn(100), rounds=3, isolated=False, why=False)
     assert off["ingot"]["us"] > 0 and off["off"]["message"].startswith("its results are not eager's bits, and no memory was left")
 

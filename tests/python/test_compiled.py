@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 import ingot
 from small_ops import gated, moments
-from whole import WHOLE
+from full_run import WHOLE
 
 
 @pytest.fixture(autouse=True)

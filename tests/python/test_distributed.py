@@ -1,5 +1,5 @@
 """Calls with DTensors, on two ranks: where an op's graph may be cut as its arguments are, kernels run on the shards, forwards
-and backwards; else the text runs. What may be cut is test_splits.py's question."""
+and backwards; else the text runs. What may be cut is test_sharding.py's question."""
 
 import datetime
 import time
@@ -14,7 +14,7 @@ from test_training import STEPS, check_curves, corners, eager, fused
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.experimental import implicit_replication
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-from whole import WHOLE
+from full_run import WHOLE
 
 import ingot
 

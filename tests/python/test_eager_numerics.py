@@ -11,7 +11,7 @@ import torch
 from eager_bits import agree_where_terms_cancel
 from ingot.oracle import bits, difference, judge
 from names_table import BINARY, OPERATORS, TERNARY, UNARY
-from whole import some
+from full_run import some
 
 # Not eager's yet beside another dtype: ldexp takes the power of 2 in a dtype of its own.
 NOT_EAGERS = ("ldexp(",)

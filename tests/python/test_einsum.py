@@ -5,7 +5,7 @@ import random
 
 import pytest
 import torch
-from whole import WHOLE
+from full_run import WHOLE
 
 import ingot
 from ingot.oracle import judge

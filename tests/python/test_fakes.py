@@ -8,7 +8,7 @@ from torch.utils._pytree import tree_leaves
 
 import ingot
 import names_table
-from whole import WHOLE, some
+from full_run import WHOLE, some
 
 SHAPE = (4, 6, 3, 5)
 

@@ -15,7 +15,7 @@ from movement_table import MOVED
 from names_table import BINARY, MORE_VIEWS, OPERATORS, TERNARY, UNARY, VIEWS
 from random_ops import make_expression, make_form, make_recipes
 from reductions_table import FLOATING, inputs_of, texts_of
-from whole import WHOLE, some
+from full_run import WHOLE, some
 
 import ingot
 

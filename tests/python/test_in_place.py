@@ -8,7 +8,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
-from in_place_by_hand import PROGRAMS as BY_HAND
+from in_place_cases import PROGRAMS as BY_HAND
 from in_place_programs import Program, Writer
 from names_table import BINARY, CASTS, MORE_VIEWS, TERNARY, UNARY, VIEWS
 

@@ -142,7 +142,7 @@ def test_what_one_sets_is_undone(callables):
 IN_ONE_PROCESS = """
 import torch
 import ingot
-from ingot.instruments.settings import Settings
+from ingot.tools.settings import Settings
 
 before = Settings()._now()
 sets = lambda x: (torch.set_default_dtype(torch.float64), torch.set_num_threads(1), x / 2)[-1]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import ingot
-from ingot.instruments import cuda_text, launch
+from ingot.tools import cuda_text, launch
 
 X, OUT = torch.zeros(1000, 3), torch.zeros(1000)
 SCOPE = launch.scope_of({"x": X, "bias": 0.5, "k": 3}, [OUT])

@@ -26,7 +26,7 @@ from names_table import (
 
 from reductions_table import EXACT
 from reductions_table import FLOATING as REDUCED
-from whole import WHOLE
+from full_run import WHOLE
 
 import ingot
 from ingot.oracle import difference, judge

@@ -14,8 +14,8 @@ from op_db import ENTRIES, OP_DB, REDUCTION, dtypes_of, errors, in_place, is_spe
 from op_db_known import KNOWN, KNOWN_IN_PLACE, KNOWN_ON_CUDA, NAMELESS, WITHIN_ULP
 from test_gradients import complaint as gradient_complaint
 from test_gradients import prepare as prepare_gradients
-from truth import complaint as reduced_complaint
-from whole import WHOLE, some
+from float64_accuracy import complaint as reduced_complaint
+from full_run import WHOLE, some
 
 import ingot
 from ingot.oracle import judge

@@ -9,8 +9,8 @@ import torch
 from pages import RELU_ADD, measured, of, relu_add
 
 import ingot
-from ingot.instruments import command, comparison, listing
-from ingot.instruments.page import drawings, panes
+from ingot.tools import command, comparison, listing
+from ingot.tools.page import drawings, panes
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import torch
 from pages import measured, of, relu_add
 
 import ingot
-from ingot.instruments import comparison
+from ingot.tools import comparison
 
 
 @pytest.fixture(scope="module")

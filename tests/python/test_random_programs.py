@@ -14,7 +14,7 @@ import pytest
 import torch
 from random_programs import REFUSALS, Program, Writer, shrunk
 from torch.utils._python_dispatch import TorchDispatchMode
-from whole import WHOLE
+from full_run import WHOLE
 
 import ingot
 from ingot.oracle import as_list, functional, judge

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from whole import some
+from full_run import some
 
 import ingot
 

@@ -22,8 +22,8 @@ from reductions_table import (
     inputs_of,
     texts_of,
 )
-from truth import complaint
-from whole import some
+from float64_accuracy import complaint
+from full_run import some
 
 import ingot
 

@@ -10,7 +10,7 @@ import torch.distributed as distributed
 import torch.nn.functional as F
 from conftest import ROOT
 from torch.utils.checkpoint import checkpoint
-from whole import WHOLE
+from full_run import WHOLE
 
 import ingot
 

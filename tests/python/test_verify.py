@@ -5,11 +5,11 @@ import re
 import names_table
 import pytest
 import torch
-from whole import WHOLE, some
+from full_run import WHOLE, some
 
 import ingot
-from ingot.instruments import command, verification
-from ingot.instruments.tally import Tally
+from ingot.tools import command, verification
+from ingot.tools.error_statistics import Tally
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"))]
 SHORT = {"f16": torch.float16, "bf16": torch.bfloat16}

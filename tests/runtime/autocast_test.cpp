@@ -3,7 +3,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "runtime/call/facts.h"
+#include "runtime/call/call_key.h"
 #include "tests/runtime/support.h"
 
 // PyTorch's dispatcher knows which functions autocast treats; our table must name all of them that the language has.

@@ -1,0 +1,82 @@
+#include "codegen/shape/partition.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace ingot::codegen {
+
+namespace {
+
+/// The rows that a kernel goes through, and the elements of one.
+struct Rows {
+  int64_t count = 1, length = 1;
+  uint32_t dims = 0;  ///< that have several elements of a row
+};
+
+Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
+  Rows rows;
+  for (size_t d = 0; d < kernel.domain.size(); ++d) {
+    const int64_t size = host[kernel.domain[d].index].as_int();
+    (kernel.reduced[d] ? rows.length : rows.count) *= size;
+    rows.dims += kernel.reduced[d] && size != 1;
+  }
+  return rows;
+}
+
+bool takes_columns(const KernelOutline& kernel) { return !kernel.passed.empty(); }
+
+/// Whether rows are long and many enough, and one dim alone makes their columns, so that all count them alike. What is
+/// found of a piece is written and read again, which eight rows are worth.
+bool passes_well(const Rows& rows) {
+  constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfPiece = 8;
+  return rows.dims == 1 && rows.length > kShortest && rows.length <= kLongest &&
+         rows.count >= kRowsOfPiece * pieces_in_passing(rows.length);
+}
+
+}  // namespace
+
+Outlines outlines(const ir::Graph& graph) {
+  Outlines all{outline(graph), outline(graph, Cut::Whole), outline(graph, Cut::Passing)};
+  if (all.whole->kernels.size() == all.shared.kernels.size()) all.whole.reset();
+  if (std::ranges::none_of(all.passing->kernels, takes_columns)) all.passing.reset();
+  return all;
+}
+
+// A thread has eight or sixteen elements of a row, and as many sums for each reduction of columns, so that a
+// multiprocessor has room for 1024 threads or 512: all pieces are on their way at once.
+uint32_t pieces_in_passing(int64_t columns) {
+  constexpr int64_t kElements = 1 << 20, kFewest = 1 << 7, kMost = 1 << 12;
+  const auto room = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(columns, 1))));
+  return static_cast<uint32_t>(std::clamp(kElements / room, kFewest, kMost));
+}
+
+Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {
+  constexpr int64_t kShort = 1 << 15;
+  const auto passes = [&](const KernelOutline& kernel) {
+    return !takes_columns(kernel) || passes_well(rows_of(kernel, host));
+  };
+  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, passes)) return Cut::Passing;
+  if (!outlines.whole) return Cut::Shared;
+  const auto is_short = [&](const KernelOutline& kernel) {
+    if (!kernel.reduces()) return true;
+    const Rows rows = rows_of(kernel, host);
+    return rows.count > 1 || kernel.phases() == 1 || rows.length <= kShort;
+  };
+  return std::ranges::all_of(outlines.whole->kernels, is_short) ? Cut::Whole : Cut::Shared;
+}
+
+bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries) {
+  for (size_t k = 0; k < outline.kernels.size(); ++k) {
+    const KernelOutline& kernel = outline.kernels[k];
+    if (!takes_columns(kernel)) continue;
+    for (size_t a = 0; a < kernel.accesses.size(); ++a) {
+      const std::vector<int64_t>& strides = geometries[k].accesses[a].strides;
+      if (kernel.accesses[a].kind == AccessUse::Kind::Load && !strides.empty() && std::abs(strides.back()) > 1)
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace ingot::codegen

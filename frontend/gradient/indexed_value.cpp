@@ -1,0 +1,29 @@
+#include "frontend/gradient/indexed_value.h"
+
+#include "frontend/tensor/concat_blocks.h"
+#include "frontend/tensor/materialize_concat.h"
+#include "frontend/tensor/tensors.h"
+
+namespace ingot::frontend {
+
+Tensor tensor_of(Builder& builder, const Field& field) {
+  return whole(builder, field.node, builder.graph[field.node].dtype, field.shape);
+}
+
+Field field_of(Builder& builder, const Tensor& tensor) {
+  Tile tile = as_one_tile(builder, tensor).tiles[0];
+  for (size_t dim = 0; dim < tensor.rank(); ++dim) tile = linearise_tile(builder, tile, dim);
+  if (tile.shape.size() != tensor.rank()) throw_internal("a field over other dims than its tensor's");
+  return {tile.node, tile.shape};
+}
+
+ir::NodeId value_where(Builder& builder, ir::NodeId when, ir::NodeId value) {
+  const ir::DType dtype = builder.graph[value].dtype;
+  return builder.graph.add(ir::Op::Where, dtype, {when, value, constant_node(builder, 0.0, dtype)});
+}
+
+ir::NodeId constant_node(Builder& builder, double value, ir::DType dtype) {
+  return builder.graph.scalar(dtype, builder.graph.host.real(value));
+}
+
+}  // namespace ingot::frontend

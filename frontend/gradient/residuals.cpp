@@ -1,0 +1,245 @@
+#include "frontend/gradient/residuals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "frontend/gradient/op_gradients.h"
+#include "frontend/gradient/varying_dims.h"
+#include "frontend/tensor/layouts.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/tensors.h"
+
+// A gradient computes again what its op has computed. Of an element that costs nothing; of a row it costs a pass over
+// it. So what the gradient reads of the op's reductions is kept. Which values these are is seen on the gradient itself:
+// it is made for trial, of incoming gradients of which nothing is known, and followed from its results down to the
+// first values that are the same for all of a row.
+
+namespace ingot::frontend {
+namespace {
+
+/// A value of a reduction.
+using Reduced = std::pair<ir::NodeId, uint32_t>;
+
+class RowValues {
+ public:
+  /// Nodes behind `end` are the gradient's own, `incoming` the parameters behind the op's own.
+  RowValues(const Builder& builder, ir::HostId one, ir::NodeId end, uint32_t incoming, std::vector<bool> forward)
+      : builder_(builder), graph_(builder.graph), one_(one), end_(end), forward_(std::move(forward)) {
+    forward_.resize(graph_.count());
+    for (uint32_t i = 0; i < graph_.count(); ++i) facts_.push_back(facts_of({i}, incoming));
+  }
+
+  void follow(ir::NodeId root) {
+    std::vector<ir::NodeId> pending{root};
+    while (!pending.empty()) {
+      const ir::NodeId id = pending.back();
+      pending.pop_back();
+      if (!seen_.insert(id).second) continue;
+      const bool is_found = graph_[id].op != ir::Op::Call && !graph_.reduction_read(id) && is_kept(id);
+      if (is_found)
+        found_.insert(id);
+      else if (const std::optional<Reduced> reduced = known_value(id)) {
+        values_.insert(*reduced);
+        std::ranges::copy(graph_.indices(id), std::back_inserter(pending));
+      } else
+        std::ranges::copy(operands(graph_, id), std::back_inserter(pending));
+    }
+  }
+
+  /// What was found; where that is more than the reductions' values of which it is made, these.
+  std::vector<RowStatistic> statistics() const {
+    const std::set<Reduced> all = reduced_values();
+    std::vector<RowStatistic> statistics;
+    const bool by_reductions = all.size() < found_.size() + values_.size();
+    for (const auto& [reduction, value] : by_reductions ? all : values_)
+      statistics.push_back({reduction, value, rows_of(reduction), name_of(reduction)});
+    if (!by_reductions)
+      for (const ir::NodeId id : found_) statistics.push_back({id, {}, shape_of(id), name_of(id)});
+    return statistics;
+  }
+
+ private:
+  struct NodeFacts {
+    Moves moves;
+    bool is_row = false;  ///< it moves as a reduction's value does of which it is made
+    bool known = true;    ///< the op computes the reductions of which it is made, and nothing of it is incoming
+  };
+
+  NodeFacts facts_of(ir::NodeId id, uint32_t incoming) const {
+    NodeFacts facts;
+    const ir::Node& node = graph_[id];
+    if (ir::has_access(node.op)) add_moves(facts.moves, moves_of(builder_, graph_.access(id)));
+    const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
+    if (node.op == ir::Op::Load || node.op == ir::Op::Gather)
+      facts.known =
+          reduction || graph_.access(id).source.index < incoming || graph_.access(id).source.index == graph_.seed;
+    if (node.op == ir::Op::Reduce) facts.known = forward_[id.index];
+    for (const ir::NodeId operand : operands(graph_, id)) {
+      facts.known = facts.known && facts_[operand.index].known;
+      if (operand != reduction && node.op != ir::Op::Reduce) add_moves(facts.moves, facts_[operand.index].moves);
+    }
+    facts.is_row = node.op == ir::Op::Load && reduction;
+    if (node.op != ir::Op::Reduce && !reduction)
+      for (const ir::NodeId operand : operands(graph_, id))
+        facts.is_row =
+            facts.is_row || (facts_[operand.index].is_row && same_dims(facts_[operand.index].moves, facts.moves));
+    return facts;
+  }
+
+  bool is_kept(ir::NodeId id) const {
+    const NodeFacts& facts = facts_[id.index];
+    return id < end_ && facts.is_row && facts.known && facts.moves.size() <= Signature::kMostDims;
+  }
+
+  /// The value that a node reads of a reduction which the op computes as well.
+  std::optional<Reduced> known_value(ir::NodeId id) const {
+    const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
+    if (!reduction || !(*reduction < end_) || !facts_[reduction->index].known) return std::nullopt;
+    if (graph_.reduction(*reduction).domain.size() > Signature::kMostDims) return std::nullopt;
+    return Reduced{*reduction, graph_.access(id).source.index};
+  }
+
+  std::set<Reduced> reduced_values() const {
+    std::set<Reduced> values = values_;
+    std::set<ir::NodeId> seen;
+    std::vector<ir::NodeId> pending(found_.begin(), found_.end());
+    while (!pending.empty()) {
+      const ir::NodeId id = pending.back();
+      pending.pop_back();
+      if (!seen.insert(id).second) continue;
+      if (const std::optional<ir::NodeId> reduction = graph_.reduction_read(id))
+        values.insert({*reduction, graph_.access(id).source.index});
+      else
+        std::ranges::copy(operands(graph_, id), std::back_inserter(pending));
+    }
+    return values;
+  }
+
+  Shape rows_of(ir::NodeId reduction) const {
+    const ir::Reduction& of = graph_.reduction(reduction);
+    Shape shape = of.domain;
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (of.reduced[d]) shape[d] = one_;
+    return shape;
+  }
+
+  Shape shape_of(ir::NodeId id) const {
+    Shape shape;
+    for (const std::optional<ir::HostId>& size : facts_[id.index].moves) shape.push_back(size.value_or(one_));
+    std::ranges::reverse(shape);
+    return shape;
+  }
+
+  std::string name_of(ir::NodeId id) const {
+    if (const std::vector<std::string>& names = graph_.names(id); !names.empty()) return names.back();
+    const bool is_reduction = graph_[id].op == ir::Op::Reduce;
+    return fmt::format("row_{}", is_reduction ? ir::info(graph_.reduction(id).kind).name : "value");
+  }
+
+  const Builder& builder_;
+  const ir::Graph& graph_;
+  ir::HostId one_;
+  ir::NodeId end_;
+  std::vector<bool> forward_;  ///< of each node, whether the op's results are made of it
+  std::vector<NodeFacts> facts_;
+  std::set<ir::NodeId> seen_, found_;
+  std::set<Reduced> values_;
+};
+
+/// Of each node, whether what was returned is made of it.
+std::vector<bool> nodes_of(const ir::Graph& graph, const Value& returned) {
+  std::vector<bool> needed(graph.count());
+  for (const Value& result : results_of(returned))
+    if (const Tensor* tensor = result.tensor())
+      for (const Tile& tile : tensor->tiles) needed[tile.node.index] = true;
+  for (size_t i = needed.size(); i-- > 0;)
+    if (needed[i])
+      for (const ir::NodeId operand : operands(graph, {static_cast<uint32_t>(i)})) needed[operand.index] = true;
+  return needed;
+}
+
+/// A gradient with respect to a result, of which nothing is known: what a parameter holds that is not there.
+Tensor stand_in(Builder& builder, const Tensor& result) {
+  const Shape shape = shape_of(builder, result);
+  ir::Access access;
+  access.source.index = static_cast<uint32_t>(builder.graph.params.size());
+  access.offsets.assign(shape.size(), builder.integer(0));
+  for (uint32_t dim = 0; dim < shape.size(); ++dim) access.dims.push_back({shape[dim], {{dim, builder.integer(1)}}});
+  builder.graph.params.push_back({.name = "grad", .dtype = result.dtype, .shape = shape});
+  Tensor tensor = whole(builder, builder.graph.load(result.dtype, std::move(access)), result.dtype, shape);
+  tensor.layout = record_contiguous(builder, shape);
+  return tensor;
+}
+
+std::vector<Argument> asked_arguments(std::span<const std::optional<Value>> arguments, uint64_t asked) {
+  std::vector<Argument> of;
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    const Tensor* tensor = arguments[i] ? arguments[i]->tensor() : nullptr;
+    if ((asked >> std::min(i, 63u) & 1) && tensor && ir::category(tensor->dtype) == ir::Category::Floating)
+      of.push_back({i, *tensor});
+  }
+  return of;
+}
+
+void name_apart(std::vector<RowStatistic>& statistics) {
+  std::set<std::string> taken;
+  for (RowStatistic& one : statistics) {
+    const std::string name = one.name;
+    for (int i = 1; !taken.insert(one.name).second; ++i) one.name = fmt::format("{}_{}", name, i);
+  }
+}
+
+}  // namespace
+
+ir::NodeId node_of(Builder& builder, const RowStatistic& statistic) {
+  if (!statistic.value) return statistic.node;
+  ir::Graph& graph = builder.graph;
+  const Shape& shape = statistic.shape;
+  ir::Access access{{ir::SourceRef::Kind::Reduce, *statistic.value}, Shape(shape.size(), builder.integer(0)), {}, {}};
+  for (uint32_t dim = 0; dim < shape.size(); ++dim) {
+    const bool moves = !is_one(builder, shape[dim]);
+    if (moves || !access.dims.empty()) access.dims.push_back({shape[dim], {}});
+    if (moves) access.dims.back().terms = {{dim, builder.integer(1)}};
+  }
+  const ir::DType dtype = *statistic.value == 0 ? graph[statistic.node].dtype : ir::DType::I64;
+  return graph.read(dtype, std::move(access), {statistic.node});
+}
+
+std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definition& op,
+                                         std::span<const std::optional<Value>> arguments, const Value& returned,
+                                         uint64_t asked) {
+  const ir::NodeId end{static_cast<uint32_t>(evaluation.graph.count())};
+  const std::vector<bool> forward = nodes_of(evaluation.graph, returned);
+  const ir::HostId one = evaluation.integer(1);
+  const Builder::Trial trial(evaluation);
+  const auto own_params = static_cast<uint32_t>(evaluation.graph.params.size());
+  Evaluation plain = evaluation.without_autocast().without_scatters();
+  try {
+    std::vector<std::optional<Value>> incoming;
+    for (const Value& result : results_of(returned)) {
+      const Tensor* tensor = result.tensor();
+      const bool has_gradient = tensor && ir::category(tensor->dtype) == ir::Category::Floating;
+      incoming.push_back(has_gradient ? std::optional(Value(stand_in(plain, *tensor))) : std::nullopt);
+    }
+    const std::vector<Gradient> gradients =
+        op_gradients(plain, op, arguments, returned, incoming, asked_arguments(arguments, asked));
+    RowValues values(plain, one, end, own_params, forward);
+    for (const Gradient& gradient : gradients)
+      for (const Tile& tile : gradient.tensor.tiles) values.follow(tile.node);
+    std::vector<RowStatistic> statistics = values.statistics();
+    name_apart(statistics);
+    return statistics;
+  } catch (const NeedStatic&) {  // the op is the same for all such sizes, whatever its gradient is
+    return {};
+  } catch (const Error& error) {  // which the gradient will say once it is asked for
+    if (error.fault() != Fault::Author) throw;
+    return {};
+  }
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,53 @@
+#include "frontend/gradient/varying_dims.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "frontend/tensor/shapes.h"
+
+namespace ingot::frontend {
+
+void add_moves(Moves& moves, const Moves& more) {
+  if (moves.size() < more.size()) moves.resize(more.size());
+  for (size_t j = 0; j < more.size(); ++j)
+    if (!moves[j]) moves[j] = more[j];
+}
+
+bool same_dims(const Moves& a, const Moves& b) {
+  const auto moves = [](const Moves& of, size_t j) { return j < of.size() && of[j].has_value(); };
+  for (size_t j = 0; j < std::max(a.size(), b.size()); ++j)
+    if (moves(a, j) != moves(b, j)) return false;
+  return true;
+}
+
+Moves moves_of(const Builder& builder, const ir::Access& access) {
+  Moves moves;
+  for (size_t j = 0; j < access.dims.size(); ++j) {
+    const ir::AccessDim& dim = access.dims[access.dims.size() - 1 - j];
+    moves.push_back(dim.terms.empty() || is_one(builder, dim.size) ? std::nullopt : std::optional(dim.size));
+  }
+  return moves;
+}
+
+Moves moves_of(const Builder& builder, ir::NodeId node) {
+  const ir::Graph& graph = builder.graph;
+  Moves moves;
+  std::set<ir::NodeId> seen;
+  std::vector<ir::NodeId> pending{node};
+  while (!pending.empty()) {
+    const ir::NodeId id = pending.back();
+    pending.pop_back();
+    if (graph[id].op == ir::Op::Reduce || !seen.insert(id).second) continue;
+    if (ir::has_access(graph[id].op)) add_moves(moves, moves_of(builder, graph.access(id)));
+    std::ranges::copy(operands(graph, id), std::back_inserter(pending));
+  }
+  return moves;
+}
+
+std::span<const ir::NodeId> operands(const ir::Graph& graph, ir::NodeId id) {
+  const std::span<const ir::NodeId> args(graph[id].args);
+  return graph[id].op == ir::Op::Call ? args.first(1) : args;
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,252 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "frontend/interpret/frame.h"
+#include "frontend/interpret/interpreter.h"
+#include "frontend/interpret/python_numbers.h"
+#include "frontend/interpret/sequences.h"
+#include "frontend/tensor/in_place.h"
+
+// Statements. Evaluation is Python's: what is static is computed, what is a tensor becomes nodes through the tensor
+// half of this room.
+
+namespace ingot::frontend {
+
+using ast::ExprId;
+
+Value Frame::evaluate(ExprId id) {
+  const ast::Expr& expr = module_[id];
+  At at(evaluation_.diagnostics, expr.span);
+  evaluation_.step();
+  Depth depth(evaluation_);
+  Value value = std::visit([&](const auto& node) { return value_of(node, expr); }, expr.node);
+  evaluation_.mention(value);
+  return value;
+}
+
+Frame::Flow Frame::run(const ast::Block& block) {
+  Depth depth(evaluation_);
+  for (ast::StmtId id : block) {
+    const ast::Stmt& statement = module_[id];
+    At at(evaluation_.diagnostics, statement.span);
+    evaluation_.step();
+    Flow flow = std::visit([&](const auto& node) { return execute(node); }, statement.node);
+    if (flow != Flow::Next) return flow;
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::Return& node) {
+  returned = node.value ? evaluate(node.value) : None{};
+  returned_at = node.value ? module_[node.value].span : evaluation_.diagnostics.here;
+  return Flow::Return;
+}
+
+Frame::Flow Frame::execute(const ast::Assign& node) {
+  Value value = evaluate(node.value);
+  bool is_alias = std::holds_alternative<ast::Name>(module_[node.value].node);
+  for (ExprId target : node.targets) assign(target, value, !is_alias);
+  return Flow::Next;
+}
+
+void Frame::assign(ExprId target, const Value& value, bool named) {
+  const ast::Expr& expr = module_[target];
+  At at(evaluation_.diagnostics, expr.span);
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    scope_.values.insert_or_assign(name->name, value);
+    if (named) evaluation_.name(value, name->name);
+    return;
+  }
+  if (const auto* item = std::get_if<ast::Subscript>(&expr.node)) {
+    Value container = evaluate(item->value);
+    return set_item(evaluation_, container, evaluate(item->index), value);
+  }
+  const auto* tuple = std::get_if<ast::Tuple>(&expr.node);
+  const std::vector<ExprId>& targets = tuple ? tuple->items : std::get<ast::List>(expr.node).items;
+  if (!Sequence::is_one(value))
+    evaluation_.fail(fmt::format("{} cannot be unpacked into {} name{}", describe(value), targets.size(),
+                                 targets.size() == 1 ? "" : "s"));
+  Sequence parts(evaluation_, value, "an assignment");
+  if (parts.size() != targets.size())
+    evaluation_.fail(fmt::format("{} value{} cannot be unpacked into {} name{}", parts.size(),
+                                 parts.size() == 1 ? "" : "s", targets.size(), targets.size() == 1 ? "" : "s"));
+  for (size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i], named);
+}
+
+Frame::Flow Frame::execute(const ast::AugAssign& node) {
+  const auto* item = std::get_if<ast::Subscript>(&module_[node.target].node);
+  if (!item) {
+    const Value target = evaluate(node.target);
+    assign(node.target, operate_in_place(evaluation_, node.op, target, evaluate(node.value)), true);
+    return Flow::Next;
+  }
+  const Value container = evaluate(item->value), index = evaluate(item->index);
+  if (container.is_tensor()) {
+    change_elements(container, index, node);
+    return Flow::Next;
+  }
+  if (!container.items() && !container.is<Dict>()) set_item(evaluation_, container, index, None{});  // refuses it
+  const Value target = get_item(evaluation_, container, index);
+  set_item(evaluation_, container, index, operate_in_place(evaluation_, node.op, target, evaluate(node.value)));
+  return Flow::Next;
+}
+
+/// x[index] op= y of a tensor: in the view that x[index] is, or where a mask chooses.
+void Frame::change_elements(const Value& tensor, const Value& index, const ast::AugAssign& node) {
+  if (!is_mask(index)) {
+    require_view_index(evaluation_, index);
+    const Value target = get_item(evaluation_, tensor, index);
+    operate_in_place(evaluation_, node.op, target, evaluate(node.value));
+    return;
+  }
+  const std::array<Value, 2> operands{tensor, evaluate(node.value)};
+  if (operands[1].is_tensor() && operands[1].tensor()->rank() > 0) {
+    evaluation_.fail("the operand for what a mask takes must be one value: a number or a 0-dim tensor",
+                     "choose element by element with where(mask, a, b)");
+  }
+  Evaluation plain = evaluation_.without_autocast();
+  change_masked(evaluation_, tensor, index, operate(plain, node.op, operands));
+}
+
+Frame::Flow Frame::execute(const ast::AnnAssign& node) {
+  if (node.value) assign(node.target, evaluate(node.value), true);
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::ExprStmt& node) {
+  const ast::Expr& expr = module_[node.value];
+  if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+    At at(evaluation_.diagnostics, expr.span);
+    call_value(*call, expr, false);
+  } else {
+    evaluate(node.value);
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::Def& node) {
+  scope_.values.insert_or_assign(module_[node.function].name, make_function(node.function));
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::For& node) {
+  Value iterable = evaluate(node.iterable);
+  Sequence items(evaluation_, iterable, "a `for`");
+  for (size_t i = 0; i < items.size(); ++i) {
+    evaluation_.step();
+    assign(node.target, items[i], false);
+    Flow flow = run(node.body);
+    if (flow == Flow::Return) return flow;
+    if (flow == Flow::Break) break;
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::While& node) {
+  for (;;) {
+    Value test = evaluate(node.test);
+    At at(evaluation_.diagnostics, module_[node.test].span);
+    if (!truth(evaluation_, test, "the condition of a `while`")) return Flow::Next;
+    Flow flow = run(node.body);
+    if (flow == Flow::Return) return flow;
+    if (flow == Flow::Break) return Flow::Next;
+  }
+}
+
+Frame::Flow Frame::execute(const ast::If& node) {
+  for (const ast::If::Branch& branch : node.branches) {
+    Value test = evaluate(branch.test);
+    At at(evaluation_.diagnostics, module_[branch.test].span);
+    if (truth(evaluation_, test, "the condition of an `if`")) return run(branch.body);
+  }
+  return run(node.otherwise);
+}
+
+Frame::Flow Frame::execute(const ast::Import& node) {
+  for (const ast::Import::Binding& binding : node.bindings) {
+    if (binding.name == "*") continue;
+    std::string_view module = binding.module;
+    std::optional<Namespace> known;
+    if (module == "torch") known = Namespace::Torch;
+    if (module == "torch.nn") known = Namespace::Nn;
+    if (module == "torch.nn.functional") known = Namespace::Functional;
+    if (module == "torch.special") known = Namespace::Special;
+    if (module == "torch.linalg") known = Namespace::Linalg;
+    if (module == "math") known = Namespace::Math;
+    if (!known) {
+      scope_.foreign.emplace_back(binding.alias, module);
+      continue;
+    }
+    std::optional<Value> value = *known;
+    if (!binding.name.empty()) value = namespace_attribute(evaluation_, *known, binding.name);
+    if (value)
+      scope_.values.insert_or_assign(binding.alias, std::move(*value));
+    else
+      scope_.foreign.emplace_back(binding.alias, module);
+  }
+  return Flow::Next;
+}
+
+Frame::Flow Frame::execute(const ast::Assert& node) {
+  check(node.test, node.message ? message_text(node.message) : "");
+  return Flow::Next;
+}
+
+/// What is known now is decided now; what depends on sizes and scalars becomes a condition of the call.
+void Frame::check(ExprId test, const std::string& message) {
+  const ast::Expr& expr = module_[test];
+  if (const auto* both = std::get_if<ast::BoolOp>(&expr.node); both && both->is_and) {
+    for (ExprId operand : both->operands) check(operand, message);
+    return;
+  }
+  Value value = evaluate(test);
+  At at(evaluation_.diagnostics, expr.span);
+  std::string failed = message.empty() ? fmt::format("`{}` does not hold", expr.span.text()) : message;
+  if (value.is_number()) {
+    ir::HostPool& host = evaluation_.graph.host;
+    const ir::HostId id = host.resolve(value.number());
+    const auto is_int = [&](ir::HostId operand) { return host.kind(operand) == ir::HostKind::Int; };
+    if (host[id].op == ir::HostOp::Eq && std::ranges::all_of(host[id].args, is_int)) {  // one size from here on
+      const ir::HostId a = host[id].args[0], b = host[id].args[1];
+      evaluation_.require(ir::Condition::Kind::Equal, a, b, std::move(failed));
+      return host.unify(a, b);
+    }
+    if (!host.is_constant(id)) return evaluation_.require(ir::Condition::Kind::True, id, id, std::move(failed));
+  }
+  if (!truth(evaluation_, value, "what an `assert` states")) evaluation_.fail(std::move(failed));
+}
+
+Frame::Flow Frame::execute(const ast::Raise& node) {
+  std::string text;
+  for (ExprId argument : node.arguments) text += (text.empty() ? "" : ", ") + message_text(argument);
+  evaluation_.fail(text.empty() ? node.exception : text);
+}
+
+/// The text of an error message of the author's. Names of strings are those strings; other fields are shown as they are
+/// written: a message that cannot be put together must not hide what it is about.
+std::string Frame::message_text(ExprId id) {
+  Depth depth(evaluation_);
+  const ast::Expr& expr = module_[id];
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    for (const Scope* scope = &scope_; scope; scope = scope->enclosing) {
+      const auto found = scope->values.find(name->name);
+      if (found == scope->values.end()) continue;
+      return found->second.is<std::string>() ? found->second.as<std::string>() : name->name;
+    }
+  }
+  if (const auto* constant = std::get_if<ast::Constant>(&expr.node))
+    if (const auto* text = std::get_if<std::string>(&constant->value)) return *text;
+  if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {
+    if (binary->op == Operator::Mod) return message_text(binary->left);
+    if (binary->op == Operator::Add) return message_text(binary->left) + message_text(binary->right);
+  }
+  if (const auto* call = std::get_if<ast::Call>(&expr.node))
+    if (const auto* method = std::get_if<ast::Attribute>(&module_[call->function].node);
+        method && method->name == "format")
+      return message_text(method->value);
+  return std::string(expr.span.text());
+}
+
+}  // namespace ingot::frontend

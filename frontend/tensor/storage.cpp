@@ -1,0 +1,405 @@
+#include "frontend/tensor/storage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <tuple>
+#include <utility>
+
+#include "frontend/tensor/promotion.h"
+#include "frontend/tensor/refused_gradients.h"
+#include "frontend/tensor/shapes.h"
+#include "frontend/tensor/tensors.h"
+
+namespace ingot::frontend {
+namespace {
+
+Tensor seen(Builder& builder, const View& view, const Tensor& base) {
+  switch (view.kind) {
+    case View::Kind::Permute:
+      return permuted(builder, base, view.order);
+    case View::Kind::Unsqueeze:
+      return unsqueezed(builder, base, view.dim);
+    case View::Kind::Select:
+      return selected(builder, base, view.dim, view.start);
+    case View::Kind::Slice:
+      return sliced(builder, base, view.dim, view.start, view.length, view.step);
+    case View::Kind::Expand:
+      return expanded(builder, base, view.shape);
+    case View::Kind::Reshape:
+      return reshaped(builder, base, view.shape);
+    case View::Kind::Bitcast:
+      return bitcast(builder, base, view.dtype);
+  }
+  throw_internal("a view of no kind");
+}
+
+/// A tensor with the coordinates [start, start + length) of a dim replaced.
+Tensor replaced(Builder& builder, const Tensor& base, size_t dim, ir::HostId start, ir::HostId length,
+                const Tensor& part) {
+  const ir::HostPool& host = builder.graph.host;
+  const ir::HostId end = builder.add(start, length), rest = builder.sub(shape_of(builder, base)[dim], end);
+  std::vector<Tensor> pieces;
+  if (!host.is_int(start, 0)) pieces.push_back(sliced(builder, base, dim, builder.integer(0), start, 1));
+  pieces.push_back(part);
+  if (!host.is_int(rest, 0)) pieces.push_back(sliced(builder, base, dim, end, rest, 1));
+  return pieces.size() == 1 ? part : concatenated(builder, pieces, dim);
+}
+
+/// The same for every step-th coordinate, one by one.
+Tensor replaced_in_steps(Builder& builder, Tensor base, const View& slice, const Tensor& part) {
+  constexpr int64_t kMost = 32;
+  const int64_t count = builder.static_number(slice.length).as_int();
+  if (count > kMost) {
+    builder.fail(fmt::format("a slice in steps of {} is written in place, at {} places", slice.step, count),
+                 fmt::format("more than {} are not in the language: choose with where(mask, a, b)", kMost));
+  }
+  const ir::HostId one = builder.integer(1);
+  for (int64_t i = 0; i < count; ++i) {
+    const ir::HostId at = builder.add(slice.start, builder.integer(i * slice.step));
+    base = replaced(builder, base, slice.dim, at, one, sliced(builder, part, slice.dim, builder.integer(i), one, 1));
+  }
+  return base;
+}
+
+Tensor unexpanded(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
+  const Shape shape = shape_of(builder, base);
+  Tensor result = part;
+  while (result.rank() > shape.size() && is_one(builder, shape_of(builder, result).front())) {
+    result = selected(builder, result, 0, builder.integer(0));
+  }
+  if (same_shape(builder, shape_of(builder, result), shape)) return result;
+  builder.fail(
+      fmt::format("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                  "location. It was expanded to {}",
+                  print_shape(builder, view.shape)),
+      "clone() the tensor before performing the operation");
+}
+
+/// `base` after what `view` sees of it has become `part`.
+Tensor written(Builder& builder, const View& view, const Tensor& base, const Tensor& part) {
+  switch (view.kind) {
+    case View::Kind::Permute: {
+      std::vector<size_t> inverse(view.order.size());
+      for (size_t i = 0; i < inverse.size(); ++i) inverse[view.order[i]] = i;
+      return permuted(builder, part, inverse);
+    }
+    case View::Kind::Unsqueeze:
+      return selected(builder, part, view.dim, builder.integer(0));
+    case View::Kind::Select:
+      return replaced(builder, base, view.dim, view.start, builder.integer(1), unsqueezed(builder, part, view.dim));
+    case View::Kind::Slice:
+      if (view.step != 1) return replaced_in_steps(builder, base, view, part);
+      return replaced(builder, base, view.dim, view.start, view.length, part);
+    case View::Kind::Expand:
+      return unexpanded(builder, view, base, part);
+    case View::Kind::Reshape:
+      return reshaped(builder, part, shape_of(builder, base));
+    case View::Kind::Bitcast:
+      return bitcast(builder, part, base.dtype);
+  }
+  throw_internal("a view of no kind");
+}
+
+/// Sources of loads from here on are no parameters.
+constexpr uint32_t kFirstUnwritten = 0x8000'0000;
+
+/// A chain of views is freed link by link.
+constexpr uint32_t kMostViews = 2000;
+
+constexpr const char* kUnclearHint =
+    "reshape, flatten and contiguous copy or share memory as strides will have it, and nothing is written through "
+    "diagonal, unfold and x[tensor]: write .clone() for a copy, .view(…) to share";
+
+/// After a write: nobody knows what is in the memory that may be this one.
+void make_others_unclear(Builder& builder, Memory& memory) {
+  if (!memory.candidates) return;
+  for (const std::weak_ptr<Memory>& candidate : *memory.candidates) {
+    const std::shared_ptr<Memory> other = candidate.lock();
+    if (!other || other.get() == &memory) continue;
+    if (other->param) {
+      builder.fail(fmt::format("this is changed in place, and may be in the memory of `{}` or a copy",
+                               builder.graph.params[*other->param].name),
+                   kUnclearHint);
+    }
+    other->is_unclear = true;
+    ++other->version;
+  }
+}
+
+/// Before a write: asks whether it reaches other tensors, where only strides say so.
+void ask_for_aliases(Builder& builder, const Memory& memory) {
+  if (!memory.candidates || !builder.actuals.strides) return;
+  std::optional<Memory::Question> first;
+  bool has_others = false;
+  for (const std::weak_ptr<Memory>& candidate : *memory.candidates) {
+    const std::shared_ptr<Memory> other = candidate.lock();
+    if (!other) continue;
+    has_others |= other.get() != &memory;
+    if (other->question && (!first || other->question->number < first->number)) first = other->question;
+  }
+  if (first && (has_others || memory.overlaps_itself)) builder.ask_for_alias(first->number, first->step);
+}
+
+/// The contents with the gradients of one history.
+Tensor contents_of(Builder& builder, const Memory& memory, const std::shared_ptr<History>& history) {
+  if (!history) return *memory.contents;
+  return history->contents ? *history->contents : detached(builder, *memory.contents);
+}
+
+/// A load of elements that nothing gave a value.
+bool is_unwritten(const ir::Graph& graph, ir::NodeId id) {
+  const bool is_load = graph[id].op == ir::Op::Load || graph[id].op == ir::Op::Gather;
+  return is_load && graph.access(id).source.index >= kFirstUnwritten;
+}
+
+bool same_views(const View* a, const View* b) {
+  const auto all = [](const View& view) {
+    return std::tie(view.kind, view.dim, view.start, view.length, view.step, view.order, view.shape, view.dtype);
+  };
+  for (; a != b; a = a->of.get(), b = b->of.get())
+    if (!a || !b || all(*a) != all(*b)) return false;
+  return true;
+}
+
+/// The contents, then what each of the views sees, which lead from the memory to a tensor in it.
+std::vector<Tensor> seen_by_each(Builder& builder, const Placement& placement, std::span<const View* const> views) {
+  const Memory& memory = *placement.memory;
+  const std::shared_ptr<History>& history = placement.history;
+  const Memory::Reshaped& known = memory.reshaped;
+  const bool has_no_gradient = history && !history->contents;
+  const bool is_known = known.seen && known.version == memory.version && (known.history == history || has_no_gradient);
+  std::vector<Tensor> tensors{contents_of(builder, memory, history)};
+  for (const View* view : views) {
+    if (!is_known || !same_views(known.view.get(), view))
+      tensors.push_back(seen(builder, *view, tensors.back()));
+    else
+      tensors.push_back(has_no_gradient ? detached(builder, *known.seen) : *known.seen);
+  }
+  return tensors;
+}
+
+/// The node to which the gradient of a node flows, if it flows to any.
+std::optional<ir::NodeId> gradient_source(const ir::Graph& graph, ir::NodeId id) {
+  for (;;) {
+    const ir::Node& node = graph[id];
+    const std::string_view callee = node.op == ir::Op::Call ? graph.callee(id) : std::string_view();
+    const bool is_float = ir::category(node.dtype) == ir::Category::Floating;
+    if (!is_float || callee == ir::kDetach || is_unwritten(graph, id)) return std::nullopt;
+    if (node.op != ir::Op::Cast && callee != ir::kSlopeOf) return id;
+    id = node.args[callee == ir::kSlopeOf ? 1 : 0];
+  }
+}
+
+/// The values of one tensor with the gradients of another of its shape.
+Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& gradients) {
+  if (ir::category(values.dtype) != ir::Category::Floating) return values;
+  const std::array<Tensor, 2> tensors{detached(builder, values), gradients};
+  return combined(builder, tensors, values.dtype, [&](std::span<const ir::NodeId> nodes) {
+    const std::optional<ir::NodeId> source = gradient_source(builder.graph, nodes[1]);
+    return source ? builder.graph.call(ir::kSlopeOf, nodes[0], {*source}) : nodes[0];
+  });
+}
+
+/// Puts values in a memory, written by a tensor of one history; the others keep their gradients, as eager has it.
+void put_contents(Builder& builder, Memory& memory, const std::shared_ptr<History>& history, const Tensor& values) {
+  const Placement placement = memory.contents->layout;
+  const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
+    if (!has_written && !contents) return;
+    Tensor now = has_written ? values : with_gradients_of(builder, values, *contents);
+    now.layout = placement;
+    contents = std::make_shared<const Tensor>(std::move(now));
+  };
+  put(memory.contents, !history);
+  std::erase_if(memory.detached, [](const auto& gone) { return gone.expired(); });
+  for (const std::weak_ptr<History>& one : memory.detached) {
+    const std::shared_ptr<History> other = one.lock();
+    put(other->contents, other == history);
+  }
+}
+
+/// Where `place` is one of several views: refuses the call if `read` requires grad.
+void refuse_gradient_of_several(Builder& builder, const Placement& place, const Tensor& read, const char* reason) {
+  if (place.view && place.view->is_of_several) refuse_gradient(builder, read, reason);
+}
+
+}  // namespace
+
+Placement new_memory(const Builder& builder, uint32_t step) {
+  if (builder.native) return {};
+  return {step, std::make_shared<Memory>(builder), {}};
+}
+
+Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param) {
+  Placement placement = new_memory(builder, step);
+  placement.memory->param = param;
+  return placement;
+}
+
+Placement unclear_memory(const Builder& builder, uint32_t step, const Placement& other) {
+  Placement placement = new_memory(builder, step);
+  if (!placement.memory || !other.memory) return placement;
+  auto& candidates = other.memory->candidates;
+  if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Memory>>>(1, other.memory);
+  if (std::has_single_bit(candidates->size())) {  // now and then
+    std::erase_if(*candidates, [](const auto& gone) { return gone.expired(); });
+  }
+  candidates->push_back(placement.memory);
+  placement.memory->candidates = candidates;
+  return placement;
+}
+
+Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
+  if (builder.native || !x.layout.memory) return new_memory(builder, step);
+  const uint32_t question = builder.next_alias_question();
+  const std::optional<bool> shares = builder.shares_memory(question);
+  if (shares == true) return view_memory(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
+  if (shares == false) return new_memory(builder, step);
+  Placement placement = unclear_memory(builder, step, x.layout);
+  const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
+  placement.memory->overlaps_itself = is_reshape && overlaps_itself(x.layout);  // a memory format has no overlap
+  placement.memory->question = {question, step};
+  return placement;
+}
+
+bool overlaps_itself(const Placement& placement) {
+  const auto expands = [](const View* view) { return view->kind == View::Kind::Expand; };
+  return placement.memory && (placement.memory->overlaps_itself || std::ranges::any_of(views_of(placement), expands));
+}
+
+Placement view_memory(const Tensor& x, uint32_t step, View view) {
+  if (!x.layout.memory) return {step, {}, {}};
+  keep_contents(x);
+  view.of = x.layout.view;
+  view.depth = view.of ? view.of->depth + 1 : 1;
+  view.is_of_several |= view.of && view.of->is_of_several;
+  if (view.depth > kMostViews) {
+    x.layout.memory->builder.fail(fmt::format("a view of a view, and so on {} times", kMostViews),
+                                  "clone() one of them");
+  }
+  Placement placement = x.layout;
+  placement.step = step;
+  placement.view = std::make_shared<const View>(std::move(view));
+  return placement;
+}
+
+Placement detached_memory(const Tensor& x) {
+  Placement placement = x.layout;
+  if (!placement.memory) return placement;
+  keep_contents(x);
+  placement.history = std::make_shared<History>();
+  placement.memory->detached.push_back(placement.history);
+  if (placement.view && placement.view->is_of_several) {  // autograd does not know it as one
+    View view = *placement.view;
+    view.is_of_several = false;
+    placement.view = std::make_shared<const View>(std::move(view));
+  }
+  return placement;
+}
+
+Tensor one_of_several(Tensor tensor) {
+  if (!tensor.layout.view) return tensor;
+  View view = *tensor.layout.view;
+  view.is_of_several = true;
+  tensor.layout.view = std::make_shared<const View>(std::move(view));
+  return tensor;
+}
+
+Views views_of(const Placement& placement) {
+  Views views;
+  for (const View* view = placement.view.get(); view; view = view->of.get()) views.push_back(view);
+  std::ranges::reverse(views);
+  return views;
+}
+
+Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views) {
+  return seen_by_each(builder, placement, views).back();
+}
+
+void keep_contents(const Tensor& tensor) {
+  Memory* memory = tensor.layout.memory.get();
+  if (!memory || memory->contents || tensor.layout.view) return;
+  auto contents = std::make_shared<Tensor>(tensor);
+  contents->layout.memory.reset();
+  memory->contents = std::move(contents);
+}
+
+bool is_stale(const Tensor& tensor) {
+  return tensor.layout.memory && tensor.layout.version != tensor.layout.memory->version;
+}
+
+void read_again(Tensor& tensor) {
+  const Placement placement = tensor.layout;
+  Memory& memory = *placement.memory;
+  if (memory.is_unclear) {
+    memory.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
+  }
+  refuse_gradient_of_several(memory.builder, placement, contents_of(memory.builder, memory, placement.history),
+                             "a view that split, chunk or unbind returned, after its memory was written in place");
+  tensor = contents_through(memory.builder, placement, views_of(placement));
+  tensor.layout = placement;
+  tensor.layout.version = memory.version;
+}
+
+void write(Builder& builder, const Tensor& to, const Tensor& values) {
+  const Placement place = to.layout;
+  if (!place.memory) throw_internal("a tensor is written that lies nowhere");
+  Memory& memory = *place.memory;
+  ask_for_aliases(builder, memory);
+  if (memory.overlaps_itself) {
+    builder.fail("more than one element of the written-to tensor may refer to a single memory location",
+                 "write .clone() first: what is expanded, or windows that overlap, share elements");
+  }
+  for (const Tensor& read : {contents_of(builder, memory, place.history), values})
+    refuse_gradient_of_several(builder, place, read,
+                               "what is written into a view that split, chunk or unbind returned");
+  const Views chain = views_of(place);
+  if (std::ranges::any_of(chain, [](const View* view) { return view->kind == View::Kind::Bitcast; }))
+    refuse_gradient(builder, values, "what is written through a view of another dtype");
+  const std::vector<Tensor> bases = seen_by_each(builder, place, chain);
+  ++memory.version;
+  memory.reshaped = {};
+  Tensor now = values;
+  now.layout = {};
+  now.on_host = memory.contents->on_host;  // where a written number is too
+  for (size_t i = chain.size(); i-- > 0;) {
+    if (chain[i]->kind == View::Kind::Reshape && !memory.reshaped.seen) {
+      memory.reshaped = {std::make_shared<const Tensor>(now), {place.view, chain[i]}, place.history, memory.version};
+    }
+    now = written(builder, *chain[i], bases[i], now);
+  }
+  put_contents(builder, memory, place.history, now);
+  make_others_unclear(builder, memory);
+}
+
+// It is a load of a parameter that does not exist, one for each tensor, so that views of it leave it as it is.
+
+ir::NodeId unwritten_node(Builder& builder, ir::DType type) {
+  ir::Access access;
+  access.source.index = kFirstUnwritten + static_cast<uint32_t>(builder.graph.count());
+  return builder.placed(builder.graph.load(type, std::move(access)));
+}
+
+void refuse_unwritten(Builder& builder) {
+  const ir::Graph& graph = builder.graph;
+  const std::vector<bool> live = graph.live();
+  for (uint32_t i = 0; i < live.size(); ++i) {
+    const ir::NodeId id{i};
+    if (!live[i] || !is_unwritten(graph, id)) continue;
+    const std::vector<std::string>& names = graph.names(id);
+    const Diagnostics::At at(builder.diagnostics, graph.span(id));
+    builder.fail(fmt::format("elements of {} are read that were never given a value",
+                             names.empty() ? "empty_like" : fmt::format("`{}`", names.back())),
+                 "zeros_like gives them one");
+  }
+}
+
+std::optional<uint32_t> mutated_parameter(const Value& value) {
+  if (!value.is_tensor()) return std::nullopt;
+  const std::shared_ptr<Memory>& memory = value.as<std::shared_ptr<Tensor>>()->layout.memory;
+  return memory && memory->version > 0 ? memory->param : std::nullopt;
+}
+
+}  // namespace ingot::frontend

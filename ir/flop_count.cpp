@@ -1,0 +1,94 @@
+#include "ir/flop_count.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace ingot::ir {
+
+namespace {
+
+class Counter {
+ public:
+  Counter(const Graph& graph, std::span<const HostValue> sizes)
+      : graph_(graph), sizes_(sizes), elements_(graph.count()) {}
+
+  /// Notes for how many elements of a domain each node is computed that `root` is made of there.
+  void walk(NodeId root, std::span<const HostId> domain) {
+    std::vector<bool> needed(root.index + 1);
+    needed[root.index] = true;
+    for (uint32_t i = root.index + 1; i-- > 0;)
+      if (needed[i])
+        for (const NodeId arg : operands({i})) needed[arg.index] = true;
+    std::vector<DimMarks> moves(root.index + 1, DimMarks(domain.size()));
+    for (uint32_t i = 0; i <= root.index; ++i) {
+      if (!needed[i]) continue;
+      mark_access({i}, moves[i]);
+      for (const NodeId arg : operands({i}))
+        std::ranges::transform(moves[i], moves[arg.index], moves[i].begin(), std::bit_or<>());
+      int64_t elements = 1;
+      for (size_t d = 0; d < domain.size(); ++d)
+        if (moves[i][d]) elements *= size_of(domain[d]);
+      elements_[i] = std::max(elements_[i], elements);
+    }
+  }
+
+  int64_t sum() const {
+    int64_t operations = 0;
+    for (uint32_t i = 0; i < graph_.count(); ++i) {
+      const Node& node = graph_[{i}];
+      const bool of_floats = is_floating(node.dtype) ||
+                             std::ranges::any_of(node.args, [&](NodeId a) { return is_floating(graph_[a].dtype); });
+      if (is_primitive(node.op) && node.op != Op::Cast && of_floats) operations += info(node.op).cost * elements_[i];
+    }
+    return operations;
+  }
+
+  int64_t elements_of(std::span<const HostId> domain) const {
+    int64_t elements = 1;
+    for (const HostId size : domain) elements *= size_of(size);
+    return elements;
+  }
+
+ private:
+  int64_t size_of(HostId size) const { return sizes_[size.index].as_int(); }
+
+  /// What a node is computed of at the same index: not what a read reduction is of.
+  std::span<const NodeId> operands(NodeId id) const {
+    return graph_.reduction_read(id) ? graph_.indices(id) : std::span(graph_[id].args);
+  }
+
+  /// The dims along which a node reads other elements. Those of an access are aligned at the last one.
+  void mark_access(NodeId id, DimMarks& moves) const {
+    const Op op = graph_[id].op;
+    if (op != Op::Load && op != Op::Gather && op != Op::Index) return;
+    const std::vector<AccessDim>& dims = graph_.access(id).dims;
+    for (size_t d = dims.size(), behind = moves.size(); d-- > 0 && behind-- > 0;)
+      if (!dims[d].terms.empty()) moves[behind] = 1;
+  }
+
+  const Graph& graph_;
+  std::span<const HostValue> sizes_;
+  std::vector<int64_t> elements_;  ///< of each node, for how many it is computed
+};
+
+}  // namespace
+
+int64_t count_operations(const Graph& graph, std::span<const HostValue> sizes) {
+  Counter counter(graph, sizes);
+  int64_t added = 0;
+  for (const Result& result : graph.results) {
+    for (const Part& part : result.parts) counter.walk(part.node, part.domain);
+    if (!is_floating(result.dtype)) continue;
+    for (const Scatter& scatter : result.scatters) added += counter.elements_of(graph.results[scatter.values].shape);
+  }
+  const std::vector<bool> live = graph.live();
+  for (uint32_t i = 0; i < graph.count(); ++i) {
+    if (!live[i] || graph[{i}].op != Op::Reduce) continue;
+    const NodeId operand = graph[{i}].args[0];
+    counter.walk(operand, graph.reduction({i}).domain);
+    if (is_floating(graph[operand].dtype)) added += counter.elements_of(graph.reduction({i}).domain);
+  }
+  return counter.sum() + added;
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,389 @@
+#include "ir/sharding.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace ingot::ir {
+
+namespace {
+
+/// Which host expressions are the size along a cut, and which are made of one.
+class CutSizes {
+ public:
+  CutSizes(const Graph& graph, std::span<const Cuts> cuts) : graph_(graph), knows_(graph.host.count()) {
+    for (uint32_t i = 0; i < knows_.size(); ++i) equal_.push_back(graph.host.resolve(HostId{i}));
+    for (const Condition& condition : graph.conditions)
+      if (condition.kind == Condition::Kind::Equal && is_size(condition.a) && is_size(condition.b))
+        equal_[representative(condition.a).index] = representative(condition.b);
+    for (const Cuts& each : cuts)
+      for (size_t p = 0; p < each.size(); ++p)
+        if (each[p]) sizes_.insert(representative(graph.params[p].shape[*each[p]]));
+    for (uint32_t i = 0; i < knows_.size(); ++i) {
+      const HostNode& node = graph.host[HostId{i}];
+      knows_[i] = is_cut(HostId{i}) || std::ranges::any_of(node.args, [&](HostId arg) { return knows_[arg.index]; });
+    }
+  }
+
+  /// Whether they are sizes of which nothing was asked: what lowering knows of one has become a constant.
+  bool are_unknown() const {
+    for (uint32_t i = 0; i < knows_.size(); ++i)
+      if (is_cut(HostId{i}) && !is_size(HostId{i})) return false;
+    const auto is_cut = [&](HostId id) { return this->is_cut(id); };
+    return std::ranges::none_of(graph_.touched, is_cut) &&
+           std::ranges::none_of(graph_.statics, is_cut, &Static::symbol);
+  }
+  bool same(HostId x, HostId y) const { return representative(x) == representative(y); }
+  /// Whether it is a multiple of the size along the cut, of which there is one: as many times as large as that.
+  bool is_multiple(HostId id, int64_t constant = 0) const {
+    if (sizes_.size() > 1) return false;
+    if (is_cut(id)) return constant == 0;
+    const HostNode& node = graph_.host[id];
+    const auto is_multiple = [&](HostId arg) { return this->is_multiple(arg); };
+    if (node.op == HostOp::Affine)
+      return node.value.as_int() == constant && std::ranges::all_of(node.args, is_multiple);
+    return node.op == HostOp::Mul && constant == 0 && std::ranges::count_if(node.args, is_multiple) == 1 &&
+           std::ranges::count_if(node.args, [&](HostId arg) { return knows(arg); }) == 1;
+  }
+  bool is_cut(HostId id) const { return sizes_.contains(representative(id)); }
+  bool knows(HostId id) const { return knows_[id.index]; }
+  bool knows(const std::vector<Term>& terms) const {
+    return std::ranges::any_of(terms, [&](const Term& term) { return knows(term.coef); });
+  }
+
+ private:
+  HostId representative(HostId id) const {
+    while (equal_[id.index] != id) id = equal_[id.index];
+    return id;
+  }
+  bool is_size(HostId id) const { return graph_.host[id].op == HostOp::Size; }
+
+  const Graph& graph_;
+  std::vector<HostId> equal_;  ///< to each expression one that is as large in every call, in the end itself
+  std::set<HostId> sizes_;
+  std::vector<bool> knows_;
+};
+
+/// The dim of an index that goes along the cut.
+struct Axis {
+  size_t from_end;
+  HostId size;
+};
+
+size_t from_end(size_t dim, size_t rank) { return rank - 1 - dim; }
+
+bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
+  return std::ranges::any_of(terms, [&](const Term& term) { return term.dim == dim; });
+}
+
+/// Follows values from the results to the parameters, each with the dim of its index that goes along the cut.
+class Splitter {
+ public:
+  Splitter(const Graph& graph, const Cuts& cuts)
+      : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), split_{cuts, {}}, read_whole_(cuts.size()) {}
+
+  std::optional<Split> run() {
+    if (!sizes_.are_unknown()) return std::nullopt;
+    for (const Condition& condition : graph_.conditions)
+      if (!holds_of_pieces(condition)) return std::nullopt;
+    for (const Result& result : graph_.results) {
+      const std::optional<uint32_t> dim = cut_of(result);
+      if (!dim || result.mutates || result.parts.empty()) return std::nullopt;
+      for (const Part& part : result.parts)
+        if (!enter(part, *dim, result.shape[*dim])) return std::nullopt;
+      split_.results.push_back(*dim);
+    }
+    while (!open_.empty()) {
+      const auto [node, axis] = open_.back();
+      open_.pop_back();
+      if (!follow(node, axis)) return std::nullopt;
+    }
+    for (uint32_t p = 0; p < split_.params.size(); ++p)
+      if (!is_cut_by_shape(p)) return std::nullopt;
+    return std::move(split_);
+  }
+
+ private:
+  /// Whether the condition holds of the pieces where it holds of the whole.
+  bool holds_of_pieces(const Condition& condition) {
+    using Kind = Condition::Kind;
+    const bool is_equality = condition.kind == Kind::Equal || condition.kind == Kind::Broadcasts;
+    const bool is_of_two = is_equality || condition.kind == Kind::InRange;
+    if (!sizes_.knows(condition.a) && !(is_of_two && sizes_.knows(condition.b))) return true;
+    if (condition.kind == Kind::NonNegative && sizes_.is_multiple(condition.a, -1)) return split_.needs_elements = true;
+    if (condition.kind == Kind::True && is_not_zero(condition.a)) return split_.needs_elements = true;
+    if (condition.kind == Kind::True && excuses_no_elements(condition.a)) return true;
+    return is_equality && (sizes_.same(condition.a, condition.b) ||
+                           (sizes_.is_multiple(condition.a) && sizes_.is_multiple(condition.b)));
+  }
+
+  /// Whether a condition is that there are elements along the cut: a division by their number.
+  bool is_not_zero(HostId id) const {
+    if (host_[id].op != HostOp::Not) return false;
+    const HostNode& equals = host_[host_[id].args[0]];
+    return equals.op == HostOp::Eq && sizes_.is_multiple(equals.args[0]) && host_.is_int(equals.args[1], 0);
+  }
+
+  /// Whether a condition hangs on sizes only in that it holds where there are no elements: pieces of none have none.
+  bool excuses_no_elements(HostId id) const {
+    if (host_[id].op != HostOp::Select) return false;
+    const std::vector<HostId>& args = host_[id].args;
+    const HostNode& is_empty = host_[args[1]];
+    return !sizes_.knows(args[0]) && !sizes_.knows(args[2]) && is_empty.op == HostOp::Eq &&
+           host_.is_int(is_empty.args[1], 0);
+  }
+
+  /// The one dim of a result that is as long as the cut.
+  std::optional<uint32_t> cut_of(const Result& result) const {
+    std::optional<uint32_t> found;
+    for (uint32_t d = 0; d < result.shape.size(); ++d) {
+      if (!sizes_.knows(result.shape[d])) continue;
+      if (found || !sizes_.is_cut(result.shape[d])) return std::nullopt;
+      found = d;
+    }
+    return found;
+  }
+
+  /// A part goes along all of the cut, in a dim of its own.
+  bool enter(const Part& part, uint32_t dim, HostId size) {
+    const Access& store = part.store;
+    const auto stored = std::ranges::find_if(store.dims, [&](const AccessDim& d) { return goes_to(d.terms, dim); });
+    if (stored == store.dims.end()) return false;
+    const size_t place = from_end(static_cast<size_t>(stored - store.dims.begin()), store.dims.size());
+    const Axis axis{place, stored->size};
+    return sizes_.same(axis.size, size) && is_along(store, axis) == dim && is_uncut_but_for(part.domain, axis) &&
+           keeps_to(store, axis) && push(part.node, axis);
+  }
+
+  bool push(NodeId node, std::optional<Axis> axis) {
+    const auto key = std::tuple(node, axis ? axis->from_end + 1 : 0, axis ? axis->size : HostId{});
+    if (seen_.insert(key).second) open_.emplace_back(node, axis);
+    return true;
+  }
+
+  bool follow(NodeId id, std::optional<Axis> axis) {
+    const Node& node = graph_[id];
+    switch (node.op) {
+      case Op::Scalar:
+        return !sizes_.knows(graph_.host_of(id));
+      case Op::Index:
+        return keeps_to(graph_.access(id), axis) && !(axis && is_along(graph_.access(id), *axis));
+      case Op::Load:
+      case Op::Gather:
+        return read(id, axis);
+      default:
+        return std::ranges::all_of(node.args, [&](NodeId arg) { return push(arg, axis); });
+    }
+  }
+
+  /// A load or gather, whose indices are values in the same place.
+  bool read(NodeId id, std::optional<Axis> axis) {
+    const Access& access = graph_.access(id);
+    if (!keeps_to(access, axis)) return false;
+    const std::optional<uint32_t> along = axis ? is_along(access, *axis) : std::nullopt;
+    for (const NodeId index : graph_.indices(id)) push(index, axis);
+    if (const std::optional<NodeId> reduction = graph_.reduction_read(id)) return reduce(*reduction, along, axis);
+    const uint32_t param = access.source.index;
+    return (!along || sizes_.same(graph_.params[param].shape[*along], axis->size)) && take(param, along);
+  }
+
+  /// The dim of the source along which an access goes with the axis, step by step from its beginning.
+  std::optional<uint32_t> is_along(const Access& access, const Axis& axis) const {
+    if (axis.from_end >= access.dims.size()) return std::nullopt;
+    const AccessDim& read = access.dims[from_end(axis.from_end, access.dims.size())];
+    return read.terms.size() == 1 ? std::optional(read.terms[0].dim) : std::nullopt;
+  }
+
+  /// Whether the access knows nothing of the cut but that it goes along the axis, where it meets nothing else.
+  bool keeps_to(const Access& access, std::optional<Axis> axis) const {
+    const auto knows = [&](HostId id) { return sizes_.knows(id); };
+    if (std::ranges::any_of(access.offsets, knows)) return false;
+    const bool has_axis = axis && axis->from_end < access.dims.size();
+    const size_t at = has_axis ? from_end(axis->from_end, access.dims.size()) : access.dims.size();
+    const std::vector<Term> nowhere;
+    const std::vector<Term>& terms = has_axis ? access.dims[at].terms : nowhere;
+    if (!terms.empty()) {
+      const Term& term = terms[0];
+      if (terms.size() > 1 || !host_.is_int(term.coef, 1) || !sizes_.same(access.dims[at].size, axis->size))
+        return false;
+      if (!host_.is_int(access.offsets[term.dim], 0)) return false;
+    }
+    const auto is_apart = [&](HostId size, const std::vector<Term>& others) {
+      return !knows(size) && !sizes_.knows(others) && (terms.empty() || !goes_to(others, terms[0].dim));
+    };
+    for (size_t j = 0; j < access.dims.size(); ++j)
+      if (j != at && !is_apart(access.dims[j].size, access.dims[j].terms)) return false;
+    return std::ranges::all_of(access.leads, [&](const Lead& lead) { return is_apart(lead.extent, lead.terms); });
+  }
+
+  bool is_uncut_but_for(std::span<const HostId> domain, std::optional<Axis> axis) const {
+    for (size_t d = 0; d < domain.size(); ++d)
+      if (axis && axis->from_end == from_end(d, domain.size()) ? !sizes_.same(domain[d], axis->size)
+                                                               : sizes_.knows(domain[d]))
+        return false;
+    return true;
+  }
+
+  /// What is reduced lies in one place along the cut, or has none.
+  bool reduce(NodeId id, std::optional<uint32_t> along, std::optional<Axis> axis) {
+    const Reduction& reduction = graph_.reduction(id);
+    std::optional<Axis> inner;
+    if (along) {
+      if (reduction.reduced[*along]) return false;
+      inner = Axis{from_end(*along, reduction.domain.size()), axis->size};
+    }
+    return is_uncut_but_for(reduction.domain, inner) && push(graph_[id].args[0], inner);
+  }
+
+  /// A parameter is read along the cut everywhere, or nowhere.
+  bool take(uint32_t param, std::optional<uint32_t> along) {
+    std::optional<uint32_t>& cut = split_.params[param];
+    if (!along) {
+      read_whole_[param] = true;
+      return !cut;
+    }
+    if (!cut) cut = along;
+    return cut == along && !read_whole_[param];
+  }
+
+  /// A dim that is as long as the cut is cut even where nothing is read along it: sizes that meet are checked.
+  bool is_cut_by_shape(uint32_t param) {
+    const std::vector<HostId>& shape = graph_.params[param].shape;
+    for (uint32_t d = 0; d < shape.size(); ++d)
+      if (sizes_.is_cut(shape[d]) && !take(param, d)) return false;
+    return true;
+  }
+
+  const Graph& graph_;
+  const HostPool& host_;
+  const CutSizes sizes_;
+  Split split_;
+  std::vector<bool> read_whole_;
+  std::set<std::tuple<NodeId, size_t, HostId>> seen_;
+  std::vector<std::pair<NodeId, std::optional<Axis>>> open_;
+};
+
+/// Compares a graph with that of pieces of size 1, node by node and number by number.
+class OnesComparison {
+ public:
+  OnesComparison(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones)
+      : graph_(graph), ones_(ones), sizes_(graph, cuts) {}
+
+  bool run() {
+    if (graph_.returns != ones_.returns || graph_.results.size() != ones_.results.size()) return false;
+    const std::vector<NodeId> nodes = live_nodes(graph_), others = live_nodes(ones_);
+    if (nodes.size() != others.size()) return false;
+    counterpart_.resize(graph_.count());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (!same_node(nodes[i], others[i])) return false;
+      counterpart_[nodes[i].index] = others[i];
+    }
+    return std::ranges::equal(graph_.results, ones_.results,
+                              [&](const Result& a, const Result& b) { return same_result(a, b); });
+  }
+
+ private:
+  static std::vector<NodeId> live_nodes(const Graph& graph) {
+    const std::vector<bool> live = graph.live();
+    std::vector<NodeId> nodes;
+    for (uint32_t i = 0; i < live.size(); ++i)
+      if (live[i]) nodes.push_back(NodeId{i});
+    return nodes;
+  }
+
+  bool same_node(NodeId a, NodeId b) const {
+    const Node &x = graph_[a], &y = ones_[b];
+    const auto same_arg = [&](NodeId m, NodeId n) { return counterpart_[m.index] == n; };
+    if (x.op != y.op || x.dtype != y.dtype || !std::ranges::equal(x.args, y.args, same_arg)) return false;
+    switch (x.op) {
+      case Op::Scalar:
+        return same(graph_.host_of(a), ones_.host_of(b));
+      case Op::Load:
+      case Op::Gather:
+      case Op::Index:
+        return same_access(graph_.access(a), ones_.access(b));
+      case Op::Reduce: {
+        const Reduction &r = graph_.reduction(a), &s = ones_.reduction(b);
+        return r.kind == s.kind && r.reduced == s.reduced && same_sizes(r.domain, s.domain);
+      }
+      default:
+        return x.attr == y.attr;
+    }
+  }
+
+  bool same_result(const Result& a, const Result& b) const {
+    return a.dtype == b.dtype && same_sizes(a.shape, b.shape) &&
+           std::ranges::equal(a.parts, b.parts, [&](const Part& p, const Part& q) {
+             return counterpart_[p.node.index] == q.node && same_sizes(p.domain, q.domain) &&
+                    same_access(p.store, q.store);
+           });
+  }
+
+  static const AccessDim* dim_of(const Access& access, size_t place) {
+    return place < access.dims.size() ? &access.dims[from_end(place, access.dims.size())] : nullptr;
+  }
+
+  /// One along the cut is of size 1 in the other graph. A leading one that is left out is of that size, too.
+  bool same_dim(const AccessDim* x, const AccessDim* y) const {
+    const bool is_one = y == nullptr || ones_.host.is_int(y->size, 1);
+    if (x == nullptr || graph_.host.is_int(x->size, 1) || sizes_.is_cut(x->size)) return is_one;
+    return y != nullptr && same(x->size, y->size) && same_terms(x->terms, y->terms);
+  }
+
+  bool same_access(const Access& a, const Access& b) const {
+    if (a.source != b.source ||
+        !std::ranges::equal(a.offsets, b.offsets, [&](HostId x, HostId y) { return same(x, y); }))
+      return false;
+    for (size_t k = 0; k < std::max(a.dims.size(), b.dims.size()); ++k)
+      if (!same_dim(dim_of(a, k), dim_of(b, k))) return false;
+    return std::ranges::equal(a.leads, b.leads, [&](const Lead& x, const Lead& y) {
+      return same(x.extent, y.extent) && same_terms(x.terms, y.terms);
+    });
+  }
+
+  bool same_terms(const std::vector<Term>& a, const std::vector<Term>& b) const {
+    return std::ranges::equal(a, b,
+                              [&](const Term& x, const Term& y) { return x.dim == y.dim && same(x.coef, y.coef); });
+  }
+
+  bool same_sizes(const std::vector<HostId>& a, const std::vector<HostId>& b) const {
+    return std::ranges::equal(
+        a, b, [&](HostId x, HostId y) { return sizes_.is_cut(x) ? ones_.host.is_int(y, 1) : same(x, y); });
+  }
+
+  /// Compares expressions of the two pools, node by node.
+  bool same(HostId a, HostId b) const {
+    std::vector<std::pair<HostId, HostId>> open = {{a, b}};
+    std::set<std::pair<HostId, HostId>> seen;
+    while (!open.empty()) {
+      const auto pair = open.back();
+      open.pop_back();
+      if (!seen.insert(pair).second) continue;
+      const HostNode &x = graph_.host[pair.first], &y = ones_.host[pair.second];
+      if (x.op != y.op || x.kind != y.kind || x.a != y.a || x.b != y.b || !(x.value == y.value) || x.coefs != y.coefs ||
+          x.args.size() != y.args.size())
+        return false;
+      for (size_t i = 0; i < x.args.size(); ++i) open.emplace_back(x.args[i], y.args[i]);
+    }
+    return true;
+  }
+
+  const Graph &graph_, &ones_;
+  const CutSizes sizes_;
+  std::vector<NodeId> counterpart_;
+};
+
+}  // namespace
+
+std::optional<Split> split(const Graph& graph, const Cuts& cuts) {
+  if (graph.seed) return std::nullopt;  // what is drawn for an element knows which one it is
+  return Splitter(graph, cuts).run();
+}
+
+bool is_same_of_ones(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones) {
+  return OnesComparison(graph, cuts, ones).run();
+}
+
+}  // namespace ingot::ir

@@ -1,0 +1,154 @@
+#include "python/eager_fallback.h"
+
+#include <c10/core/SafePyObject.h>
+#include <pybind11/pybind11.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/PyInterpreter.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <optional>
+
+#include "python/object.h"
+#include "runtime/registration/kernels.h"
+
+namespace ingot::python {
+
+namespace {
+
+/// Python's error in flight, as an exception that may leave the GIL behind.
+[[noreturn]] void throw_python_error() {
+  python_error error;
+  error.persist();
+  throw error;
+}
+
+/// A reference that is given back; a null one is Python's error in flight.
+class Owned {
+ public:
+  explicit Owned(PyObject* object) : object_(object) {
+    if (object == nullptr) throw_python_error();
+  }
+  ~Owned() { Py_DECREF(object_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  PyObject* get() const { return object_; }
+
+ private:
+  PyObject* object_;
+};
+
+/// A new reference; null with a Python error set.
+PyObject* to_python(const Argument& argument);
+
+PyObject* to_python(const ArgumentGroup& group) {
+  using Kind = frontend::Structure::Kind;
+  if (group.kind == Kind::Dict) {
+    const Owned dict(PyDict_New());
+    for (size_t i = 0; i < group.items.size(); ++i) {
+      const Owned key(text_object(group.keys[i])), item(to_python(group.items[i]));
+      if (PyDict_SetItem(dict.get(), key.get(), item.get()) != 0) return nullptr;
+    }
+    return Py_NewRef(dict.get());
+  }
+  const auto count = static_cast<Py_ssize_t>(group.items.size());
+  const Owned list(PyList_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = to_python(group.items[size_t(i)]);
+    if (item == nullptr) return nullptr;
+    PyList_SET_ITEM(list.get(), i, item);
+  }
+  return group.kind == Kind::Tuple ? PyList_AsTuple(list.get()) : Py_NewRef(list.get());
+}
+
+PyObject* to_python(const Argument& argument) {
+  switch (argument.kind()) {
+    case Argument::Kind::Absent:
+    case Argument::Kind::PythonNone:
+      return Py_NewRef(Py_None);
+    case Argument::Kind::Tensor:
+      return THPVariable_Wrap(*argument.tensor());
+    case Argument::Kind::Number: {
+      const ir::HostValue number = argument.number();
+      if (number.kind == ir::HostKind::Bool) return PyBool_FromLong(number.integer != 0);
+      return number.kind == ir::HostKind::Int ? PyLong_FromLongLong(number.integer) : PyFloat_FromDouble(number.real);
+    }
+    case Argument::Kind::Tensors: {
+      ArgumentGroup group;
+      for (const at::Tensor& tensor : *argument.tensors()) group.items.emplace_back(tensor);
+      return to_python(group);
+    }
+    case Argument::Kind::Group:
+      return to_python(*argument.group());
+  }
+  return nullptr;
+}
+
+class PythonText : public EagerText {
+ public:
+  PythonText(std::shared_ptr<const frontend::Definition> definition, PyObject* tensors)
+      : definition_(std::move(definition)), tensors_(Py_NewRef(tensors), getPyInterpreter()) {}
+
+  std::vector<at::Tensor> call(std::span<const Argument> arguments, const at::Tensor& seed) const override {
+    const WithGil held;
+    const Owned drawn_from(seed.defined() ? PyTuple_Pack(1, Owned(THPVariable_Wrap(seed)).get()) : PyTuple_New(0));
+    const Owned by_name(PyDict_New());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].kind() == Argument::Kind::Absent) continue;  // the default
+      const Owned value(to_python(arguments[i]));
+      if (PyDict_SetItemString(by_name.get(), definition_->parameters()[i].name.c_str(), value.get()) != 0)
+        throw_python_error();
+    }
+    const Owned list(PyObject_Call(tensors_.ptr(getPyInterpreter()), drawn_from.get(), by_name.get()));
+    std::vector<at::Tensor> results;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
+      results.push_back(THPVariable_Unpack(PyList_GET_ITEM(list.get(), i)));
+    return results;
+  }
+
+  /// Who traces with symbolic sizes calls operators with the lock held, under which autograd does not run.
+  std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& inputs,
+                                    const std::vector<at::Tensor>& incoming, bool differentiable) const override {
+    std::optional<pybind11::gil_scoped_release> released;
+    if (has_gil()) released.emplace();
+    return EagerText::gradients(results, inputs, incoming, differentiable);
+  }
+
+ private:
+  std::shared_ptr<const frontend::Definition> definition_;
+  c10::SafePyObject tensors_;
+};
+
+PyObject* attribute(const char* module, const char* name) {
+  PyObject* modules = PyImport_GetModuleDict();  // what was never imported made no tensor
+  PyObject* found = PyDict_GetItemString(modules, module);
+  return found ? PyObject_GetAttrString(found, name) : nullptr;
+}
+
+bool is_instance(PyObject* object, const char* module, const char* name) {
+  PyObject* type = attribute(module, name);
+  const bool is = type && PyObject_IsInstance(object, type) == 1;
+  Py_XDECREF(type);
+  PyErr_Clear();
+  return is;
+}
+
+bool is_traced(const at::Tensor& tensor) {
+  const WithGil held;
+  PyObject* object = THPVariable_Wrap(tensor);
+  const bool is = object && (is_instance(object, "torch._subclasses.fake_tensor", "FakeTensor") ||
+                             is_instance(object, "torch._subclasses.functional_tensor", "FunctionalTensor"));
+  Py_XDECREF(object);
+  PyErr_Clear();
+  return is;
+}
+
+}  // namespace
+
+std::shared_ptr<const EagerText> eager_text(std::shared_ptr<const frontend::Definition> definition, PyObject* tensors) {
+  return std::make_shared<const PythonText>(std::move(definition), tensors);
+}
+
+void know_traced_tensors() { runtime::set_is_traced(is_traced); }
+
+}  // namespace ingot::python

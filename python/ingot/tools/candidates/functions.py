@@ -1,0 +1,113 @@
+"""A Python callable: an extension's function, something that torch.compile made, a Triton kernel."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pathlib
+import sys
+from typing import Callable
+
+import torch
+
+from ...capture import fail
+from .. import launch
+from .candidate import Call, Contender
+from .ops import listed
+
+
+class PythonFunction(Contender):
+    """Called with the op's arguments, in the order of its parameters."""
+
+    kind = "python"
+
+    def __init__(self, function: Callable, name: str, word: str = ""):
+        self.function, self.name, self.word = function, name, word
+
+    @classmethod
+    def named(cls, module: str, attribute: str, launches: list[str] = ()) -> Contender:
+        """`module.py` or `module`, and what is to be called in it."""
+        found = _imported(module)
+        for part in attribute.split("."):
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                raise fail(f"there is no `{attribute}` in {module}",
+                           f"there are {', '.join(n for n in vars(found) if not n.startswith('_'))[:200]}") from None
+        return cls.of(found, f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}", launches)
+
+    @classmethod
+    def of(cls, found, name: str, word: str = "", launches: list[str] = ()) -> Contender:
+        """What can be called, or launched."""
+        if _is_triton(found):
+            return TritonKernel(found, name, word, launches)
+        if not callable(found):
+            raise fail(f"`{word or name}` is a {type(found).__name__}, which cannot be called")
+        if launches:
+            raise fail(f"`{word or name}` is called, not launched", "a launch is for kernels")
+        return cls(found, name, word)
+
+    def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
+        arguments = tuple(values.values())
+        return lambda: listed(self.function(*arguments))
+
+
+class TritonKernel(Contender):
+    """A function of `triton.jit`, launched as a line says: its args, and its constants by name, `BLOCK=1024`."""
+
+    kind = "triton"
+    is_raw = True
+
+    def __init__(self, kernel, name: str, word: str, launches: list[str]):
+        if len(launches) != 1:
+            said = "grid=ceil(n / BLOCK), args=x, y, out, n, BLOCK=1024"
+            raise fail(f"the Triton kernel `{word or name}` needs a launch", f'--launch "{said}"' if word else
+                       f'ingot.Against({name}, launches=["{said}"])')
+        self.kernel, self.name, self.word, self.launch = kernel, name, word, launch.parse(launches[0])
+        self.knows_strides = "stride" in launches[0]
+
+    def why_not_on(self, device: torch.device) -> str:
+        return "" if device.type == "cuda" else "it is a kernel for a GPU"
+
+    def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
+        scope = launch.scope_of(values, results)
+        constants = {name: launch.evaluate(value[0], scope, self.launch.text)
+                     for name, value in self.launch.constants.items()}
+        arguments = [launch.evaluate(e, scope, self.launch.text) for e in self.launch.fields.get("args", ())]
+        arguments = [a.value if isinstance(a, launch.Typed) else a for a in arguments]
+        grid = self.launch.extent("grid", scope | constants)
+
+        def call():
+            self.kernel[grid](*arguments, **constants)
+            return results
+
+        return call
+
+
+def _is_triton(value) -> bool:
+    return type(value).__module__.startswith("triton.")
+
+
+def _imported(module: str):
+    path = pathlib.Path(module)
+    if path.suffix != ".py":
+        try:
+            return importlib.import_module(module)
+        except ImportError as error:
+            raise fail(f"cannot import `{module}`: {error}") from None
+    if not path.is_file():
+        raise fail(f"there is no file `{module}` to import")
+    # By a name of its own: what is called torch.py, or triton.py, must not be found for these.
+    spec = importlib.util.spec_from_file_location(f"contender_{path.stem}", path)
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = made  # where torch.compile and pickle look a function up
+    folder = str(path.parent.resolve())
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(made)
+    except (Exception, SystemExit) as error:  # whatever its author's text raises
+        raise fail(f"`{module}` cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        if folder in sys.path:  # whatever the module has put before it
+            sys.path.remove(folder)
+    return made

@@ -1,0 +1,127 @@
+"""Functions of a C++ file or a shared library, for the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import pathlib
+import re
+import tempfile
+
+import torch
+
+from ... import _ingot
+from ...capture import fail
+from .. import cuda_text, launch
+from .candidate import Call, Contender
+
+OPTIONS = ["-std=c++20", "-O3", "-march=native"]
+_PROBE = """
+template <typename T> static const char* ingot_signature() {{ return __PRETTY_FUNCTION__; }}
+extern "C" const char* ingot_signature_of_entry() {{ return ingot_signature<decltype(&{entry})>(); }}
+"""
+
+
+class HostFunction(Contender):
+    """A function with C's linkage, called as a launch line's args say."""
+
+    kind = "host"
+    is_raw = True
+
+    def __init__(self, path: pathlib.Path, entry: str = "", launches: list[str] = (), options: list[str] = ()):
+        if not path.is_file():
+            raise fail(f"there is no file `{path}`", "a library is named with its folder: ./library.so:entry")
+        self.path, self.is_library = path, path.suffix == ".so"
+        self.text = "" if self.is_library else cuda_text.read(path)
+        self.entry = self._named(entry) if entry else self._only_entry()
+        self.name, self.word = f"{path.name}:{self.entry}", f"{path}:{self.entry}"
+        self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
+        said = launches or cuda_text.launches(self.text)
+        if len(said) > 1:
+            raise fail(f"{path} is launched {len(said)} times", "a function is called once: args=x, y, out, n")
+        if self.is_library and not said:
+            raise fail(f"nobody says what `{self.entry}` of {path} is called with", '--launch "args=x, y, out, n"')
+        self.launch = launch.parse(said[0]) if said else launch.Launch("", {})
+        launch.refuse_constants(self.launch)
+        self.knows_strides = "stride" in self.launch.text
+
+    def _named(self, entry: str) -> str:
+        names = [function.name for function in cuda_text.functions(self.text)]
+        if names and entry not in names and not re.search(rf"\b{re.escape(entry)}\b", self.text):  # by a macro, it may be one
+            raise fail(f'there is no `extern "C"` function `{entry}` in {self.path}', f"there are {', '.join(names)}")
+        return entry
+
+    def _only_entry(self) -> str:
+        if self.is_library:
+            raise fail(f"`{self.path}` is a library", f"name the function to call: {self.path}:entry")
+        names = [function.name for function in cuda_text.functions(self.text)]
+        if len(names) != 1:
+            raise fail(f'{self.path} has {len(names)} `extern "C"` functions', f"name the one to call: {self.path}:entry")
+        return names[0]
+
+    def why_not_on(self, device: torch.device) -> str:
+        return "" if device.type == "cpu" else "it is a function of the CPU"
+
+    @functools.cached_property
+    def _function(self):
+        """The function, and its parameters: of a library, whose types nobody knows, None."""
+        if self.is_library:
+            return self._symbol(self.path), None
+        # By its whole path: the compiler runs elsewhere, and shows the lines of the file that it finds.
+        text = f'#line 1 {json.dumps(str(self.path.resolve()), ensure_ascii=False)}\n{self.text}{_PROBE.format(entry=self.entry)}'
+        made = _ingot._compile_host(text, self.path.name, self.options)
+        with tempfile.NamedTemporaryFile(suffix=".so") as file:  # a library that is open needs no name
+            file.write(made)
+            file.flush()
+            function = self._symbol(pathlib.Path(file.name))
+            probe = ctypes.CDLL(file.name).ingot_signature_of_entry
+        probe.restype = ctypes.c_char_p
+        spelled = re.search(r"T = (.*?)[;\]]", probe().decode())[1]
+        types = launch.types_in(spelled.replace("(*)", " (*)"))
+        shown = {function.name: function.parameters for function in cuda_text.functions(self.text)}.get(self.entry, ())
+        names = shown if len(shown) == len(types) else [""] * len(types)
+        return function, [launch.Parameter(t, n) for t, n in zip(types, names)]
+
+    def _symbol(self, library: pathlib.Path):
+        try:
+            return getattr(ctypes.CDLL(str(library.resolve())), self.entry)
+        except AttributeError:
+            raise fail(f"there is no function `{self.entry}` in {self.path}", 'is it `extern "C"`?') from None
+        except OSError as error:
+            raise fail(f"cannot load {self.path}: {error}") from None
+
+    def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
+        function, parameters = self._function
+        scope = launch.scope_of(values, results)
+        if parameters is None:
+            parameters = [launch.Parameter("")] * len(self.launch.fields.get("args", ()))
+        arguments = self.launch.arguments(scope, parameters)
+        for argument, parameter in zip(arguments, parameters):
+            if not self.is_library or isinstance(argument, launch.Typed):
+                launch.packed(argument, parameter)  # refuses what does not fit
+        passed = [_as_ctypes(a, p) for a, p in zip(arguments, parameters)]
+        function.restype = None
+
+        def call(_keep_alive=arguments):
+            function(*passed)
+            return results
+
+        return call
+
+_CTYPES = {"float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_bool, "char": ctypes.c_byte,
+           "signed char": ctypes.c_byte, "unsigned char": ctypes.c_ubyte, "short": ctypes.c_short,
+           "unsigned short": ctypes.c_ushort, "int": ctypes.c_int, "unsigned int": ctypes.c_uint, "long": ctypes.c_long,
+           "unsigned long": ctypes.c_ulong, "long long": ctypes.c_longlong, "unsigned long long": ctypes.c_ulonglong}
+
+
+def _as_ctypes(value, parameter: launch.Parameter):
+    if isinstance(value, torch.Tensor):
+        return ctypes.c_void_p(value.data_ptr())
+    type = parameter.type
+    if isinstance(value, launch.Typed):
+        value, type = value.value, value.type
+    kind = _CTYPES.get(launch.bare(type))
+    if kind is None:
+        raise fail(f"nobody says what type `{value}` is passed as", "say it in the launch: i64(n), f32(bias)")
+    return kind(float(value) if kind in (ctypes.c_float, ctypes.c_double) else int(value))

@@ -1,0 +1,167 @@
+"""Kernels of a `.cu` file, compiled by the NVRTC that compiles Ingot's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import glob
+import importlib.util
+import os
+import pathlib
+import time
+from typing import Iterator
+
+import torch
+
+from ... import _ingot
+from ...capture import fail
+from .. import cuda_text, launch
+from .candidate import Call, Contender
+
+_PROBE = "\ntemplate <typename T> __global__ void ingot_signature() {}\n"
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What a file became for an architecture: its machine code, and each kernel's name in it and parameters."""
+
+    cubin: bytes
+    ptx: str
+    names: dict[str, str]
+    parameters: dict[str, list[launch.Parameter]]
+    warnings: str
+    seconds: float  # that compiling took
+
+
+class CudaKernel(Contender):
+    """One kernel of a file, or several that are launched one after another."""
+
+    kind = "cuda"
+    is_raw = True
+
+    def __init__(self, path: pathlib.Path, entry: str = "", launches: list[str] = (), options: list[str] = ()):
+        if not path.is_file():
+            raise fail(f"there is no file `{path}` to compile")
+        self.path, self.text = path, cuda_text.read(path)
+        self.name, self.word = path.name + (f":{entry}" if entry else ""), str(path) + (f":{entry}" if entry else "")
+        self.options = [*cuda_text.as_nvrtc([*cuda_text.options(self.text), *options]), *_include_paths(path)]
+        self.launches = [launch.parse(text) for text in launches or cuda_text.launches(self.text)]
+        if not self.launches:
+            raise fail(f"nobody says how the kernel of `{path}` is launched",
+                       f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or --launch "{launch.EXAMPLE}"')
+        for said in self.launches:
+            launch.refuse_constants(said)
+        self.knows_strides = any("stride" in said.text for said in self.launches)
+        self.entries = [self._entry_of(said, entry) for said in self.launches]
+
+    def _entry_of(self, said: launch.Launch, entry: str) -> str:
+        """The kernel of a launch: the one that it names, that the command line does, or the only one of the file."""
+        found = cuda_text.kernels(self.text)
+        names = [kernel.name for kernel in found]
+        if chosen := said.entry or entry:
+            if names and _plain_name(chosen) not in names:
+                raise fail(f"there is no kernel `{chosen}` in {self.path}", f"there are {', '.join(names)}")
+            if "<" not in chosen:
+                self._refuse_template(next((k for k in found if k.name == _plain_name(chosen)), None))
+            return chosen
+        if len(found) != 1:
+            what = f"has {len(found)} kernels" if found else "shows no `__global__` function"
+            raise fail(f"{self.path} {what}", f"name the one to launch: {self.path}:{names[0] if names else 'entry'}")
+        self._refuse_template(found[0])
+        return names[0]
+
+    def _refuse_template(self, kernel: cuda_text.Entry | None) -> None:
+        if kernel is not None and kernel.is_template:
+            raise fail(f"the kernel `{kernel.name}` of {self.path} is a template",
+                       f"name an instance: {self.path}:{kernel.name}<float>")
+
+    def why_not_on(self, device: torch.device) -> str:
+        return "" if device.type == "cuda" else "it is a kernel for a GPU"
+
+    @functools.cache
+    def program(self, architecture: int) -> Program:
+        """Compiles the file. Raises `ingot.Error` with the compiler's log."""
+        signatures = {entry: f"ingot_signature<decltype(&{entry})>" for entry in self.entries}
+        expressions = [*dict.fromkeys(self.entries), *signatures.values()]
+        begin = time.perf_counter()
+        options = [*self.options, "-lineinfo"]
+        try:
+            cubin, ptx, names, log = _ingot._compile_cuda(self.text + _PROBE, str(self.path), architecture, options, expressions)
+        except _ingot.Error as error:
+            if "-default-device" not in str(error):
+                raise
+            raise fail(f"{str(error).removeprefix('error: ').rstrip()}", "NVRTC compiles what runs on a GPU alone: put functions of "
+                       "the host, and headers of the C++ library, between `#ifndef __CUDACC_RTC__` and `#endif`") from None
+        seconds = time.perf_counter() - begin
+        lowered = dict(zip(expressions, names))
+        shown = {kernel.name: kernel.parameters for kernel in cuda_text.kernels(self.text)}
+        parameters = {}
+        for entry, signature in signatures.items():
+            types = launch.types_in(_ingot._demangle(lowered[signature]) or "")
+            words = shown.get(_plain_name(entry), ())
+            words = words if len(words) == len(types) else [""] * len(types)
+            parameters[entry] = [launch.Parameter(t, w) for t, w in zip(types, words)]
+        return Program(cubin, ptx, {entry: lowered[entry] for entry in self.entries}, parameters, log, seconds)
+
+    @functools.cache
+    def _loaded(self, device: int) -> dict[str, object]:
+        """Every entry's kernel. They are loaded together: a file's variables are one for all of them."""
+        program = self.program(architecture_of(device))
+        loaded = _ingot._load_kernels(program.cubin, list(program.names.values()), device)
+        return dict(zip(program.names, loaded))
+
+    def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
+        device = next(v.device for v in (*values.values(), *results) if isinstance(v, torch.Tensor))
+        loaded, ready, kept = self._loaded(device.index), [], []
+        for entry, grid, block, shared, arguments, packed in self._launched(values, results, architecture_of(device.index)):
+            kept += [a for a in arguments if isinstance(a, torch.Tensor)]
+            ready.append((loaded[entry], grid, block, shared, packed))
+
+        def call(_keep_alive=kept):
+            for kernel in ready:
+                _ingot._launch_kernel(*kernel)
+            return results
+
+        return call
+
+    def refuse_launch(self, values: dict, results: list[torch.Tensor], architecture: int) -> None:
+        """Raises `ingot.Error` where the arguments do not fit the kernels' parameters, or no GPU has such a grid or block."""
+        for _ in self._launched(values, results, architecture):
+            pass
+
+    def _launched(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
+        """Of each launch, what `threads` gives, the arguments, and their bytes."""
+        scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
+        for said, threads in zip(self.launches, self.threads(values, results)):
+            of_kernel = parameters[threads[0]]
+            arguments = said.arguments(scope, of_kernel)
+            yield *threads, arguments, tuple(launch.packed(a, p) for a, p in zip(arguments, of_kernel))
+
+    def threads(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
+        """Of each launch: the kernel, its grid, its block and its shared memory."""
+        scope = launch.scope_of(values, results)
+        return [(entry, said.extent("grid", scope), said.extent("block", scope), said.shared(scope))
+                for said, entry in zip(self.launches, self.entries)]
+
+
+def _plain_name(entry: str) -> str:
+    """Without its namespaces and what it is an instance for."""
+    return entry.split("<")[0].split("::")[-1].strip()
+
+
+def architecture_of(device: int) -> int:
+    """90 for sm_90."""
+    major, minor = torch.cuda.get_device_capability(device)
+    return 10 * major + minor
+
+
+def _include_paths(path: pathlib.Path) -> list[str]:
+    """Where a file's own headers lie, and CUDA's."""
+    folders = [path.resolve().parent]
+    if home := os.environ.get("CUDA_HOME"):
+        folders.append(pathlib.Path(home) / "include")
+    folders.append(pathlib.Path("/usr/local/cuda/include"))
+    if spec := importlib.util.find_spec("nvidia"):
+        for place in spec.submodule_search_locations or ():
+            folders += map(pathlib.Path, sorted(glob.glob(f"{place}/*/include")))
+    return [f"-I{folder}" for folder in folders if folder.is_dir()]

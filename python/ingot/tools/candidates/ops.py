@@ -1,0 +1,115 @@
+"""Ingot's op, and the same text by way of PyTorch."""
+
+from __future__ import annotations
+
+import linecache
+import pathlib
+import sys
+import types
+from typing import Callable
+
+import torch
+
+import ingot
+
+from ...capture import fail
+from ...oracle import as_list
+from .. import cuda_text
+from .candidate import Call, Contender
+
+MODES = ("", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "dynamic")
+
+
+class Ingot(Contender):
+    """An op of Ingot's: the one that is compared, that one made with other options, or another one."""
+
+    kind = "ingot"
+
+    def __init__(self, op, name: str = "ingot", word: str = "ingot"):
+        self.op, self.name, self.word = op, name, word
+
+    @classmethod
+    def variant(cls, op, word: str) -> Ingot:
+        """`numerics=fast`, `lazy=never`: the same text; else FILE.py[:op]."""
+        option, equals, value = word.partition("=")
+        if equals:
+            if option not in ("numerics", "lazy"):
+                raise fail(f"`{option}` is no option that changes a kernel", "there are numerics=… and lazy=…")
+            chosen = {"numerics": op.numerics, "lazy": op.lazy, option: value}
+            made = ingot.op(op.text, name=op.name, **chosen)
+        else:
+            file, _, name = word.rpartition(":") if not pathlib.Path(word).exists() else (word, "", "")
+            if not pathlib.Path(file or word).is_file():
+                raise fail(f"there is no file `{file or word}` to read an op from")
+            made = ingot.op(cuda_text.read(pathlib.Path(file or word)), name=name or None)
+        return cls(made, f"ingot, {word}", f"ingot:{word}")
+
+    def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
+        arguments = tuple(values.values())
+        return lambda: listed(self.op(*arguments))
+
+
+class Eager(Contender):
+    """The text in eager PyTorch, as its author would run it."""
+
+    name = word = kind = "eager"
+
+    def __init__(self, op):
+        self.op = op
+
+    def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
+        call = self.op.reference.as_written(**values)
+        return lambda: listed(call())
+
+
+class Compiled(Contender):
+    """The text under torch.compile, for these shapes, or, as `dynamic`, for shapes in general."""
+
+    kind = "torch.compile"
+
+    def __init__(self, op, mode: str = ""):
+        if mode not in MODES:
+            raise fail(f"torch.compile has no mode `{mode}`", f"the modes are {', '.join(filter(None, MODES))}")
+        self.op, self.mode = op, mode
+        self.name = self.word = f"torch.compile{':' * bool(mode)}{mode}"
+        self._functions: dict[tuple, Callable] = {}
+
+    def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
+        arguments = tuple(values.values())
+        form = tuple(_form(value) for value in arguments)
+        if form not in self._functions:
+            options = {"dynamic": True} if self.mode == "dynamic" else {"dynamic": False, "mode": self.mode or None}
+            self._functions[form] = torch.compile(plain_function(self.op), fullgraph=True, **options)
+        function = self._functions[form]
+        return lambda: listed(function(*arguments))
+
+
+def _form(value) -> tuple:
+    """What torch.compile makes a function of its own for: others with another such form would have it guard both."""
+    if not isinstance(value, torch.Tensor):
+        return type(value), repr(value)
+    return value.dtype, value.shape, value.stride(), value.device, value.data_ptr() % 16, value.requires_grad
+
+
+def listed(returned) -> list[torch.Tensor]:
+    return [] if returned is None else as_list(returned)
+
+
+def plain_function(op):
+    """The op's function in a module and, as far as `inspect` can tell, a file of its own: torch.compile asks for both,
+    and takes functions without for one another."""
+    traced = op.reference.for_tracing
+    module = types.ModuleType(f"compared_{len(sys.modules)}_{op.name}")
+    vars(module).update(vars(sys.modules[traced.__module__]), __name__=module.__name__)
+    sys.modules[module.__name__] = module
+    file, text = f"{module.__name__}.py", _as_def(op)
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), vars(module))
+    return vars(module)[op.name]
+
+
+def _as_def(op) -> str:
+    """The text; a bare expression as the function that it stands for."""
+    if "def " in op.text:
+        return op.text
+    return f"def {op.name}({', '.join(op.signature.parameters)}):\n    return {op.text}\n"

@@ -1,0 +1,50 @@
+"""`ingot explain`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+
+import torch
+
+from .. import comparison, candidates, explanation
+from ..job import read_values
+from ..workload import Subject
+from .options import VALUES, add_op, op_of, say, values_and_sizes, write
+
+
+def add(commands) -> None:
+    parser = commands.add_parser(
+        "explain", help="show what an op becomes", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Shows what an op becomes for some arguments, stage by stage. Nothing is run, and no GPU is needed.",
+        epilog=f"{VALUES}\nExit status: 2 for bad input, 4 where the machine lacks something.")
+    add_op(parser)
+    parser.add_argument("--backward", action="store_true", help="the kernels of its gradient instead")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cuda needs no GPU here")
+    parser.add_argument("--arch", type=int, default=0, metavar="90", help="90 for sm_90: that of the GPU, or 90 without one")
+    parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
+                        help="write a page: text, graph, schedule, source, PTX and machine code side by side")
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options) -> int:
+    words = list(options.op)
+    op, _ = op_of(options, words)
+    values, sizes = values_and_sizes(op, [*words, *options.values])
+    arch = options.arch or (_architecture_here() if options.device == "cuda" else 0)
+    subject = Subject(op, read_values(op, values, 0, sizes, shapes_alone=True))
+    found = explanation.explain_subject(subject, options.backward, options.device, arch)
+    if options.html:
+        write(options.html, found.html())
+    if options.json:
+        say(json.dumps(found.found, indent=1))
+    elif not options.html:
+        say(str(found))
+    return comparison.EXIT_OK
+
+
+def _architecture_here() -> int:
+    """Of the GPU; 0 where there is none."""
+    return candidates.kernels.architecture_of(0) if torch.cuda.is_available() else 0

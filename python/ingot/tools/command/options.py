@@ -1,0 +1,178 @@
+"""What several commands have: their options, the op and its values, files, devices, and a line of progress."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import math
+import os
+import pathlib
+import re
+import sys
+
+import torch
+
+import ingot
+
+from ...capture import fail
+from .. import candidates, cuda_text
+
+VALUES = """\
+Values: f32:1024x4 or f32[1024,4] (random; f16 bf16 f32 f64 u8 i8 i16 i32 i64 bool), f32:nx4 with n=1e6, i64:8@0..50 (a
+range), f32:64x64:t (transposed memory), saved.pt, saved.pt:key, a number, true, false, none.
+"""
+IS_PROGRAM = re.compile(r"^\s*(import|from) ingot\b", re.MULTILINE)  # whose ops are found by running it
+IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
+
+
+def add_op(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """The op, and the options that change what becomes of it."""
+    parser.add_argument("op", nargs="*", metavar=f"FILE[:op] name=value{more}", help="the op, then a value for each of its parameters")
+    parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead of a file")
+    parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
+    parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
+
+
+def op_of(options, words: list[str]):
+    """The op that is asked for, and its file; the word that names it is taken from the front of the words."""
+    chosen = {"numerics": options.numerics, "lazy": options.lazy}
+    if options.expression is not None:
+        return ingot.op(options.expression, **chosen), ""
+    if not words:
+        raise fail("there is no op", "name a FILE[:op], or give an expression with -e")
+    file, name = file_and_name(words.pop(0))
+    text = read(file)
+    if not IS_PROGRAM.search(text):
+        return ingot.op(text, name=name or None, **chosen), file
+    if not name:
+        raise fail(f"{file} is a Python program", f"name the op in it: {file}:op")
+    found = candidates.PythonFunction.named(file, name).function
+    if not isinstance(found, ingot.Op):
+        raise fail(f"`{name}` of {file} is no op of Ingot's", "it is a function under @ingot.op")
+    return ingot.op(found.text, name=found.name, **chosen), file
+
+
+def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, int]]:
+    """What is said of the op's parameters, and of names that stand for sizes."""
+    values, sizes = {}, {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise fail(f"`{word}` is not name=value", "say which parameter it is for; contenders stand behind --against")
+        if key in values or key in sizes:
+            raise fail(f"`{key}` is given twice", "give each parameter once")
+        if key not in op.signature.parameters and (size := size_of(value)) is not None:
+            sizes[key] = size
+        else:
+            values[key] = value
+    return values, sizes
+
+
+def size_of(text: str) -> int | None:
+    """`1048576` or `1e6`."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return int(value) if math.isfinite(value) and value == int(value) and value >= 0 else None
+
+
+def file_and_name(word: str) -> tuple[str, str]:
+    file, colon, name = word.rpartition(":")
+    return (word, "") if not colon or pathlib.Path(word).exists() else (file, name)
+
+
+def positive(kind: type, or_zero: bool = False):
+    """A type of argparse: a number above 0, or 0 as well."""
+
+    def read(text: str):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not 0 <= value < math.inf or not (value or or_zero):
+            raise argparse.ArgumentTypeError(f"`{text}` is no {'whole ' * (kind is int)}number {'from 0 on' if or_zero else 'above 0'}")
+        return value
+
+    return read
+
+
+def seed(text: str) -> int:
+    """A type of argparse: what PyTorch's generators take."""
+    value = positive(int, or_zero=True)(text)
+    if value >= 2**64:
+        raise argparse.ArgumentTypeError(f"`{text}` is no seed: these are the whole numbers from 0 to 2**64 - 1")
+    return value
+
+
+def count(text: str) -> int:
+    if (count := size_of(text)) is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number")
+    return count
+
+
+def read(file: str) -> str:
+    try:
+        return cuda_text.read(pathlib.Path(file))
+    except IsADirectoryError:
+        raise fail(f"`{file}` is a folder", "name a file in it") from None
+    except OSError:
+        raise fail(f"there is no file `{file}` to read", "an expression is given with -e") from None
+
+
+def write(path: pathlib.Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in a folder that is there") from None
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Writes to the standard output, and knows whether that was done."""
+    try:
+        if sys.stdout is None:  # it was closed as Python began
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        print(text, end=end, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        failed = fail(f"cannot write to the standard output: {error.strerror}")
+        failed.fault = "environment"
+        raise failed from None
+
+
+def refuse_unwritable(path: pathlib.Path) -> None:
+    """Before anything is measured."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise fail(f"cannot write `{path}`: {'it is a folder' if path.is_dir() else 'there is no such folder'}",
+                   "name a file in a folder that is there")
+
+
+def device_of(name: str | None) -> str:
+    if name is None:
+        return "cuda:0" if torch.cuda.is_available() else "cpu"
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise fail(f"there is no device {name}", "the devices are cpu, cuda and cuda:N")
+    if name.startswith("cuda"):
+        count, index = torch.cuda.device_count(), int(name.partition(":")[2] or 0)
+        if index >= count:
+            error = fail(f"there is no device {name}", f"the machine has {count} CUDA devices")
+            error.fault = "environment"
+            raise error
+        return f"cuda:{index}"
+    return name
+
+
+def progress(step: tuple[str, ...]) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{' '.join(step)} …", end="", file=sys.stderr, flush=True)
+
+
+def share_done(what: str, share: float) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{what} {share:.0%}", end="", file=sys.stderr, flush=True)
+
+
+def clear_progress() -> None:
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)

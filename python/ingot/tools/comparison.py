@@ -1,0 +1,300 @@
+"""An op's kernel beside others: which are right, which is faster, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import pathlib
+import sys
+import tempfile
+import uuid
+from typing import Callable
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from ..capture import fail
+from . import candidates, report, work
+from .explanation import bound, described
+from .job import Against, Job
+from .workload import Subject
+from .benchmark import COPY
+from .supervisor import TIME_LIMIT, supervise
+from .work import OWN
+
+READABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool, torch.uint8, torch.int8, torch.int16,
+            torch.int32, torch.int64)  # what the reader of saved tensors knows
+EXIT_OK, EXIT_WRONG, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
+
+
+@dataclasses.dataclass
+class Comparison:
+    """What was found. `found`: all of it as plain data, which `ingot compare --json` prints but for the kernels' stages."""
+
+    found: dict
+
+    def __str__(self) -> str:
+        return report.text(self.found)
+
+    def __getitem__(self, name: str) -> dict:
+        """What was found of a contender, by the name that the table has, or the word that it was asked for by."""
+        for key in ("name", "word"):
+            for contender in self.found["contenders"]:
+                if contender[key] == name:
+                    return contender
+        raise KeyError(name)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nobody was wrong, and nobody failed."""
+        return all(c["state"] in (report.RIGHT, report.UNCHECKED) for c in self.found["contenders"])
+
+    def speed_of(self, name: str) -> float | None:
+        """A contender's speed as a multiple of Ingot's."""
+        return self[name].get("speed")
+
+    def slower_than(self, share: float) -> list[str]:
+        """The contenders of whose speed Ingot does not reach so much, at any size that was swept."""
+        slow = [c["name"] for c in self.found["contenders"][1:] if c.get("speed") and 1 / c["speed"] < share]
+        names = {c["word"]: c["name"] for c in self.found["contenders"][1:]}
+        sweep = self.found.get("sweep", {"points": ()})
+        return slow + [f"{names[word]} at {sweep['name']}={point['size']}" for point in sweep["points"]
+                       for word, times in point["contenders"].items() if word in names and times.get("speed", 0) * share > 1]
+
+    def untimed(self) -> list[str]:
+        """Who was not timed beside Ingot, and where: as asked, or at a size of a sweep."""
+        names = {c["word"]: c["name"] for c in self.found["contenders"][1:]}
+        sweep = self.found.get("sweep", {"points": ()})
+        missing = [c["name"] for c in self.found["contenders"][1:] if c.get("speed") is None]
+        return missing + [f"{name} at {sweep['name']}={point['size']}" for point in sweep["points"]
+                          for word, name in names.items() if name not in missing and word not in point["contenders"]]
+
+    def plot(self):
+        """Draws the speeds, or times over sizes where these were swept. Needs matplotlib; gives its axes."""
+        from matplotlib import pyplot
+
+        from .page import drawings
+
+        with pyplot.rc_context({"text.parse_math": False}):  # a name may have a dollar
+            axes = pyplot.subplots()[1]
+            draw = drawings.sweep if self.found.get("sweep") else drawings.speeds
+            draw(axes, self.found, colour=lambda number: f"C{number}", ink=pyplot.rcParams["text.color"])
+            axes.set_title(f"{self.found['op']} on {self.found['device']}")
+        return axes
+
+    def html(self) -> str:
+        """The page: a document that needs nothing beside it."""
+        from . import page
+
+        return page.of_comparison(self.found).html()
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Writes the page to a file."""
+        pathlib.Path(path).write_text(self.html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        from . import page
+
+        return page.of_comparison(self.found, prefix=uuid.uuid4().hex[:8]).fragment()
+
+
+@torch.inference_mode(False)  # which counts what is written to a tensor
+def compare(op, against, *args, backward: bool = False, specials: bool = True, as_asked: bool = False, anyway: bool = False,
+            warm: bool = False, graph: bool = False, rounds: int = 21, why: bool = True, isolated: bool = True,
+            time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
+    """Sets an op beside others, on these arguments: which are right, which is faster, and why; as `ingot compare` does.
+
+    against: what it is compared with, alone, in a list or by name: a word as the command line has it ("kernel.cu:entry",
+        "eager", "torch.compile", "module:function"), an `Against` with its launch (of a word, or of a Triton kernel), or a
+        Python callable that takes what the op takes. Words are tried in a process of their own; callables run in this one,
+        on copies of the arguments.
+    backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
+        does.
+    specials: ask what NaN, infinities and zeros become.
+    as_asked: try them on these arguments alone, and not on special values and other layouts.
+    anyway: time those that are wrong, too.
+    warm: one set of inputs, which caches may hold.
+    graph: time calls in a CUDA graph.
+    rounds: how often each is sampled.
+    why: look at kernels' machine code, too.
+    isolated: False for contenders that are trusted: all runs in this process, and no argument is copied to another.
+    time_limit: seconds that a step in another process may take.
+    Raises `ingot.Error` for arguments that the op does not take; what is wrong with a contender stands in the result.
+    """
+    if rounds < 1:
+        raise fail(f"there are no {rounds} rounds", "1 is the least")
+    named = _named(against)
+    given = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
+             for name, each in named if not _is_function(each)]
+    values = bound(op, args, kwargs)
+    if several := [n for n, v in values.items() if not isinstance(v, torch.Tensor) and any(isinstance(t, torch.Tensor) for t in tree_leaves(v))]:
+        raise fail(f"`{several[0]}` is made up of several tensors, and is not compared", "compare an op that takes each as a parameter of its own")
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+    device = next((str(value.device) for value in tensors.values()), "cpu")
+    options = {"backward": backward, "specials": specials, "as_asked": as_asked, "anyway": anyway, "warm": warm,
+               "graph": graph, "rounds": rounds, "why": why}
+    if graph and not device.startswith("cuda"):
+        raise fail("a CUDA graph is of a GPU, and these arguments are not on one")
+    shown = {name: described(value) for name, value in values.items()}
+    job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
+              lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[],
+              folders=[folder for folder in sys.path if folder], **options)
+    functions = _functions(named, [OWN, COPY, *(each.key for each in given)])
+    if not isolated:
+        subject = Subject(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
+        done: dict = {}
+        work.do(work.Work(job, done, functions, subject.gradient() if backward else subject), lambda *_: None, _leave)
+        return Comparison(report.document(job, done, device_name(device)))
+    if strange := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
+        raise fail(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which does not travel to another process",
+                   "compare with isolated=False")
+    with tempfile.TemporaryDirectory(prefix="ingot-compare-") as folder:
+        torch.save({name: value.detach() for name, value in tensors.items()}, f"{folder}/arguments.pt")
+        texts = {name: f"{folder}/arguments.pt:{name}" if name in tensors else _as_value(name, value)
+                 for name, value in values.items() if not _is_default(op, name, value)}
+        job.values = texts
+        done = supervise(job, time_limit) if given or not functions else {}
+        if functions:
+            # Who has died in a race does not run in this one.
+            done = {step: result for step, result in done.items() if step[0] in ("make", "try") or work.dropped_in(step)}
+            work.do(work.Work(job, done, functions), lambda *_: None, _leave)
+    job.values = shown
+    return Comparison(report.document(job, done, device_name(device)))
+
+
+def _leave(_: int) -> None:
+    raise fail("a contender has broken this process's GPU context",
+               "start anew; as module:function it is tried in a process of its own")
+
+
+def _is_function(each) -> bool:
+    of_it = each.word if isinstance(each, Against) else each
+    return callable(of_it) and not isinstance(of_it, str)
+
+
+def _named(against) -> list[tuple[str, object]]:
+    """The contenders, with the names that they were given; empty where tables are to call them by their words."""
+    if against is None:
+        return []
+    if isinstance(against, (str, Against)) or callable(against):
+        against = [against]
+    named = list(against.items()) if isinstance(against, dict) else [("", each) for each in against]
+    for name, each in named:
+        if not isinstance(each, (str, Against)) and not callable(each):
+            raise fail(f"`{name or each!r}` is a {type(each).__name__}, and nothing that an op is compared with",
+                       f"a Python callable, an ingot.Against, or a word: {candidates.FORMS}")
+        if name in (OWN, COPY):
+            raise fail(f"`{name}` is the name of the {'op itself' if name == OWN else 'copy beside which all are timed'}",
+                       "give it another name")
+    return named
+
+
+def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, candidates.Contender]:
+    """Python callables, and what Triton made of one, by names of their own."""
+    found: dict[str, candidates.Contender] = {}
+    for given, each in named:
+        if not _is_function(each):
+            continue
+        function, launches, given = (each.word, each.launches, given or each.name) if isinstance(each, Against) else (each, (), given)
+        wanted = name = given or getattr(function, "__name__", type(function).__name__)
+        for number in itertools.count(2):
+            if name not in taken and name not in found:
+                break
+            name = f"{wanted}#{number}"
+        found[name] = candidates.PythonFunction.of(function, given or name, launches=launches)
+    return found
+
+
+def _is_default(op, name: str, value) -> bool:
+    """Whether it is what the op has for it anyway, which need not travel."""
+    return not isinstance(value, torch.Tensor) and repr(value) == repr(op.signature.parameters[name].default)
+
+
+def _as_value(name: str, value) -> str:
+    if isinstance(value, (list, tuple, dict)):
+        raise fail(f"`{name}` is made up of several, and does not travel to another process", "compare with isolated=False")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise fail(f"`{name}` does not fit into 64 bits", "an op's integers have 64; a float is larger")
+    return described(value)
+
+
+def compare_job(job: Job, time_limit: float = TIME_LIMIT, watch: Callable = lambda step: None) -> Comparison:
+    done = supervise(job, time_limit, watch)
+    return Comparison(report.document(job, done, device_name(job.device, job.threads)))
+
+
+def device_name(device: str, threads: int | None = None) -> str:
+    kind = torch.device(device)
+    if kind.type == "cuda":
+        return torch.cuda.get_device_name(kind)
+    count = threads or torch.get_num_threads()
+    return f"{processor()}, {count} thread{'s' * (count != 1)}"
+
+
+def processor() -> str:
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return "CPU"
+
+
+# What a baseline must have in common with what is compared with it, and what it is of where it has not.
+SAME = {"op": "another op", "text": "another text", "arguments": "other arguments", "sizes": "other sizes",
+        "backward": "another direction", "numerics": "other numerics", "lazy": "another laziness",
+        "graph": "another choice of --graph", "warm": "another choice of --warm", "device": "another device"}
+
+
+def against_baseline(found: dict, baseline: dict) -> list[str]:
+    """What became slower since: by more than the spread of both, as shares of a copy, which both measured."""
+    names = {c["word"]: c["name"] for c in found["contenders"]}
+    before, slower = _timed(baseline), []
+    for (word, where), now in _timed(found).items():
+        if (then := before.get((word, where))) is None:
+            continue
+        room = min(0.5, max(0.02, *((c["us_quartiles"][1] - c["us_quartiles"][0]) / c["us"] for c in (now, then))))
+        change = now["share_of_copy"] / then["share_of_copy"]
+        if change < 1 - room:
+            slower.append(f"{names[word]} became slower{where}: {change:.2f} of its speed on {baseline['date'][:10]}, as a share "
+                          "of a copy's")
+    return slower
+
+
+def _timed(found: dict) -> dict[tuple[str, str], dict]:
+    """The times of each contender by its word, and of each at a size of a sweep."""
+    sweep = found.get("sweep") or {"name": "", "points": ()}
+    timed = {(c["word"], ""): c for c in found["contenders"]}
+    timed |= {(word, f" at {sweep['name']}={point['size']}"): times
+              for point in sweep["points"] for word, times in point["contenders"].items()}
+    return {key: times for key, times in timed.items() if times.get("share_of_copy")}
+
+
+def load_baseline(path: pathlib.Path) -> dict:
+    """What `--save` has kept. Raises ValueError for something else."""
+    try:
+        found = json.loads(path.read_text())
+        is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["contenders"][0]["word"] == OWN
+        has_times = is_comparison and all(map(_is_timed, _timed(found).values()))
+    except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
+        has_times = False
+    if not has_times:
+        raise ValueError("it holds no comparison")
+    return found
+
+
+def _is_timed(times: dict) -> bool:
+    numbers = [times["share_of_copy"], times["us"], *times["us_quartiles"]]
+    return len(numbers) == 4 and all(0 < number < math.inf for number in numbers)
+
+
+def refuse_other(job: Job, baseline: dict) -> None:
+    """Raises `ingot.Error` where the baseline is of something else than what is asked for."""
+    asked = report.asked(job, device_name(job.device, job.threads))
+    for what, other in SAME.items():
+        if baseline[what] != asked[what]:
+            raise fail(f"the baseline is of {other}: {baseline[what]!r}, and here it is {asked[what]!r}",
+                       "compare with what --save kept of the same op, on the same values and the same machine")

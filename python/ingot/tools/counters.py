@@ -1,0 +1,90 @@
+"""What the GPU itself counts while a call runs, by Nsight Compute (ncu), where that is asked for and there.
+
+    python -m ingot.tools.counters FOLDER WORD
+
+is the process that it looks at: it makes the contender and calls it, once between the profiler's start and stop.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+from ..capture import fail
+from .candidates import Ingot
+from .disassembly import tool
+from .job import Job, make
+from .workload import copied
+from .run_case import bind
+
+TIME_LIMIT = 100.0
+METRICS = {
+    "us": ("gpu__time_duration.sum", 1e-3), "bytes_read": ("dram__bytes_read.sum", 1),
+    "bytes_written": ("dram__bytes_write.sum", 1), "l2_hit_rate": ("lts__t_sector_hit_rate.pct", 0.01),
+    "instructions": ("smsp__inst_executed.sum", 1), "warps_active": ("sm__warps_active.avg.pct_of_peak_sustained_active", 0.01),
+    "memory_busy": ("dram__throughput.avg.pct_of_peak_sustained_elapsed", 0.01),
+    "arithmetic_busy": ("sm__throughput.avg.pct_of_peak_sustained_elapsed", 0.01),
+}
+
+
+def counters(job: Job, word: str) -> list[dict]:
+    """Of each kernel of a call: METRICS in bytes, microseconds and shares. Raises `ingot.Error` where they are not to be
+    had."""
+    if not (ncu := tool("ncu")):
+        raise fail("there is no ncu on PATH or in a toolkit", "Nsight Compute is part of the CUDA toolkit")
+    with tempfile.TemporaryDirectory(prefix="ingot-ncu-") as folder:
+        job.save(pathlib.Path(folder) / "job.json")
+        command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off", "--metrics",
+                   ",".join(metric for metric, _ in METRICS.values()),
+                   sys.executable, "-P", "-m", "ingot.tools.counters", folder, word]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
+    if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
+        raise fail("the driver lets administrators alone read the GPU's counters",
+                   "https://developer.nvidia.com/ERR_NVGPUCTRPERM says how that is changed")
+    found = table(done.stdout)
+    if not found:
+        raise fail("ncu counted nothing", (done.stdout + done.stderr)[-1000:])
+    return found
+
+
+def table(text: str) -> list[dict]:
+    """ncu's CSV: lines of its own, a header, a line of units, a line a kernel."""
+    lines = text.splitlines()
+    begin = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), len(lines))
+    rows = list(csv.DictReader(io.StringIO("\n".join(lines[begin:]))))
+    return [{"name": row["Kernel Name"]} | {name: _number(row.get(metric), scale) for name, (metric, scale) in METRICS.items()}
+            for row in rows if row.get("ID")]
+
+
+def _number(text: str | None, scale: float) -> float | None:
+    try:
+        return float((text or "").replace(",", "")) * scale
+    except ValueError:
+        return None
+
+
+@torch.no_grad()
+def main(folder: str, word: str) -> None:
+    job = Job.load(pathlib.Path(folder) / "job.json")
+    op = job.make_op()
+    torch.cuda.set_device(job.device)
+    subject = job.subject(op)
+    contender = next((make(a, op) for a in job.against if a.key == word), None) or Ingot(op)
+    results = [torch.empty_like(result) for result in subject.run_eager().returned]
+    call = bind(contender, subject, copied(subject.values), results)
+    call()
+    torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStart()
+    call()
+    torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,97 @@
+"""What an op becomes, stage by stage, and what each line of a stage came from."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import uuid
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+import ingot
+
+from ..capture import fail
+from . import explanation_text, listing, profile
+from .candidates.kernels import architecture_of
+from .dtypes import DTYPES
+from .workload import Subject
+
+
+@dataclasses.dataclass
+class Explanation:
+    """`found`: all of it as plain data, which `ingot explain --json` prints."""
+
+    found: dict
+
+    def __str__(self) -> str:
+        return explanation_text.text(self.found)
+
+    def html(self) -> str:
+        """The page: a document that needs nothing beside it."""
+        from . import page
+
+        return page.of_explanation(self.found).html()
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Writes the page to a file."""
+        pathlib.Path(path).write_text(self.html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        from . import page
+
+        return page.of_explanation(self.found, prefix=uuid.uuid4().hex[:8]).fragment()
+
+
+def explain(op, *args, backward: bool = False, device: str = "cuda", architecture: int = 0, **kwargs) -> Explanation:
+    """What the op becomes for these arguments, whose values are never read; nothing is run, and no GPU is needed.
+
+    backward: the kernels of its gradient instead.  device: cuda or cpu.  architecture: 90 for sm_90; 0 for the
+    arguments', or 90.
+    Raises `ingot.Error` for arguments that the op does not take, and where CUDA's compiler is not there.
+    """
+    return explain_subject(Subject(op, bound(op, args, kwargs)), backward, str(device).partition(":")[0], architecture)
+
+
+def bound(op, args: tuple, kwargs: dict) -> dict:
+    """All arguments by name. Raises `ingot.Error` where they do not fit, and for what is no op."""
+    if not isinstance(op, ingot.Op):
+        raise fail(f"a {type(op).__name__} is no op of Ingot's", "make one of its text: ingot.op(text)")
+    try:
+        found = op.signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise fail(f"{op.name}: {error}", f"its parameters are {', '.join(op.signature.parameters)}") from None
+    found.apply_defaults()
+    return dict(found.arguments)
+
+
+def explain_subject(subject: Subject, backward: bool, device: str, architecture: int) -> Explanation:
+    op = subject.op
+    if backward:
+        subject.refuse_grad()
+    subject = dataclasses.replace(subject, is_gradient=backward)
+    found = {"ingot": ingot.__version__, "torch": torch.__version__, "op": op.name, "backward": backward, "device": device,
+             "numerics": op.numerics, "lazy": op.lazy,
+             "arguments": {name: described(value) for name, value in subject.values.items()}}
+    if device == "cuda":
+        on = next((t.device for t in tree_leaves(subject.values) if isinstance(t, torch.Tensor) and t.is_cuda), None)
+        architecture = architecture or (architecture_of(on.index) if on else 90)
+        kernels, stages = profile.of_op(op, subject, architecture, op.name)
+        return Explanation(found | {"architecture": architecture, "kernels": kernels, "listing": stages})
+    if architecture:
+        raise fail("an architecture is of a GPU, and the CPU's kernels are asked for")
+    stages = profile.explain(op, subject, device, 0)
+    stages |= listing.of_source(op.name, f"{op.name}.cpp", stages["source"])
+    return Explanation(found | {"architecture": None, "kernels": [], "listing": stages})
+
+
+def described(value) -> str:
+    """As a command line would have it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {described(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(described, value)) + "]"
+    if not isinstance(value, torch.Tensor):
+        return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    short = next((name for name, dtype in DTYPES.items() if dtype == value.dtype), str(value.dtype))
+    return f"{short}:{'x'.join(map(str, value.shape))}"

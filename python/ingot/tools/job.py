@@ -1,0 +1,113 @@
+"""What a comparison is asked for, as data that travels to a process of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+
+import torch
+
+import ingot
+
+from .. import _ingot
+from ..capture import fail
+from . import candidates
+from .workload import Subject
+
+
+@dataclasses.dataclass
+class Against:
+    """A contender, as it was asked for: a word of `ingot compare --against` (or, of `ingot.compare`, a kernel that Triton made
+    of a function), how its kernel is launched and compiled where its file does not say, and what tables call it."""
+
+    word: str
+    launches: list[str] = dataclasses.field(default_factory=list)
+    options: list[str] = dataclasses.field(default_factory=list)
+    name: str = ""
+    key: str = ""  # the word; of the second one with the same word `word#2`
+
+
+@dataclasses.dataclass
+class Job:
+    """`values`: by parameter, as a command line writes them. The options are those of `ingot compare`."""
+
+    text: str
+    op: str
+    file: str
+    values: dict[str, str]
+    against: list[Against]
+    device: str
+    numerics: str = "default"
+    lazy: str = "auto"
+    seed: int = 0
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # what names in values stand for
+    swept: str = ""  # the one of them that goes through `points`, where each is timed
+    points: list[int] = dataclasses.field(default_factory=list)
+    backward: bool = False
+    leaves: list[str] = dataclasses.field(default_factory=list)  # with respect to which; to all floats where nobody says
+    promised: list[str] | None = None  # tensors whose elements stay in their range; else those with one, and those of files
+    specials: bool = True
+    as_asked: bool = False  # tried on the arguments alone, and not on special values and other layouts
+    anyway: bool = False
+    warm: bool = False
+    graph: bool = False  # timed in a CUDA graph
+    why: bool = True  # looked at
+    ncu: bool = False
+    rounds: int = 21
+    threads: int | None = None
+    architecture: int = 0  # of kernels that are only looked at; 0: the device's, or 90
+    folders: list[str] = dataclasses.field(default_factory=list)  # where modules are found, beside where they always are
+
+    def __post_init__(self):
+        counts = {"ingot": 1}  # the op itself
+        for against in self.against:
+            number = counts[against.word] = counts.get(against.word, 0) + 1
+            against.key = against.word + f"#{number}" * (number > 1)
+
+    def save(self, path: pathlib.Path) -> None:
+        path.write_text(json.dumps(dataclasses.asdict(self)))
+
+    @classmethod
+    def load(cls, path: pathlib.Path) -> Job:
+        fields = json.loads(path.read_text())
+        return cls(**{**fields, "against": [Against(**a) for a in fields["against"]]})
+
+    def make_op(self):
+        return ingot.op(self.text, name=self.op or None, numerics=self.numerics, lazy=self.lazy)
+
+    def subject(self, op, swept: int | None = None) -> Subject:
+        """The op with its arguments on the device, for one size of a sweep where that is given. Raises `ingot.Error` for
+        what is no value of it."""
+        values = read_values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
+        device = torch.device(self.device)
+        values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
+        promised = promised_in(self.values) if self.promised is None else self.promised
+        subject = Subject(op, values, frozenset(promised), leaves=frozenset(self.leaves))
+        return subject.gradient(self.seed) if self.backward else subject
+
+
+def promised_in(texts: dict[str, str]) -> list[str]:
+    """The tensors whose elements were asked for: within a range, or those of a file."""
+    return [name for name, text in texts.items() if "@" in text or ".pt" in text]
+
+
+def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], shapes_alone: bool = False) -> dict:
+    """A value for every parameter: the one that was given, or its default. `shapes_alone`: tensors without elements."""
+    parameters, values = op.signature.parameters, {}
+    if unknown := [name for name in texts if name not in parameters]:
+        raise fail(f"{op.name} has no parameter `{unknown[0]}`", f"its parameters are {', '.join(parameters)}")
+    for name, parameter in parameters.items():
+        if name in texts:
+            values[name] = _ingot._read_value(name, texts[name], seed, sizes, shapes_alone)
+        elif parameter.default is parameter.empty:
+            raise fail(f"`{name}` of {op.name} has no value", f"say {name}=f32:1024, a number, or a saved tensor")
+        else:
+            values[name] = parameter.default
+    return values
+
+
+def make(against: Against, op) -> candidates.Contender:
+    contender = candidates.named(against.word, op, against.launches, against.options)
+    contender.name = against.name or contender.name + against.key[len(against.word) :]
+    return contender

@@ -1,0 +1,140 @@
+"""What each contender's kernels look like: their anatomy where there is a text or a cubin, and on a GPU what they do when
+they run."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tempfile
+import time
+
+import torch
+
+from .. import _ingot
+from . import cuda_text, listing
+from .anatomy import Anatomy, anatomy
+from .candidates import Contender, CudaKernel, Ingot
+from .candidates.kernels import architecture_of
+from .job import Job
+from .workload import Subject, copied
+from .run_case import bind
+
+OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # what Ingot compiles with, and the lines
+
+
+def architecture(job: Job, device: torch.device) -> int:
+    """Of the kernels that are looked at."""
+    return job.architecture or (architecture_of(device.index or 0) if device.type == "cuda" else 90)
+
+
+def at(contender: Contender, subject: Subject, job: Job, runs: bool) -> dict:
+    """`kernels`, in the order of their launches, `listing`, their stages, of Ingot `operations`, those of the formula, and of
+    one that runs on a GPU `launched`: what CUPTI tells of a call."""
+    device, found = torch.device(job.device), {}
+    if isinstance(contender, CudaKernel):
+        found["kernels"], found["listing"] = _of_file(contender, subject, architecture(job, device))
+    elif isinstance(contender, Ingot):
+        found["kernels"], found["listing"] = of_op(contender.op, subject, architecture(job, device), contender.name)
+        found["operations"] = found["listing"]["operations"]
+    if runs and device.type == "cuda":
+        found["launched"] = launched(contender, subject)
+    return found
+
+
+def peak_flops(device: torch.device) -> float | None:
+    """Float32 operations a second of a GPU that does nothing else: so many fused multiply-adds a multiprocessor and cycle
+    (CUDA Programming Guide, "Arithmetic Instructions")."""
+    facts = torch.cuda.get_device_properties(device)
+    a_cycle = 64 if (facts.major, facts.minor) in ((7, 5), (8, 0)) else 128
+    clock = getattr(facts, "clock_rate", None)  # kHz
+    return clock and facts.multi_processor_count * a_cycle * 2 * clock * 1e3
+
+
+def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> tuple[list[dict], dict]:
+    program, kernels = contender.program(architecture), []
+    threads = contender.threads(subject.values, results_like(subject))
+    for said, (entry, grid, block, shared) in zip(contender.launches, threads):
+        parameters = program.parameters[entry]
+        kernel = anatomy(program.cubin, program.ptx, program.names[entry], said.names(parameters), math.prod(block),
+                         shared, {k for k, p in enumerate(parameters) if "*" in p.type}, architecture)
+        kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
+        _ask_driver(kernel, program.cubin, architecture, shared, subject)
+        kernels.append(kernel.as_json())
+    entries = list(dict.fromkeys(program.names[entry] for entry in contender.entries))
+    file = contender.path.name
+    return kernels, listing.of_program(contender.name, file, contender.text, program.ptx, program.cubin, entries)
+
+
+def of_op(op, subject: Subject, architecture: int, name: str = "ingot") -> tuple[list[dict], dict]:
+    """The kernels that Ingot makes of an op for a GPU, which need not be there, and their stages."""
+    explained = explain(op, subject, "cuda", architecture)
+    source, file = explained["source"], f"{op.name}.cu"
+    shown = cuda_text.kernels(source)
+    options = [*OWN_OPTIONS, "--use_fast_math" if op.numerics == "fast" else "--fmad=false"]
+    begin = time.perf_counter()
+    cubin, ptx, _, _ = _ingot._compile_cuda(source, file, architecture, options, [])
+    milliseconds = (time.perf_counter() - begin) * 1e3
+    bounds = {name: int(threads) for threads, name in re.findall(r"__launch_bounds__\((\d+)[^)]*\)\s+(\w+)\(", source)}
+    kernels: list[Anatomy] = [anatomy(cubin, ptx, k.name, list(k.parameters), bounds.get(k.name), architecture=architecture)
+                              for k in shown]
+    for kernel in kernels:
+        kernel.compile_ms = milliseconds
+        _ask_driver(kernel, cubin, architecture, 0, subject)
+    stages = explained | listing.of_program(name, file, source, ptx, cubin, [k.name for k in shown])
+    return [kernel.as_json() for kernel in kernels], stages
+
+
+def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, subject: Subject) -> None:
+    """What the device that runs it says, where there is one: other GPUs hold other numbers of blocks."""
+    device = next((t.device for t in subject.tensors().values() if t.is_cuda), None)
+    if device is None or not kernel.threads or architecture != architecture_of(device.index):
+        return
+    said = _ingot._kernel_resources(_ingot._load_kernels(cubin, [kernel.kernel], device.index)[0], kernel.threads, shared)
+    kernel.registers, kernel.local_bytes = said["registers"], said["local_bytes"]
+    kernel.shared_bytes, kernel.blocks_an_sm = said["shared_bytes"] + shared, said["blocks"]
+
+
+def explain(op, subject: Subject, device: str, architecture: int) -> dict:
+    """The stages from the text to the source, and what each part of them came from (runtime/api/explanation.h)."""
+    values = list(subject.arguments.values())
+    if subject.is_gradient:
+        values = [v.detach().requires_grad_() if subject.is_leaf(n) else v for n, v in subject.arguments.items()]
+    return json.loads(op._explain(subject.is_gradient, device, architecture, *values))
+
+
+def results_like(subject: Subject) -> list[torch.Tensor]:
+    """The results' dtypes and shapes, without their elements where PyTorch can do without."""
+    shapes = subject.with_values({n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in subject.values.items()})
+    try:
+        return shapes.run_eager().returned
+    except Exception:  # a function that has to see elements
+        return subject.run_eager().returned
+
+
+@torch.no_grad()
+def launched(contender: Contender, subject: Subject) -> list[dict] | None:
+    """The kernels of a call: their names, microseconds, grids, blocks, registers; None where CUPTI may not be asked."""
+    results = [torch.empty_like(r) for r in subject.run_eager().returned] if contender.is_raw else []
+    call = bind(contender, subject, copied(subject.values), results)
+    call()
+    torch.cuda.synchronize()
+    try:
+        activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
+        with torch.profiler.profile(activities=activities) as profile:
+            call()
+            torch.cuda.synchronize()
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            profile.export_chrome_trace(file.name)
+            events = json.load(open(file.name))["traceEvents"]
+    except Exception:
+        return None
+    kernels = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    return [_launched(event) for event in sorted(kernels, key=lambda event: event["ts"])] or None
+
+
+def _launched(event: dict) -> dict:
+    said = event.get("args", {})
+    return {"name": event["name"], "us": event["dur"], "grid": said.get("grid"), "block": said.get("block"),
+            "registers": said.get("registers per thread"), "shared_bytes": said.get("shared memory"),
+            "occupancy": (said.get("est. achieved occupancy %") or 0) / 100 or None}

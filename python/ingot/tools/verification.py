@@ -1,0 +1,383 @@
+"""Whether an op gives what eager PyTorch does: on every input of a function of one number, on very many of a function of
+two, and of any op on random arguments of every dtype and layout, its gradient included."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import warnings
+from typing import Callable, Iterable, Iterator
+
+import torch
+
+import ingot
+
+from ..capture import fail
+from ..oracle import integer_of, judge as judge_steps
+from . import workload as subjects
+from .candidates import Ingot
+from .dtypes import DTYPES
+from .check import Wanted, judge
+from .workload import Case, Subject, copied, special_values
+from .error_statistics import EDGES, Tally
+from .run_case import bind
+
+FLOATS = ("f16", "bf16", "f32")
+CHUNK = 1 << 22
+PAIRS = 1 << 28
+SHAPE = (96, 33)  # of random arguments
+
+Watch = Callable[[str, float], None]  # what is under way, and how much of it is done
+
+
+@dataclasses.dataclass
+class Trial:
+    """Of one case of an op: arguments of a dtype in a layout, or its gradient."""
+
+    what: str
+    right: bool
+    message: str
+
+
+@dataclasses.dataclass
+class Verification:
+    """Everything that was found of an op."""
+
+    name: str  # the op's, or its text where that is an expression
+    device: str
+    tallies: list[Tally] = dataclasses.field(default_factory=list)
+    trials: list[Trial] = dataclasses.field(default_factory=list)
+    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # why a dtype was tried in no layout
+
+    @property
+    def is_right(self) -> bool:
+        return not any(t.wrong for t in self.tallies) and all(t.right for t in self.trials)
+
+    def as_json(self) -> dict:
+        return {"name": self.name, "device": self.device, "is_right": self.is_right,
+                "inputs": [t.as_json() for t in self.tallies], "trials": [dataclasses.asdict(t) for t in self.trials],
+                "refused": self.refused}
+
+
+def text_of_name(name: str) -> str:
+    """A call of a function of the language, of one tensor if it takes one, else of two or three. Raises `ingot.Error` where
+    the language has no such name, or it takes something else."""
+    names = {spelled for known in ingot.language() for spelled in (known.name, *known.aliases)}
+    if name not in names:
+        ingot.op(f"{name}(x)").emit("ir", torch.zeros(2))  # says what is near
+        raise fail(f"`{name}` is no name of the language", "`ingot ops` lists them")
+    for arity, dtype in itertools.product((1, 2, 3), (torch.float32, torch.int32)):
+        text = f"{name}({', '.join('xyz'[:arity])})"
+        if _takes(text, [torch.ones(2, 3, dtype=dtype)] * arity):
+            return text
+    raise fail(f"`{name}` does not take one, two or three tensors of one dtype", f'say it whole: ingot verify -e "{name}(x, …)" x=f32:64x33')
+
+
+def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
+    try:
+        op = ingot.op(text)
+        op.emit("ir", *tensors)
+        with warnings.catch_warnings(action="ignore"):  # of a guess that is no good
+            op.reference(*tensors)
+    except Exception:  # whatever it is refused with
+        return False
+    return True
+
+
+def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None, device: str = "cpu", pairs: int = PAIRS,
+           seed: int = 0, watch: Watch = lambda what, share: None, promised: Iterable[str] = ()) -> Verification:
+    """Verifies an op. `values`: arguments by name, of whose sizes it is tried; without them all parameters are tensors of
+    one shape. `promised`: those of them whose elements stay what they are. `pairs`: how many of them a function of two is
+    tried on."""
+    if op.may_draw:
+        raise fail(f"`{op.name}` draws random numbers, which no other run draws",
+                   "f.reference draws what the kernel does; tests compare them")
+    found = Verification(op.name if "def " in op.text else op.text, device)
+    if values is None and dtypes is None and not any(_takes_of(op, DTYPES[dtype]) for dtype in FLOATS):
+        dtypes = tuple(name for name, dtype in DTYPES.items() if not dtype.is_floating_point and _takes_of(op, dtype))
+    dtypes = dtypes or FLOATS
+    if values is None:
+        found.tallies += tallies(op, dtypes, device, pairs, seed, watch)
+    refused: dict[str, Exception] = {}
+    found.trials += list(_trials(op, values, frozenset(promised), dtypes, device, seed, watch, refused))
+    if not found.tallies and not found.trials:
+        why = _first_line(next(iter(refused.values())))
+        if values is not None:
+            raise fail(f"`{op.name}` does not take these arguments: {why}")
+        raise fail(f"`{op.name}` takes none of {', '.join(refused)} as it was tried: {why}",
+                   "say what it is called with: name=f32:64x33, and a number for what is one")
+    found.refused = {dtype: _first_line(error) for dtype, error in refused.items()}
+    return found
+
+
+def _takes_of(op, dtype: torch.dtype) -> bool:
+    """Whether it takes tensors of this dtype alone."""
+    names = list(op.signature.parameters)
+    return _takes(op.text, [torch.ones(2, 3, dtype=dtype)] * len(names))
+
+
+def tallies(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,
+            watch: Watch = lambda what, share: None) -> list[Tally]:
+    """Of a function of the elements of one or two tensors, for each dtype that it takes: all inputs, or so many pairs."""
+    names = list(op.signature.parameters)
+    made = [_Elements.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
+    return [elements.tally(pairs, seed, watch) for elements in made if elements is not None]
+
+
+# --- Functions of elements ------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class _Elements:
+    """A function that gives for each element of one or two tensors one of its own."""
+
+    op: object
+    names: list[str]
+    dtype: torch.dtype
+    device: str
+
+    @classmethod
+    def of(cls, op, names: list[str], dtype: torch.dtype, device: str) -> _Elements | None:
+        """None where the op is no such function, or does not take the dtype."""
+        probe = [torch.ones(2, 3, dtype=dtype, device=device)] * len(names)
+        try:
+            result, mine = op.reference(*probe), op(*probe)
+            one = all(isinstance(r, torch.Tensor) and r.shape == (2, 3) for r in (result, mine))
+            is_by_element = one and _is_by_element(op, probe)
+        except Exception:
+            return None
+        return cls(op, names, dtype, device) if is_by_element else None
+
+    def tally(self, pairs: int, seed: int, watch: Watch) -> Tally:
+        made = Tally(self.op, self.dtype)
+        if len(self.names) == 2:
+            chunks, total = _pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
+        elif self.dtype.itemsize > 4:  # of which there are more than can be tried
+            chunks, total = ([chunk[0]] for chunk in _pairs(self.dtype, self.device, pairs, seed)), pairs
+        else:
+            chunks, total = _every(self.dtype, self.device), 1 << 8 * self.dtype.itemsize
+        for tensors in chunks:
+            given = dict(zip(self.names, tensors))
+            with torch.no_grad():
+                self._leave_out_zeros(tensors)
+                exact = torch.as_tensor(self.op.reference(*(subjects.in_float64(t) for t in tensors)))
+                made.add(given, self.op(*tensors), self.op.reference(*tensors), exact)
+            watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", made.inputs / total)
+        return made
+
+    def _leave_out_zeros(self, tensors: list[torch.Tensor]) -> None:
+        """Eager PyTorch refuses to divide integers by zero: inputs, or pairs, with one are left out."""
+        try:
+            self.op.reference(*tensors)
+        except (RuntimeError, ZeroDivisionError):
+            if self.dtype.is_floating_point:
+                raise
+            tensors[-1].masked_fill_(tensors[-1] == 0, 1)
+
+
+def _is_by_element(op, probe: list[torch.Tensor]) -> bool:
+    """Whether an element does not hang on its neighbours, as it does in a softmax."""
+    torch.manual_seed(0)
+    tensors = [torch.rand(t.shape, device=t.device).mul(4).add(1).to(t.dtype) for t in probe]
+    whole = op.reference(*tensors)
+    parts = [op.reference(*(t[k : k + 1, j : j + 1] for t in tensors)) for k in range(2) for j in range(3)]
+    together = torch.cat([part.double().flatten() for part in parts])
+    return torch.allclose(whole.double().flatten(), together, rtol=1e-2, equal_nan=True)
+
+
+def _every(dtype: torch.dtype, device: str) -> Iterator[list[torch.Tensor]]:
+    """All bit patterns of a dtype of up to four bytes."""
+    if dtype == torch.bool:
+        yield [torch.tensor([False, True], device=device)]
+        return
+    bits = 8 * dtype.itemsize
+    integer = {8: torch.uint8, 16: torch.int16, 32: torch.int32}[bits]
+    low = 0 if integer == torch.uint8 else -(1 << bits - 1)
+    for begin in range(low, low + (1 << bits), CHUNK):
+        end = min(begin + CHUNK, low + (1 << bits))
+        yield [torch.arange(begin, end, dtype=torch.int64, device=device).to(integer).view(dtype)]
+
+
+def _pairs(dtype: torch.dtype, device: str, count: int, seed: int) -> Iterator[list[torch.Tensor]]:
+    """All pairs of special values, then random ones: half of any bits, half near each other and near 1."""
+    special = torch.tensor(special_values(dtype), dtype=dtype, device=device)
+    yield [special.repeat_interleave(len(special)), special.repeat(len(special))]
+    draw = torch.Generator(device).manual_seed(seed)
+    for begin in range(0, count, CHUNK):
+        yield [_random(dtype, device, min(CHUNK, count - begin), draw) for _ in range(2)]
+
+
+def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) -> torch.Tensor:
+    if dtype == torch.bool:
+        return torch.randint(0, 2, (count,), generator=draw, device=device).bool()
+    if not dtype.is_floating_point:
+        info = torch.iinfo(dtype)
+        return torch.randint(info.min, info.max, (count,), generator=draw, device=device, dtype=dtype)
+    integer = integer_of(dtype)
+    info = torch.iinfo(integer)
+    patterns = torch.randint(info.min, info.max, (count // 2,), generator=draw, device=device, dtype=integer).view(dtype)
+    return torch.cat([patterns, torch.randn(count - count // 2, generator=draw, device=device).to(dtype)])
+
+
+# --- Any op ---------------------------------------------------------------------------------------------------------
+
+
+def _trials(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str, ...], device: str, seed: int, watch: Watch,
+            refused: dict[str, Exception]) -> Iterator[Trial]:
+    """`refused` gets the dtypes that eager PyTorch, or the op, does not take, and why."""
+    for number, name in enumerate(dtypes):
+        try:
+            subject = _subject(op, values, promised, DTYPES[name], device, seed)
+        except Exception as error:
+            refused[name] = error
+            continue
+        for case in _layouts(subject):
+            watch(f"{op.name} {name} {case.name}", number / len(dtypes))
+            if _is_taken(case.subject):
+                yield _forward(case, f"{name}, {case.name}")
+        if DTYPES[name].is_floating_point:
+            yield from _gradient(subject, name)
+
+
+def _subject(op, values: dict | None, promised: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Subject:
+    """Arguments whose floats have the dtype. Raises what eager PyTorch, or the op, does where none such are taken."""
+    draw = torch.Generator().manual_seed(seed)
+    if values is None:
+        given = {name: torch.randn(SHAPE, generator=draw, dtype=torch.float64) for name, p in op.signature.parameters.items()
+                 if p.default is p.empty and p.annotation not in (float, int, bool)}
+        given |= {name: 1 for name, p in op.signature.parameters.items() if p.default is p.empty and name not in given}
+        scale = 1 if dtype.is_floating_point else 50
+        given = {n: (v * scale).to(dtype) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
+    else:
+        given = {n: v.to(dtype) if subjects.is_float(v) else v for n, v in values.items()}
+    defaults = {n: p.default for n, p in op.signature.parameters.items() if n not in given}
+    ordered = {n: (given | defaults)[n] for n in op.signature.parameters}
+    ordered = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in ordered.items()}
+    op.emit("ir", *ordered.values())
+    subject = Subject(op, ordered, promised)
+    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _is_taken(subject)):  # a divisor is zero
+        subject = subjects.each(subject, lambda tensor: tensor.clamp(min=1))
+    subject.run_eager()
+    return subject
+
+
+def _first_line(error: Exception) -> str:
+    said = str(error).removeprefix("error: ").splitlines()
+    return said[0] if said else type(error).__name__
+
+
+def _layouts(subject: Subject) -> Iterator[Case]:
+    """Arguments in every class of layout that kernels tell apart."""
+    yield from (case for case in subjects.cases(subject) if case.subject is not None)
+    yield Case("every second element", subjects.each(subject, _every_second))
+    if len(subject.tensors()) > 1:
+        name_of_last, last = list(subject.tensors().items())[-1]
+        for name, change in (("a row for all", lambda t: t[:1]), ("a column for all", lambda t: t[..., :1]),
+                             ("one for all", lambda t: t[:1, :1].expand(t.shape))):
+            changed = subject.with_values({**subject.values, name_of_last: change(last)}) if last.ndim == 2 else None
+            if changed is not None and _is_taken(changed):
+                yield Case(name, changed)
+
+
+def _every_second(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.ndim == 0:
+        return tensor
+    spread = torch.stack([tensor, tensor], -1).flatten(-2)
+    return spread[..., ::2]
+
+
+def _is_taken(subject: Subject) -> bool:
+    try:
+        subject.run_eager()
+    except Exception:
+        return False
+    return True
+
+
+def _forward(case: Case, what: str) -> Trial:
+    values = copied(case.subject.values)
+    versions = {n: v._version for n, v in values.items() if isinstance(v, torch.Tensor)}
+    try:
+        returned = bind(Ingot(case.subject.op), case.subject, values, [])()
+    except Exception as error:
+        return Trial(what, False, f"{type(error).__name__}: {_first_line(error)}")
+    changed = [values[n].contiguous() for n, version in versions.items() if values[n]._version > version]
+    verdict = judge_steps(_reference(case.subject), (), {}, [*changed, *returned], case.subject.op.numerics)
+    return Trial(what, verdict.ok, verdict.message)
+
+
+def _reference(subject: Subject):
+    """Eager's results, on copies of the arguments, as the oracle asks for them again and again; what it changes in place, as
+    dense as the oracle asks for."""
+
+    def results() -> list[torch.Tensor]:
+        run = subject.run_eager()
+        return [*(t.contiguous() for t in run.written), *run.returned]
+
+    return results
+
+
+def _gradient(subject: Subject, dtype: str) -> Iterator[Trial]:
+    try:
+        of_gradient = subject.gradient()
+        wanted = Wanted.of(of_gradient)
+    except Exception:  # it has no gradient, or not one result
+        return
+    try:
+        found = bind(Ingot(subject.op), of_gradient, copied(of_gradient.values), [])()
+        verdict = judge(wanted, found)
+        yield Trial(f"{dtype}, gradient beside eager's", verdict.right, verdict.message)
+        if dtype == "f32" and (smooth := _in_its_domain(subject)):
+            ingot.check_gradient(smooth.op, *smooth.arguments.values())
+            yield Trial("gradient beside differences in float64", True, "a part in 10⁴ at most")
+    except Exception as error:
+        yield Trial(f"{dtype}, gradient", False, _first_line(error))
+
+
+def _in_its_domain(subject: Subject) -> Subject | None:
+    """Arguments whose results are finite, as they must be for differences: the same, or between 0.1 and 0.9."""
+    def between(name: str, value):
+        is_free = subjects.is_float(value) and name not in subject.promised
+        return value.sigmoid() * 0.8 + 0.1 if is_free else value
+
+    inside = subject.with_values({name: between(name, value) for name, value in subject.values.items()})
+    for each in (subject, inside):
+        if _is_taken(each) and all(result.isfinite().all() for result in each.run_in_float64()):
+            return each
+    return None
+
+
+# --- Text -----------------------------------------------------------------------------------------------------------
+
+
+def text(found: Verification) -> str:
+    lines = [f"{found.name} on {found.device}"]
+    for tally in found.tallies:
+        lines += _tally_lines(tally)
+    wrong = [t for t in found.trials if not t.right]
+    if found.trials:
+        kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in found.trials if t.right))
+        lines.append(f"  {len(found.trials) - len(wrong)} of {len(found.trials)} trials right: {kinds}")
+    lines += [f"  WRONG {t.what}: {t.message}" for t in wrong]
+    lines += [f"  {dtype} was tried in no layout: {why}" for dtype, why in found.refused.items()]
+    return "\n".join(lines)
+
+
+def _tally_lines(tally: Tally) -> list[str]:
+    name = str(tally.dtype).removeprefix("torch.")
+    share = tally.as_eager / tally.inputs
+    percent = "all" if tally.as_eager == tally.inputs else f"{min(share, 0.99999):.3%} of them"
+    lines = [f"  {name}: {tally.inputs} inputs, {percent} with eager's bits" + (f", {tally.wrong} WRONG" if tally.wrong else "")]
+    if tally.worst > 0:
+        lines.append(f"    at worst {tally.worst:.3g} ulp off float64 (eager {tally.worst_of_eager:.3g}), at " +
+                     ", ".join(f"{n} = {v}" for n, v in tally.worst_at["inputs"].items()))
+        lines.append(f"    {_histogram(tally)}")
+    for what, place in (("first without eager's bits", tally.first_other), ("first wrong", tally.first_wrong)):
+        if place:
+            lines.append(f"    {what}: {place['call']} is {place['ours']}, eager {place['eager']}")
+    return lines
+
+
+def _histogram(tally: Tally) -> str:
+    names = [f"≤ {edge:g} ulp" for edge in EDGES] + [f"> {EDGES[-1]:g} ulp"]
+    return ", ".join(f"{name}: {count}" for name, count in zip(names, tally.histogram) if count)

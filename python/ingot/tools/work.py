@@ -1,0 +1,261 @@
+"""The steps of a comparison, one after another, in the process that they are done in: each contender is made, tried on
+every case, timed with the others and looked at. A step that fails fails alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import traceback
+from typing import Callable, Generator, Iterator
+
+import torch
+
+from .. import _ingot
+from ..capture import fail
+from . import profile
+from .candidates import Contender, Ingot
+from .counters import counters
+from .job import Job, make
+from .check import Wanted, judge
+from .benchmark import COPY, Dropped, race, sets_for, wait
+from .settings import Settings
+from .workload import ASKED, DECISIVE, Case, Subject, cases, copied, restore
+from .run_case import bind, trial, written_of
+
+BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
+OWN = "ingot"
+RACE, SWEEP, LEFT_OUT = ("race",), "sweep", "leave out"
+TAKES_TURNS = {RACE[0]: 1, SWEEP: 2}  # words of a step in which contenders take turns; behind them stands whose turn it is
+POINT_ROUNDS = 9  # at each size of a sweep
+LARGE = 1 << 26  # bytes
+
+# ("make", contender), ("try", contender, case), ("leave out", case), ("race",), ("look", contender); of one that failed in its turn of a race
+# ("race", contender), and of a point of a sweep ("sweep", size, contender).
+Step = tuple[str, ...]
+Tell = Callable[[str, Step, "dict | None"], None]
+
+
+class Work:
+    """Does the steps. `done`: the results of those that another process has done. `subject`: what is compared, where it is
+    not to be made anew from the job's texts."""
+
+    def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Contender] | None = None,
+                 subject: Subject | None = None):
+        self.job, self.done = job, done
+        self.op = subject.op if subject else job.make_op()
+        self.subject = subject or job.subject(self.op)
+        self.op.emit("ir", *self.subject.arguments.values())  # refuses what is no op
+        if self.op.may_draw and not job.anyway:
+            raise fail(f"`{self.op.name}` draws random numbers, which nobody else draws, so that nobody is known to be right",
+                       "anyway (--anyway) times them all the same")
+        self.device = torch.device(job.device)
+        self.functions = functions or {}  # contenders that are there already
+        self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
+        self.contenders |= self.functions
+        self.watch: Callable[[str], None] = lambda name: None  # told whose turn it is in a race
+        if job.threads:
+            torch.set_num_threads(job.threads)
+
+    def steps(self) -> Iterator[tuple[Step, Callable[[], dict]]]:
+        """What is still to be done, in order; a later step looks at what the earlier ones found."""
+        for against in self.job.against:
+            yield ("make", against.key), lambda against=against: self._make(against)
+        for name, contender in self.functions.items():
+            yield ("make", name), lambda contender=contender: self._made(contender)
+        for case in cases(self.subject, self.job.specials):
+            if (yield from self._trials(case)) > LARGE:
+                gc.collect()  # else results that nobody holds fill the device
+            if self.job.as_asked:  # which is the first
+                break
+        yield RACE, lambda: self._race(self.subject, self.job.rounds)
+        for size in self.job.points:
+            yield (SWEEP, str(size)), lambda size=size: self._race(self.job.subject(self.op, size), POINT_ROUNDS)
+        for name, contender in self.contenders.items():
+            if contender is not None and self.job.why:
+                yield ("look", name), lambda c=contender, n=name: profile.at(c, self.subject, self.job, n in self.entrants())
+            if contender is not None and self.job.ncu and name in self.entrants():
+                yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
+
+    def _trials(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
+        """The steps of a case. Returns the bytes of its arguments and results."""
+        tried = [(name, contender) for name, contender in self.contenders.items()
+                 if ("try", name, case.name) not in self.done and self._may_be_tried(name, contender, case)]
+        if not tried:
+            return 0
+        try:
+            if case.subject is None:
+                raise torch.OutOfMemoryError
+            wanted = Wanted.of(case.subject)
+        except torch.OutOfMemoryError:
+            yield (LEFT_OUT, case.name), _no_memory
+            return 0
+        except Exception:
+            if case.name == ASKED:  # eager PyTorch refuses what was asked for
+                raise
+            return 0
+        for name, contender in tried:
+            yield ("try", name, case.name), lambda c=contender: trial(c, case, wanted).as_json()
+        return case.subject.bytes_moved(wanted.run)
+
+    def _may_be_tried(self, name: str, contender: Contender | None, case: Case) -> bool:
+        """Not where it cannot run, or has not come back from the arguments as they were asked for."""
+        if contender is None or contender.why_not_on(self.device) or "error" in self.done.get(("try", name, ASKED), {}):
+            return False
+        return contender.knows_strides or not case.needs_strides
+
+    def entrants(self) -> list[str]:
+        """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
+        chosen = []
+        dropped = {dropped_in(step) for step in self.done}
+        for name, contender in self.contenders.items():
+            decisive = [self.done[tried] for case in DECISIVE if (tried := ("try", name, case)) in self.done]
+            if contender is None or not decisive or any("error" in result for result in decisive):
+                continue
+            if name in dropped:
+                continue
+            if self.job.anyway or all(result["right"] for result in decisive):
+                chosen.append(name)
+        return chosen
+
+    def _make(self, against) -> dict:
+        contender = make(against, self.op)
+        found = self._made(contender)
+        self.contenders[against.key] = contender
+        return found
+
+    def _made(self, contender: Contender) -> dict:
+        found = {"name": contender.name, "kind": contender.kind, "why_not": contender.why_not_on(self.device)}
+        if hasattr(contender, "program"):
+            architecture = profile.architecture(self.job, self.device)
+            program = contender.program(architecture)
+            found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
+            if found["why_not"]:  # else whoever tries it finds out
+                contender.refuse_launch(self.subject.values, profile.results_like(self.subject), architecture)
+        return found
+
+    def _race(self, subject: Subject, rounds: int) -> dict:
+        """`seconds` of a call of each, one a round; the host's, where it has a part; `bytes` that a call must move; and who is
+        `wrong` now, or `unjudged`."""
+        wanted = Wanted.of(subject)
+        moved = subject.bytes_moved(wanted.run)
+        sets = 1 if self.job.warm else sets_for(moved, self.device)
+        inputs = [copied(subject.values) for _ in range(sets)]
+
+        def ready(name: str) -> list[Callable[[], object]]:
+            made = wanted.run.returned if self.contenders[name].is_raw else []
+            with self._turn(name):
+                return [bind(self.contenders[name], subject, values, [torch.empty_like(like) for like in made]) for values in inputs]
+
+        def watch(name: str) -> None:
+            self.watch(name)
+            for each in inputs if wanted.changed and name != COPY else ():
+                restore(each, subject.values)  # what was written in other turns
+
+        runners = {name: ready(name) for name in self.entrants()}
+        with torch.no_grad():
+            times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
+        runners = {name: calls[:1] for name, calls in runners.items()}
+        del inputs[1:]  # whose memory the truth needs
+        wrong, unjudged = self._judged_again(runners, wanted, inputs[0])
+        return {"bytes": moved, "sets": sets, "rounds": rounds, "wrong": wrong, "unjudged": unjudged,
+                "peak_flops": profile.peak_flops(self.device) if self.device.type == "cuda" else None,
+                "seconds": {name: t.device for name, t in times.items()},
+                "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
+
+    @contextlib.contextmanager
+    def _turn(self, name: str) -> Iterator[None]:
+        """Somebody's, outside of a race's rounds. Raises `Dropped` where he fails."""
+        settings = Settings()
+        self.watch(name)
+        try:
+            yield
+            wait(self.device)
+        except Exception as error:
+            raise Dropped(name) from error
+        finally:
+            settings.restore()
+        self.watch(COPY)  # it is nobody's
+
+    def _judged_again(self, runners: dict, wanted: Wanted, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
+        """What is wrong, after so many calls, of those that were right when they were tried, and why nobody knows of others;
+        each is given what was asked for, whatever somebody has written there."""
+        found, unjudged, given = {}, {}, wanted.subject.tensors()
+        for name, calls in runners.items():
+            if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
+                   step[2] in DECISIVE):
+                with self._turn(name), torch.no_grad():
+                    if written_of(given, inputs):
+                        restore(inputs, given)
+                    results = calls[0]()
+                    written = written_of(given, inputs, wanted.changed)
+                said = [f"writes its input {each}" for each in written]
+                try:
+                    if not (verdict := judge(wanted, [*(inputs[each] for each in wanted.changed), *results])).right:
+                        said.append(verdict.message)
+                except _ingot.Error as error:
+                    unjudged[name] = failure(error)["error"]
+                if said:
+                    found[name] = f"after it was timed: {'; '.join(said)}"
+        return found, unjudged
+
+
+def _no_memory() -> dict:
+    raise fail("no memory was left for that")
+
+
+def dropped_in(step: Step) -> str | None:
+    """Whom a step tells to have failed in his turn of a race."""
+    return step[-1] if len(step) > TAKES_TURNS.get(step[0], len(step)) else None
+
+
+def do(work: Work, tell: Tell, leave: Callable[[int], None] = os._exit) -> None:
+    """Does all steps, and tells of each before and after. A GPU context that is broken is left, with the process."""
+    work.watch = lambda name: tell("turn", (name,) if name != COPY else (), None)
+    with torch.cuda.device(work.device) if work.device.type == "cuda" else contextlib.nullcontext():
+        for step, action in work.steps():
+            if step in work.done and (step[0] != "make" or "error" in work.done[step]):
+                continue  # what another process made is made again: it has not travelled
+            while not _is_done(work, step, action, tell, leave):
+                pass
+
+
+def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, leave: Callable[[int], None]) -> bool:
+    """Does a step; False where it is to be done again without somebody who was dropped."""
+    settings, of = Settings(), step
+    tell("begin", step, None)
+    try:
+        result = action()
+    except Dropped as dropped:
+        of, result = (*step, dropped.name), failure(dropped.__cause__)
+    except Exception as error:  # of a contender's; the others are not to suffer
+        result = failure(error)
+    settings.restore()
+    work.done[of] = result
+    tell("end", of, result)
+    if "error" in result and is_context_broken(work.device):
+        leave(BROKEN_CONTEXT)
+    return of == step
+
+
+def failure(error: Exception) -> dict:
+    try:
+        text = str(error).strip() or type(error).__name__
+    except Exception:  # of somebody's own exception
+        text = "it says nothing that can be read"
+    if type(error).__name__ != "Error":
+        text = text.splitlines()[0]  # what follows is advice to whoever debugs PyTorch
+        text = text if text.startswith("CUDA error: ") else f"{type(error).__name__}: {text}"
+    return {"error": text.removeprefix("error: "), "trace": traceback.format_exc()}
+
+
+def is_context_broken(device: torch.device) -> bool:
+    if device.type != "cuda":
+        return False
+    try:
+        torch.cuda.synchronize(device)
+        torch.zeros(1, device=device).add_(1).item()
+    except Exception:
+        return True
+    return False

@@ -1,0 +1,44 @@
+"""A process that does a comparison's steps:
+
+    python -m ingot.tools.worker FOLDER PIPE
+
+reads job.json and done.json in the folder and tells of its steps, a line each, through a pipe that it was left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import signal
+import sys
+
+from .job import Job
+from .work import Step, Work, do, failure
+
+
+PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
+
+
+def main(folder: str, pipe: str) -> None:
+    # Whoever asked is gone: a kernel that hangs must not stay.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    path = pathlib.Path(folder)
+    done = {tuple(step): result for step, result in json.loads((path / "done.json").read_text())}
+    with os.fdopen(int(pipe), "w") as out:
+        def tell(what: str, step: Step, result: dict | None) -> None:
+            out.write(json.dumps([what, step, result]) + "\n")
+            out.flush()
+
+        try:
+            job = Job.load(path / "job.json")
+            sys.path += [each for each in job.folders if each not in sys.path]
+            do(Work(job, done), tell)
+            tell("finished", (), None)
+        except Exception as error:  # of the op or its arguments: nothing can be compared
+            tell("refused", (), failure(error) | {"fault": getattr(error, "fault", "author")})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

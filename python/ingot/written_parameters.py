@@ -1,0 +1,169 @@
+"""Which parameters an op writes in place, from its source alone; None where the source does not say."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+
+import torch
+
+from .op_source import Part, called_name, is_module, settled, tensor_functions
+from .returned_kinds import NUMBERS, TENSOR, Function
+
+# Functions whose results may lie in their argument's memory.
+_VIEWS = set("""view reshape view_as reshape_as t transpose permute adjoint expand expand_as broadcast_to unsqueeze squeeze
+flatten unflatten ravel narrow select slice diagonal detach alias contiguous to type type_as float double half bfloat16 int
+long short char byte bool unfold movedim moveaxis swapaxes swapdims real T mT H mH values indices atleast_1d atleast_2d
+atleast_3d positive conj resolve_conj resolve_neg requires_grad_ split chunk unbind tensor_split hsplit vsplit dsplit
+split_with_sizes broadcast_tensors meshgrid squeeze_ dropout dropout1d dropout2d dropout3d alpha_dropout
+feature_alpha_dropout einsum imag matrix_transpose as_strided""".split())
+# Calls that give numbers, which share no memory.
+_NUMBER_FUNCTIONS = (*NUMBERS, "len", "range")
+_NUMBER_METHODS = ("size", "dim", "numel", "nelement", "ndimension", "item", "stride")
+
+
+def writes(definitions: dict, name: str, known: dict) -> frozenset[str] | None:
+    """The parameters that a def writes in place; `known`: those of others, None while they are looked at."""
+    if name not in known:
+        known[name] = None
+        known[name] = _written_parameters(definitions, definitions[name], known)
+    return known[name]
+
+
+def _written_parameters(definitions: dict, node: ast.FunctionDef, known: dict) -> frozenset[str] | None:
+    function = Function(definitions, node)
+    names = _roots_of_names(function)
+    written: set[str] = set()
+    if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node)):
+        return None
+    for scope in (n for n in ast.walk(node) if isinstance(n, _SCOPES) and n is not node):
+        if any(True for _ in _written(scope)):  # whose names are its own
+            return None
+    for target in _written(node):
+        if target is not None and function.is_list_that_is_changed(target):
+            continue
+        roots = _roots(function, target, names)
+        if roots is None:
+            return None
+        written |= roots
+    for call in (n for n in ast.walk(node) if isinstance(n, ast.Call)):
+        name = called_name(call)
+        if not isinstance(call.func, (ast.Name, ast.Attribute)):
+            return None
+        if isinstance(call.func, ast.Attribute):
+            continue
+        if name in function.assigned or name in function.parameters:  # another function's name
+            return None
+        if name in definitions:
+            inner = writes(definitions, name, known)
+            if inner is None or inner:  # which of the arguments these are is not followed
+                return None
+    return frozenset(written)
+
+
+_SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _written(node: ast.AST):
+    """The expressions that are written in place; None for one that the text does not show."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.AugAssign):
+            yield inner.target
+        elif isinstance(inner, (ast.Assign, ast.For)):
+            targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
+            for target in targets:
+                yield from (part for part in ast.walk(target) if isinstance(part, ast.Subscript))
+        elif isinstance(inner, ast.Call):
+            yield from _written_by(inner)
+
+
+def _written_by(call: ast.Call):
+    name = called_name(call)
+    keywords = _keywords(call)
+    if None in keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
+        if _place_of_inplace(name) is not None or name in _WITH_STATISTICS:
+            yield None
+    if "out" in keywords:
+        yield keywords["out"]
+    is_method = isinstance(call.func, ast.Attribute) and not is_module(call.func.value)
+    subject = call.func.value if is_method else call.args[0] if call.args else keywords.get("input")
+    place = _place_of_inplace(name)
+    is_asked = "inplace" in keywords or (place is not None and len(call.args) + is_method > place)
+    if ((name.endswith("_") and not name.endswith("__")) or is_asked) and subject is not None:
+        yield subject
+    if name in _WITH_STATISTICS:
+        of_torch = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "torch"
+        yield from call.args[3:5] if of_torch else call.args[1:3]
+        yield from (keywords[k] for k in ("running_mean", "running_var") if k in keywords)
+
+
+_WITH_STATISTICS = ("batch_norm", "instance_norm")  # which may write their running statistics
+
+
+def _keywords(call: ast.Call) -> dict[str | None, ast.expr]:
+    """The arguments by name; those of a dict that is written out are among them, None stands for any other."""
+    found = {}
+    for keyword in call.keywords:
+        of_dict = keyword.value if keyword.arg is None and isinstance(keyword.value, ast.Dict) else None
+        if of_dict and all(isinstance(key, ast.Constant) for key in of_dict.keys):
+            found.update({key.value: value for key, value in zip(of_dict.keys, of_dict.values)})
+        else:
+            found[keyword.arg] = keyword.value
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def _place_of_inplace(name: str) -> int | None:
+    """Where a function of PyTorch's takes `inplace` by position."""
+    function = getattr(torch.nn.functional, name, None)
+    try:
+        names = list(inspect.signature(function).parameters) if function else []
+    except (TypeError, ValueError):
+        return None
+    return names.index("inplace") if "inplace" in names else None
+
+
+def _roots_of_names(function: Function) -> dict[str, frozenset[str] | None]:
+    """The parameters in whose memory each name may lie: the fewest that every statement agrees with."""
+    roots = {name: frozenset() for name in function.assigned}
+    roots |= {name: frozenset({name} - function.numbers) for name in function.parameters}
+
+    def each_name():
+        for name, values in function.assigned.items():
+            roots[name] = _union([roots.get(name), *(_roots(function, value, roots) for value in values)])
+
+    return settled(roots, each_name)
+
+
+def _union(found: list[frozenset[str] | None]) -> frozenset[str] | None:
+    return None if None in found else frozenset().union(*found)
+
+
+def _roots(function: Function, node, names: dict) -> frozenset[str] | None:
+    """The parameters in whose memory an expression may lie; None where that is not known."""
+    match node:
+        case ast.Constant() | ast.Attribute(attr="shape" | "ndim" | "dtype" | "device"):
+            return frozenset()
+        case ast.Name(id=name):
+            return names.get(name)
+        case ast.Subscript(value=value) | ast.Attribute(value=value) | Part(value=value) | ast.UnaryOp(op=ast.UAdd(), operand=value):
+            return _roots(function, value, names)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return _union([_roots(function, item, names) for item in items])
+        case ast.BinOp(left=left, right=right) if function.of(node, function.kinds) != TENSOR:
+            return _union([_roots(function, left, names), _roots(function, right, names)])
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare():
+            return frozenset()
+        case ast.Call():
+            name = called_name(node)
+            if isinstance(node.func, ast.Name) and name in function.definitions:
+                return None
+            if name in tensor_functions() and name not in _VIEWS and not name.endswith("_"):
+                return frozenset()
+            is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
+            if name in (_NUMBER_METHODS if is_method else _NUMBER_FUNCTIONS):
+                return frozenset()
+            if is_method and (name in _VIEWS or name.endswith("_")):
+                return _roots(function, node.func.value, names)
+    return None

@@ -1,0 +1,94 @@
+#include "runtime/api/sharding.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "runtime/api/op_state.h"
+#include "runtime/cache/fork_guard.h"
+#include "runtime/call/dtypes.h"
+
+namespace ingot {
+
+namespace {
+
+using runtime::Facts;
+
+/// For each parameter, which tensor of the request it got.
+std::vector<std::optional<size_t>> places_of(const Facts& facts, std::span<const at::Tensor> tensors) {
+  std::vector<std::optional<size_t>> places;
+  for (const runtime::Actual& actual : facts.actuals) {
+    const auto found = std::ranges::find_if(
+        tensors, [&](const at::Tensor& tensor) { return actual.tensor != nullptr && tensor.is_same(*actual.tensor); });
+    places.push_back(found == tensors.end() ? std::nullopt : std::optional<size_t>(found - tensors.begin()));
+  }
+  return places;
+}
+
+bool is_cut(const ir::Cuts& cuts) {
+  return std::ranges::any_of(cuts, [](const auto& cut) { return cut.has_value(); });
+}
+
+}  // namespace
+
+std::optional<SplitCall> OpState::split(std::span<const Argument> arguments, const SplitRequest& request,
+                                        bool& asks_numbers) const {
+  std::vector<Argument> leaves;
+  if (const auto op = structured(arguments, leaves)) return op->split(leaves, request, asks_numbers);
+  if (request.recorded && definition_->derivative()) return std::nullopt;  // it may compute whatever it likes
+  const runtime::HoldForks held;
+  const auto facts_of = [&](std::span<const Argument> shown) {
+    Facts facts;
+    runtime::read_facts(*definition_, shown, {}, {}, runtime::Purpose::Show, facts);
+    facts.device = request.device;
+    facts.autocast = runtime::autocast_of(*definition_, request.device);
+    return facts;
+  };
+  const Facts facts = facts_of(arguments);
+  const runtime::ProgramCache::Found found = programs_.find(facts);
+  asks_numbers = found.watched.values != 0;
+  if (found.watched.written != 0) return std::nullopt;
+  const runtime::Program& program = *found.program;
+  const std::shared_ptr<const ir::Graph> graph = program.graph ? program.graph : programs_.graph(facts);
+
+  const std::vector<std::optional<size_t>> places = places_of(facts, request.tensors);
+  const runtime::Resolved resolved = runtime::resolve(program, facts, codegen_options(request.device.is_cuda()));
+  SplitCall call;
+  for (size_t r = 0; r < resolved.results.size(); ++r)
+    call.results.push_back(
+        {runtime::scalar_type(program.results[r].dtype), resolved.results[r].sizes, resolved.results[r].strides, {}});
+  std::vector<ir::Cuts> ones;  // of those dims of the mesh along which there are such shards
+  for (const MeshCut& along : request.mesh) {
+    call.tensors.push_back(along.tensors);
+    for (SplitCall::Result& result : call.results) result.cuts.emplace_back();
+    if (!is_cut(along.tensors)) continue;
+    ir::Cuts cuts;
+    for (const auto& place : places) cuts.push_back(place ? along.tensors[*place] : std::nullopt);
+    const std::optional<ir::Split> split = ir::split(*graph, cuts);
+    if (!split || (split->needs_elements && along.leaves_empty)) return std::nullopt;
+    for (size_t p = 0; p < places.size(); ++p)
+      if (places[p]) call.tensors.back()[*places[p]] = split->params[p];
+    for (size_t r = 0; r < call.results.size(); ++r) call.results[r].cuts.back() = split->results[r];
+    if (along.leaves_ones) ones.push_back(split->params);
+  }
+
+  // Every process may meet shards of size 1 along any of those dims.
+  for (size_t chosen = 1; chosen < size_t{1} << ones.size(); ++chosen) {
+    std::vector<ir::Cuts> cuts;
+    for (size_t k = 0; k < ones.size(); ++k)
+      if (chosen >> k & 1) cuts.push_back(ones[k]);
+    std::vector<at::Tensor> shards(arguments.size());
+    std::vector<Argument> shown(arguments.begin(), arguments.end());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (!places[i]) continue;
+      shards[i] = *arguments[i].tensor();
+      for (const ir::Cuts& each : cuts)
+        if (each[i]) shards[i] = shards[i].narrow(*each[i], 0, 1);
+      shown[i] = Argument(std::as_const(shards[i]));
+    }
+    if (!ir::is_same_of_ones(*graph, cuts, *programs_.graph(facts_of(shown)))) return std::nullopt;
+  }
+  return call;
+}
+
+}  // namespace ingot

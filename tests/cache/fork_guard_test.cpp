@@ -1,0 +1,133 @@
+#include "runtime/cache/fork_guard.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+
+namespace ingot::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How a child that runs `body` ends: its exit status, or -1 where it is still there after a while and is killed.
+int status_of_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body());
+  int status = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (::waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
+    std::this_thread::sleep_for(1ms);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  return -1;
+}
+
+int hold_once() {
+  const HoldForks held;
+  return 7;
+}
+
+TEST(HoldForks, AForkWaitsForAnotherThread) {
+  std::atomic<bool> holding = false, released = false;
+  std::thread other([&] {
+    const HoldForks held;
+    const HoldForks nested;
+    holding = true;
+    std::this_thread::sleep_for(100ms);
+    released = true;
+  });
+  while (!holding) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(status_of_child([&] { return released ? hold_once() : 1; }), 7);
+  other.join();
+}
+
+TEST(HoldForks, AThreadMayForkUnderItsOwn) {
+  const HoldForks held;
+  EXPECT_EQ(status_of_child(hold_once), 7);
+}
+
+TEST(HoldForks, NewcomersWaitForTheFork) {
+  std::atomic<bool> stop = false;
+  std::atomic<int> inside = 0;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 4; ++i) {
+    others.emplace_back([&] {
+      while (!stop) {
+        const HoldForks held;
+        ++inside;
+        std::this_thread::yield();
+        --inside;
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(status_of_child([&] { return inside == 0 ? hold_once() : 1; }), 7);
+  stop = true;
+  for (std::thread& other : others) other.join();
+}
+
+TEST(HoldForks, TwoThreadsMayForkAtOnce) {
+  std::atomic<int> right = 0;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 4; ++i)
+    others.emplace_back([&] {
+      for (int k = 0; k < 10; ++k) right += status_of_child(hold_once) == 7;
+    });
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(right, 40);
+}
+
+TEST(HoldForks, AChildMayForkAgain) {
+  EXPECT_EQ(status_of_child([] { return status_of_child(hold_once); }), 7);
+}
+
+thread_local bool has_lock = false;
+std::mutex python;
+
+void* release() {
+  if (!has_lock) return nullptr;
+  has_lock = false;
+  python.unlock();
+  return &python;
+}
+void acquire(void*) {
+  python.lock();
+  has_lock = true;
+}
+
+TEST(HoldForks, NobodyWaitsForPythonsLockMeanwhile) {
+  set_python_lock({release, acquire});
+  acquire(nullptr);
+  {
+    const HoldForks held;
+    EXPECT_FALSE(has_lock);
+    {
+      const HoldForks nested;
+      EXPECT_FALSE(has_lock);
+    }
+    EXPECT_THROW(refuse_while_forks_are_held("a lock"), Error);
+    // Another thread may have the lock and fork: it waits for this guard, and this thread for nothing of its.
+    std::thread other([] {
+      acquire(nullptr);
+      release();
+    });
+    other.join();
+  }
+  EXPECT_TRUE(has_lock);
+  EXPECT_NO_THROW(refuse_while_forks_are_held("a lock"));
+  release();
+  set_python_lock({});
+}
+
+}  // namespace
+}  // namespace ingot::runtime

@@ -1,0 +1,170 @@
+"""How everybody is timed."""
+
+import time
+
+import pytest
+import torch
+
+import ingot
+from comparisons import on_a_gpu
+from ingot.tools import command, benchmark
+
+
+def test_all_take_turns_on_all_sets():
+    calls = []
+    runners = {name: [lambda name=name, k=k: calls.append((name, k)) for k in range(3)] for name in ("a", "b")}
+    times = benchmark.race(runners, torch.device("cpu"), rounds=3)
+    assert set(times) == {"a", "b", "copy"} and all(len(t.device) == 3 for t in times.values())
+    assert {call for call in calls} == {(name, k) for name in "ab" for k in range(3)}
+
+
+def test_sets_are_more_than_a_cache_holds():
+    device = torch.device("cpu")
+    assert benchmark.sets_for(1 << 40, device) == 1
+    assert benchmark.sets_for(1 << 20, device) * (1 << 20) >= min(2 * benchmark.cache_bytes(device), benchmark.MOST_SETS << 20)
+
+
+class SimulatedGpu:
+    """A queue of work beside a host, in seconds: a call takes `device` of one and `host` of the other."""
+
+    COPY = 600e-6  # seconds of one, which takes the host none
+
+    def __init__(self, monkeypatch, device: float, host: float):
+        self.device, self.host, self.now, self.done = device, host, 0.0, 0.0
+        for name, fake in {"_sleep": lambda cycles: self.enqueue(cycles / benchmark.CYCLES_A_SECOND), "Event": lambda **_: Moment(self),
+                           "synchronize": lambda _: self.wait()}.items():
+            monkeypatch.setattr(torch.cuda, name, fake)
+        monkeypatch.setattr(benchmark.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(benchmark, "_copy", lambda device: lambda: self.enqueue(self.COPY))
+
+    def enqueue(self, seconds: float) -> None:
+        self.done = max(self.done, self.now) + seconds
+
+    def call(self) -> None:
+        self.now += self.host
+        self.enqueue(self.device)
+
+    def wait(self) -> None:
+        self.now = max(self.now, self.done)
+
+
+class Moment:
+    """An event of it."""
+
+    def __init__(self, gpu: SimulatedGpu):
+        self.gpu = gpu
+
+    def record(self) -> None:
+        self.at = max(self.gpu.done, self.gpu.now)
+
+    def query(self) -> bool:
+        return self.at <= self.gpu.now
+
+    def synchronize(self) -> None:
+        self.gpu.now = max(self.gpu.now, self.at)
+
+    def elapsed_time(self, end: "Moment") -> float:
+        return (end.at - self.at) * 1e3
+
+
+@pytest.mark.parametrize("device, host", [(5e-6, 20e-6), (300e-6, 20e-6), (50e-6, 900e-6), (10e-6, 500e-6)])
+def test_a_gpus_seconds_are_without_the_host_or_as_in_a_loop(monkeypatch, device, host):
+    gpu = SimulatedGpu(monkeypatch, device, host)
+    for sets in (1, 64):
+        alone = benchmark.race({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
+        assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
+    in_a_loop = benchmark.race({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
+    for name in "xy":  # whoever comes behind a copy as well
+        assert in_a_loop[name].device == pytest.approx([max(device, host)] * 6, rel=0.1)
+
+
+def test_a_host_that_was_late_begins_anew(monkeypatch):
+    gpu, paces = SimulatedGpu(monkeypatch, device=5e-6, host=0.0), iter([400e-6] * 10 + [20e-6] * 10)
+
+    def call():
+        gpu.host = next(paces)
+        gpu.call()
+
+    assert benchmark._device_sample(benchmark.Rotation(), [call], 10, 500e-6, torch.device("cuda")) == pytest.approx(5e-6)
+    assert next(paces, None) is None
+
+
+def test_a_host_that_is_late_with_the_longest_lead_makes_fewer_calls(monkeypatch):
+    gpu = SimulatedGpu(monkeypatch, device=5e-6, host=1e-3)
+    assert benchmark._device_sample(benchmark.Rotation(), [gpu.call], 64, benchmark.LONGEST_LEAD, torch.device("cuda")) == pytest.approx(5e-6)
+
+
+def test_nobody_finds_in_the_cache_what_another_one_has_read(monkeypatch):
+    """A host of a millisecond is not far enough ahead of all sets."""
+    gpu, touched, hits = SimulatedGpu(monkeypatch, device=10e-6, host=1e-3), [], []
+
+    def call(name, k):
+        hits.extend([name] * (k in touched[-32:]))
+        touched.append(k)
+        gpu.call()
+
+    runners = {name: [lambda name=name, k=k: call(name, k) for k in range(64)] for name in "ab"}
+    benchmark.race(runners, torch.device("cuda"), rounds=6)
+    assert hits == []
+
+
+def test_results_are_kept_for_as_long_as_there_are_sets(monkeypatch):
+    gpu, alive, most = SimulatedGpu(monkeypatch, device=10e-6, host=1e-5), set(), []
+
+    class Result:
+        def __init__(self):
+            alive.add(id(self))
+            most.append(len(alive))
+
+        def __del__(self):
+            alive.discard(id(self))
+
+    def call():
+        gpu.call()
+        return Result()
+
+    benchmark.race({"x": [call] * 2}, torch.device("cuda"), rounds=3)
+    assert max(most) == 3  # while the next one is made
+
+
+def test_a_full_queue_is_no_part_of_what_a_call_costs(monkeypatch):
+    """The host waits where a thousand kernels are not done; these are of calls of 50."""
+    gpu = SimulatedGpu(monkeypatch, device=50 * 20e-6, host=50 * 2e-6)
+
+    def call():
+        gpu.call()
+        gpu.now = max(gpu.now, gpu.done - 1000 * 20e-6)
+
+    assert benchmark._host_seconds(benchmark.Rotation(), [call], torch.device("cuda")) == pytest.approx(50 * 2e-6)
+
+
+@on_a_gpu
+def test_a_call_that_waits_takes_longer_in_a_loop():
+    x = torch.ones(1000, device="cuda")
+
+    def call():
+        begin = time.perf_counter()
+        while time.perf_counter() < begin + 2e-4:
+            pass
+        return x * 2
+
+    device = torch.device("cuda")
+    alone, in_a_loop = (benchmark.race({"x": [call]}, device, rounds=5, ahead=ahead)["x"].median for ahead in (True, False))
+    assert alone < 2e-5 and 2e-4 <= in_a_loop < 6e-4
+
+
+@on_a_gpu
+def test_calls_in_a_cuda_graph():
+    x = torch.randn(1000, device="cuda")
+    found = ingot.compare(ingot.op("x * 2 + 1"), ["eager", "torch.compile"], x, graph=True, warm=True, isolated=False, rounds=5)
+    assert found.is_right and found.found["race_error"] is None and found["ingot"]["us"] < 10
+    assert "in a CUDA graph of 64 of them" in str(found)
+    refused = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
+    assert "waits cannot be captured in a CUDA graph" in refused["waits"]["message"] and refused["waits"]["state"] == "failed"
+
+
+def test_a_cuda_graph_asks_for_a_gpu(capsys):
+    with pytest.raises(ingot.Error, match="a CUDA graph is of a GPU"):
+        ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), graph=True)
+    assert command.main(["compare", "-e", "x + 1", "x=f32:3", "--graph", "--device", "cpu"]) == 2
+    assert "a CUDA graph is of a GPU" in capsys.readouterr().err

@@ -1,0 +1,126 @@
+"""Who is right: results beside eager's and float64's, on arguments with special values and of odd sizes."""
+
+import pytest
+import torch
+
+import ingot
+from ingot.tools import check, workload
+
+
+def asked(text: str, **values) -> workload.Subject:
+    return workload.Subject(ingot.op(text), values)
+
+
+def verdict(of: workload.Subject, *results) -> check.Verdict:
+    return check.judge(check.Wanted.of(of), list(results))
+
+
+def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
+    torch.manual_seed(0)
+    x, y, z = torch.randn(3, 4096)
+    product = asked("x * y + z", x=x, y=y, z=z)
+    contracted = torch.addcmul(z.double(), x.double(), y.double()).float()
+    assert verdict(product, contracted).right
+    assert verdict(product, x * y + z).bit_for_bit
+    off = contracted.clone()
+    off[7] += 1e-4
+    wrong = verdict(product, off)
+    assert not wrong.right and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
+    assert "wrong at [7]: " in wrong.message
+
+
+def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():
+    torch.manual_seed(0)
+    x = torch.rand(100, 4096)
+    total = asked("sum(x, -1)", x=x)
+    one_by_one = x[:, 0].clone()
+    for k in range(1, x.shape[1]):
+        one_by_one += x[:, k]
+    assert verdict(total, x.flip(-1).sum(-1)).right
+    assert verdict(total, one_by_one).right
+    assert not verdict(total, x[:, 1:].sum(-1)).right
+
+
+@pytest.mark.parametrize("text, wrong", [
+    ("relu(x)", lambda x: torch.where(x > 0, x, 0)), ("clamp(x, min=0)", lambda x: torch.fmax(x, torch.zeros(()))),
+    ("x - x", torch.zeros_like), ("exp(x)", lambda x: torch.exp(x.clamp(max=88.0)))])
+def test_special_values_show_what_a_formula_forgets(text, wrong):
+    x = torch.randn(1000)
+    plain = asked(text, x=x)
+    planted = workload.with_specials(plain)
+    assert verdict(plain, wrong(x)).right
+    assert not verdict(planted, wrong(planted.values["x"])).right
+    assert verdict(planted, ingot.op(text)(planted.values["x"])).right
+
+
+@pytest.mark.parametrize("text, wrong", [
+    ("round(x)", lambda x: (x.abs() + 0.5).floor() * x.sign()), ("where(x > 0.5, x, 0.0)", lambda x: torch.where(x >= 0.5, x, 0.0)),
+    ("floor(x)", lambda x: (x - 1).ceil()), ("sign(x)", lambda x: torch.where(x >= 0, 1.0, -1.0)),
+    ("round(x * 2.0)", lambda x: (x * 2 + 0.5).floor()), ("where(x * 2.0 > 1.0, x, -5.0)", lambda x: torch.where(x * 2 >= 1, x, -5.0))])
+def test_where_a_function_jumps_there_is_one_answer(text, wrong):
+    x = torch.arange(-100, 101) / 4
+    of = asked(text, x=x)
+    assert not verdict(of, wrong(x)).right
+    assert verdict(of, ingot.op(text)(x)).right
+
+
+def test_special_values_are_where_functions_jump():
+    planted = workload.with_specials(asked("round(x)", x=torch.randn(1000)))
+    x = planted.values["x"]
+    assert not verdict(planted, torch.where(x.isfinite(), (x.abs() + 0.5).floor() * x.sign(), x)).right
+
+
+@pytest.mark.parametrize("text", ["F.gelu(x)", "1 - torch.cos(x)", "torch.exp(x) - 1", "torch.round(torch.exp(x) * 3)"])
+def test_what_cancels_is_right_within_the_ulps_of_its_steps(text):
+    """An exponential that is off by an ulp, before its neighbour is taken off."""
+    x = torch.randn(100000, generator=torch.Generator().manual_seed(1))
+    of = asked(text, x=x)
+    assert verdict(of, ingot.op(text)(x)).right
+    beside = ingot.op(text).reference(x * (1 + torch.finfo(torch.float32).eps))
+    assert verdict(of, beside).right
+    assert not verdict(of, beside + 1e-4).right
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_of_16_bit_floats_another_function_is_wrong(dtype):
+    x = torch.randn(64, 512, generator=torch.Generator().manual_seed(0)).to(dtype)
+    gelu = torch.nn.functional.gelu
+    of = asked("F.gelu(x)", x=x)
+    assert verdict(of, ingot.op("F.gelu(x)")(x)).right
+    assert verdict(of, gelu(x.float()).to(dtype)).right
+    for other in (lambda x: x * torch.sigmoid(1.702 * x), lambda x: torch.where(x < -2.5, 0.0, gelu(x)), lambda x: torch.where(x < -3, -1, 1) * gelu(x)):
+        assert not verdict(of, other(x.float()).to(dtype)).right
+
+
+def test_integers_must_be_equal_and_forms_the_same():
+    x = torch.arange(10)
+    assert not verdict(asked("x + 1", x=x), x + 2).right
+    assert verdict(asked("x + 1", x=x), (x + 1).int()).message == "the result has dtype torch.int32, eager's torch.int64"
+    assert "shape [1]" in verdict(asked("sum(x)", x=x), x.sum().view(1)).message
+
+
+def test_special_values_meet_each_other():
+    values = workload.with_specials(asked("x + y", x=torch.randn(1000), y=torch.randn(1000))).values
+    pairs = {(repr(a), repr(b)) for a, b in zip(values["x"].tolist(), values["y"].tolist())}
+    assert {("nan", "inf"), ("inf", "-inf"), ("-0.0", "nan")} <= pairs
+
+
+def test_odd_sizes_keep_what_indices_count_up_to_and_what_sizes_mean():
+    boxes = workload.with_odd_sizes(asked("x * y", x=torch.randn(1024, 4), y=torch.randn(1024, 1)))
+    assert [tuple(t.shape) for t in boxes.values.values()] == [(1023, 4), (1023, 1)]
+    table = workload.with_odd_sizes(asked("t[i]", t=torch.randn(64, 100), i=torch.tensor([0, 63, 5])))
+    assert tuple(table.values["t"].shape) == (64, 99)
+
+
+def test_the_mean_of_a_constant_row_may_be_rounded():
+    """What is left of a row of equal elements when their mean is taken off is rounding alone, and grows with its norm."""
+    def in_order(x, weight):
+        mean = x.cumsum(-1)[..., -1:] / x.size(-1)
+        return (x - mean) * torch.rsqrt(((x - mean) ** 2).mean(-1, keepdim=True) + 1e-5) * weight
+
+    x = torch.randn(8, 1000)
+    x[3] = 5.1
+    norm = ingot.op("F.layer_norm(x, (1000,), weight)")
+    assert ingot.compare(norm, {"in order": in_order}, x, torch.rand(1000) * 1e-3, rounds=3)["in order"]["state"] == "right"
+    off = {"off": lambda x, w: in_order(x, w) + 1e-5}
+    assert ingot.compare(norm, off, x, torch.rand(1000) * 1e-3, rounds=3)["off"]["state"] == "wrong"

@@ -1,0 +1,177 @@
+"""What may be computed of shards: where an op says that it may, its text on the pieces gives the pieces of its text on the
+whole. All in one process; test_distributed.py has the processes."""
+
+import random
+import re
+
+import movement_table
+import pytest
+import reductions_table
+import torch
+from random_ops import make_expression, make_form, make_recipes
+from test_movement import inputs as movement_inputs
+from torch.utils._pytree import tree_leaves
+from full_run import WHOLE
+
+import ingot
+
+
+def split(op, tensors, cuts, shards=2, recorded=False):
+    """(cuts of the tensors, of the results) for shards along one dim of a mesh; None for the text."""
+    sizes = {piece.size(d) for tensor, d in zip(tensors, cuts) if d is not None for piece in pieces(tensor, d, shards)}
+    metas = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]
+    mesh = [(list(cuts), 1 in sizes, 0 in sizes)]
+    found = op._split(torch.device("cpu"), metas, mesh, recorded, *metas)[1]
+    return found and (found[0][0], [dims[0] for *_, dims in found[1]])
+
+
+def pieces(tensor, dim, shards):
+    if dim is None:
+        return [tensor] * shards
+    cut = list(tensor.chunk(shards, dim))
+    return cut + [tensor.narrow(dim, 0, 0)] * (shards - len(cut))
+
+
+def check(op, tensors, name) -> int:
+    """For each tensor that is cut along each of its dims; how often that may be."""
+    try:
+        wanted = tree_leaves(op.reference(*tensors))
+    except Exception:  # noqa: BLE001 what eager refuses is of no interest here
+        return 0
+    count = 0
+    for k, tensor in enumerate(tensors):
+        for dim in range(tensor.ndim):
+            for shards in (2, 3):
+                cuts = [None] * k + [dim] + [None] * (len(tensors) - k - 1)
+                try:
+                    found = split(op, tensors, cuts, shards)
+                except ingot.Error:  # not in the language
+                    return count
+                if found is None:
+                    continue
+                at = f"{name}: {cuts} in {shards}, {[tuple(t.shape) for t in tensors]}"
+                assert found[0][k] == dim, at
+                count += 1
+                if tensor.size(dim) < shards:
+                    continue  # eager refuses some empty ones
+                parts = zip(*(pieces(t, d, shards) for t, d in zip(tensors, found[0])))
+                parts = [tree_leaves(op.reference(*part)) for part in parts]
+                for want, along, *part in zip(wanted, found[1], *parts):
+                    torch.testing.assert_close(torch.cat(part, along), want, equal_nan=True, msg=lambda m: f"{at}\n{m}")
+    return count
+
+
+def check_texts(texts, named) -> int:
+    count = 0
+    for text in texts:
+        names = [name for name in named if re.search(rf"\b{name}\b(?!\()", text)]
+        op = ingot.op(f"def f({', '.join(names)}): return {text}")
+        count += check(op, [named[name] for name in names], text)
+    return count
+
+
+def test_moved_elements():
+    texts = [text for table in (movement_table.MOVED, movement_table.FLOATING) for texts in table.values() for text in texts]
+    assert check_texts(texts, movement_inputs("matrices", torch.float64, "cpu")) > 200
+
+
+def test_reductions():
+    tables = reductions_table.texts_of(reductions_table.FLOATING) + reductions_table.COMPOSED
+    assert check_texts(tables, reductions_table.inputs_of(torch.float64, "cpu")) > 200
+
+
+@pytest.mark.parametrize("reduces", (False, True))
+def test_random_expressions(reduces):
+    rng, count = random.Random(5 + reduces), 0
+    for _ in range(3000 if WHOLE else 150):
+        expression = make_expression(rng, reduces)
+        expression.dtypes = [torch.float64 if dtype.is_floating_point else dtype for dtype in expression.dtypes]
+        tensors = [recipe.make() for recipe in make_recipes(rng, expression, make_form(rng, expression))]
+        if max((t.numel() for t in tensors), default=0) < 3000:
+            count += check(ingot.op(expression.source), tensors, expression.text)
+    assert count > 100
+
+
+X, SQUARE, BIAS = torch.randn(6, 8, dtype=torch.float64), torch.randn(5, 5), torch.randn(8, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("text", (
+    "F.gelu(x) * 2", "x.softmax(1)", "F.layer_norm(x, (8,))", "x.mean(1)", "x - x.amax(1, keepdim=True)", "x.t() + 1", "x[:, 2:5]",
+    "x.flip(1)", "torch.cat([x, x * 2], 1)", "x.flatten(1)", "x.view(x.size(0), 2, 4) * 2", "x.view(x.size(0), -1) * 2", "(x, x.sum(1))",
+    "x * x.size(1)", "x + torch.arange(x.size(1))", "x.argmax(1)", "F.one_hot((x > 0).long(), 2)", "torch.zeros_like(x)", "x.unsqueeze(0)",
+))  # fmt: skip
+def test_what_may_be_cut_along_the_batch(text):
+    assert split(ingot.op(text), [X], [0], 3) is not None
+
+
+@pytest.mark.parametrize("text", (
+    "x.sum(0)", "x.softmax(0)", "x.sum()", "x - x.mean(0)", "x.flip(0)", "x.roll(1, 0)", "x[1:]", "x[:3]", "x[0]", "torch.cat([x, x])",
+    "F.pad(x, (0, 0, 1, 0))", "x.unfold(0, 2, 1)", "x.flatten()", "x.view(2, 3, 8)", "x[:, None] - x", "x.repeat(2, 1)", "x[x.size(0) - 1 - torch.arange(x.size(0))]",
+    "x @ x.t()", "(x, x.sum(0))", "(x, x.sum())", "x.unbind(0)", "x + torch.ones(6, 8)", "x + torch.arange(6)[:, None]", "x.tril()",
+    # What knows its place or its size.
+    "x * x.size(0)", "x / x.shape[0]", "x * len(x)", "x * x.numel()", "x.sum(1) / x.numel()", "x + torch.arange(x.size(0))[:, None]",
+    "x * torch.linspace(0, 1, x.size(0))[:, None]", "x if x.size(0) > 4 else -x", "x * max(x.size(0), 4)",
+    "def f(x):\n    assert x.size(0) == 6\n    return x * 2", "x[:, x.size(0) - 5]", "F.pad(x, (x.size(0), 0))", "x[:, :x.size(0)]",
+    "def f(x):\n    assert x.numel() == 48\n    return x * 2", "x.view(6, 2, 4)", "x + x.new_ones(x.size(0) * 2)[:8]", "x.view(x.size(0) * 2, 4)",
+))  # fmt: skip
+def test_what_may_not(text):
+    assert split(ingot.op(text), [X], [0]) is None
+
+
+@pytest.mark.parametrize("text", ("x * 2 if x.size(0) == 1 else x", "x.flip(1) if x.size(0) == 1 else x * 1", "x.squeeze() * 2",
+                                  "x.roll(1 if x.size(0) == 1 else 2, 1)", "x * (2.0 if x.size(0) == 1 else 3.0)"))  # fmt: skip
+def test_pieces_of_one_are_another_op(text):
+    op = ingot.op(text)
+    assert split(op, [X], [0], 2) is not None  # of three
+    assert split(op, [X], [0], 6) is None
+    assert split(op, [torch.randn(7, 8)], [0], 3) is None  # of three, three and one
+
+
+def test_pieces_of_none():
+    assert split(ingot.op("x.view(x.size(0), -1) * 2"), [X], [0], 5) is None  # eager does not know what -1 is of no elements
+    assert split(ingot.op("x.flatten(1) * 2"), [X], [0], 5) is not None
+
+
+def test_what_is_whole_and_read_along_the_cut_is_cut_as_well():
+    op = ingot.op("(x + b) * g")
+    assert split(op, [X, BIAS, BIAS], [1, None, None]) == ([1, 0, 0], [1])
+    assert split(op, [X, BIAS, BIAS], [None, 0, None]) == ([1, 0, 0], [1])
+    assert split(op, [X, BIAS, BIAS], [0, None, None]) == ([0, None, None], [0])
+    assert split(op, [X, BIAS[None], BIAS[:1]], [0, None, None]) == ([0, None, None], [0])
+    assert split(op, [X, BIAS, BIAS], [0, 0, None]) is None
+
+
+def test_one_parameter_is_read_in_one_way():
+    for text in ("x + x.t()", "x * x[0]", "x - x.mean(0)", "x[:, :1] * x.t()[:1]"):
+        assert split(ingot.op(text), [SQUARE], [0]) is None
+    assert split(ingot.op("x[:, 0] + (x + x.t())[:, 0] * 0"), [SQUARE.long()], [0]) is None  # whose sizes are equal, too
+    assert split(ingot.op("x * w + w.sum()"), [BIAS, BIAS], [0, None]) is None
+    assert split(ingot.op("x * w.sum()"), [BIAS, BIAS], [0, None]) == ([0, None], [0])
+
+
+def test_a_table_is_whole():
+    table, t = torch.randn(5, 6), torch.randint(5, (4, 3))
+    op = ingot.op("table[t] * 2")
+    assert split(op, [table, t], [None, 0]) == ([None, 0], [0])
+    assert split(op, [table, t], [1, None]) == ([1, None], [2])
+    assert split(op, [table, t], [0, None]) is None
+
+
+def test_what_writes_and_what_has_a_gradient_by_hand():
+    assert split(ingot.op("def f(x, y):\n    x.add_(y)\n    return y * 2"), [X, X], [0, 0]) is None
+    by_hand = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
+    assert split(by_hand, [X], [0]) is not None
+    assert split(by_hand, [X], [0], recorded=True) is None
+
+
+def test_of_cuda_where_there_is_none():
+    metas = [torch.empty(6, 8, device="meta"), torch.empty(8, device="meta")]
+    mesh = [([0, None], False, False), ([1, None], True, False)]
+    found = ingot.op("F.gelu(x.t() + b[:, None])")._split(torch.device("cuda", 0), metas, mesh, True, *metas)[1]
+    assert found == ([[0, None], [1, 0]], [(torch.float32, [8, 6], [1, 8], [1, 0])])
+
+
+def test_whether_a_number_was_asked():
+    metas = [torch.empty(6, 8, device="meta")]
+    for text, asks in (("x * k", False), ("x.roll(k, 1)", True), ("x.sum(k)", True)):
+        assert ingot.op(text)._split(torch.device("cpu"), metas, [([0], False, False)], False, *metas, 1)[0] == asks
