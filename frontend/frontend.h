@@ -39,7 +39,7 @@ enum class FactoryDevice : uint8_t {
 };
 
 /// What lowering may know of one argument.
-struct ArgumentFact {
+struct ArgumentSpec {
   enum class Kind : uint8_t {
     Tensor,
     CpuScalar,  ///< a 0-dim CPU tensor beside CUDA tensors: a value, that promotes as a 0-dim tensor does
@@ -51,7 +51,7 @@ struct ArgumentFact {
   ir::HostKind number = ir::HostKind::Float;  ///< of a Number
   uint8_t rank = 0;
   uint64_t ones = 0;  ///< bit d is set where size(d) is 1
-  bool operator==(const ArgumentFact&) const = default;
+  bool operator==(const ArgumentSpec&) const = default;
 };
 
 /// All that the lowered graph may depend on, beside the values that it asks to be static.
@@ -64,7 +64,7 @@ struct Signature {
   ir::DType default_dtype = ir::DType::F32;
   FactoryDevice factories = FactoryDevice::Unset;
   std::optional<ir::DType> autocast = {};  ///< torch.autocast's own dtype, where it is on for the device
-  std::vector<ArgumentFact> arguments;     ///< one for each parameter
+  std::vector<ArgumentSpec> arguments;     ///< one for each parameter
   /// The parameters (bits, the last one for the 64th and all behind it) of which gradients will be asked. What these
   /// read of the op's reductions are results then, behind those that it returns (ir::Use::Kept).
   uint64_t gradients = 0;
@@ -78,7 +78,7 @@ struct Signature {
 };
 
 /// The values behind the symbols, asked only for what must be static.
-struct Actuals : ir::HostInputs {
+struct SymbolValues : ir::HostInputs {
   /// Of a tensor parameter, asked only where it decides whether an op in place reaches another tensor. None: such an op
   /// is refused.
   std::function<std::vector<int64_t>(uint32_t param)> strides = {};
@@ -150,7 +150,7 @@ std::shared_ptr<const Definition> value_and_grad(std::shared_ptr<const Definitio
 
 /// The graph of an op for a signature. Restarts with static values as evaluation asks for them; past 5,000 nodes, with
 /// all sizes static; past 50,000 it is an error. The graph is as the author wrote it: no pass has run.
-ir::Graph lower(const Definition& definition, const Signature& signature, const Actuals& actuals);
+ir::Graph lower(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values);
 
 struct NameInfo {
   enum class Kind { Primitive, Builtin, Library } kind;

@@ -66,12 +66,12 @@ ir::HostKind kind_of(ir::DType type) {
 class Attempt {
  public:
   /// `keeps`: what gradients read of reductions becomes a result.
-  Attempt(const Definition& definition, const Signature& signature, const Actuals& actuals, bool keeps,
+  Attempt(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values, bool keeps,
           const Known& known, const Aliases& aliases)
       : definition_(definition),
         keeps_(keeps),
         known_(known),
-        evaluation_(Builder(lowered_, signature, actuals), activity_) {
+        evaluation_(Builder(lowered_, signature, symbol_values), activity_) {
     lowered_.aliases = aliases;
   }
 
@@ -113,8 +113,8 @@ class Attempt {
     for (const ir::HostId symbol : need.symbols) {
       const ir::HostNode& node = evaluation_.graph.host[symbol];
       const bool is_size = node.op == ir::HostOp::Size;
-      const ir::HostValue value =
-          is_size ? ir::HostValue::of(evaluation_.actuals.size(node.a, node.b)) : evaluation_.actuals.scalar(node.a);
+      const ir::HostValue value = is_size ? ir::HostValue::of(evaluation_.symbol_values.size(node.a, node.b))
+                                          : evaluation_.symbol_values.scalar(node.a);
       result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, need.touched});
     }
     return result;
@@ -123,7 +123,7 @@ class Attempt {
  private:
   std::vector<std::optional<Value>> make_arguments() {
     const std::span<const Parameter> parameters = definition_.parameters();
-    const std::vector<ArgumentFact>& facts = evaluation_.signature.arguments;
+    const std::vector<ArgumentSpec>& facts = evaluation_.signature.arguments;
     if (facts.size() != parameters.size()) {
       evaluation_.fail(fmt::format("`{}` takes {} arguments, but {} are given", definition_.name(), parameters.size(),
                                    facts.size()));
@@ -145,18 +145,18 @@ class Attempt {
         result.gradients = ~uint64_t{0};
   }
 
-  std::optional<Value> argument(uint32_t index, const Parameter& parameter, const ArgumentFact& fact) {
+  std::optional<Value> argument(uint32_t index, const Parameter& parameter, const ArgumentSpec& fact) {
     ir::Param param{.name = parameter.name, .dtype = fact.dtype, .shape = {}};
     switch (fact.kind) {
-      case ArgumentFact::Kind::None:
-      case ArgumentFact::Kind::Absent:
+      case ArgumentSpec::Kind::None:
+      case ArgumentSpec::Kind::Absent:
         param.kind = ir::ParamKind::Number;
         evaluation_.graph.params.push_back(std::move(param));
-        if (fact.kind == ArgumentFact::Kind::Absent) return std::nullopt;
+        if (fact.kind == ArgumentSpec::Kind::Absent) return std::nullopt;
         return Value(None{});
-      case ArgumentFact::Kind::Number:
-      case ArgumentFact::Kind::CpuScalar: {
-        const bool is_number = fact.kind == ArgumentFact::Kind::Number;
+      case ArgumentSpec::Kind::Number:
+      case ArgumentSpec::Kind::CpuScalar: {
+        const bool is_number = fact.kind == ArgumentSpec::Kind::Number;
         param.kind = ir::ParamKind::Number;
         param.number = is_number ? fact.number : kind_of(fact.dtype);
         const KnownValue* value = find(known_, {index, 0, false});
@@ -169,7 +169,7 @@ class Attempt {
         tensor.layout.memory->param = index;
         return Value(std::move(tensor));
       }
-      case ArgumentFact::Kind::Tensor:
+      case ArgumentSpec::Kind::Tensor:
         break;
     }
     if (fact.rank > Signature::kMostDims) {
@@ -182,7 +182,7 @@ class Attempt {
     return Value(loaded(index, param));
   }
 
-  ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentFact& fact) {
+  ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentSpec& fact) {
     if (fact.ones >> dim & 1) return evaluation_.integer(1);
     const KnownValue* value = find(known_, {index, dim, true});
     return value ? evaluation_.graph.host.constant(value->value) : evaluation_.graph.host.size(index, dim);
@@ -239,11 +239,12 @@ class Attempt {
 
 namespace {
 
-ir::Graph lowered(const Definition& definition, const Signature& signature, const Actuals& actuals, bool keeps) {
+ir::Graph lowered(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
+                  bool keeps) {
   Known known;
   Aliases aliases;
   while (true) {
-    Attempt attempt(definition, signature, actuals, keeps, known, aliases);
+    Attempt attempt(definition, signature, symbol_values, keeps, known, aliases);
     try {
       return attempt.run();
     } catch (const NeedStatic& need) {
@@ -258,18 +259,18 @@ ir::Graph lowered(const Definition& definition, const Signature& signature, cons
 
 }  // namespace
 
-ir::Graph lower(const Definition& definition, const Signature& signature, const Actuals& actuals) {
-  if (signature.gradients == 0) return lowered(definition, signature, actuals, false);
+ir::Graph lower(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values) {
+  if (signature.gradients == 0) return lowered(definition, signature, symbol_values, false);
   Signature plain = signature;
   plain.gradients = 0;
-  ir::Graph graph = lowered(definition, plain, actuals, false);
+  ir::Graph graph = lowered(definition, plain, symbol_values, false);
   const auto is_one_of = [&](auto&& predicate) {
     return std::ranges::any_of(graph.conditions, [&](const ir::Condition& one) { return predicate(one, graph.host); });
   };
-  if (is_one_of(ir::hangs_on_gradients)) graph = lowered(definition, signature, actuals, false);
+  if (is_one_of(ir::hangs_on_gradients)) graph = lowered(definition, signature, symbol_values, false);
   if (graph.reduction_count() == 0 || is_one_of(ir::refuses_gradients)) return graph;
   try {
-    ir::Graph keeping = lowered(definition, signature, actuals, true);
+    ir::Graph keeping = lowered(definition, signature, symbol_values, true);
     return std::ranges::count(keeping.results, ir::Use::Kept, &ir::Result::use) > 0 ? std::move(keeping)
                                                                                     : std::move(graph);
   } catch (const Error& error) {  // of what has no gradient: this is said once it is asked for

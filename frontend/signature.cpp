@@ -49,17 +49,17 @@ std::string_view text_of(ir::HostKind kind) {
   throw_internal("a kind of number without a name");
 }
 
-std::string text_of(const ArgumentFact& fact) {
+std::string text_of(const ArgumentSpec& fact) {
   switch (fact.kind) {
-    case ArgumentFact::Kind::None:
+    case ArgumentSpec::Kind::None:
       return "None";
-    case ArgumentFact::Kind::Absent:
+    case ArgumentSpec::Kind::Absent:
       return "default";
-    case ArgumentFact::Kind::Number:
+    case ArgumentSpec::Kind::Number:
       return std::string(text_of(fact.number));
-    case ArgumentFact::Kind::CpuScalar:
+    case ArgumentSpec::Kind::CpuScalar:
       return fmt::format("cpu {}[]", short_name(fact.dtype));
-    case ArgumentFact::Kind::Tensor:
+    case ArgumentSpec::Kind::Tensor:
       break;
   }
   std::string text = fmt::format("{}[", short_name(fact.dtype));
@@ -78,7 +78,7 @@ std::string Signature::text() const {
   if (autocast) text += fmt::format(" autocast: {}", short_name(*autocast));
   if (gradients != 0) text += fmt::format(" gradients: {:#x}", gradients);
   if (scatters) text += " scatters";
-  for (const ArgumentFact& fact : arguments) text += " | " + text_of(fact);
+  for (const ArgumentSpec& fact : arguments) text += " | " + text_of(fact);
   return text;
 }
 

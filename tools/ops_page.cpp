@@ -41,16 +41,16 @@ std::vector<std::string> required_parameters(std::string_view signature) {
 }
 
 bool is_accepted(const frontend::Definition& call, frontend::Device device, DType type) {
-  frontend::ArgumentFact fact;
+  frontend::ArgumentSpec fact;
   fact.dtype = type;
   fact.rank = 2;
   frontend::Signature signature;
   signature.device = device;
   signature.arguments = {fact};
-  const frontend::Actuals actuals{[](uint32_t, uint32_t) { return int64_t{2}; },
-                                  [](uint32_t) { return ir::HostValue::of(int64_t{1}); }};
+  const frontend::SymbolValues symbol_values{[](uint32_t, uint32_t) { return int64_t{2}; },
+                                             [](uint32_t) { return ir::HostValue::of(int64_t{1}); }};
   try {
-    frontend::lower(call, signature, actuals);
+    frontend::lower(call, signature, symbol_values);
     return true;
   } catch (const Error&) {
     return false;

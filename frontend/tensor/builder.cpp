@@ -18,10 +18,10 @@ constexpr size_t kMostAliasQuestions = 32;  // each is another start
 
 }  // namespace
 
-Builder::Builder(Lowered& lowered, const Signature& s, const Actuals& a)
+Builder::Builder(Lowered& lowered, const Signature& s, const SymbolValues& a)
     : graph(lowered.graph),
       signature(s),
-      actuals(a),
+      symbol_values(a),
       diagnostics(lowered.diagnostics),
       budget(lowered.budget),
       tape(lowered.tape),
@@ -104,7 +104,7 @@ void Builder::ask_for_alias(uint32_t question, uint32_t step) {
   ir::AliasFact fact{ir::alias_question(graph, step), false};
   std::vector<ir::HostValue> slots(fact.question.host.count());
   try {
-    ir::evaluate(fact.question.host, actuals, slots);
+    ir::evaluate(fact.question.host, symbol_values, slots);
   } catch (const std::domain_error& error) {
     fail(error.what());
   }
@@ -113,8 +113,8 @@ void Builder::ask_for_alias(uint32_t question, uint32_t step) {
     const ir::Param& param = graph.params[p];
     ir::Extents& extents = arguments.emplace_back();
     if (param.shape.empty()) continue;
-    for (uint32_t d = 0; d < param.shape.size(); ++d) extents.sizes.push_back(actuals.size(p, d));
-    extents.strides = actuals.strides(p);
+    for (uint32_t d = 0; d < param.shape.size(); ++d) extents.sizes.push_back(symbol_values.size(p, d));
+    extents.strides = symbol_values.strides(p);
   }
   fact.shares = ir::shares_memory(fact.question, slots, arguments);
   throw NeedAliases{question, std::move(fact)};

@@ -71,11 +71,11 @@ struct Lowered {
 /// through them are those of a native library function.
 class Builder {
  public:
-  Builder(Lowered& lowered, const Signature& signature, const Actuals& actuals);
+  Builder(Lowered& lowered, const Signature& signature, const SymbolValues& symbol_values);
 
   ir::Graph& graph;
   const Signature& signature;
-  const Actuals& actuals;
+  const SymbolValues& symbol_values;
   Diagnostics& diagnostics;
   Budget& budget;
   std::optional<Tape>& tape;

@@ -153,7 +153,7 @@ void touch(Builder& builder, ir::HostId size) {
   }
   std::vector<ir::HostId> large;
   for (const ir::HostId symbol : symbols) {
-    if (builder.actuals.size(host[symbol].a, host[symbol].b) > ir::kTouchedSize) large.push_back(symbol);
+    if (builder.symbol_values.size(host[symbol].a, host[symbol].b) > ir::kTouchedSize) large.push_back(symbol);
   }
   if (large.empty()) throw NeedStatic{std::move(symbols), true};
   for (const ir::HostId symbol : large) {

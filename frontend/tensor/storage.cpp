@@ -131,7 +131,7 @@ void make_others_unclear(Builder& builder, Memory& memory) {
 
 /// Before a write: asks whether it reaches other tensors, where only strides say so.
 void ask_for_aliases(Builder& builder, const Memory& memory) {
-  if (!memory.candidates || !builder.actuals.strides) return;
+  if (!memory.candidates || !builder.symbol_values.strides) return;
   std::optional<Memory::Question> first;
   bool has_others = false;
   for (const std::weak_ptr<Memory>& candidate : *memory.candidates) {

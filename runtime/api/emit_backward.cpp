@@ -17,7 +17,7 @@ namespace ingot {
 
 namespace {
 
-using runtime::Facts;
+using runtime::CallKey;
 
 std::string bytes_text(int64_t bytes) {
   constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB"};
@@ -44,10 +44,10 @@ std::string line(std::string_view what, ir::DType dtype, std::span<const int64_t
 /// The gradient's graph, told apart by what depends on the incoming gradients, parameters behind the op's own.
 class Recomputed {
  public:
-  Recomputed(const ir::Graph& graph, const Facts& facts, size_t own_params, size_t gradients)
+  Recomputed(const ir::Graph& graph, const CallKey& key, size_t own_params, size_t gradients)
       : graph_(graph), sizes_(graph.host.count()) {
     std::string failure;
-    runtime::run_host(graph.host, facts, sizes_, failure);
+    runtime::run_host(graph.host, key, sizes_, failure);
     if (!failure.empty()) throw_internal(fmt::format("the gradient's sizes: {}", failure));
     incoming_.resize(graph.count());
     for (uint32_t i = 0; i < graph.count(); ++i) {
@@ -107,21 +107,21 @@ class Recomputed {
 
 }  // namespace
 
-std::string OpState::emit_backward(const runtime::Program& plain, const Facts& facts, Stage stage,
+std::string OpState::emit_backward(const runtime::Program& plain, const CallKey& key, Stage stage,
                                    EmitTarget target) const {
   const std::span<const frontend::Parameter> parameters = definition_->parameters();
-  const GradientCall call = gradient_call(plain, facts);
+  const GradientCall call = gradient_call(plain, key);
   const auto& [op, arguments, made, names, returned] = call;
   if (stage == Stage::BackwardSource) return op->emit(Stage::Source, arguments, target);
-  const Facts own = op->facts_of(call, facts);
+  const CallKey own = op->facts_of(call, key);
   const bool sums = runtime::has_sums(*op->program_for(own, 0).program);
   const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own, {.scatters = sums});
   const Recomputed recomputed(*graph, own, parameters.size(), returned);
 
   std::string text = fmt::format("the gradient of {} with respect to {}\n\nkept for it\n", definition_->name(),
                                  fmt::join(names, ", "));
-  for (uint32_t i = 0; i < facts.actuals.size(); ++i)
-    if (const at::Tensor* tensor = facts.actuals[i].tensor)
+  for (uint32_t i = 0; i < key.arguments.size(); ++i)
+    if (const at::Tensor* tensor = key.arguments[i].tensor)
       text += line(parameters[i].name, *runtime::dtype_of(tensor->scalar_type()), tensor->sizes(),
                    recomputed.reads(i) ? "" : "which it does not read");
   for (size_t k = returned; k < made.size(); ++k)

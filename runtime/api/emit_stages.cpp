@@ -13,20 +13,20 @@ namespace ingot {
 
 namespace {
 
-using runtime::Facts;
+using runtime::CallKey;
 
 constexpr int kUsualArchitecture = 90;
 
-bool wants_cuda(const Facts& facts, EmitTarget::Device device) {
-  if (device == EmitTarget::Device::OfArguments) return facts.device.is_cuda();
+bool wants_cuda(const CallKey& key, EmitTarget::Device device) {
+  if (device == EmitTarget::Device::OfArguments) return key.device.is_cuda();
   return device == EmitTarget::Device::Cuda;
 }
 
 /// Beside CUDA tensors a 0-dim CPU tensor is a number; tensors that stand in for CUDA ones stay tensors.
-void move_to(Facts& facts, bool cuda) {
-  if (facts.device.is_cuda() == cuda) return;
-  facts.device = cuda ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
-  facts.autocast = runtime::autocast_of(*facts.definition, facts.device);
+void move_to(CallKey& key, bool cuda) {
+  if (key.device.is_cuda() == cuda) return;
+  key.device = cuda ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
+  key.autocast = runtime::autocast_of(*key.definition, key.device);
 }
 
 int architecture_of(const EmitTarget& target) {
@@ -54,9 +54,9 @@ ir::Graph OpState::graph(std::span<const Argument> arguments) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->graph(leaves);
   const runtime::HoldForks held;
-  Facts facts;
-  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
-  return *programs_.graph(facts);
+  CallKey key;
+  runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, key);
+  return *programs_.graph(key);
 }
 
 std::string Stages::schedule_text() const {
@@ -79,16 +79,16 @@ codegen::Source Stages::source(std::string_view author_text) const {
 
 Shown OpState::show(std::span<const Argument> arguments, const EmitTarget& target) const {
   Shown shown;
-  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, shown.facts);
-  shown.on_cuda = wants_cuda(shown.facts, target.device);
-  move_to(shown.facts, shown.on_cuda);
-  shown.program = program_for(shown.facts, 0).program;
+  runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, shown.key);
+  shown.on_cuda = wants_cuda(shown.key, target.device);
+  move_to(shown.key, shown.on_cuda);
+  shown.program = program_for(shown.key, 0).program;
   return shown;
 }
 
 std::shared_ptr<const ir::Graph> OpState::graph_of(const Shown& shown) const {
   const runtime::Program& program = *shown.program;
-  return program.graph ? program.graph : programs_.graph(shown.facts, {.scatters = runtime::has_sums(program)});
+  return program.graph ? program.graph : programs_.graph(shown.key, {.scatters = runtime::has_sums(program)});
 }
 
 Stages OpState::stages(const Shown& shown, const EmitTarget& target) const {
@@ -96,7 +96,7 @@ Stages OpState::stages(const Shown& shown, const EmitTarget& target) const {
   stages.program = shown.program;
   stages.graph = graph_of(shown);
   stages.options = codegen_options(shown.on_cuda);
-  stages.resolved = runtime::resolve(*shown.program, shown.facts, stages.options);
+  stages.resolved = runtime::resolve(*shown.program, shown.key, stages.options);
   if (shown.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
   stages.outline = codegen::outline(*stages.graph, stages.resolved.cut);
   return stages;
@@ -109,7 +109,7 @@ std::string OpState::emit(Stage stage, std::span<const Argument> arguments, Emit
   if (const auto op = structured(arguments, leaves)) return op->emit(stage, leaves, target);
   const Shown shown = show(arguments, target);
   if (stage == Stage::Backward || stage == Stage::BackwardSource)
-    return emit_backward(*shown.program, shown.facts, stage, target);
+    return emit_backward(*shown.program, shown.key, stage, target);
   if (stage == Stage::Ir) return ir::print(*graph_of(shown));
 
   const Stages stages = this->stages(shown, target);

@@ -56,10 +56,10 @@ std::string name_of(const ir::Graph& graph, const codegen::AccessUse& use) {
   return use.kind == codegen::AccessUse::Kind::Store ? graph.results[use.tensor].name : graph.params[use.tensor].name;
 }
 
-int64_t operations_of(const ir::Graph& graph, const runtime::Facts& facts) {
+int64_t operations_of(const ir::Graph& graph, const runtime::CallKey& key) {
   std::vector<ir::HostValue> sizes(graph.host.count());
   std::string failure;
-  runtime::run_host(graph.host, facts, sizes, failure);
+  runtime::run_host(graph.host, key, sizes, failure);
   if (!failure.empty()) throw_internal("the sizes of an op that is explained: " + failure);
   return ir::count_operations(graph, sizes);
 }
@@ -97,7 +97,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
   if (const auto op = structured(arguments, leaves)) return op->explain(leaves, of_gradient, target);
   if (of_gradient) {
     const Shown shown = show(arguments, target);
-    const GradientCall call = gradient_call(*shown.program, shown.facts);
+    const GradientCall call = gradient_call(*shown.program, shown.key);
     return call.op->explain(call.arguments, false, target);
   }
   const Shown shown = show(arguments, target);
@@ -114,7 +114,7 @@ Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradie
     for (const Span& span : spans)
       if (text != nullptr && span.source == text) stretches.push_back(stretch_of(span));
   }
-  found.operations = operations_of(graph, shown.facts);
+  found.operations = operations_of(graph, shown.key);
   found.graph = ir::print(graph);
   found.schedule = stages.schedule_text();
   const codegen::Source source = stages.source(definition_->text());

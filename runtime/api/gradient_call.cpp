@@ -16,22 +16,22 @@ namespace ingot {
 
 namespace {
 
-using runtime::Facts;
+using runtime::CallKey;
 
-bool some_require_grad(const Facts& facts) {
-  return std::ranges::any_of(facts.actuals, [](const runtime::Actual& actual) {
-    return actual.tensor != nullptr && actual.tensor->requires_grad();
+bool some_require_grad(const CallKey& key) {
+  return std::ranges::any_of(key.arguments, [](const runtime::BoundArgument& argument) {
+    return argument.tensor != nullptr && argument.tensor->requires_grad();
   });
 }
 
 /// The arguments that require grad; where none does, all floats. Without those that no result has a gradient with
 /// respect to.
-std::vector<bool> wanted_gradients(const runtime::Program& program, const Facts& facts) {
+std::vector<bool> wanted_gradients(const runtime::Program& program, const CallKey& key) {
   const uint64_t reached = runtime::differentiable_params(program);
-  const bool by_flag = some_require_grad(facts);
+  const bool by_flag = some_require_grad(key);
   std::vector<bool> wanted;
-  for (size_t i = 0; i < facts.actuals.size(); ++i) {
-    const at::Tensor* tensor = facts.actuals[i].tensor;
+  for (size_t i = 0; i < key.arguments.size(); ++i) {
+    const at::Tensor* tensor = key.arguments[i].tensor;
     wanted.push_back(tensor != nullptr && at::isFloatingType(tensor->scalar_type()) &&
                      (reached >> std::min<size_t>(i, 63) & 1) != 0 && (!by_flag || tensor->requires_grad()));
   }
@@ -45,32 +45,32 @@ uint64_t bits_of(const std::vector<bool>& wanted) {
   return bits;
 }
 
-Argument argument_of(const runtime::Actual& actual) {
-  using Kind = frontend::ArgumentFact::Kind;
-  if (actual.tensor != nullptr) return *actual.tensor;
-  if (actual.kind == Kind::None) return None;
-  return actual.kind == Kind::Number ? Argument(actual.number) : Argument();
+Argument argument_of(const runtime::BoundArgument& argument) {
+  using Kind = frontend::ArgumentSpec::Kind;
+  if (argument.tensor != nullptr) return *argument.tensor;
+  if (argument.kind == Kind::None) return None;
+  return argument.kind == Kind::Number ? Argument(argument.number) : Argument();
 }
 
 /// The tensors' own device: a call may be shown for another one.
-c10::Device device_of(const Facts& facts) {
-  for (const runtime::Actual& actual : facts.actuals)
-    if (actual.kind == frontend::ArgumentFact::Kind::Tensor) return actual.tensor->device();
-  return facts.device;
+c10::Device device_of(const CallKey& key) {
+  for (const runtime::BoundArgument& argument : key.arguments)
+    if (argument.kind == frontend::ArgumentSpec::Kind::Tensor) return argument.tensor->device();
+  return key.device;
 }
 
 }  // namespace
 
 GradientCall OpState::gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
-                                    const Facts& facts, const std::vector<bool>& wanted,
+                                    const CallKey& key, const std::vector<bool>& wanted,
                                     const frontend::Kept& kept) const {
   GradientCall call;
-  for (size_t i = 0; i < facts.actuals.size(); ++i) {
-    call.arguments.push_back(argument_of(facts.actuals[i]));
+  for (size_t i = 0; i < key.arguments.size(); ++i) {
+    call.arguments.push_back(argument_of(key.arguments[i]));
     if (wanted[i]) call.names.push_back(definition_->parameters()[i].name);
   }
   const uint64_t asked = bits_of(wanted);
-  const c10::Device device = device_of(facts);
+  const c10::Device device = device_of(key);
   call.made.reserve(program.results.size());
   for (size_t r = 0; r < program.results.size(); ++r) {
     const runtime::Program::Result& result = program.results[r];
@@ -81,39 +81,39 @@ GradientCall OpState::gradient_call(const runtime::Program& program, const runti
     call.arguments.push_back(is_given ? Argument(std::as_const(call.made.back())) : Argument());
     if (!result.is_kept()) ++call.returned;
   }
-  call.op = backward(wanted, call.returned, facts.autocast, /*returns_arguments=*/true, kept);
+  call.op = backward(wanted, call.returned, key.autocast, /*returns_arguments=*/true, kept);
   return call;
 }
 
-GradientCall OpState::gradient_call(const runtime::Program& plain, const Facts& facts) const {
-  const std::vector<bool> wanted = wanted_gradients(plain, facts);
+GradientCall OpState::gradient_call(const runtime::Program& plain, const CallKey& key) const {
+  const std::vector<bool> wanted = wanted_gradients(plain, key);
   const uint64_t asked = bits_of(wanted);
   if (asked == 0)
     throw_author(
         Span{}, fmt::format("{}: no result has a gradient with respect to these arguments", definition_->name()),
-        some_require_grad(facts) ? "none of those that require grad is reached" : "gradients are of tensors of floats");
-  const std::shared_ptr<const runtime::Program> program = program_for(facts, asked).program;
-  const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
-  return gradient_call(*program, resolved, facts, wanted, runtime::kept_by(*program, asked));
+        some_require_grad(key) ? "none of those that require grad is reached" : "gradients are of tensors of floats");
+  const std::shared_ptr<const runtime::Program> program = program_for(key, asked).program;
+  const runtime::Resolved resolved = runtime::resolve(*program, key, codegen_options(key.device.is_cuda()));
+  return gradient_call(*program, resolved, key, wanted, runtime::kept_by(*program, asked));
 }
 
-Facts OpState::facts_of(const GradientCall& call, const Facts& facts) const {
-  Facts own;
-  runtime::read_facts(*definition_, call.arguments, {}, {}, runtime::Purpose::Show, own);
-  own.device = facts.device, own.default_device = facts.default_device;
+CallKey OpState::facts_of(const GradientCall& call, const CallKey& key) const {
+  CallKey own;
+  runtime::make_call_key(*definition_, call.arguments, {}, {}, runtime::Purpose::Show, own);
+  own.device = key.device, own.default_device = key.default_device;
   own.autocast.reset();
   return own;
 }
 
 runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
-                                               const Facts& facts) const {
+                                               const CallKey& key) const {
   runtime::GradientNeeds needs;
-  needs.layouts.resize(facts.actuals.size());
+  needs.layouts.resize(key.arguments.size());
   const bool by_hand = definition_->derivative() != nullptr;
   if (by_hand && options_.debug) return needs;  // the gradient's check calls the op again
-  for (size_t i = 0; i < facts.actuals.size(); ++i) {
-    if (facts.actuals[i].kind != frontend::ArgumentFact::Kind::Tensor) continue;
-    const at::Tensor& tensor = *facts.actuals[i].tensor;
+  for (size_t i = 0; i < key.arguments.size(); ++i) {
+    if (key.arguments[i].kind != frontend::ArgumentSpec::Kind::Tensor) continue;
+    const at::Tensor& tensor = *key.arguments[i].tensor;
     needs.layouts[i] = runtime::dataless(tensor.sizes(), tensor.strides(), tensor.scalar_type(), tensor.device());
   }
   uint64_t returned = 0, kept = 0;
@@ -122,13 +122,13 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   // Gradients flow to tensors that nothing reads: to those whose values were replaced.
   returned |= runtime::differentiable_params(*call.program);
   needs.reads = by_hand ? ~uint64_t{0} : returned | kept;  // a custom gradient may read what the op does not
-  if (facts.actuals.size() > runtime::GradientNeeds::kParams) return needs;
-  const std::vector<bool> wanted = wanted_gradients(*call.program, facts);
+  if (key.arguments.size() > runtime::GradientNeeds::kParams) return needs;
+  const std::vector<bool> wanted = wanted_gradients(*call.program, key);
   if (bits_of(wanted) == 0) return needs;
   try {
     const GradientCall gradient =
-        gradient_call(*call.program, resolved, facts, wanted, call.kept ? *call.kept : frontend::Kept{});
-    const Facts own = gradient.op->facts_of(gradient, facts);
+        gradient_call(*call.program, resolved, key, wanted, call.kept ? *call.kept : frontend::Kept{});
+    const CallKey own = gradient.op->facts_of(gradient, key);
     const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(own, 0).program;
     // A gradient that is differentiated itself computes again what was kept, and its gradients flow likewise.
     needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | kept;
@@ -140,9 +140,9 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
 
 uint64_t OpState::params_read(std::span<const Argument> arguments) const {
   const runtime::HoldForks held;
-  Facts facts;
-  runtime::read_facts(*definition_, arguments, {}, {}, runtime::Purpose::Show, facts);
-  const std::shared_ptr<const runtime::Program> program = program_for(facts, 0).program;
+  CallKey key;
+  runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, key);
+  const std::shared_ptr<const runtime::Program> program = program_for(key, 0).program;
   return runtime::read_params(*program) | (at::GradMode::is_enabled() ? runtime::differentiable_params(*program) : 0);
 }
 

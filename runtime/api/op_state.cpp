@@ -19,7 +19,7 @@ namespace ingot {
 
 namespace {
 
-using runtime::Facts;
+using runtime::CallKey;
 using runtime::Purpose;
 
 /// How many sets of facts an op remembers; past them a new shape is worked out at each of its calls.
@@ -48,14 +48,14 @@ bool allocates_exactly() {
 }
 
 /// Which one of the op's programs it is.
-runtime::Variant variant_of(const runtime::Program& program, const Facts& facts) {
+runtime::Variant variant_of(const runtime::Program& program, const CallKey& key) {
   const bool keeps = std::ranges::any_of(program.results, &runtime::Program::Result::is_kept);
-  return {keeps ? facts.gradients : 0, runtime::has_sums(program)};
+  return {keeps ? key.gradients : 0, runtime::has_sums(program)};
 }
 
 /// A dataless tensor takes the place of an argument that a call does not read; one whose storage was freed looks the
 /// same. A kernel that read it would read address 0.
-void refuse_dataless(const runtime::Program& program, const Facts& facts) {
+void refuse_dataless(const runtime::Program& program, const CallKey& key) {
   const auto refuse = [&](const std::string& name) {
     throw_environment(
         fmt::format("{}: {} has no memory: its storage was freed, as `untyped_storage().resize_(0)` does; "
@@ -63,12 +63,12 @@ void refuse_dataless(const runtime::Program& program, const Facts& facts) {
                     program.name, name));
   };
   const uint64_t used = runtime::read_params(program) | runtime::written_params(program);
-  for (size_t i = 0; i < facts.actuals.size(); ++i)
-    if ((used >> std::min<size_t>(i, 63) & 1) != 0 && facts.actuals[i].kind == frontend::ArgumentFact::Kind::Tensor &&
-        runtime::is_dataless(*facts.actuals[i].tensor))
-      refuse(runtime::parameter_name(facts, i));
-  for (size_t i = 0; i < facts.outs.size(); ++i)
-    if (runtime::is_dataless(facts.outs[i])) refuse(runtime::out_name(facts.outs, i));
+  for (size_t i = 0; i < key.arguments.size(); ++i)
+    if ((used >> std::min<size_t>(i, 63) & 1) != 0 && key.arguments[i].kind == frontend::ArgumentSpec::Kind::Tensor &&
+        runtime::is_dataless(*key.arguments[i].tensor))
+      refuse(runtime::parameter_name(key, i));
+  for (size_t i = 0; i < key.outs.size(); ++i)
+    if (runtime::is_dataless(key.outs[i])) refuse(runtime::out_name(key.outs, i));
 }
 
 bool launches_anything(const runtime::Resolved& resolved) {
@@ -99,100 +99,98 @@ codegen::Options OpState::codegen_options(bool on_cuda) const {
           .lazy = options_.lazy};
 }
 
-runtime::Watched OpState::watched() const {
+runtime::KeyedParams OpState::keyed() const {
   return {watched_values_.load(std::memory_order_acquire), watched_written_.load(std::memory_order_acquire)};
 }
 
-void OpState::watch(const runtime::Watched& more) const {
+void OpState::watch(const runtime::KeyedParams& more) const {
   watched_values_.fetch_or(more.values, std::memory_order_release);
   watched_written_.fetch_or(more.written, std::memory_order_release);
 }
 
 OpState::Found OpState::find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, Purpose purpose,
-                             Facts& facts) const {
-  const runtime::Watched known = watched();
-  runtime::read_facts(*definition_, arguments, outs, known, purpose, facts);
-  if (const runtime::BoundCall* call = bound_.find(facts.words)) return {call, nullptr};
+                             CallKey& key) const {
+  const runtime::KeyedParams known = keyed();
+  runtime::make_call_key(*definition_, arguments, outs, known, purpose, key);
+  if (const runtime::BoundCall* call = bound_.find(key.words)) return {call, nullptr};
 
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<const runtime::BoundCall> call;
   const auto bind_now = [&](bool may_compile) {
     const runtime::HoldForks held;
-    if (!program) program = this->program(arguments, outs, known, purpose, facts);
-    call = bind(program, facts, may_compile);
+    if (!program) program = this->program(arguments, outs, known, purpose, key);
+    call = bind(program, key, may_compile);
   };
   // `program` reads modes of this thread, so it runs here, in a moment. A compilation runs on another thread if this
   // one must handle signals meanwhile.
   bind_now(!runtime::hears_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
   const runtime::HoldForks held;
-  if (const runtime::BoundCall* kept = bound_.insert(facts.words, call)) return {kept, nullptr};
+  if (const runtime::BoundCall* kept = bound_.insert(key.words, call)) return {kept, nullptr};
   return {call.get(), call};
 }
 
 std::shared_ptr<const runtime::Program> OpState::program(std::span<const Argument> arguments,
                                                          std::span<const at::Tensor> outs,
-                                                         const runtime::Watched& known, Purpose purpose,
-                                                         Facts& facts) const {
-  const runtime::ProgramCache::Found found = program_for(facts, facts.gradients);
-  if (!known.covers(found.watched)) {
+                                                         const runtime::KeyedParams& known, Purpose purpose,
+                                                         CallKey& key) const {
+  const runtime::ProgramCache::Found found = program_for(key, key.gradients);
+  if (!known.covers(found.keyed)) {
     // The facts as they were written lack something on which this call depends.
-    watch(found.watched);
-    Facts again;
-    again.default_device = facts.default_device;  // which a thread that holds forks may not ask for
+    watch(found.keyed);
+    CallKey again;
+    again.default_device = key.default_device;  // which a thread that holds forks may not ask for
     again.thread_known = true;
-    facts = std::move(again);
-    runtime::read_facts(*definition_, arguments, outs, watched(), purpose, facts);
+    key = std::move(again);
+    runtime::make_call_key(*definition_, arguments, outs, keyed(), purpose, key);
   }
   return found.program;
 }
 
-runtime::ProgramCache::Found OpState::program_for(const Facts& facts, uint64_t gradients) const {
-  runtime::ProgramCache::Found found = programs_.find(facts, {.gradients = gradients});
+runtime::ProgramCache::Found OpState::program_for(const CallKey& key, uint64_t gradients) const {
+  runtime::ProgramCache::Found found = programs_.find(key, {.gradients = gradients});
   if (refuses_gradients(*found.program)) return found;  // resolving the call reports it
-  if (!runtime::is_worth_keeping(*found.program, facts)) found.program = programs_.find(facts).program;
+  if (!runtime::is_worth_keeping(*found.program, key)) found.program = programs_.find(key).program;
   // Whose gathers are too large to compare has no use for what is kept of rows: sums of a caller's are differentiated
   // as the comparisons are that they stand for.
-  if (!runtime::is_affordable(*found.program, facts)) found.program = programs_.find(facts, {.scatters = true}).program;
+  if (!runtime::is_affordable(*found.program, key)) found.program = programs_.find(key, {.scatters = true}).program;
   return found;
 }
 
 std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<const runtime::Program>& program,
-                                                        const Facts& facts, bool may_compile) const {
-  refuse_dataless(*program, facts);
-  const runtime::Resolved resolved = runtime::resolve(*program, facts, codegen_options(facts.device.is_cuda()));
+                                                        const CallKey& key, bool may_compile) const {
+  refuse_dataless(*program, key);
+  const runtime::Resolved resolved = runtime::resolve(*program, key, codegen_options(key.device.is_cuda()));
   std::shared_ptr<const runtime::Launch> launch;
   if (launches_anything(resolved)) {
-    runtime::LaunchRequest wanted = request(program, resolved, facts);
+    runtime::LaunchRequest wanted = request(program, resolved, key);
     wanted.may_compile = may_compile;
     launch = runtime_.kernels.get(wanted);
     if (!launch) return nullptr;
   }
   auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
   call->atomics = options_.atomics;
-  if (const uint64_t gradients = variant_of(*program, facts).gradients)
+  if (const uint64_t gradients = variant_of(*program, key).gradients)
     call->kept = std::make_shared<const frontend::Kept>(runtime::kept_by(*program, gradients));
-  if (facts.recorded)
-    call->needs = std::make_shared<const runtime::GradientNeeds>(gradient_needs(*call, resolved, facts));
+  if (key.recorded) call->needs = std::make_shared<const runtime::GradientNeeds>(gradient_needs(*call, resolved, key));
   return call;
 }
 
 runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Program>& program,
-                                        const runtime::Resolved& resolved, const Facts& facts) const {
-  const bool on_cuda = facts.device.is_cuda();
+                                        const runtime::Resolved& resolved, const CallKey& key) const {
+  const bool on_cuda = key.device.is_cuda();
   codegen::Target target;
   if (on_cuda)
-    target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(facts.device.index()),
+    target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(key.device.index()),
               allocates_exactly()};
-  return {
-      .program = *program,
-      .cut = resolved.cut,
-      .layouts = resolved.layouts,
-      .target = target,
-      .options = codegen_options(on_cuda),
-      .device = on_cuda ? facts.device.index() : c10::DeviceIndex{0},
-      .graph = [&] { return program->graph ? program->graph : programs_.graph(facts, variant_of(*program, facts)); },
-      .author_text = definition_->text()};
+  return {.program = *program,
+          .cut = resolved.cut,
+          .layouts = resolved.layouts,
+          .target = target,
+          .options = codegen_options(on_cuda),
+          .device = on_cuda ? key.device.index() : c10::DeviceIndex{0},
+          .graph = [&] { return program->graph ? program->graph : programs_.graph(key, variant_of(*program, key)); },
+          .author_text = definition_->text()};
 }
 
 std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arguments,
@@ -267,11 +265,11 @@ void OpState::check_gradient_once(std::span<const Argument> arguments) const {
   gradient_checked_ = true;
 }
 
-void OpState::find_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, Facts& facts) const {
+void OpState::find_seed(const runtime::Program& program, Purpose purpose, const at::Tensor& given, CallKey& key) const {
   if (!program.draws) return;
   if (purpose == Purpose::Kernel && !given.defined()) runtime::refuse_draws(*definition_);
-  if (given.defined() && given.device() != facts.device) runtime::refuse_seed(*definition_, given, facts.device);
-  facts.seed = given.defined() ? given : runtime::draw_seed(facts.device);
+  if (given.defined() && given.device() != key.device) runtime::refuse_seed(*definition_, given, key.device);
+  key.seed = given.defined() ? given : runtime::draw_seed(key.device);
 }
 
 ir::Returns OpState::call(std::span<const Argument> arguments, Results& results, Purpose purpose, uint64_t writable,
@@ -279,20 +277,19 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->call(leaves, results, purpose, writable, seed);
   if (options_.debug && value_of_) value_of_->check_gradient_once(arguments);
-  Facts facts;
-  const Found found = find(arguments, {}, purpose, facts);
+  CallKey key;
+  const Found found = find(arguments, {}, purpose, key);
   const runtime::Program& program = *found.call->program;
   if (~writable != 0 && (runtime::written_params(program) & ~writable) != 0)
     runtime::refuse_undeclared_write(*definition_);
-  if (facts.recorded) runtime::check_recorded_writes(program, facts);
-  find_seed(program, purpose, seed, facts);
-  const runtime::ProfiledCall profiled(facts);
+  if (key.recorded) runtime::check_recorded_writes(program, key);
+  find_seed(program, purpose, seed, key);
+  const runtime::ProfiledCall profiled(key);
   std::shared_ptr<runtime::OpBackward> node;
-  if (facts.recorded)
-    node = runtime::begin_record(shared_from_this(), *found.call, facts, /*by_schema=*/~writable != 0);
-  runtime::run(*found.call, facts, results, options_.debug, runtime_.tally);
+  if (key.recorded) node = runtime::begin_record(shared_from_this(), *found.call, key, /*by_schema=*/~writable != 0);
+  runtime::run(*found.call, key, results, options_.debug, runtime_.tally);
   keep_returned(*found.call, results, node.get());
-  if (node) runtime::end_record(*node, program, facts, results);
+  if (node) runtime::end_record(*node, program, key, results);
   return program.returns;
 }
 
@@ -301,19 +298,19 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->call_out(leaves, outs, purpose, seed);
   if (outs.empty()) throw_author(Span{}, definition_->name() + ": out gives no tensor");
-  Facts facts;
-  const Found found = find(arguments, outs, purpose, facts);
-  find_seed(*found.call->program, purpose, seed, facts);
-  const runtime::ProfiledCall profiled(facts);
+  CallKey key;
+  const Found found = find(arguments, outs, purpose, key);
+  find_seed(*found.call->program, purpose, seed, key);
+  const runtime::ProfiledCall profiled(key);
   Results written;
-  runtime::run(*found.call, facts, written, options_.debug, runtime_.tally);
+  runtime::run(*found.call, key, written, options_.debug, runtime_.tally);
 }
 
 void OpState::prepare(std::span<const Argument> arguments) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->prepare(leaves);
-  Facts facts;
-  find(arguments, {}, Purpose::Call, facts);
+  CallKey key;
+  find(arguments, {}, Purpose::Call, key);
 }
 
 OpState::Plan OpState::plan(std::span<const Argument> arguments) const {
@@ -323,8 +320,8 @@ OpState::Plan OpState::plan(std::span<const Argument> arguments) const {
     plan.op = shared_from_this();
     plan.arguments.assign(arguments.begin(), arguments.end());
   }
-  plan.known = plan.op->watched();
-  runtime::read_facts(*plan.op->definition_, plan.arguments, {}, plan.known, Purpose::Call, plan.facts);
+  plan.known = plan.op->keyed();
+  runtime::make_call_key(*plan.op->definition_, plan.arguments, {}, plan.known, Purpose::Call, plan.key);
   return plan;
 }
 
@@ -332,10 +329,9 @@ void OpState::prepare(Plan& plan, runtime::KernelBatch& batch) {
   const runtime::HoldForks held;
   const OpState& op = *plan.op;
   const std::shared_ptr<const runtime::Program> found =
-      op.program(plan.arguments, {}, plan.known, Purpose::Call, plan.facts);
-  const runtime::Resolved resolved =
-      runtime::resolve(*found, plan.facts, op.codegen_options(plan.facts.device.is_cuda()));
-  if (launches_anything(resolved)) batch.add(op.request(found, resolved, plan.facts));
+      op.program(plan.arguments, {}, plan.known, Purpose::Call, plan.key);
+  const runtime::Resolved resolved = runtime::resolve(*found, plan.key, op.codegen_options(plan.key.device.is_cuda()));
+  if (launches_anything(resolved)) batch.add(op.request(found, resolved, plan.key));
 }
 
 }  // namespace ingot

@@ -56,8 +56,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   struct Plan {
     std::shared_ptr<const OpState> op;
     std::vector<Argument> arguments;  ///< the leaves
-    runtime::Watched known;
-    runtime::Facts facts;
+    runtime::KeyedParams known;
+    runtime::CallKey key;
   };
   Plan plan(std::span<const Argument> arguments) const;
   /// Adds the kernels of such a call to the batch.
@@ -102,27 +102,27 @@ class OpState : public std::enable_shared_from_this<OpState> {
     const runtime::BoundCall* call;
     std::shared_ptr<const runtime::BoundCall> owner;
   };
-  runtime::Watched watched() const;
-  void watch(const runtime::Watched& more) const;
+  runtime::KeyedParams keyed() const;
+  void watch(const runtime::KeyedParams& more) const;
   /// Writes the facts and finds, or makes, the call for them.
   Found find(std::span<const Argument> arguments, std::span<const at::Tensor> outs, runtime::Purpose purpose,
-             runtime::Facts& facts) const;
+             runtime::CallKey& key) const;
   /// Sees to it that a call which draws random numbers has what to draw them from: what is `given`, or a seed of its
   /// own.
   void find_seed(const runtime::Program& program, runtime::Purpose purpose, const at::Tensor& given,
-                 runtime::Facts& facts) const;
+                 runtime::CallKey& key) const;
   /// The program for the facts, which are written anew where `known` lacks what it watches.
   std::shared_ptr<const runtime::Program> program(std::span<const Argument> arguments, std::span<const at::Tensor> outs,
-                                                  const runtime::Watched& known, runtime::Purpose purpose,
-                                                  runtime::Facts& facts) const;
+                                                  const runtime::KeyedParams& known, runtime::Purpose purpose,
+                                                  runtime::CallKey& key) const;
   /// The program that keeps what these gradients read of its reductions, where that is worth its memory.
-  runtime::ProgramCache::Found program_for(const runtime::Facts& facts, uint64_t gradients) const;
+  runtime::ProgramCache::Found program_for(const runtime::CallKey& key, uint64_t gradients) const;
   /// Null where a compiler would have to run, and may not.
   std::shared_ptr<const runtime::BoundCall> bind(const std::shared_ptr<const runtime::Program>& program,
-                                                 const runtime::Facts& facts, bool may_compile) const;
+                                                 const runtime::CallKey& key, bool may_compile) const;
   /// Which kernels the call needs; borrows all three.
   runtime::LaunchRequest request(const std::shared_ptr<const runtime::Program>& program,
-                                 const runtime::Resolved& resolved, const runtime::Facts& facts) const;
+                                 const runtime::Resolved& resolved, const runtime::CallKey& key) const;
   codegen::Options codegen_options(bool on_cuda) const;
 
   Shown show(std::span<const Argument> arguments, const EmitTarget& target) const;
@@ -131,19 +131,19 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// The call of the gradient with respect to the `wanted` parameters, for a call as `program` computes it; borrows
   /// the arguments.
   GradientCall gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
-                             const runtime::Facts& facts, const std::vector<bool>& wanted,
+                             const runtime::CallKey& key, const std::vector<bool>& wanted,
                              const frontend::Kept& kept) const;
   /// The same for a call that is shown: with respect to the arguments that require grad or, where none does, to all
   /// floats.
-  GradientCall gradient_call(const runtime::Program& plain, const runtime::Facts& facts) const;
+  GradientCall gradient_call(const runtime::Program& plain, const runtime::CallKey& key) const;
   /// The facts of such a call.
-  runtime::Facts facts_of(const GradientCall& call, const runtime::Facts& facts) const;
+  runtime::CallKey facts_of(const GradientCall& call, const runtime::CallKey& key) const;
   /// The arguments that the gradients of a recorded call read, taken from the gradient's own program. Where that cannot
   /// be lowered: all that the results read.
   runtime::GradientNeeds gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,
-                                        const runtime::Facts& facts) const;
+                                        const runtime::CallKey& key) const;
   /// The stages Backward and BackwardSource of `emit`.
-  std::string emit_backward(const runtime::Program& plain, const runtime::Facts& facts, Stage stage,
+  std::string emit_backward(const runtime::Program& plain, const runtime::CallKey& key, Stage stage,
                             EmitTarget target) const;
 
   /// The op for arguments that are made up of several, of which it takes the leaves; null where none is.

@@ -12,14 +12,15 @@ namespace ingot {
 
 namespace {
 
-using runtime::Facts;
+using runtime::CallKey;
 
 /// For each parameter, which tensor of the request it got.
-std::vector<std::optional<size_t>> places_of(const Facts& facts, std::span<const at::Tensor> tensors) {
+std::vector<std::optional<size_t>> places_of(const CallKey& key, std::span<const at::Tensor> tensors) {
   std::vector<std::optional<size_t>> places;
-  for (const runtime::Actual& actual : facts.actuals) {
-    const auto found = std::ranges::find_if(
-        tensors, [&](const at::Tensor& tensor) { return actual.tensor != nullptr && tensor.is_same(*actual.tensor); });
+  for (const runtime::BoundArgument& argument : key.arguments) {
+    const auto found = std::ranges::find_if(tensors, [&](const at::Tensor& tensor) {
+      return argument.tensor != nullptr && tensor.is_same(*argument.tensor);
+    });
     places.push_back(found == tensors.end() ? std::nullopt : std::optional<size_t>(found - tensors.begin()));
   }
   return places;
@@ -38,21 +39,21 @@ std::optional<SplitCall> OpState::split(std::span<const Argument> arguments, con
   if (request.recorded && definition_->derivative()) return std::nullopt;  // it may compute whatever it likes
   const runtime::HoldForks held;
   const auto facts_of = [&](std::span<const Argument> shown) {
-    Facts facts;
-    runtime::read_facts(*definition_, shown, {}, {}, runtime::Purpose::Show, facts);
-    facts.device = request.device;
-    facts.autocast = runtime::autocast_of(*definition_, request.device);
-    return facts;
+    CallKey key;
+    runtime::make_call_key(*definition_, shown, {}, {}, runtime::Purpose::Show, key);
+    key.device = request.device;
+    key.autocast = runtime::autocast_of(*definition_, request.device);
+    return key;
   };
-  const Facts facts = facts_of(arguments);
-  const runtime::ProgramCache::Found found = programs_.find(facts);
-  asks_numbers = found.watched.values != 0;
-  if (found.watched.written != 0) return std::nullopt;
+  const CallKey key = facts_of(arguments);
+  const runtime::ProgramCache::Found found = programs_.find(key);
+  asks_numbers = found.keyed.values != 0;
+  if (found.keyed.written != 0) return std::nullopt;
   const runtime::Program& program = *found.program;
-  const std::shared_ptr<const ir::Graph> graph = program.graph ? program.graph : programs_.graph(facts);
+  const std::shared_ptr<const ir::Graph> graph = program.graph ? program.graph : programs_.graph(key);
 
-  const std::vector<std::optional<size_t>> places = places_of(facts, request.tensors);
-  const runtime::Resolved resolved = runtime::resolve(program, facts, codegen_options(request.device.is_cuda()));
+  const std::vector<std::optional<size_t>> places = places_of(key, request.tensors);
+  const runtime::Resolved resolved = runtime::resolve(program, key, codegen_options(request.device.is_cuda()));
   SplitCall call;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     call.results.push_back(

@@ -18,7 +18,7 @@ class OpState;
 
 /// A call's facts on the device for which it is shown, and its program.
 struct Shown {
-  runtime::Facts facts;
+  runtime::CallKey key;
   bool on_cuda = false;
   std::shared_ptr<const runtime::Program> program;
 };

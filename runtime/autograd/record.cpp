@@ -79,8 +79,8 @@ void call_or_run_text(const OpState& gradient, const OpState& op, std::span<cons
 /// What autograd calls for the gradient of a call.
 class OpBackward : public torch::autograd::Node {
  public:
-  OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts, uint64_t reached)
-      : op_(std::move(op)), autocast_(facts.autocast), needs_(call.needs), kept_(call.kept) {
+  OpBackward(std::shared_ptr<const OpState> op, const BoundCall& call, const CallKey& key, uint64_t reached)
+      : op_(std::move(op)), autocast_(key.autocast), needs_(call.needs), kept_(call.kept) {
     if (kept_) computed_.reserve(kept_->names.size());
     // The node copies an argument that the op is about to write, for the gradient reads what the op finds there. An op
     // writes no parameter past the first 64.
@@ -88,23 +88,23 @@ class OpBackward : public torch::autograd::Node {
       return i < 64 && (written >> i & 1);
     };
     torch::autograd::edge_list edges;
-    for (size_t i = 0; i < facts.actuals.size(); ++i) {
-      const Actual& actual = facts.actuals[i];
-      const at::Tensor* tensor = actual.tensor;
+    for (size_t i = 0; i < key.arguments.size(); ++i) {
+      const BoundArgument& argument = key.arguments[i];
+      const at::Tensor* tensor = argument.tensor;
       const bool has_gradient =
           tensor != nullptr && tensor->requires_grad() && (reached >> std::min<size_t>(i, 63) & 1);
       edge_of_.push_back(has_gradient ? static_cast<int>(edges.size()) : kNone);
       if (edge_of_.back() != kNone) edges.push_back(torch::autograd::impl::gradient_edge(*tensor));
       if (tensor != nullptr && (needs_->may_read(i) || !needs_->layouts[i].defined()))
         arguments_.emplace_back(SavedVariable(is_written(i) ? tensor->clone() : *tensor, false));
-      else if (actual.kind == frontend::ArgumentFact::Kind::Number)
-        arguments_.emplace_back(actual.number);
-      else if (actual.kind == frontend::ArgumentFact::Kind::None)
+      else if (argument.kind == frontend::ArgumentSpec::Kind::Number)
+        arguments_.emplace_back(argument.number);
+      else if (argument.kind == frontend::ArgumentSpec::Kind::None)
         arguments_.emplace_back(None);
       else
         arguments_.emplace_back();
     }
-    if (facts.seed.defined()) seed_ = SavedVariable(facts.seed, false);
+    if (key.seed.defined()) seed_ = SavedVariable(key.seed, false);
     set_next_edges(std::move(edges));
   }
 
@@ -230,11 +230,11 @@ constexpr int64_t kSmallBeside = 16;
 
 }  // namespace
 
-bool is_worth_keeping(const Program& program, const Facts& facts) {
+bool is_worth_keeping(const Program& program, const CallKey& key) {
   if (std::ranges::none_of(program.results, &Program::Result::is_kept)) return true;
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
-  run_host(program.host, facts, slots, failure);
+  run_host(program.host, key, slots, failure);
   if (!failure.empty()) return true;  // which whoever runs it says
   int64_t kept = 0, given = 0;
   for (const Program::Result& result : program.results) {
@@ -243,42 +243,42 @@ bool is_worth_keeping(const Program& program, const Facts& facts) {
     for (const ir::HostId size : result.shape) bytes *= slots[size.index].as_int();
     kept += bytes;
   }
-  for (const Actual& actual : facts.actuals)
-    if (actual.kind == frontend::ArgumentFact::Kind::Tensor) given += static_cast<int64_t>(actual.tensor->nbytes());
+  for (const BoundArgument& argument : key.arguments)
+    if (argument.kind == frontend::ArgumentSpec::Kind::Tensor) given += static_cast<int64_t>(argument.tensor->nbytes());
   return kept * kSmallBeside <= given;
 }
 
-std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const BoundCall& call, const Facts& facts,
+std::shared_ptr<OpBackward> begin_record(std::shared_ptr<const OpState> op, const BoundCall& call, const CallKey& key,
                                          bool by_schema) {
   uint64_t reached = 0;
   for (const Program::Result& result : call.program->results)
     if (!result.mutates && !result.forwards) reached |= result.gradients;
-  if ((reached & facts.gradients) == 0) return nullptr;
-  return std::make_shared<OpBackward>(std::move(op), call, facts, by_schema ? ~uint64_t{0} : reached);
+  if ((reached & key.gradients) == 0) return nullptr;
+  return std::make_shared<OpBackward>(std::move(op), call, key, by_schema ? ~uint64_t{0} : reached);
 }
 
 void keep(OpBackward& node, const at::Tensor& computed) { node.keep(computed); }
 
-void end_record(OpBackward& node, const Program& program, const Facts& facts, std::span<const at::Tensor> results) {
+void end_record(OpBackward& node, const Program& program, const CallKey& key, std::span<const at::Tensor> results) {
   size_t number = 0;
   for (const Program::Result& result : program.results) {
     if (result.mutates || result.use != ir::Use::Returned) continue;
     // What was given has its own history.
-    if (!result.forwards && (result.gradients & facts.gradients) != 0) node.add_result(results[number], number);
+    if (!result.forwards && (result.gradients & key.gradients) != 0) node.add_result(results[number], number);
     ++number;
   }
   node.set_result_count(number);
 }
 
-void check_recorded_writes(const Program& program, const Facts& facts) {
+void check_recorded_writes(const Program& program, const CallKey& key) {
   for (const Program::Result& result : program.results) {
     if (!result.mutates) continue;
-    const at::Tensor* written = facts.actuals[*result.mutates].tensor;
-    const std::string name = parameter_name(facts, *result.mutates);
+    const at::Tensor* written = key.arguments[*result.mutates].tensor;
+    const std::string name = parameter_name(key, *result.mutates);
     if (written != nullptr && written->requires_grad())
       throw_not_plain(fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
                       "return the new value instead, or call under torch.no_grad()");
-    if ((result.gradients & facts.gradients) != 0)
+    if ((result.gradients & key.gradients) != 0)
       throw_not_plain(fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear", program.name,
                                   name, name),
                       "return the new value instead, write what is detached, or call under torch.no_grad()");

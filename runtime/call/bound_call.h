@@ -98,7 +98,7 @@ struct Resolved {
 
 /// Checks the conditions and works out shapes, strides and layouts. Errors: Error(Author) with the condition's place,
 /// and for tensors that cannot take a result.
-Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options);
+Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options);
 
 /// Packs the kernels' arguments.
 BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved);
@@ -111,14 +111,14 @@ using Written = c10::SmallVector<at::Tensor, 4>;
 /// Runs the call and fills `written`. With `debug` it waits for the kernels and reports indices out of range on the GPU
 /// too. The versions of the caller's tensors have grown wherever their memory may be other than it was, also after an
 /// error.
-void run(const BoundCall& call, const Facts& facts, Written& written, bool debug, Tally& tally);
+void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, Tally& tally);
 
 /// Whether this is a way to compute the op for arguments of these sizes: no condition of that kind fails.
-bool is_affordable(const Program& program, const Facts& facts);
+bool is_affordable(const Program& program, const CallKey& key);
 
 /// Throws the error of a condition, or of Python's arithmetic on these arguments, that fails.
 [[noreturn]] void throw_check(const Program& program, const Program::Check& check, ir::HostValue a, ir::HostValue b);
 [[noreturn]] void throw_no_view(const Program& program, const Program::RequiredView& view);
-[[noreturn]] void throw_arithmetic(const Program& program, const Facts& facts);
+[[noreturn]] void throw_arithmetic(const Program& program, const CallKey& key);
 
 }  // namespace ingot::runtime

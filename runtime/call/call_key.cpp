@@ -16,7 +16,7 @@ namespace ingot::runtime {
 
 namespace {
 
-using Kind = frontend::ArgumentFact::Kind;
+using Kind = frontend::ArgumentSpec::Kind;
 using Annotation = frontend::Parameter::Annotation;
 
 std::string quoted(const std::string& name) { return "`" + name + "`"; }
@@ -71,39 +71,39 @@ void append_tensor(c10::SmallVectorImpl<uint64_t>& words, const at::Tensor& tens
   for (const int64_t stride : strides) words.push_back(static_cast<uint64_t>(stride));
 }
 
-void append_number(c10::SmallVectorImpl<uint64_t>& words, const Actual& actual, bool with_value) {
-  const uint64_t type = actual.kind == Kind::CpuScalar ? uint64_t(actual.tensor->scalar_type()) : 0;
-  words.push_back(uint64_t{2} | uint64_t(actual.kind) << 4 | type << 8 | uint64_t(actual.number.kind) << 16);
-  if (with_value) words.push_back(static_cast<uint64_t>(actual.number.integer));
+void append_number(c10::SmallVectorImpl<uint64_t>& words, const BoundArgument& argument, bool with_value) {
+  const uint64_t type = argument.kind == Kind::CpuScalar ? uint64_t(argument.tensor->scalar_type()) : 0;
+  words.push_back(uint64_t{2} | uint64_t(argument.kind) << 4 | type << 8 | uint64_t(argument.number.kind) << 16);
+  if (with_value) words.push_back(static_cast<uint64_t>(argument.number.integer));
 }
 
 /// Fills `actuals` and finds the device: that of the first CUDA tensor, else the CPU.
-void bind(const frontend::Definition& definition, std::span<const Argument> arguments, Purpose purpose, Facts& facts) {
+void bind(const frontend::Definition& definition, std::span<const Argument> arguments, Purpose purpose, CallKey& key) {
   const std::span<const frontend::Parameter> parameters = definition.parameters();
   if (arguments.size() > parameters.size()) refuse_count(definition, arguments.size());
   const bool grad_mode = c10::GradMode::is_enabled();
-  facts.actuals.resize(parameters.size());
+  key.arguments.resize(parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
     const frontend::Parameter& parameter = parameters[i];
-    Actual& actual = facts.actuals[i];
+    BoundArgument& argument = key.arguments[i];
     const Argument::Kind kind = i < arguments.size() ? arguments[i].kind() : Argument::Kind::Absent;
     if (kind == Argument::Kind::Tensor) {
       const at::Tensor& tensor = *arguments[i].tensor();
       if (!takes_tensors(parameter)) refuse_tensor_for_number(definition, parameter, tensor);
       if (!passes(tensor, grad_mode, purpose)) {
         if (!grad_mode || !passes(tensor, false, purpose)) refuse_tensor(definition, quoted(parameter.name), tensor);
-        facts.recorded = true;
+        key.recorded = true;
       }
-      actual.kind = Kind::Tensor;
-      actual.tensor = &tensor;
-      if (tensor.is_cuda() && facts.device.is_cpu()) facts.device = tensor.device();
+      argument.kind = Kind::Tensor;
+      argument.tensor = &tensor;
+      if (tensor.is_cuda() && key.device.is_cpu()) key.device = tensor.device();
     } else if (kind == Argument::Kind::Number) {
-      actual.kind = Kind::Number;
-      actual.number = coerce(definition, parameter, arguments[i].number());
+      argument.kind = Kind::Number;
+      argument.number = coerce(definition, parameter, arguments[i].number());
     } else if (kind == Argument::Kind::PythonNone) {
-      actual.kind = Kind::None;
+      argument.kind = Kind::None;
     } else if (parameter.has_default) {
-      actual.kind = Kind::Absent;
+      argument.kind = Kind::Absent;
     } else {
       if (i >= arguments.size()) refuse_count(definition, arguments.size());
       refuse_missing(definition, parameter);
@@ -112,111 +112,111 @@ void bind(const frontend::Definition& definition, std::span<const Argument> argu
 }
 
 /// Beside CUDA tensors a 0-dim CPU tensor is a value; any other tensor must be on their device.
-void settle_devices(const frontend::Definition& definition, Facts& facts) {
+void settle_devices(const frontend::Definition& definition, CallKey& key) {
   const std::span<const frontend::Parameter> parameters = definition.parameters();
   const at::Tensor* first = nullptr;
   size_t first_index = 0;
-  for (size_t i = 0; i < facts.actuals.size(); ++i) {
-    Actual& actual = facts.actuals[i];
-    if (actual.kind != Kind::Tensor) continue;
-    if (facts.device.is_cuda() && actual.tensor->is_cpu() && actual.tensor->dim() == 0) {
-      actual.kind = Kind::CpuScalar;
-      actual.number = value_of(*actual.tensor);
+  for (size_t i = 0; i < key.arguments.size(); ++i) {
+    BoundArgument& argument = key.arguments[i];
+    if (argument.kind != Kind::Tensor) continue;
+    if (key.device.is_cuda() && argument.tensor->is_cpu() && argument.tensor->dim() == 0) {
+      argument.kind = Kind::CpuScalar;
+      argument.number = value_of(*argument.tensor);
       continue;
     }
-    if (first != nullptr && first->device() != actual.tensor->device())
+    if (first != nullptr && first->device() != argument.tensor->device())
       refuse_devices(definition, quoted(parameters[first_index].name), *first, quoted(parameters[i].name),
-                     *actual.tensor);
-    if (first == nullptr) first = actual.tensor, first_index = i;
+                     *argument.tensor);
+    if (first == nullptr) first = argument.tensor, first_index = i;
   }
 }
 
 /// What autograd can not be told of.
-void check_recorded(const Facts& facts) {
-  if (!facts.outs.empty())
+void check_recorded(const CallKey& key) {
+  if (!key.outs.empty())
     throw_author(Span{},
-                 facts.definition->name() +
+                 key.definition->name() +
                      ": functions with out=... arguments don't support automatic "
                      "differentiation, but one of the arguments requires grad.",
                  "call it without out=, or under torch.no_grad()");
-  for (size_t i = 0; i < facts.actuals.size(); ++i)
-    if (facts.actuals[i].kind == Kind::CpuScalar && facts.actuals[i].tensor->requires_grad())
+  for (size_t i = 0; i < key.arguments.size(); ++i)
+    if (key.arguments[i].kind == Kind::CpuScalar && key.arguments[i].tensor->requires_grad())
       throw_not_plain(fmt::format("{}: {} is a CPU tensor of one number beside CUDA tensors, and requires grad",
-                                  facts.definition->name(), parameter_name(facts, i)),
+                                  key.definition->name(), parameter_name(key, i)),
                       "move it to their device: .to(\"cuda\")");
 }
 
 /// The tensors that require grad.
-uint64_t asked_gradients(const Facts& facts) {
+uint64_t asked_gradients(const CallKey& key) {
   uint64_t asked = 0;
-  for (size_t i = 0; i < facts.actuals.size(); ++i)
-    if (const at::Tensor* tensor = facts.actuals[i].tensor; tensor != nullptr && tensor->requires_grad())
+  for (size_t i = 0; i < key.arguments.size(); ++i)
+    if (const at::Tensor* tensor = key.arguments[i].tensor; tensor != nullptr && tensor->requires_grad())
       asked |= uint64_t{1} << std::min<size_t>(i, 63);
   return asked;
 }
 
 /// What autograd says of a tensor that is about to be written. Where a gradient is asked of it, the narrow test did.
-void check_writable(const Facts& facts, const std::string& name, const at::Tensor& tensor) {
+void check_writable(const CallKey& key, const std::string& name, const at::Tensor& tensor) {
   if (tensor.is_inference() && !c10::InferenceMode::is_enabled())
     throw_author(Span{},
                  fmt::format("{}: {} is an inference tensor, which may only be written in inference mode",
-                             facts.definition->name(), name),
+                             key.definition->name(), name),
                  "call under torch.inference_mode(), or pass an ordinary tensor");
 }
 
-void check_out(const Facts& facts, size_t index, bool grad_mode) {
-  const frontend::Definition& definition = *facts.definition;
-  const at::Tensor& out = facts.outs[index];
-  const std::string name = out_name(facts.outs, index);
+void check_out(const CallKey& key, size_t index, bool grad_mode) {
+  const frontend::Definition& definition = *key.definition;
+  const at::Tensor& out = key.outs[index];
+  const std::string name = out_name(key.outs, index);
   if (!passes(out, grad_mode, Purpose::Call)) refuse_tensor(definition, name, out);
-  if (out.device() != facts.device)
+  if (out.device() != key.device)
     throw_author(Span{},
                  fmt::format("{}: {} is on {}, the result is on {}", definition.name(), name, out.device().str(),
-                             facts.device.str()),
+                             key.device.str()),
                  "pass an out on the tensors' device");
-  check_writable(facts, name, out);
+  check_writable(key, name, out);
 }
 
 /// How the written tensor lies to every argument and to the outs before `outs_before`: two bits each.
-void append_overlaps(const at::Tensor& written, size_t outs_before, Facts& facts) {
+void append_overlaps(const at::Tensor& written, size_t outs_before, CallKey& key) {
   constexpr size_t kPerWord = 32;
   size_t count = 0;
   const auto append = [&](const at::Tensor* other) {
-    if (count % kPerWord == 0) facts.words.push_back(0);
+    if (count % kPerWord == 0) key.words.push_back(0);
     const auto overlap = other == nullptr ? Overlap::None : overlap_of(written, *other);
-    facts.words.back() |= uint64_t(overlap) << 2 * (count++ % kPerWord);
+    key.words.back() |= uint64_t(overlap) << 2 * (count++ % kPerWord);
   };
-  for (const Actual& actual : facts.actuals) append(actual.kind == Kind::Tensor ? actual.tensor : nullptr);
-  for (size_t i = 0; i < outs_before; ++i) append(&facts.outs[i]);
+  for (const BoundArgument& argument : key.arguments) append(argument.kind == Kind::Tensor ? argument.tensor : nullptr);
+  for (size_t i = 0; i < outs_before; ++i) append(&key.outs[i]);
 }
 
-frontend::FactoryDevice factories_of(const Facts& facts) {
+frontend::FactoryDevice factories_of(const CallKey& key) {
   using frontend::FactoryDevice;
-  if (!facts.default_device) return FactoryDevice::Unset;
-  const c10::Device& made_on = *facts.default_device;
-  if (made_on.is_cpu()) return facts.device.is_cpu() ? FactoryDevice::Unset : FactoryDevice::Cpu;
-  const bool same = made_on.type() == facts.device.type() && (!made_on.has_index() || made_on == facts.device);
+  if (!key.default_device) return FactoryDevice::Unset;
+  const c10::Device& made_on = *key.default_device;
+  if (made_on.is_cpu()) return key.device.is_cpu() ? FactoryDevice::Unset : FactoryDevice::Cpu;
+  const bool same = made_on.type() == key.device.type() && (!made_on.has_index() || made_on == key.device);
   return same ? FactoryDevice::Same : FactoryDevice::Elsewhere;
 }
 
 /// What the key says of tensors that the call writes.
-void append_written(const Watched& watched, Facts& facts) {
-  for (size_t i = 0; i < facts.outs.size(); ++i) {
-    check_out(facts, i, c10::GradMode::is_enabled());
-    append_tensor(facts.words, facts.outs[i]);
-    append_overlaps(facts.outs[i], i, facts);
+void append_written(const KeyedParams& keyed, CallKey& key) {
+  for (size_t i = 0; i < key.outs.size(); ++i) {
+    check_out(key, i, c10::GradMode::is_enabled());
+    append_tensor(key.words, key.outs[i]);
+    append_overlaps(key.outs[i], i, key);
   }
-  for (size_t p = 0; p < std::min<size_t>(facts.actuals.size(), 64); ++p) {
-    if (!(watched.written >> p & 1) || facts.actuals[p].kind != Kind::Tensor) continue;
-    check_writable(facts, parameter_name(facts, p), *facts.actuals[p].tensor);
-    append_overlaps(*facts.actuals[p].tensor, facts.outs.size(), facts);
+  for (size_t p = 0; p < std::min<size_t>(key.arguments.size(), 64); ++p) {
+    if (!(keyed.written >> p & 1) || key.arguments[p].kind != Kind::Tensor) continue;
+    check_writable(key, parameter_name(key, p), *key.arguments[p].tensor);
+    append_overlaps(*key.arguments[p].tensor, key.outs.size(), key);
   }
 }
 
 }  // namespace
 
-std::string parameter_name(const Facts& facts, size_t index) {
-  return quoted(facts.definition->parameters()[index].name);
+std::string parameter_name(const CallKey& key, size_t index) {
+  return quoted(key.definition->parameters()[index].name);
 }
 
 std::string out_name(std::span<const at::Tensor> outs, size_t index) {
@@ -269,54 +269,52 @@ ir::HostValue value_of(const at::Tensor& tensor) {
   }
 }
 
-void read_facts(const frontend::Definition& definition, std::span<const Argument> arguments,
-                std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts) {
-  if (purpose == Purpose::Call && !facts.thread_known && !thread_is_plain(facts.default_device))
-    refuse_thread(definition);
-  facts.thread_known = true;
-  facts.definition = &definition;
-  facts.outs = outs;
-  bind(definition, arguments, purpose, facts);
-  settle_devices(definition, facts);
-  if (facts.recorded) {
-    check_recorded(facts);
-    facts.gradients = asked_gradients(facts);
+void make_call_key(const frontend::Definition& definition, std::span<const Argument> arguments,
+                   std::span<const at::Tensor> outs, const KeyedParams& keyed, Purpose purpose, CallKey& key) {
+  if (purpose == Purpose::Call && !key.thread_known && !thread_is_plain(key.default_device)) refuse_thread(definition);
+  key.thread_known = true;
+  key.definition = &definition;
+  key.outs = outs;
+  bind(definition, arguments, purpose, key);
+  settle_devices(definition, key);
+  if (key.recorded) {
+    check_recorded(key);
+    key.gradients = asked_gradients(key);
   }
-  facts.autocast = autocast_of(definition, facts.device);
+  key.autocast = autocast_of(definition, key.device);
 
-  facts.words.push_back(uint64_t(facts.device.type()) | uint64_t(uint8_t(facts.device.index())) << 8 |
-                        uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24 |
-                        (facts.autocast ? uint64_t(*facts.autocast) + 1 : 0) << 48 |
-                        uint64_t(factories_of(facts)) << 56);
-  facts.words.push_back(watched.values);
-  facts.words.push_back(watched.written);
-  facts.words.push_back(facts.gradients);
-  for (size_t i = 0; i < facts.actuals.size(); ++i) {
-    const Actual& actual = facts.actuals[i];
-    if (actual.kind == Kind::Tensor)
-      append_tensor(facts.words, *actual.tensor);
+  key.words.push_back(uint64_t(key.device.type()) | uint64_t(uint8_t(key.device.index())) << 8 |
+                      uint64_t(c10::get_default_dtype_as_scalartype()) << 16 | uint64_t(outs.size()) << 24 |
+                      (key.autocast ? uint64_t(*key.autocast) + 1 : 0) << 48 | uint64_t(factories_of(key)) << 56);
+  key.words.push_back(keyed.values);
+  key.words.push_back(keyed.written);
+  key.words.push_back(key.gradients);
+  for (size_t i = 0; i < key.arguments.size(); ++i) {
+    const BoundArgument& argument = key.arguments[i];
+    if (argument.kind == Kind::Tensor)
+      append_tensor(key.words, *argument.tensor);
     else
-      append_number(facts.words, actual, i >= 64 || (watched.values >> i & 1) != 0);
+      append_number(key.words, argument, i >= 64 || (keyed.values >> i & 1) != 0);
   }
-  if (!outs.empty() || watched.written != 0) append_written(watched, facts);
+  if (!outs.empty() || keyed.written != 0) append_written(keyed, key);
 }
 
-frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics) {
+frontend::Signature signature_of(const CallKey& key, frontend::Numerics numerics) {
   frontend::Signature signature;
-  signature.device = facts.device.is_cuda() ? frontend::Device::Cuda : frontend::Device::Cpu;
-  signature.device_index = facts.device.is_cuda() ? static_cast<uint8_t>(facts.device.index()) : 0;
+  signature.device = key.device.is_cuda() ? frontend::Device::Cuda : frontend::Device::Cpu;
+  signature.device_index = key.device.is_cuda() ? static_cast<uint8_t>(key.device.index()) : 0;
   signature.numerics = numerics;
-  signature.factories = factories_of(facts);
-  signature.autocast = facts.autocast;
+  signature.factories = factories_of(key);
+  signature.autocast = key.autocast;
   signature.default_dtype = dtype_of(c10::get_default_dtype_as_scalartype()).value_or(ir::DType::F32);
-  for (const Actual& actual : facts.actuals) {
-    frontend::ArgumentFact& fact = signature.arguments.emplace_back();
-    fact.kind = actual.kind;
-    if (actual.kind == Kind::Number) fact.number = actual.number.kind;
-    if (actual.tensor == nullptr) continue;
-    fact.dtype = *dtype_of(actual.tensor->scalar_type());
-    if (actual.kind != Kind::Tensor) continue;
-    const c10::IntArrayRef sizes = actual.tensor->sizes();
+  for (const BoundArgument& argument : key.arguments) {
+    frontend::ArgumentSpec& fact = signature.arguments.emplace_back();
+    fact.kind = argument.kind;
+    if (argument.kind == Kind::Number) fact.number = argument.number.kind;
+    if (argument.tensor == nullptr) continue;
+    fact.dtype = *dtype_of(argument.tensor->scalar_type());
+    if (argument.kind != Kind::Tensor) continue;
+    const c10::IntArrayRef sizes = argument.tensor->sizes();
     fact.rank = static_cast<uint8_t>(sizes.size());
     for (size_t d = 0; d < sizes.size(); ++d) fact.ones |= uint64_t(sizes[d] == 1) << d;
   }
@@ -332,10 +330,10 @@ std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10
       "leave it for the call");
 }
 
-frontend::Actuals actuals_of(const Facts& facts) {
-  return {{[&facts](uint32_t param, uint32_t dim) { return facts.actuals[param].tensor->size(dim); },
-           [&facts](uint32_t param) { return facts.actuals[param].number; }},
-          [&facts](uint32_t param) { return facts.actuals[param].tensor->strides().vec(); }};
+frontend::SymbolValues symbol_values_of(const CallKey& key) {
+  return {{[&key](uint32_t param, uint32_t dim) { return key.arguments[param].tensor->size(dim); },
+           [&key](uint32_t param) { return key.arguments[param].number; }},
+          [&key](uint32_t param) { return key.arguments[param].tensor->strides().vec(); }};
 }
 
 }  // namespace ingot::runtime

@@ -19,24 +19,24 @@
 namespace ingot::runtime {
 
 /// An argument once its parameter's annotation has had its say.
-struct Actual {
-  frontend::ArgumentFact::Kind kind = frontend::ArgumentFact::Kind::Absent;
+struct BoundArgument {
+  frontend::ArgumentSpec::Kind kind = frontend::ArgumentSpec::Kind::Absent;
   const at::Tensor* tensor = nullptr;  ///< of a Tensor and of a CpuScalar
   ir::HostValue number{};              ///< of a Number and of a CpuScalar
 };
 
 /// The parameters (bits, the first 64) of which a key says more than what kind of argument they got. An op learns them
 /// from its programs.
-struct Watched {
+struct KeyedParams {
   uint64_t values = 0;   ///< numbers that were asked for, or take part in shapes
   uint64_t written = 0;  ///< tensors that the op mutates: which other arguments lie in their memory matters
 
-  bool covers(const Watched& other) const { return !(other.values & ~values) && !(other.written & ~written); }
+  bool covers(const KeyedParams& other) const { return !(other.values & ~values) && !(other.written & ~written); }
 };
 
-struct Facts {
+struct CallKey {
   const frontend::Definition* definition = nullptr;  ///< the op's, for messages
-  c10::SmallVector<Actual, 8> actuals;               ///< one for each parameter
+  c10::SmallVector<BoundArgument, 8> arguments;      ///< one for each parameter
   std::span<const at::Tensor> outs;                  ///< what `out=` gave; empty where the results are new
   c10::Device device{c10::DeviceType::CPU};
   /// Where a mode lets factories make their tensors. Whoever knows it says so: to ask a mode takes the GIL.
@@ -61,17 +61,17 @@ enum class Purpose : uint8_t {
 
 /// Checks the arguments and writes down the facts. Errors: Error(Author) for wrong number or kind of arguments and for
 /// everything beyond the narrow test.
-void read_facts(const frontend::Definition& definition, std::span<const Argument> arguments,
-                std::span<const at::Tensor> outs, const Watched& watched, Purpose purpose, Facts& facts);
+void make_call_key(const frontend::Definition& definition, std::span<const Argument> arguments,
+                   std::span<const at::Tensor> outs, const KeyedParams& keyed, Purpose purpose, CallKey& key);
 
 /// A parameter, an `out`, as messages call them: "`x`", "`out[1]`".
-std::string parameter_name(const Facts& facts, size_t index);
+std::string parameter_name(const CallKey& key, size_t index);
 std::string out_name(std::span<const at::Tensor> outs, size_t index);
 
-frontend::Signature signature_of(const Facts& facts, frontend::Numerics numerics);
+frontend::Signature signature_of(const CallKey& key, frontend::Numerics numerics);
 
 /// The sizes and numbers behind the symbols of lowering; borrows `facts`.
-frontend::Actuals actuals_of(const Facts& facts);
+frontend::SymbolValues symbol_values_of(const CallKey& key);
 
 /// The dtype of the thread's torch.autocast, where it is on for a device.
 std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10::Device device);

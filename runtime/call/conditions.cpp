@@ -22,14 +22,14 @@ std::string rendered(const Program& program, const std::string& place, const std
 
 }  // namespace
 
-bool is_affordable(const Program& program, const Facts& facts) {
+bool is_affordable(const Program& program, const CallKey& key) {
   const auto hangs_on_sizes = [](const Program::Check& check) {
     return check.condition.kind == ir::Condition::Kind::Affordable;
   };
   if (std::ranges::none_of(program.checks, hangs_on_sizes)) return true;
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
-  const size_t done = run_host(program.host, facts, slots, failure);
+  const size_t done = run_host(program.host, key, slots, failure);
   return std::ranges::all_of(program.checks, [&](const Program::Check& check) {
     const uint32_t steps = check.condition.a.index;
     const bool is_unknown = steps >= done;  // another condition fails before it, which whoever resolves the call says
@@ -51,10 +51,10 @@ void throw_no_view(const Program& program, const Program::RequiredView& view) {
            "contiguous subspaces): use reshape(...)");
 }
 
-void throw_arithmetic(const Program& program, const Facts& facts) {
+void throw_arithmetic(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string words;
-  const size_t failed = run_host(program.host, facts, slots, words);
+  const size_t failed = run_host(program.host, key, slots, words);
   const auto is_it = [&](const Program::HostPlace& at) { return at.id.index == failed; };
   const auto known = std::ranges::find_if(program.host_places, is_it);
   if (known != program.host_places.end()) throw_at(program, known->place, words);

@@ -13,7 +13,7 @@ namespace ingot::runtime {
 
 namespace {
 
-using ArgumentKind = frontend::ArgumentFact::Kind;
+using ArgumentKind = frontend::ArgumentSpec::Kind;
 using UseKind = codegen::AccessUse::Kind;
 
 std::string shape_text(std::span<const int64_t> sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
@@ -22,9 +22,9 @@ std::string shape_text(std::span<const int64_t> sizes) { return fmt::format("[{}
   throw_author(Span{}, fmt::format("{}: {}", program.name, message), std::move(hint));
 }
 
-std::string name_of(const Destination& destination, const Facts& facts) {
-  return destination.kind == Destination::Kind::Out ? out_name(facts.outs, destination.index)
-                                                    : parameter_name(facts, destination.index);
+std::string name_of(const Destination& destination, const CallKey& key) {
+  return destination.kind == Destination::Kind::Out ? out_name(key.outs, destination.index)
+                                                    : parameter_name(key, destination.index);
 }
 
 bool is_read(const codegen::AccessUse& use, size_t param) {
@@ -38,10 +38,10 @@ bool is_read(const codegen::Outline& outline, size_t param) {
 }
 
 /// An out is never resized or cast, as PyTorch's own would be. That a mutated parameter fits is lowering's to see to.
-void check_fit(const Program& program, const Facts& facts, const Destination& destination,
+void check_fit(const Program& program, const CallKey& key, const Destination& destination,
                const Program::Result& result, const ir::Extents& extents) {
-  const at::Tensor& tensor = *destination.tensor(facts);
-  const std::string name = name_of(destination, facts);
+  const at::Tensor& tensor = *destination.tensor(key);
+  const std::string name = name_of(destination, key);
   if (destination.kind == Destination::Kind::Parameter && !std::ranges::equal(tensor.sizes(), extents.sizes))
     throw_internal(fmt::format("{}: {} takes a result of another shape", program.name, name));
   if (tensor.scalar_type() != scalar_type(result.dtype))
@@ -58,43 +58,42 @@ void check_fit(const Program& program, const Facts& facts, const Destination& de
 
 /// What eager PyTorch's own check of written tensors says of expanded ones, and it leaves the rest to the order of its
 /// loops.
-void check_own_memory(const Program& program, const Facts& facts, const Destination& destination) {
-  if (!overlaps_itself(*destination.tensor(facts))) return;
+void check_own_memory(const Program& program, const CallKey& key, const Destination& destination) {
+  if (!overlaps_itself(*destination.tensor(key))) return;
   refuse(
       program,
       fmt::format("unsupported operation: {} is written, and more than one of its elements refers to a single memory "
                   "location, as those of expanded tensors do",
-                  name_of(destination, facts)),
+                  name_of(destination, key)),
       "pass a tensor of its own, such as .clone() gives");
 }
 
 /// An out may be an input, if exactly. What a mutated parameter shares with another argument has no value that does not
 /// depend on which of the op's steps comes first.
-void check_arguments_memory(const Program& program, const Facts& facts, const Destination& destination) {
+void check_arguments_memory(const Program& program, const CallKey& key, const Destination& destination) {
   const bool is_out = destination.kind == Destination::Kind::Out;
-  for (size_t p = 0; p < facts.actuals.size(); ++p) {
-    if (facts.actuals[p].kind != ArgumentKind::Tensor || (!is_out && p == destination.index)) continue;
-    const Overlap overlap = overlap_of(*destination.tensor(facts), *facts.actuals[p].tensor);
+  for (size_t p = 0; p < key.arguments.size(); ++p) {
+    if (key.arguments[p].kind != ArgumentKind::Tensor || (!is_out && p == destination.index)) continue;
+    const Overlap overlap = overlap_of(*destination.tensor(key), *key.arguments[p].tensor);
     if (overlap == Overlap::None) continue;
     if (is_out && overlap == Overlap::Partial)
-      refuse(program, fmt::format("{} overlaps {} in part", name_of(destination, facts), parameter_name(facts, p)),
+      refuse(program, fmt::format("{} overlaps {} in part", name_of(destination, key), parameter_name(key, p)),
              "an out is a tensor of its own, or exactly an input that is read element by element");
     if (!is_out && is_read(program.outlines.shared, p))
       refuse(program,
-             fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, facts),
-                         parameter_name(facts, p)),
+             fmt::format("{} is written in place, and {} is in the same memory", name_of(destination, key),
+                         parameter_name(key, p)),
              fmt::format("what {0} holds would depend on the order of the op's steps: pass {0}.clone()",
-                         facts.definition->parameters()[p].name));
+                         key.definition->parameters()[p].name));
   }
 }
 
-void check_each_others_memory(const Program& program, const Facts& facts, std::span<const Destination> destinations) {
+void check_each_others_memory(const Program& program, const CallKey& key, std::span<const Destination> destinations) {
   for (size_t i = 0; i < destinations.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      const at::Tensor *a = destinations[j].tensor(facts), *b = destinations[i].tensor(facts);
+      const at::Tensor *a = destinations[j].tensor(key), *b = destinations[i].tensor(key);
       if (a == nullptr || b == nullptr || overlap_of(*a, *b) == Overlap::None) continue;
-      refuse(program,
-             fmt::format("{} and {} overlap", name_of(destinations[j], facts), name_of(destinations[i], facts)),
+      refuse(program, fmt::format("{} and {} overlap", name_of(destinations[j], key), name_of(destinations[i], key)),
              "each result needs memory of its own");
     }
   }
@@ -138,12 +137,12 @@ bool may_fail_midway(const codegen::Outline& outline) {
 
 }  // namespace
 
-const at::Tensor* Destination::tensor(const Facts& facts) const {
+const at::Tensor* Destination::tensor(const CallKey& key) const {
   if (kind == Kind::New) return nullptr;
-  return kind == Kind::Out ? &facts.outs[index] : facts.actuals[index].tensor;
+  return kind == Kind::Out ? &key.outs[index] : key.arguments[index].tensor;
 }
 
-std::vector<Destination> destinations_of(const Program& program, const Facts& facts) {
+std::vector<Destination> destinations_of(const Program& program, const CallKey& key) {
   std::vector<Destination> destinations;
   uint32_t returned = 0;
   for (const Program::Result& result : program.results) {
@@ -152,44 +151,44 @@ std::vector<Destination> destinations_of(const Program& program, const Facts& fa
     else if (result.use != ir::Use::Returned)
       destinations.push_back({});
     else
-      destinations.push_back({facts.outs.empty() ? Destination::Kind::New : Destination::Kind::Out, returned++});
+      destinations.push_back({key.outs.empty() ? Destination::Kind::New : Destination::Kind::Out, returned++});
   }
-  if (!facts.outs.empty() && facts.outs.size() != returned)
+  if (!key.outs.empty() && key.outs.size() != returned)
     refuse(program,
            fmt::format("the op returns {} tensor{}, and out gives {}", returned, returned == 1 ? "" : "s",
-                       facts.outs.size()),
+                       key.outs.size()),
            "give one tensor for each result");
   return destinations;
 }
 
-void check_destinations(const Program& program, const Facts& facts, std::span<const Destination> destinations,
+void check_destinations(const Program& program, const CallKey& key, std::span<const Destination> destinations,
                         std::span<const ir::Extents> results) {
   for (size_t r = 0; r < destinations.size(); ++r) {
     const Destination& destination = destinations[r];
     if (destination.kind == Destination::Kind::New) continue;
-    check_fit(program, facts, destination, program.results[r], results[r]);
-    check_own_memory(program, facts, destination);
-    check_arguments_memory(program, facts, destination);
+    check_fit(program, key, destination, program.results[r], results[r]);
+    check_own_memory(program, key, destination);
+    check_arguments_memory(program, key, destination);
   }
-  check_each_others_memory(program, facts, destinations);
+  check_each_others_memory(program, key, destinations);
 }
 
-bool settle_in_place(const Program& program, const codegen::Outline& outline, const Facts& facts,
+bool settle_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
                      std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
                      std::span<Destination> destinations) {
   bool any_shared = false;
   for (size_t r = 0; r < destinations.size(); ++r) {
     Destination& destination = destinations[r];
-    const at::Tensor* tensor = destination.tensor(facts);
+    const at::Tensor* tensor = destination.tensor(key);
     if (tensor == nullptr) continue;
     if (program.results[r].forwards || !program.results[r].scatters.empty()) {
       destination.by_copy = true;
       continue;
     }
     bool shared = false;
-    for (size_t p = 0; p < facts.actuals.size(); ++p) {
-      if (facts.actuals[p].kind != ArgumentKind::Tensor || !is_read(outline, p)) continue;
-      if (overlap_of(*tensor, *facts.actuals[p].tensor) == Overlap::None) continue;
+    for (size_t p = 0; p < key.arguments.size(); ++p) {
+      if (key.arguments[p].kind != ArgumentKind::Tensor || !is_read(outline, p)) continue;
+      if (overlap_of(*tensor, *key.arguments[p].tensor) == Overlap::None) continue;
       shared = true;
       if (reads_in_place(outline, geometries, p, r)) continue;
       if (destination.kind == Destination::Kind::Out)

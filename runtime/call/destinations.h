@@ -21,21 +21,21 @@ struct Destination {
   bool by_copy = false;
 
   /// The caller's tensor; null where the result is new.
-  const at::Tensor* tensor(const Facts& facts) const;
+  const at::Tensor* tensor(const CallKey& key) const;
 };
 
 /// One for each result. Errors: Error(Author) where `out=` gives another number of tensors than the op returns.
-std::vector<Destination> destinations_of(const Program& program, const Facts& facts);
+std::vector<Destination> destinations_of(const Program& program, const CallKey& key);
 
 /// Refuses what cannot take its result: another dtype or shape, elements that share memory, memory of another argument.
 /// `results`: the results' sizes.
-void check_destinations(const Program& program, const Facts& facts, std::span<const Destination> destinations,
+void check_destinations(const Program& program, const CallKey& key, std::span<const Destination> destinations,
                         std::span<const ir::Extents> results);
 
 /// With `geometries` made for writing straight into every destination: sets `by_copy` where that would come to other
 /// values, or might leave half of them behind an error, and says whether any kernel reads memory that one writes.
 /// Errors: Error(Author) for an out that is an input which is read beyond the element that is written.
-bool settle_in_place(const Program& program, const codegen::Outline& outline, const Facts& facts,
+bool settle_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
                      std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
                      std::span<Destination> destinations);
 

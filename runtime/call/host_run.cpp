@@ -22,14 +22,14 @@ ir::HostValue widened(ir::HostValue value, ir::HostKind kind) {
   return value;
 }
 
-ir::HostValue compute(const ir::HostNode& node, const Facts& facts, std::span<const ir::HostValue> slots) {
+ir::HostValue compute(const ir::HostNode& node, const CallKey& key, std::span<const ir::HostValue> slots) {
   switch (node.op) {
     case ir::HostOp::Constant:
       return node.value;
     case ir::HostOp::Size:
-      return ir::HostValue::of(facts.actuals[node.a].tensor->size(node.b));
+      return ir::HostValue::of(key.arguments[node.a].tensor->size(node.b));
     case ir::HostOp::Scalar:
-      return widened(facts.actuals[node.a].number, node.kind);
+      return widened(key.arguments[node.a].number, node.kind);
     case ir::HostOp::Affine: {
       int64_t sum = node.value.as_int();
       for (size_t i = 0; i < node.args.size(); ++i)
@@ -46,10 +46,10 @@ ir::HostValue compute(const ir::HostNode& node, const Facts& facts, std::span<co
 
 }  // namespace
 
-size_t run_host(const ir::HostPool& pool, const Facts& facts, std::span<ir::HostValue> slots, std::string& failure) {
+size_t run_host(const ir::HostPool& pool, const CallKey& key, std::span<ir::HostValue> slots, std::string& failure) {
   uint32_t i = 0;
   try {
-    for (; i < pool.count(); ++i) slots[i] = compute(pool[{i}], facts, slots);
+    for (; i < pool.count(); ++i) slots[i] = compute(pool[{i}], key, slots);
   } catch (const std::domain_error& error) {
     failure = error.what();
   }

@@ -14,13 +14,13 @@ namespace ingot::runtime {
 /// function of PyTorch's: to ask.
 class ProfiledCall {
  public:
-  explicit ProfiledCall(const Facts& facts) {
+  explicit ProfiledCall(const CallKey& key) {
     if (auto callbacks = at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION)) [[unlikely]]
-      begin(*std::move(callbacks), facts);
+      begin(*std::move(callbacks), key);
   }
 
  private:
-  void begin(at::StepCallbacks callbacks, const Facts& facts);
+  void begin(at::StepCallbacks callbacks, const CallKey& key);
 
   std::optional<at::RecordFunction> record_;
 };

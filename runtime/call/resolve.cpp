@@ -8,23 +8,23 @@ namespace ingot::runtime {
 
 namespace {
 
-using ArgumentKind = frontend::ArgumentFact::Kind;
+using ArgumentKind = frontend::ArgumentSpec::Kind;
 
 ir::Extents extents_of(const at::Tensor& tensor) { return {tensor.sizes().vec(), tensor.strides().vec()}; }
 
 /// Computes the host program and checks what it may be used for. Where arithmetic fails, a condition that came before
 /// it is the better message.
-std::vector<ir::HostValue> checked_host(const Program& program, const Facts& facts) {
+std::vector<ir::HostValue> checked_host(const Program& program, const CallKey& key) {
   std::vector<ir::HostValue> slots(program.host.count());
   std::string failure;
-  const size_t done = run_host(program.host, facts, slots, failure);
+  const size_t done = run_host(program.host, key, slots, failure);
   for (const Program::Check& check : program.checks) {
     const ir::HostId a = check.condition.a, b = check.condition.b;
     if (std::max(a.index, b.index) >= done || ir::holds(check.condition.kind, slots[a.index], slots[b.index])) continue;
     const bool gathers = check.condition.kind == ir::Condition::Kind::NonEmpty;
     if (!gathers || failure.empty()) throw_check(program, check, slots[a.index], slots[b.index]);
   }
-  if (!failure.empty()) throw_arithmetic(program, facts);
+  if (!failure.empty()) throw_arithmetic(program, key);
   return slots;
 }
 
@@ -33,7 +33,7 @@ uintptr_t address_of(const at::Tensor& tensor) {
 }
 
 /// New results begin where PyTorch's allocators begin, at a multiple of 64 bytes or more.
-std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const Facts& facts,
+std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const CallKey& key,
                                     std::span<const Destination> destinations) {
   std::vector<uintptr_t> addresses;
   for (const codegen::AccessUse& use : kernel.accesses) {
@@ -44,9 +44,9 @@ std::vector<uintptr_t> addresses_of(const codegen::KernelOutline& kernel, const 
     }
     if (use.kind == codegen::AccessUse::Kind::Store) {
       const Destination& destination = destinations[use.tensor];
-      if (!destination.by_copy) tensor = destination.tensor(facts);
-    } else if (use.has_tensor() && use.tensor < facts.actuals.size()) {  // behind them comes the seed
-      tensor = facts.actuals[use.tensor].tensor;
+      if (!destination.by_copy) tensor = destination.tensor(key);
+    } else if (use.has_tensor() && use.tensor < key.arguments.size()) {  // behind them comes the seed
+      tensor = key.arguments[use.tensor].tensor;
     }
     addresses.push_back(tensor == nullptr ? 0 : address_of(*tensor));
   }
@@ -84,9 +84,9 @@ std::vector<codegen::KernelGeometry> geometries_of(const codegen::Outline& outli
 }
 
 /// Gives the strides of the caller's tensors to the results that are written there.
-void follow_destinations(const Facts& facts, Resolved& resolved) {
+void follow_destinations(const CallKey& key, Resolved& resolved) {
   for (size_t r = 0; r < resolved.results.size(); ++r)
-    if (const at::Tensor* tensor = resolved.destinations[r].tensor(facts))
+    if (const at::Tensor* tensor = resolved.destinations[r].tensor(key))
       resolved.results[r].strides = tensor->strides().vec();
 }
 
@@ -104,11 +104,11 @@ void settle_cut(const Program& program, bool cuda, Resolved& resolved) {
 
 /// Decides what is written straight into the caller's tensors. The others, which are copied there in the end, are laid
 /// out as those tensors are but dense. Whether results alias.
-bool place_results(const Program& program, const Facts& facts, bool checks_indices, Resolved& resolved) {
+bool place_results(const Program& program, const CallKey& key, bool checks_indices, Resolved& resolved) {
   const codegen::Outline& outline = program.outlines.of(resolved.cut);
   resolved.geometries = geometries_of(outline, resolved);
   const bool aliases =
-      settle_in_place(program, outline, facts, resolved.geometries, checks_indices, resolved.destinations);
+      settle_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
   if (std::ranges::none_of(resolved.destinations, &Destination::by_copy)) return aliases;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     if (resolved.destinations[r].by_copy) resolved.results[r].strides = ir::preserve_strides(resolved.results[r]);
@@ -118,34 +118,34 @@ bool place_results(const Program& program, const Facts& facts, bool checks_indic
 
 }  // namespace
 
-Resolved resolve(const Program& program, const Facts& facts, const codegen::Options& options) {
+Resolved resolve(const Program& program, const CallKey& key, const codegen::Options& options) {
   Resolved resolved;
-  resolved.host = checked_host(program, facts);
+  resolved.host = checked_host(program, key);
   // Contiguous is not enough: results inherit the strides of dims of size 1, and dims of size 0 have rules of their
   // own.
   bool all_row_major = true;
-  for (const Actual& actual : facts.actuals) {
+  for (const BoundArgument& argument : key.arguments) {
     ir::Extents& extents = resolved.params.emplace_back();
-    if (actual.kind != ArgumentKind::Tensor) continue;
-    extents = extents_of(*actual.tensor);
-    all_row_major &= actual.tensor->numel() > 0 && extents.strides == ir::contiguous_strides(extents.sizes);
+    if (argument.kind != ArgumentKind::Tensor) continue;
+    extents = extents_of(*argument.tensor);
+    all_row_major &= argument.tensor->numel() > 0 && extents.strides == ir::contiguous_strides(extents.sizes);
   }
   if (program.draws) resolved.params.emplace_back();  // the seed, which has no dims
   for (const Program::Result& result : program.results) {
     ir::Extents& extents = resolved.results.emplace_back();
     for (const ir::HostId size : result.shape) extents.sizes.push_back(resolved.host[size.index].as_int());
   }
-  resolved.destinations = destinations_of(program, facts);
-  check_destinations(program, facts, resolved.destinations, resolved.results);
+  resolved.destinations = destinations_of(program, key);
+  check_destinations(program, key, resolved.destinations, resolved.results);
   follow_layouts(program, all_row_major, resolved);
-  follow_destinations(facts, resolved);
-  settle_cut(program, facts.device.is_cuda(), resolved);
-  const bool aliases = place_results(program, facts, options.check_indices, resolved);
+  follow_destinations(key, resolved);
+  settle_cut(program, key.device.is_cuda(), resolved);
+  const bool aliases = place_results(program, key, options.check_indices, resolved);
   const codegen::Outline& outline = program.outlines.of(resolved.cut);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelOutline& kernel = outline.kernels[k];
     resolved.layouts.push_back(
-        codegen::classify(kernel, resolved.geometries[k], addresses_of(kernel, facts, resolved.destinations), aliases));
+        codegen::classify(kernel, resolved.geometries[k], addresses_of(kernel, key, resolved.destinations), aliases));
   }
   return resolved;
 }

@@ -22,16 +22,16 @@ namespace {
 
 using Slots = InlineBuffer<ir::HostValue, 32>;
 
-void compute_numbers(const BoundCall& call, const Facts& facts, Slots& slots) {
+void compute_numbers(const BoundCall& call, const CallKey& key, Slots& slots) {
   if (slots.size() == 0) return;
   std::string failure;
-  const size_t done = run_host(call.numbers, facts, slots, failure);
+  const size_t done = run_host(call.numbers, key, slots, failure);
   for (const Program::Check& check : call.checks) {
     const uint32_t a = check.condition.a.index, b = check.condition.b.index;
     if (std::max(a, b) < done && !ir::holds(check.condition.kind, slots[a], slots[b]))
       throw_check(*call.program, check, slots[a], slots[b]);
   }
-  if (!failure.empty()) throw_arithmetic(*call.program, facts);
+  if (!failure.empty()) throw_arithmetic(*call.program, key);
 }
 
 at::Tensor allocate(const BoundCall::Result& result, c10::Device device) {
@@ -45,16 +45,16 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
   to.copy_(from);
 }
 
-at::Tensor memory_of(const BoundCall::Result& result, const Facts& facts, Tally& tally) {
+at::Tensor memory_of(const BoundCall::Result& result, const CallKey& key, Tally& tally) {
   if (result.is_sum) return {};
   if (result.forwards) {
     // Where the caller has memory for it, another result may be written over what it is.
-    const at::Tensor& given = *facts.actuals[*result.forwards].tensor;
+    const at::Tensor& given = *key.arguments[*result.forwards].tensor;
     return result.destination.by_copy ? given.clone() : given;
   }
-  const at::Tensor* given = result.destination.tensor(facts);
+  const at::Tensor* given = result.destination.tensor(key);
   if (given != nullptr && !result.destination.by_copy) return *given;
-  at::Tensor made = allocate(result, facts.device);
+  at::Tensor made = allocate(result, key.device);
   Tally::add(tally.allocations);
   if (result.is_partial) copy_values(made, *given);
   return made;
@@ -73,10 +73,10 @@ at::Tensor workspace_of(const BoundCall& call, c10::Device device, Tally& tally)
 /// part of them may be.
 class VersionBumps {
  public:
-  VersionBumps(const BoundCall& call, const Facts& facts) : call_(call), facts_(facts) {}
+  VersionBumps(const BoundCall& call, const CallKey& key) : call_(call), key_(key) {}
   ~VersionBumps() {
     for (const BoundCall::Result& result : call_.results)
-      if (const at::Tensor* given = result.destination.tensor(facts_); given != nullptr && !is_untouched(result))
+      if (const at::Tensor* given = result.destination.tensor(key_); given != nullptr && !is_untouched(result))
         given->unsafeGetTensorImpl()->bump_version();
   }
   VersionBumps(const VersionBumps&) = delete;
@@ -88,7 +88,7 @@ class VersionBumps {
   bool is_untouched(const BoundCall::Result& result) const { return result.destination.by_copy && !copies_; }
 
   const BoundCall& call_;
-  const Facts& facts_;
+  const CallKey& key_;
   bool copies_ = false;
 };
 
@@ -101,11 +101,11 @@ struct Memory {
 /// A kernel's arguments of this call, and their addresses as a launch takes them.
 class Packed {
  public:
-  Packed(const BoundKernel& kernel, const Facts& facts, const Memory& memory, const Slots& slots, void* status)
+  Packed(const BoundKernel& kernel, const CallKey& key, const Memory& memory, const Slots& slots, void* status)
       : bytes_(kernel.bytes.size()), arguments_(kernel.offsets.size()) {
     std::memcpy(bytes_.data(), kernel.bytes.data(), kernel.bytes.size());
     for (const BoundKernel::Pointer& pointer : kernel.pointers) {
-      const char* moved = static_cast<const char*>(data_of(pointer, facts, memory)) + pointer.shift;
+      const char* moved = static_cast<const char*>(data_of(pointer, key, memory)) + pointer.shift;
       std::memcpy(&bytes_[pointer.at], &moved, sizeof(moved));
     }
     for (const BoundKernel::Number& number : kernel.numbers)
@@ -117,12 +117,12 @@ class Packed {
   void** arguments() { return arguments_.data(); }
 
  private:
-  static const void* data_of(const BoundKernel::Pointer& pointer, const Facts& facts, const Memory& memory) {
+  static const void* data_of(const BoundKernel::Pointer& pointer, const CallKey& key, const Memory& memory) {
     switch (pointer.of) {
       case BoundKernel::Pointer::Of::Param:
-        return facts.actuals[pointer.tensor].tensor->const_data_ptr();
+        return key.arguments[pointer.tensor].tensor->const_data_ptr();
       case BoundKernel::Pointer::Of::Seed:
-        return facts.seed.const_data_ptr();
+        return key.seed.const_data_ptr();
       case BoundKernel::Pointer::Of::Result:
         return memory.results[pointer.tensor].mutable_data_ptr();
       case BoundKernel::Pointer::Of::Workspace:
@@ -147,21 +147,21 @@ class Packed {
                "integers do not divide by zero: where(y != 0, y, 1) is a divisor that never is");
 }
 
-void run_cpu(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, const Memory& memory,
+void run_cpu(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const Memory& memory,
              const Slots& slots) {
   int32_t status = 0;
-  Packed packed(kernel, facts, memory, slots, &status);
+  Packed packed(kernel, key, memory, slots, &status);
   run_parallel(kernel.kernel->cpu, packed.arguments(), kernel.units, kernel.multiple, kernel.grain);
   if (status != 0) throw_status(call, kernel, status);
 }
 
-void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& facts, const Memory& memory,
+void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& key, const Memory& memory,
               const Slots& slots, bool debug) {
   CudaBackend& backend = cuda_backend();
-  const c10::DeviceIndex device = facts.device.index();
+  const c10::DeviceIndex device = key.device.index();
   at::Tensor status;
   if (kernel.status != BoundKernel::kNone) status = backend.status(device);
-  Packed packed(kernel, facts, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
+  Packed packed(kernel, key, memory, slots, status.defined() ? status.mutable_data_ptr() : nullptr);
   backend.launch({kernel.kernel->cuda,
                   {static_cast<uint32_t>(kernel.units)},
                   {kernel.kernel->info.block_threads},
@@ -174,24 +174,24 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const Facts& fac
 
 }  // namespace
 
-void run(const BoundCall& call, const Facts& facts, Written& written, bool debug, Tally& tally) {
+void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, Tally& tally) {
   Slots slots(call.numbers.count());
-  compute_numbers(call, facts, slots);
-  for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, facts, tally));
-  const Memory memory{written, workspace_of(call, facts.device, tally)};
-  VersionBumps versions(call, facts);
+  compute_numbers(call, key, slots);
+  for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, key, tally));
+  const Memory memory{written, workspace_of(call, key.device, tally)};
+  VersionBumps versions(call, key);
   for (const BoundKernel& kernel : call.kernels) {
-    if (facts.device.is_cuda())
-      run_cuda(call, kernel, facts, memory, slots, debug);
+    if (key.device.is_cuda())
+      run_cuda(call, kernel, key, memory, slots, debug);
     else
-      run_cpu(call, kernel, facts, memory, slots);
+      run_cpu(call, kernel, key, memory, slots);
     Tally::add(tally.launches);
   }
   if (call.has_sums) add_up(call, written);
   versions.begin_copies();
   for (size_t r = 0; r < call.results.size(); ++r) {
     const Destination& destination = call.results[r].destination;
-    if (destination.by_copy) copy_values(*destination.tensor(facts), written[r]);
+    if (destination.by_copy) copy_values(*destination.tensor(key), written[r]);
   }
 }
 

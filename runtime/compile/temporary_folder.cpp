@@ -34,12 +34,12 @@ constexpr int64_t kYoungSeconds = 5;
 
 /// What keeps a compilation out of the folder; empty when nothing does.
 std::string obstacle(const std::string& folder) {
-  struct statvfs facts;
+  struct statvfs key;
   if (folder.size() + kNameBytes > PATH_MAX) return reason(ENAMETOOLONG);
-  if (::statvfs(folder.c_str(), &facts) != 0) return reason(errno);
+  if (::statvfs(folder.c_str(), &key) != 0) return reason(errno);
   // A file system that counts nothing has no limit.
-  const bool full = facts.f_blocks != 0 && uint64_t{facts.f_bavail} * facts.f_frsize < kRoomBytes;
-  const bool no_names = facts.f_files != 0 && facts.f_favail == 0;
+  const bool full = key.f_blocks != 0 && uint64_t{key.f_bavail} * key.f_frsize < kRoomBytes;
+  const bool no_names = key.f_files != 0 && key.f_favail == 0;
   return full || no_names ? reason(ENOSPC) : std::string();
 }
 
@@ -61,9 +61,9 @@ int lock(const std::filesystem::path& folder, int wait = 0) {
 }
 
 bool is_of_a_dead_process(int locked) {
-  struct stat facts;
-  return ::fstat(locked, &facts) == 0 && facts.st_uid == ::geteuid() && (facts.st_mode & 07777) == 0700 &&
-         std::abs(std::time(nullptr) - facts.st_mtime) > kYoungSeconds;
+  struct stat key;
+  return ::fstat(locked, &key) == 0 && key.st_uid == ::geteuid() && (key.st_mode & 07777) == 0700 &&
+         std::abs(std::time(nullptr) - key.st_mtime) > kYoungSeconds;
 }
 
 /// Once for each folder that a process puts its own into.

@@ -36,31 +36,31 @@ Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool touched) {
 constexpr const char* kLarge = "large";
 
 /// Where arithmetic fails, whoever computes the program says it.
-std::string answer_text(const ir::AliasQuestion& question, const Facts& facts) {
+std::string answer_text(const ir::AliasQuestion& question, const CallKey& key) {
   std::vector<ir::HostValue> slots(question.host.count());
   std::string failure;
-  run_host(question.host, facts, slots, failure);
+  run_host(question.host, key, slots, failure);
   if (!failure.empty()) return "unknown";
   std::vector<ir::Extents> arguments;
-  for (const Actual& actual : facts.actuals) {
+  for (const BoundArgument& argument : key.arguments) {
     ir::Extents& extents = arguments.emplace_back();
-    if (actual.kind != frontend::ArgumentFact::Kind::Tensor) continue;
-    extents = {actual.tensor->sizes().vec(), actual.tensor->strides().vec()};
+    if (argument.kind != frontend::ArgumentSpec::Kind::Tensor) continue;
+    extents = {argument.tensor->sizes().vec(), argument.tensor->strides().vec()};
   }
   return ir::shares_memory(question, slots, arguments) ? "shared" : "apart";
 }
 
 /// The value of a symbol as a key has it. A touched size that is not small is just that, and so is a number that is
 /// not 0.
-std::string value_text(const Symbol& symbol, const Facts& facts, Variant variant) {
+std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant) {
   if (symbol.kind == Symbol::Kind::Gradients) return fmt::format("{:#x}", variant.gradients);
   if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
-  if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.question, facts);
-  const Actual& actual = facts.actuals[symbol.param];
-  if (symbol.kind == Symbol::Kind::Number && symbol.touched && actual.number.truthy()) return kLarge;
+  if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.question, key);
+  const BoundArgument& argument = key.arguments[symbol.param];
+  if (symbol.kind == Symbol::Kind::Number && symbol.touched && argument.number.truthy()) return kLarge;
   if (symbol.kind == Symbol::Kind::Number)
-    return fmt::format("{}:{}", static_cast<int>(actual.number.kind), actual.number.integer);
-  const int64_t size = actual.tensor->size(symbol.dim);
+    return fmt::format("{}:{}", static_cast<int>(argument.number.kind), argument.number.integer);
+  const int64_t size = argument.tensor->size(symbol.dim);
   return symbol.touched && size > ir::kTouchedSize ? kLarge : std::to_string(size);
 }
 
@@ -108,14 +108,14 @@ uint64_t numbers_of(const ir::AliasQuestion& question) {
 constexpr size_t kMostFailures = 64;
 
 /// All that lowering may ask of the facts.
-std::string exact_text(const Facts& facts, frontend::Numerics numerics, Variant variant) {
+std::string exact_text(const CallKey& key, frontend::Numerics numerics, Variant variant) {
   std::string text =
-      fmt::format("{}\n{:#x} {}\n", signature_of(facts, numerics).text(), variant.gradients, variant.scatters);
-  for (const Actual& actual : facts.actuals) {
-    if (actual.kind == frontend::ArgumentFact::Kind::Tensor)
-      text += fmt::format("{} by {}\n", actual.tensor->sizes().vec(), actual.tensor->strides().vec());
+      fmt::format("{}\n{:#x} {}\n", signature_of(key, numerics).text(), variant.gradients, variant.scatters);
+  for (const BoundArgument& argument : key.arguments) {
+    if (argument.kind == frontend::ArgumentSpec::Kind::Tensor)
+      text += fmt::format("{} by {}\n", argument.tensor->sizes().vec(), argument.tensor->strides().vec());
     else
-      text += fmt::format("{}:{}\n", static_cast<int>(actual.number.kind), actual.number.integer);
+      text += fmt::format("{}:{}\n", static_cast<int>(argument.number.kind), argument.number.integer);
   }
   return text;
 }
@@ -135,12 +135,12 @@ ProgramCache::ProgramCache(std::shared_ptr<const frontend::Definition> definitio
     identity_ = fmt::format("ingot {}\n{} {}\n{}\n", build_identity(), source_name, definition_->name(), identity);
 }
 
-ProgramCache::Lowered ProgramCache::lower(const Facts& facts, Variant variant) {
+ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   Tally::add(runtime_.tally.lowerings);
-  const frontend::Actuals actuals = actuals_of(facts);
-  frontend::Signature signature = signature_of(facts, numerics_);
+  const frontend::SymbolValues arguments = symbol_values_of(key);
+  frontend::Signature signature = signature_of(key, numerics_);
   signature.gradients = variant.gradients, signature.scatters = variant.scatters;
-  const ir::Graph lowered = frontend::lower(*definition_, signature, actuals);
+  const ir::Graph lowered = frontend::lower(*definition_, signature, arguments);
   ir::verify(lowered);
 
   Lowered result;
@@ -168,40 +168,40 @@ ProgramCache::Lowered ProgramCache::lower(const Facts& facts, Variant variant) {
   return result;
 }
 
-ProgramCache::Lowered ProgramCache::lower_once(const Facts& facts, Variant variant) {
+ProgramCache::Lowered ProgramCache::lower_once(const CallKey& key, Variant variant) {
   try {
-    return lower(facts, variant);
+    return lower(key, variant);
   } catch (const Error& error) {
     if (error.fault() == Fault::Author && typeid(error) == typeid(Error)) {
       const std::lock_guard lock(mutex_);
       if (failures_.size() >= kMostFailures) failures_.clear();
-      failures_.emplace(exact_text(facts, numerics_, variant), error);
+      failures_.emplace(exact_text(key, numerics_, variant), error);
     }
     throw;
   }
 }
 
-void ProgramCache::throw_known_failure(const Facts& facts, Variant variant) {
+void ProgramCache::throw_known_failure(const CallKey& key, Variant variant) {
   const std::lock_guard lock(mutex_);
   if (failures_.empty()) return;
-  const auto found = failures_.find(exact_text(facts, numerics_, variant));
+  const auto found = failures_.find(exact_text(key, numerics_, variant));
   if (found != failures_.end()) throw Error(found->second);
 }
 
-std::shared_ptr<const ir::Graph> ProgramCache::graph(const Facts& facts, Variant variant) {
-  return lower(facts, variant).graph;
+std::shared_ptr<const ir::Graph> ProgramCache::graph(const CallKey& key, Variant variant) {
+  return lower(key, variant).graph;
 }
 
-ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
-  throw_known_failure(facts, variant);
-  const std::string signature = signature_of(facts, numerics_).text() + "\n";
+ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
+  throw_known_failure(key, variant);
+  const std::string signature = signature_of(key, numerics_).text() + "\n";
   Statics statics;
   std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
   Found found;
   for (;;) {
     const std::string key = signature + statics.text();
     const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
-      if (!lowered) lowered = lower_once(facts, variant);
+      if (!lowered) lowered = lower_once(key, variant);
       ProgramRecord made;
       made.asks = asked_next(lowered->symbols, statics);
       if (!made.asks.empty()) return made;
@@ -210,16 +210,16 @@ ProgramCache::Found ProgramCache::find(const Facts& facts, Variant variant) {
     });
     if (record->program) {
       found.program = {record, &*record->program};
-      found.watched.values |= found.program->shape_numbers;
-      found.watched.written = written_params(*found.program);
+      found.keyed.values |= found.program->shape_numbers;
+      found.keyed.written = written_params(*found.program);
       return found;
     }
     const std::string before = statics.text();
     for (const Symbol& symbol : record->asks) {
       if (statics.has(symbol)) continue;
-      statics.add(symbol, value_text(symbol, facts, variant));
-      if (symbol.question) found.watched.values |= numbers_of(*symbol.question);
-      if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.watched.values |= uint64_t{1} << symbol.param;
+      statics.add(symbol, value_text(symbol, key, variant));
+      if (symbol.question) found.keyed.values |= numbers_of(*symbol.question);
+      if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.keyed.values |= uint64_t{1} << symbol.param;
     }
     if (statics.text() == before) throw_internal("a program record asks for what is known", key);
   }

@@ -48,20 +48,20 @@ class ProgramCache {
 
   struct Found {
     std::shared_ptr<const Program> program;
-    Watched watched;  ///< what this program makes a call's key depend on
+    KeyedParams keyed;  ///< what this program makes a call's key depend on
   };
   /// Errors: Error(Author) of lowering.
-  Found find(const Facts& facts, Variant variant = {});
+  Found find(const CallKey& key, Variant variant = {});
 
   /// The op for these facts, ready for codegen: simplified, calls dissolved.
-  std::shared_ptr<const ir::Graph> graph(const Facts& facts, Variant variant = {});
+  std::shared_ptr<const ir::Graph> graph(const CallKey& key, Variant variant = {});
 
  private:
   struct Lowered;
-  Lowered lower(const Facts& facts, Variant variant);
+  Lowered lower(const CallKey& key, Variant variant);
   /// The same, but what it throws is kept, and thrown again for these facts.
-  Lowered lower_once(const Facts& facts, Variant variant);
-  void throw_known_failure(const Facts& facts, Variant variant);
+  Lowered lower_once(const CallKey& key, Variant variant);
+  void throw_known_failure(const CallKey& key, Variant variant);
   /// From memory, else from the store, else what `make` gives.
   std::shared_ptr<const ProgramRecord> record(const std::string& key, const std::function<ProgramRecord()>& make);
   std::optional<ProgramRecord> stored(const std::string& key) const;

@@ -135,7 +135,7 @@ struct Call {
     for (const std::string_view argument : row.arguments) add(std::string(argument));
   }
 
-  frontend::Actuals actuals() const {
+  frontend::SymbolValues symbol_values() const {
     return {[this](uint32_t param, uint32_t dim) { return tensors.params[param].sizes[dim]; },
             [this](uint32_t param) { return numbers[param]; }};
   }
@@ -145,7 +145,7 @@ struct Call {
     std::istringstream words(text);
     std::string type, word;
     words >> type;
-    frontend::ArgumentFact fact;
+    frontend::ArgumentSpec fact;
     ir::Extents extents;
     uintptr_t address = 0;
     ir::HostValue number;
@@ -154,7 +154,7 @@ struct Call {
       number = type == "float" ? ir::HostValue::of(std::stod(word))
                : type == "int" ? ir::HostValue::of(int64_t{std::stoll(word)})
                                : ir::HostValue::of(word == "1");
-      fact.kind = frontend::ArgumentFact::Kind::Number;
+      fact.kind = frontend::ArgumentSpec::Kind::Number;
       fact.number = number.kind;
     } else {
       fact.dtype = ir::parse_dtype(type).value();
@@ -172,7 +172,7 @@ struct Call {
     tensors.params.push_back(extents);
     tensors.addresses.push_back(address);
     numbers.push_back(number);
-    if (fact.kind == frontend::ArgumentFact::Kind::Number) tensors.numbers.push_back(number);
+    if (fact.kind == frontend::ArgumentSpec::Kind::Number) tensors.numbers.push_back(number);
   }
 };
 
@@ -196,7 +196,7 @@ std::map<fs::path, std::string> texts_of(const Row& row, bool first) {
   for (const Target& target : {kCuda, kCpu}) {
     const bool cuda = target.kind == Target::Kind::Cuda;
     const Call call(row, cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
-    ir::Graph graph = frontend::lower(*definition, call.signature, call.actuals());
+    ir::Graph graph = frontend::lower(*definition, call.signature, call.symbol_values());
     ir::verify(graph);
     graph = ir::contract(ir::simplify(ir::inline_calls(graph)));
     if (definition->may_return_arguments()) graph = ir::forward_params(std::move(graph));

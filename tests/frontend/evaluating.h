@@ -14,8 +14,8 @@ namespace ingot::frontend {
 
 /// An evaluation of nothing yet.
 struct Scratch {
-  Scratch(const Signature& signature, const Actuals& actuals)
-      : evaluation(Builder(lowered, signature, actuals), activity) {}
+  Scratch(const Signature& signature, const SymbolValues& symbol_values)
+      : evaluation(Builder(lowered, signature, symbol_values), activity) {}
 
   Lowered lowered;
   Activity activity;
@@ -62,11 +62,11 @@ inline std::string shown(const Builder& builder, const std::vector<std::string>&
 inline std::string result_of(const std::string& text) {
   const auto definition = define(text);
   const Signature signature;
-  const Actuals actuals;
+  const SymbolValues symbol_values;
   std::vector<std::string> names;
   for (const Parameter& parameter : definition->parameters()) names.push_back(parameter.name);
   for (const bool is_static : {false, true}) {
-    Scratch scratch(signature, actuals);
+    Scratch scratch(signature, symbol_values);
     std::vector<std::optional<Value>> arguments;
     for (uint32_t i = 0; i < names.size(); ++i) {
       const Parameter& parameter = definition->parameters()[i];
@@ -101,19 +101,19 @@ inline DefinedGraph lowered(const std::string& text) {
   const auto definition = define(text);
   Signature signature;
   for (const Parameter& parameter : definition->parameters()) {
-    ArgumentFact fact{.rank = 2};
+    ArgumentSpec fact{.rank = 2};
     const bool is_int = parameter.annotation == Parameter::Annotation::Int;
     if (is_int || parameter.annotation == Parameter::Annotation::Float) {
-      fact = {.kind = ArgumentFact::Kind::Number, .number = is_int ? ir::HostKind::Int : ir::HostKind::Float};
+      fact = {.kind = ArgumentSpec::Kind::Number, .number = is_int ? ir::HostKind::Int : ir::HostKind::Float};
     } else if (parameter.has_default) {
-      fact = {.kind = ArgumentFact::Kind::None};
+      fact = {.kind = ArgumentSpec::Kind::None};
     }
     signature.arguments.push_back(fact);
   }
-  Actuals actuals;
-  actuals.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };
-  actuals.scalar = [](uint32_t parameter) { return ir::HostValue::of(int64_t{parameter} + 2); };
-  return {definition, lower(*definition, signature, actuals)};
+  SymbolValues symbol_values;
+  symbol_values.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };
+  symbol_values.scalar = [](uint32_t parameter) { return ir::HostValue::of(int64_t{parameter} + 2); };
+  return {definition, lower(*definition, signature, symbol_values)};
 }
 
 }  // namespace ingot::frontend

@@ -32,14 +32,14 @@ ir::Graph lowered(const Definition& definition, const std::vector<std::vector<in
   Signature signature;
   signature.gradients = gradients;
   for (const std::vector<int64_t>& shape : shapes) {
-    ArgumentFact fact;
+    ArgumentSpec fact;
     fact.rank = static_cast<uint8_t>(shape.size());
     for (size_t d = 0; d < shape.size(); ++d) fact.ones |= uint64_t{shape[d] == 1} << d;
     signature.arguments.push_back(fact);
   }
-  const Actuals actuals{[&](uint32_t param, uint32_t dim) { return shapes[param][dim]; },
-                        [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
-  return lower(definition, signature, actuals);
+  const SymbolValues symbol_values{[&](uint32_t param, uint32_t dim) { return shapes[param][dim]; },
+                                   [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
+  return lower(definition, signature, symbol_values);
 }
 
 size_t count(const ir::Graph& graph, ir::Op op) {
@@ -152,14 +152,14 @@ ir::Graph of_gathered(const std::string& text, std::vector<int64_t> results_shap
   Signature signature;
   signature.scatters = scatters;
   for (const auto& shape : shapes) {
-    ArgumentFact& fact = signature.arguments.emplace_back();
+    ArgumentSpec& fact = signature.arguments.emplace_back();
     fact.rank = static_cast<uint8_t>(shape.size());
     for (size_t d = 0; d < shape.size(); ++d) fact.ones |= uint64_t{shape[d] == 1} << d;
   }
   signature.arguments[1].dtype = ir::DType::I64;
-  const Actuals actuals{[&](uint32_t param, uint32_t dim) { return shapes[param][dim]; },
-                        [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
-  ir::Graph graph = lower(*backward(define(text), {true, false}, 1), signature, actuals);
+  const SymbolValues symbol_values{[&](uint32_t param, uint32_t dim) { return shapes[param][dim]; },
+                                   [](uint32_t) { return ir::HostValue::of(int64_t{0}); }};
+  ir::Graph graph = lower(*backward(define(text), {true, false}, 1), signature, symbol_values);
   ir::verify(graph);
   return graph;
 }

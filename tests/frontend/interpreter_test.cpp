@@ -79,8 +79,8 @@ TEST(Interpreter, AnnotationsConvertNumbers) {
   const auto kind_of = [](const std::string& annotation, ir::HostKind given) {
     const auto definition = define("def f(a: " + annotation + "): return a");
     const Signature signature;
-    const Actuals actuals;
-    Scratch scratch(signature, actuals);
+    const SymbolValues symbol_values;
+    Scratch scratch(signature, symbol_values);
     ir::HostPool& host = scratch.lowered.graph.host;
     const std::vector<std::optional<Value>> arguments = {Number{host.scalar(0, given)}};
     return host.kind(definition->evaluate(scratch.evaluation, arguments).number());

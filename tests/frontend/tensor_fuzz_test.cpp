@@ -286,7 +286,7 @@ void check(unsigned seed) {
 
   Call call{};
   for (const Array& argument : arguments) {
-    ArgumentFact fact{.dtype = ir::DType::I64, .rank = static_cast<uint8_t>(argument.shape.size())};
+    ArgumentSpec fact{.dtype = ir::DType::I64, .rank = static_cast<uint8_t>(argument.shape.size())};
     for (size_t d = 0; d < argument.shape.size(); ++d) fact.ones |= static_cast<uint64_t>(argument.shape[d] == 1) << d;
     call.signature.arguments.push_back(fact);
     call.sizes.push_back(argument.shape);

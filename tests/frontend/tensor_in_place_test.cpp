@@ -100,10 +100,10 @@ TEST(InPlace, StridesSayWhatIsShared) {
     const auto definition = define("def f(x):\n" + body);
     Signature signature;
     signature.arguments.push_back({.rank = 2});
-    Actuals actuals;
-    actuals.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };
-    actuals.strides = [&](uint32_t) { return strides; };
-    const ir::Graph graph = lower(*definition, signature, actuals);
+    SymbolValues symbol_values;
+    symbol_values.size = [](uint32_t, uint32_t dim) { return dim == 0 ? 6 : 4; };
+    symbol_values.strides = [&](uint32_t) { return strides; };
+    const ir::Graph graph = lower(*definition, signature, symbol_values);
     EXPECT_EQ(graph.aliases.size(), 1u) << body;
     return graph.results.front().mutates.has_value();
   };

@@ -8,8 +8,8 @@ namespace {
 /// What a call with these values of the numbers is told: "fine", or the message of the condition that fails.
 std::string told(const ir::Graph& graph, const Call& call) {
   std::vector<ir::HostValue> slots(graph.host.count());
-  const Actuals actuals = call.actuals();
-  ir::evaluate(graph.host, actuals, slots);
+  const SymbolValues symbol_values = call.symbol_values();
+  ir::evaluate(graph.host, symbol_values, slots);
   for (const ir::Condition& condition : graph.conditions) {
     const ir::HostValue a = slots[condition.a.index], b = slots[condition.b.index];
     if (!ir::holds(condition.kind, a, b)) return ir::message_of(condition, a, b);

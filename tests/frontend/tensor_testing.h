@@ -39,7 +39,7 @@ struct Call {
   }
 
   ir::Graph lower(const Definition& definition) const {
-    ir::Graph graph = frontend::lower(definition, signature, actuals());
+    ir::Graph graph = frontend::lower(definition, signature, symbol_values());
     ir::verify(graph);
     return graph;
   }
@@ -51,28 +51,28 @@ struct Call {
     return ir::print(graph);
   }
 
-  Actuals actuals() const {
+  SymbolValues symbol_values() const {
     return {[this](uint32_t param, uint32_t dim) { return sizes[param][dim]; },
             [this](uint32_t param) { return scalars[param]; }};
   }
 
  private:
   void add(const std::string& text) {
-    ArgumentFact fact;
+    ArgumentSpec fact;
     std::vector<int64_t> shape;
     ir::HostValue scalar = ir::HostValue::of(int64_t{0});
     const size_t equals = text.find('='), colon = text.find(':');
     if (text == "None") {
-      fact.kind = ArgumentFact::Kind::None;
+      fact.kind = ArgumentSpec::Kind::None;
     } else if (equals != std::string::npos) {
-      fact.kind = ArgumentFact::Kind::Number;
+      fact.kind = ArgumentSpec::Kind::Number;
       const std::string kind = text.substr(0, equals), value = text.substr(equals + 1);
       fact.number = kind == "float" ? ir::HostKind::Float : kind == "int" ? ir::HostKind::Int : ir::HostKind::Bool;
       scalar = kind == "float" ? ir::HostValue::of(std::stod(value))
                : kind == "int" ? ir::HostValue::of(static_cast<int64_t>(std::stoll(value)))
                                : ir::HostValue::of(value != "0");
     } else if (text.starts_with("cpu ")) {
-      fact.kind = ArgumentFact::Kind::CpuScalar;
+      fact.kind = ArgumentSpec::Kind::CpuScalar;
       fact.dtype = ir::parse_dtype(text.substr(4)).value();
     } else {
       fact.dtype = ir::parse_dtype(text.substr(0, colon)).value();

@@ -60,10 +60,10 @@ TEST(Autocast, IsPartOfWhatTellsTwoCallsApart) {
   const at::Tensor x = at::ones({4});
   const std::vector<Argument> arguments{x};
   const auto read = [&] {
-    Facts facts;
-    read_facts(*definition, arguments, {}, {}, Purpose::Call, facts);
-    return std::pair(std::vector<uint64_t>(facts.words.begin(), facts.words.end()),
-                     signature_of(facts, frontend::Numerics::Default).text());
+    CallKey key;
+    make_call_key(*definition, arguments, {}, {}, Purpose::Call, key);
+    return std::pair(std::vector<uint64_t>(key.words.begin(), key.words.end()),
+                     signature_of(key, frontend::Numerics::Default).text());
   };
   const auto off = read();
   at::autocast::set_autocast_enabled(at::kCPU, true);

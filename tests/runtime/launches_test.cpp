@@ -43,12 +43,12 @@ class LaunchesOfCuda : public testing::Test {
  protected:
   LaunchesOfCuda() {
     gpu = &gpu_;
-    read_facts(*definition_, arguments_, {}, {}, Purpose::Show, facts_);
-    facts_.device = c10::Device(c10::kCUDA, 0);
+    make_call_key(*definition_, arguments_, {}, {}, Purpose::Show, key_);
+    key_.device = c10::Device(c10::kCUDA, 0);
     graph_ = std::make_shared<const ir::Graph>(
-        frontend::lower(*definition_, signature_of(facts_, Numerics::Default), actuals_of(facts_)));
+        frontend::lower(*definition_, signature_of(key_, Numerics::Default), symbol_values_of(key_)));
     program_ = make_program(graph_);
-    resolved_ = resolve(program_, facts_, {});
+    resolved_ = resolve(program_, key_, {});
   }
 
   std::shared_ptr<const Launch> get(KernelCache& launches, c10::DeviceIndex device) {
@@ -68,7 +68,7 @@ class LaunchesOfCuda : public testing::Test {
   std::shared_ptr<const frontend::Definition> definition_ = frontend::define("x + 1");
   at::Tensor x_ = at::rand({8});
   std::vector<Argument> arguments_{x_};
-  Facts facts_;
+  CallKey key_;
   std::shared_ptr<const ir::Graph> graph_;
   Program program_;
   Resolved resolved_;

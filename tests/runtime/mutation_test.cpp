@@ -134,7 +134,7 @@ TEST(Mutation, OfMemoryThatAnotherArgumentSharesIsRefused) {
   const Op op = mutating(kScaleAndAdd);
   const at::Tensor both = at::randn({8, 2}), x = both.select(1, 0), y = both.select(1, 1);
   const at::Tensor expected = x * 2 + y, line = at::randn({17});
-  // Facts that differ in nothing but where the tensors lie: what was bound for one must not serve another.
+  // CallKey that differ in nothing but where the tensors lie: what was bound for one must not serve another.
   EXPECT_EQ(refusal(op, {x, y}), "no error");
   EXPECT_TRUE(at::equal(x, expected));
   EXPECT_NE(refusal(op, {x, x}).find("in the same memory"), std::string::npos);

@@ -99,9 +99,9 @@ TEST(Records, OfAnOp) {
   const auto definition = frontend::define("def f(table, i, k: float):\n    return table[:, i] * k, table.t() - 1\n");
   const at::Tensor table = at::rand({4, 5}), i = at::tensor({1, 2, 0}).view({1, 3});
   const std::vector<Argument> arguments{table, i, 0.5};
-  Facts facts;
-  read_facts(*definition, arguments, {}, {}, Purpose::Show, facts);
-  const ir::Graph graph = frontend::lower(*definition, signature_of(facts, Numerics::Default), actuals_of(facts));
+  CallKey key;
+  make_call_key(*definition, arguments, {}, {}, Purpose::Show, key);
+  const ir::Graph graph = frontend::lower(*definition, signature_of(key, Numerics::Default), symbol_values_of(key));
   const Program program = make_program(std::make_shared<const ir::Graph>(ir::simplify(ir::inline_calls(graph))));
   std::optional<Program> back = from_bytes<Program>(to_bytes(program));
   ASSERT_TRUE(back.has_value());

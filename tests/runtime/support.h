@@ -53,13 +53,13 @@ inline std::string error_of(const std::function<void()>& body, Fault fault = Fau
 }
 
 /// Same dtype, sizes, strides and, NaN for NaN, the same values bit for bit.
-inline void expect_same(const at::Tensor& actual, const at::Tensor& expected, const std::string& what = {}) {
-  ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << what;
-  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  EXPECT_EQ(actual.strides(), expected.strides()) << what;
-  EXPECT_TRUE(at::allclose(actual.to(at::kDouble), expected.to(at::kDouble), 0, 0, true)) << what << "\n"
-                                                                                          << actual << "\n"
-                                                                                          << expected;
+inline void expect_same(const at::Tensor& argument, const at::Tensor& expected, const std::string& what = {}) {
+  ASSERT_EQ(argument.scalar_type(), expected.scalar_type()) << what;
+  ASSERT_EQ(argument.sizes(), expected.sizes()) << what;
+  EXPECT_EQ(argument.strides(), expected.strides()) << what;
+  EXPECT_TRUE(at::allclose(argument.to(at::kDouble), expected.to(at::kDouble), 0, 0, true)) << what << "\n"
+                                                                                            << argument << "\n"
+                                                                                            << expected;
 }
 
 }  // namespace ingot::testing_support
