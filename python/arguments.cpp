@@ -33,8 +33,8 @@ bool is_symbolic(PyObject* object) {
 [[noreturn]] void refuse_type(PyObject* object, std::string_view name) {
   std::string subject = "`" + std::string(name) + "` is a " + type_name(object);
   if (THPVariable_Check(object) || is_symbolic(object))
-    runtime::throw_not_plain(subject + "; a kernel takes plain tensors and numbers",
-                             "call `f.reference`, which is the same op in eager PyTorch, or pass a plain tensor");
+    runtime::throw_unsupported(subject + "; a kernel takes plain tensors and numbers",
+                               "call `f.reference`, which is the same op in eager PyTorch, or pass a plain tensor");
   throw_author({}, subject + "; an op takes tensors and numbers",
                PySequence_Check(object) ? "make it a tensor with `torch.tensor`" : "");
 }
@@ -87,7 +87,7 @@ size_t parameter_index(const CallForm& form, PyObject* keyword) {
 [[noreturn]] void refuse_out(PyObject* object) {
   const std::string message =
       "`out` is a " + type_name(object) + "; it takes a plain tensor, or a tuple of one for each result";
-  if (THPVariable_Check(object)) runtime::throw_not_plain(message, "pass a plain tensor");
+  if (THPVariable_Check(object)) runtime::throw_unsupported(message, "pass a plain tensor");
   throw_author({}, message);
 }
 

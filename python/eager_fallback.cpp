@@ -84,7 +84,7 @@ PyObject* to_python(const Argument& argument) {
   return nullptr;
 }
 
-class PythonText : public EagerText {
+class PythonText : public EagerFallback {
  public:
   PythonText(std::shared_ptr<const frontend::Definition> definition, PyObject* tensors)
       : definition_(std::move(definition)), tensors_(Py_NewRef(tensors), getPyInterpreter()) {}
@@ -111,7 +111,7 @@ class PythonText : public EagerText {
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const override {
     std::optional<pybind11::gil_scoped_release> released;
     if (has_gil()) released.emplace();
-    return EagerText::gradients(results, inputs, incoming, differentiable);
+    return EagerFallback::gradients(results, inputs, incoming, differentiable);
   }
 
  private:
@@ -145,7 +145,8 @@ bool is_traced(const at::Tensor& tensor) {
 
 }  // namespace
 
-std::shared_ptr<const EagerText> eager_text(std::shared_ptr<const frontend::Definition> definition, PyObject* tensors) {
+std::shared_ptr<const EagerFallback> eager_fallback(std::shared_ptr<const frontend::Definition> definition,
+                                                    PyObject* tensors) {
   return std::make_shared<const PythonText>(std::move(definition), tensors);
 }
 

@@ -25,11 +25,11 @@ PyObject* module_counters(PyObject*, PyObject*) {
   Counters c = counters();
   return Py_BuildValue("{sK sK sK sK sK sK sK sK}", "lowerings", c.lowerings, "plans", c.plans, "compiles", c.compiles,
                        "disk_hits", c.disk_hits, "launches", c.launches, "allocations", c.allocations, "loads", c.loads,
-                       "texts", c.texts);
+                       "texts", c.eager_fallbacks);
 }
 
 PyObject* module_count_text(PyObject*, PyObject*) {
-  runtime::Tally::add(runtime::default_runtime().tally.texts);
+  runtime::AtomicCounters::add(runtime::default_runtime().counters.eager_fallbacks);
   return Py_NewRef(Py_None);
 }
 

@@ -125,7 +125,7 @@ PyObject* call_elsewhere(PyObject* object, PyObject* const* args, size_t count, 
 PyObject* op_call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   try {
     return call_plain(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
-  } catch (const runtime::NotPlain&) {
+  } catch (const runtime::Unsupported&) {
     return call_elsewhere(object, args, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords);
   } catch (...) {
     set_python_error();
@@ -252,10 +252,10 @@ PyObject* op_define(PyObject* object, PyObject* args) {
     auto source =
         std::make_shared<const Source>(source_name, std::string(text, static_cast<size_t>(size)), std::move(origins));
     auto definition = [&] {
-      const runtime::HoldForks held;  // which lets go of the GIL: no objects of Python are made below it
+      const runtime::ForkGuard held;  // which lets go of the GIL: no objects of Python are made below it
       return frontend::define(std::move(source), name);
     }();
-    Op op(definition, options, tensors == Py_None ? nullptr : eager_text(definition, tensors));
+    Op op(definition, options, tensors == Py_None ? nullptr : eager_fallback(definition, tensors));
     return become(object, std::move(op)) ? Py_NewRef(Py_None) : nullptr;
   });
 }

@@ -17,9 +17,9 @@ namespace ingot {
 
 namespace {
 
-class StructuredText : public EagerText {
+class StructuredText : public EagerFallback {
  public:
-  StructuredText(std::shared_ptr<const EagerText> text, std::vector<frontend::Structure> arguments)
+  StructuredText(std::shared_ptr<const EagerFallback> text, std::vector<frontend::Structure> arguments)
       : text_(std::move(text)), structures_(std::move(arguments)) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> leaves, const at::Tensor& seed) const override {
@@ -49,7 +49,7 @@ class StructuredText : public EagerText {
     return Argument(std::as_const(group));
   }
 
-  std::shared_ptr<const EagerText> text_;
+  std::shared_ptr<const EagerFallback> text_;
   std::vector<frontend::Structure> structures_;
 };
 
@@ -85,8 +85,8 @@ class OwnArguments {
     for (size_t i = 0; i < given.size(); ++i) {
       const at::Tensor* tensor = given[i].tensor();
       if (tensor == nullptr && wanted[i])
-        runtime::throw_not_plain("the text in eager has no gradient with respect to a list or a dict of tensors",
-                                 "take its gradients one by one, outside of a transform");
+        runtime::throw_unsupported("the text in eager has no gradient with respect to a list or a dict of tensors",
+                                   "take its gradients one by one, outside of a transform");
       if (tensor == nullptr) continue;
       at::Tensor& mine = own_.emplace_back(differentiable ? tensor->clone() : tensor->detach().clone());
       if (wanted[i] && !mine.requires_grad()) mine.requires_grad_();
@@ -100,7 +100,7 @@ class OwnArguments {
   const std::vector<at::Tensor>& inputs() const { return inputs_; }
 
   /// Their gradients, 0 where there is none.
-  std::vector<at::Tensor> gradients(const EagerText& text, const std::vector<at::Tensor>& results,
+  std::vector<at::Tensor> gradients(const EagerFallback& text, const std::vector<at::Tensor>& results,
                                     const std::vector<at::Tensor>& incoming, bool differentiable) const {
     std::vector<at::Tensor> found(inputs_.size());
     if (!results.empty() && !inputs_.empty()) found = text.gradients(results, inputs_, incoming, differentiable);
@@ -115,9 +115,9 @@ class OwnArguments {
   std::vector<at::Tensor> inputs_;
 };
 
-class BackwardText : public EagerText {
+class BackwardText : public EagerFallback {
  public:
-  BackwardText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted, std::optional<ir::DType> autocast)
+  BackwardText(std::shared_ptr<const EagerFallback> text, std::vector<bool> wanted, std::optional<ir::DType> autocast)
       : text_(std::move(text)), wanted_(std::move(wanted)), autocast_(autocast) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> given, const at::Tensor& seed) const override {
@@ -144,14 +144,14 @@ class BackwardText : public EagerText {
     return text_->call(arguments, seed);
   }
 
-  std::shared_ptr<const EagerText> text_;
+  std::shared_ptr<const EagerFallback> text_;
   std::vector<bool> wanted_;  ///< one a parameter of the text
   std::optional<ir::DType> autocast_;
 };
 
-class ValueAndGradText : public EagerText {
+class ValueAndGradText : public EagerFallback {
  public:
-  ValueAndGradText(std::shared_ptr<const EagerText> text, std::vector<bool> wanted)
+  ValueAndGradText(std::shared_ptr<const EagerFallback> text, std::vector<bool> wanted)
       : text_(std::move(text)), wanted_(std::move(wanted)) {}
 
   std::vector<at::Tensor> call(std::span<const Argument> given, const at::Tensor& seed) const override {
@@ -169,29 +169,30 @@ class ValueAndGradText : public EagerText {
   }
 
  private:
-  std::shared_ptr<const EagerText> text_;
+  std::shared_ptr<const EagerFallback> text_;
   std::vector<bool> wanted_;  ///< one a parameter of the text
 };
 
 }  // namespace
 
-std::vector<at::Tensor> EagerText::gradients(const std::vector<at::Tensor>& results,
-                                             const std::vector<at::Tensor>& inputs,
-                                             const std::vector<at::Tensor>& incoming, bool differentiable) const {
+std::vector<at::Tensor> EagerFallback::gradients(const std::vector<at::Tensor>& results,
+                                                 const std::vector<at::Tensor>& inputs,
+                                                 const std::vector<at::Tensor>& incoming, bool differentiable) const {
   return torch::autograd::grad(results, inputs, incoming, std::nullopt, differentiable, /*allow_unused=*/true);
 }
 
-std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> text,
-                                            std::vector<frontend::Structure> arguments) {
+std::shared_ptr<const EagerFallback> structured(std::shared_ptr<const EagerFallback> text,
+                                                std::vector<frontend::Structure> arguments) {
   return text ? std::make_shared<const StructuredText>(std::move(text), std::move(arguments)) : nullptr;
 }
 
-std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted,
-                                          std::optional<ir::DType> autocast) {
+std::shared_ptr<const EagerFallback> backward(std::shared_ptr<const EagerFallback> text, std::vector<bool> wanted,
+                                              std::optional<ir::DType> autocast) {
   return text ? std::make_shared<const BackwardText>(std::move(text), std::move(wanted), autocast) : nullptr;
 }
 
-std::shared_ptr<const EagerText> value_and_grad(std::shared_ptr<const EagerText> text, std::vector<bool> wanted) {
+std::shared_ptr<const EagerFallback> value_and_grad(std::shared_ptr<const EagerFallback> text,
+                                                    std::vector<bool> wanted) {
   return text ? std::make_shared<const ValueAndGradText>(std::move(text), std::move(wanted)) : nullptr;
 }
 

@@ -14,9 +14,9 @@ namespace ingot {
 
 /// What an op means, in eager PyTorch: what is run where no kernel of ours can be, under a transform of torch.func or
 /// on a subclass. Python gives its ops one, the op's own text; ops that were made in C++ have none.
-class EagerText {
+class EagerFallback {
  public:
-  virtual ~EagerText() = default;
+  virtual ~EagerFallback() = default;
 
   /// What the op returns, from left to right. `seed`: what it draws its random numbers from, those of the op's kernel;
   /// without one PyTorch draws them by its own rules. Errors: PyTorch's own.
@@ -30,15 +30,16 @@ class EagerText {
 };
 
 /// The same of an op that takes the leaves of such arguments (frontend::structured).
-std::shared_ptr<const EagerText> structured(std::shared_ptr<const EagerText> text,
-                                            std::vector<frontend::Structure> arguments);
+std::shared_ptr<const EagerFallback> structured(std::shared_ptr<const EagerFallback> text,
+                                                std::vector<frontend::Structure> arguments);
 
 /// The same of the op that gives the gradients (frontend::backward): autograd runs through the text, under the autocast
 /// that the forward call had.
-std::shared_ptr<const EagerText> backward(std::shared_ptr<const EagerText> text, std::vector<bool> wanted,
-                                          std::optional<ir::DType> autocast);
+std::shared_ptr<const EagerFallback> backward(std::shared_ptr<const EagerFallback> text, std::vector<bool> wanted,
+                                              std::optional<ir::DType> autocast);
 
 /// The same of frontend::value_and_grad.
-std::shared_ptr<const EagerText> value_and_grad(std::shared_ptr<const EagerText> text, std::vector<bool> wanted);
+std::shared_ptr<const EagerFallback> value_and_grad(std::shared_ptr<const EagerFallback> text,
+                                                    std::vector<bool> wanted);
 
 }  // namespace ingot

@@ -53,7 +53,7 @@ std::string ast_text(const frontend::Definition& definition) {
 ir::Graph OpState::graph(std::span<const Argument> arguments) const {
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->graph(leaves);
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   CallKey key;
   runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, key);
   return *programs_.graph(key);
@@ -103,7 +103,7 @@ Stages OpState::stages(const Shown& shown, const EmitTarget& target) const {
 }
 
 std::string OpState::emit(Stage stage, std::span<const Argument> arguments, EmitTarget target) const {
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   if (stage == Stage::Ast) return ast_text(*definition_);
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->emit(stage, leaves, target);

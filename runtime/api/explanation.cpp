@@ -92,7 +92,7 @@ void add_accesses(const Stages& stages, std::vector<Explanation::Access>& access
 }  // namespace
 
 Explanation OpState::explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const {
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->explain(leaves, of_gradient, target);
   if (of_gradient) {

@@ -139,7 +139,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
 }
 
 uint64_t OpState::params_read(std::span<const Argument> arguments) const {
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   CallKey key;
   runtime::make_call_key(*definition_, arguments, {}, {}, runtime::Purpose::Show, key);
   const std::shared_ptr<const runtime::Program> program = program_for(key, 0).program;

@@ -18,7 +18,7 @@ namespace ingot {
 namespace {
 
 std::shared_ptr<const frontend::Definition> define_text(std::string text, const OpOptions& options) {
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   return frontend::define(std::make_shared<const Source>(options.source_name, std::move(text)), options.name);
 }
 
@@ -39,10 +39,10 @@ std::vector<bool> flags_of(const frontend::Definition& definition, std::span<con
 Op::Op(std::string text, OpOptions options) : Op(define_text(std::move(text), options), options) {}
 
 Op::Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options,
-       std::shared_ptr<const EagerText> eager_text) {
-  const runtime::HoldForks held;  // at its first use the runtime is made
+       std::shared_ptr<const EagerFallback> eager_fallback) {
+  const runtime::ForkGuard held;  // at its first use the runtime is made
   state_ = std::make_shared<const OpState>(std::move(definition), std::move(options), runtime::default_runtime(),
-                                           std::move(eager_text));
+                                           std::move(eager_fallback));
 }
 
 at::Tensor Op::call_one(std::span<const Argument> arguments) const {
@@ -102,7 +102,7 @@ void prepare(std::span<const PlannedCall> calls) {
   for (const PlannedCall& call : calls) attempt([&] { plans.push_back(call.op.state().plan(call.arguments)); });
   runtime::KernelBatch batch(runtime::default_runtime().kernels);
   runtime::interruptibly([&] {
-    const runtime::HoldForks held;
+    const runtime::ForkGuard held;
     for (OpState::Plan& plan : plans) attempt([&] { OpState::prepare(plan, batch); });
     attempt([&] { batch.compile(); });
   });

@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-class EagerText;
+class EagerFallback;
 class OpState;
 
 using codegen::Lazy;
@@ -64,7 +64,7 @@ class Op {
  public:
   explicit Op(std::string text, OpOptions options = {});
   explicit Op(std::shared_ptr<const frontend::Definition> definition, OpOptions options = {},
-              std::shared_ptr<const EagerText> eager_text = nullptr);
+              std::shared_ptr<const EagerFallback> eager_fallback = nullptr);
   template <typename F>
     requires(!std::convertible_to<F, std::string> && !std::convertible_to<F, OpOptions>)
   Op(std::string name, F function, OpOptions options = {})

@@ -84,11 +84,11 @@ bool refuses_gradients(const runtime::Program& program) {
 }  // namespace
 
 OpState::OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime,
-                 std::shared_ptr<const EagerText> eager_text)
+                 std::shared_ptr<const EagerFallback> eager_fallback)
     : definition_(std::move(definition)),
       options_(std::move(options)),
       runtime_(runtime),
-      eager_text_(std::move(eager_text)),
+      eager_text_(std::move(eager_fallback)),
       programs_(definition_, options_.numerics, options_.source_name, runtime),
       bound_(kMaxBoundCalls) {}
 
@@ -117,7 +117,7 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<const runtime::BoundCall> call;
   const auto bind_now = [&](bool may_compile) {
-    const runtime::HoldForks held;
+    const runtime::ForkGuard held;
     if (!program) program = this->program(arguments, outs, known, purpose, key);
     call = bind(program, key, may_compile);
   };
@@ -125,7 +125,7 @@ OpState::Found OpState::find(std::span<const Argument> arguments, std::span<cons
   // one must handle signals meanwhile.
   bind_now(!runtime::hears_signals());
   if (!call) runtime::interruptibly([&] { bind_now(true); });
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   if (const runtime::BoundCall* kept = bound_.insert(key.words, call)) return {kept, nullptr};
   return {call.get(), call};
 }
@@ -203,7 +203,7 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
   // What is left out at the end is a leaf as well.
   leaves.resize(leaves.size() + definition_->parameters().size() - arguments.size());
 
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   const std::lock_guard lock(structured_mutex_);
   std::shared_ptr<const OpState>& op = structured_[key];
   if (!op)
@@ -224,7 +224,7 @@ std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted
     return nullptr;
   };
   if (auto known = find()) return known;
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   const std::lock_guard lock(gradients_mutex_);
   if (auto known = find()) return known;
   auto made = std::make_unique<Gradient>();
@@ -252,7 +252,7 @@ std::shared_ptr<const OpState> OpState::backward(std::vector<Argument>& argument
 }
 
 std::shared_ptr<const OpState> OpState::value_and_grad(const std::vector<bool>& wanted, bool has_aux) const {
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   const auto op = std::make_shared<OpState>(frontend::value_and_grad(definition_, wanted, has_aux), options_, runtime_,
                                             ingot::value_and_grad(eager_text_, wanted));
   op->value_of_ = shared_from_this();
@@ -287,7 +287,7 @@ ir::Returns OpState::call(std::span<const Argument> arguments, Results& results,
   const runtime::ProfiledCall profiled(key);
   std::shared_ptr<runtime::OpBackward> node;
   if (key.recorded) node = runtime::begin_record(shared_from_this(), *found.call, key, /*by_schema=*/~writable != 0);
-  runtime::run(*found.call, key, results, options_.debug, runtime_.tally);
+  runtime::run(*found.call, key, results, options_.debug, runtime_.counters);
   keep_returned(*found.call, results, node.get());
   if (node) runtime::end_record(*node, program, key, results);
   return program.returns;
@@ -303,7 +303,7 @@ void OpState::call_out(std::span<const Argument> arguments, std::span<const at::
   find_seed(*found.call->program, purpose, seed, key);
   const runtime::ProfiledCall profiled(key);
   Results written;
-  runtime::run(*found.call, key, written, options_.debug, runtime_.tally);
+  runtime::run(*found.call, key, written, options_.debug, runtime_.counters);
 }
 
 void OpState::prepare(std::span<const Argument> arguments) const {
@@ -326,7 +326,7 @@ OpState::Plan OpState::plan(std::span<const Argument> arguments) const {
 }
 
 void OpState::prepare(Plan& plan, runtime::KernelBatch& batch) {
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   const OpState& op = *plan.op;
   const std::shared_ptr<const runtime::Program> found =
       op.program(plan.arguments, {}, plan.known, Purpose::Call, plan.key);

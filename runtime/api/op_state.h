@@ -40,11 +40,11 @@ struct GradientCall;
 class OpState : public std::enable_shared_from_this<OpState> {
  public:
   OpState(std::shared_ptr<const frontend::Definition> definition, OpOptions options, runtime::Runtime& runtime,
-          std::shared_ptr<const EagerText> eager_text = nullptr);
+          std::shared_ptr<const EagerFallback> eager_fallback = nullptr);
 
   /// Calls the op, appends what it returns and tells how it returns that. Borrows the arguments' tensors and touches no
-  /// reference count of theirs. Throws runtime::NotPlain before anything is written. `writable`: the parameters (bits)
-  /// that the call may write. `seed`: what another call drew its random numbers from, to draw the same.
+  /// reference count of theirs. Throws runtime::Unsupported before anything is written. `writable`: the parameters
+  /// (bits) that the call may write. `seed`: what another call drew its random numbers from, to draw the same.
   ir::Returns call(std::span<const Argument> arguments, Results& results,
                    runtime::Purpose purpose = runtime::Purpose::Call, uint64_t writable = ~uint64_t{0},
                    const at::Tensor& seed = {}) const;
@@ -94,7 +94,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   const frontend::Definition& definition() const { return *definition_; }
   const OpOptions& options() const { return options_; }
   /// Null where the op has none.
-  const EagerText* eager_text() const { return eager_text_.get(); }
+  const EagerFallback* eager_fallback() const { return eager_text_.get(); }
 
  private:
   /// A bound call and, where the table has no room for it, its owner.
@@ -152,7 +152,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   std::shared_ptr<const frontend::Definition> definition_;
   OpOptions options_;
   runtime::Runtime& runtime_;
-  std::shared_ptr<const EagerText> eager_text_;
+  std::shared_ptr<const EagerFallback> eager_text_;
   std::shared_ptr<const OpState> value_of_;  ///< the op whose value and gradient this one gives
   mutable runtime::ProgramCache programs_;
   mutable runtime::Table<runtime::BoundCall> bound_;

@@ -76,15 +76,15 @@ Runtime& default_runtime() {
 }  // namespace runtime
 
 Counters Counters::since(const Counters& earlier) const {
-  return {lowerings - earlier.lowerings, plans - earlier.plans,       compiles - earlier.compiles,
-          disk_hits - earlier.disk_hits, launches - earlier.launches, allocations - earlier.allocations,
-          loads - earlier.loads,         texts - earlier.texts};
+  return {lowerings - earlier.lowerings, plans - earlier.plans,          compiles - earlier.compiles,
+          disk_hits - earlier.disk_hits, launches - earlier.launches,    allocations - earlier.allocations,
+          loads - earlier.loads,         texts - earlier.eager_fallbacks};
 }
 
 Counters counters() {
-  const runtime::Tally& tally = runtime::default_runtime().tally;
-  return {tally.lowerings, tally.plans,       tally.compiles, tally.disk_hits,
-          tally.launches,  tally.allocations, tally.loads,    tally.texts};
+  const runtime::AtomicCounters& counters = runtime::default_runtime().counters;
+  return {counters.lowerings, counters.plans,       counters.compiles, counters.disk_hits,
+          counters.launches,  counters.allocations, counters.loads,    counters.eager_fallbacks};
 }
 
 }  // namespace ingot

@@ -11,7 +11,7 @@
 namespace ingot::runtime {
 
 /// The counts behind `ingot::counters()`.
-struct Tally {
+struct AtomicCounters {
   std::atomic<uint64_t> lowerings = 0, plans = 0, compiles = 0, disk_hits = 0, launches = 0, allocations = 0, loads = 0,
                         texts = 0;
 
@@ -23,8 +23,8 @@ struct Runtime {
   explicit Runtime(Store records = Store::from_environment()) : store(std::move(records)) {}
 
   Store store;
-  Tally tally;
-  KernelCache kernels{store, tally};
+  AtomicCounters counters;
+  KernelCache kernels{store, counters};
 };
 
 /// The one that the public doors use. It is never destroyed: kernels may run until the process ends.

@@ -37,7 +37,7 @@ std::optional<SplitCall> OpState::split(std::span<const Argument> arguments, con
   std::vector<Argument> leaves;
   if (const auto op = structured(arguments, leaves)) return op->split(leaves, request, asks_numbers);
   if (request.recorded && definition_->derivative()) return std::nullopt;  // it may compute whatever it likes
-  const runtime::HoldForks held;
+  const runtime::ForkGuard held;
   const auto facts_of = [&](std::span<const Argument> shown) {
     CallKey key;
     runtime::make_call_key(*definition_, shown, {}, {}, runtime::Purpose::Show, key);

@@ -33,8 +33,8 @@ using Given = std::variant<std::monostate, NoneType, ir::HostValue, SavedVariabl
 /// gradients are no plain tensors (a vmap over several of them, for one), or no kernel can be made (the gradient is too
 /// large, or a function has none). The latter is slow, so it warns. A hand-written gradient has no replacement.
 bool falls_back_to_text(const OpState& gradient, const OpState& op, const Error& error) {
-  if (gradient.eager_text() == nullptr || error.fault() != Fault::Author) return false;
-  if (dynamic_cast<const NotPlain*>(&error) != nullptr) return true;
+  if (gradient.eager_fallback() == nullptr || error.fault() != Fault::Author) return false;
+  if (dynamic_cast<const Unsupported*>(&error) != nullptr) return true;
   if (op.definition().derivative()) return false;
   TORCH_WARN(op.definition().name(),
              ": no kernel computes its gradient, so autograd differentiates the op's text in eager. The reason: ",
@@ -49,7 +49,7 @@ class ArgumentsOfText {
   explicit ArgumentsOfText(std::span<const Argument> given) : arguments_(given.begin(), given.end()) {
     for (Argument& argument : arguments_) {
       const at::Tensor* tensor = argument.tensor();
-      if (tensor == nullptr || !has_plain_keys(*tensor) || !is_dataless(*tensor)) continue;
+      if (tensor == nullptr || !has_supported_keys(*tensor) || !is_dataless(*tensor)) continue;
       at::Tensor& zeros = zeros_.emplace_back(at::empty_strided(tensor->sizes(), tensor->strides(), tensor->options()));
       argument = Argument(std::as_const(zeros.zero_()));
     }
@@ -70,7 +70,8 @@ void call_or_run_text(const OpState& gradient, const OpState& op, std::span<cons
   } catch (const Error& error) {
     if (!falls_back_to_text(gradient, op, error)) throw;
     const ArgumentsOfText own(arguments.first(arguments.size() - kept));  // the text makes all anew
-    for (at::Tensor& result : gradient.eager_text()->call(own.arguments(), seed)) results.push_back(std::move(result));
+    for (at::Tensor& result : gradient.eager_fallback()->call(own.arguments(), seed))
+      results.push_back(std::move(result));
   }
 }
 
@@ -276,12 +277,12 @@ void check_recorded_writes(const Program& program, const CallKey& key) {
     const at::Tensor* written = key.arguments[*result.mutates].tensor;
     const std::string name = parameter_name(key, *result.mutates);
     if (written != nullptr && written->requires_grad())
-      throw_not_plain(fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
-                      "return the new value instead, or call under torch.no_grad()");
+      throw_unsupported(fmt::format("{}: {} requires grad, and the op writes into it", program.name, name),
+                        "return the new value instead, or call under torch.no_grad()");
     if ((result.gradients & key.gradients) != 0)
-      throw_not_plain(fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear", program.name,
-                                  name, name),
-                      "return the new value instead, write what is detached, or call under torch.no_grad()");
+      throw_unsupported(fmt::format("{}: what it writes into {} has a gradient, of which {} would not hear",
+                                    program.name, name, name),
+                        "return the new value instead, write what is detached, or call under torch.no_grad()");
   }
 }
 

@@ -73,7 +73,7 @@ Gate& the_gate() {
 
 }  // namespace
 
-HoldForks::HoldForks() {
+ForkGuard::ForkGuard() {
   if (depth == 0) {
     if (python_lock.release) lock_ = python_lock.release();
     the_gate().enter();
@@ -81,7 +81,7 @@ HoldForks::HoldForks() {
   ++depth;
 }
 
-HoldForks::~HoldForks() {
+ForkGuard::~ForkGuard() {
   if (--depth > 0) return;
   the_gate().leave();
   if (lock_) python_lock.acquire(lock_);

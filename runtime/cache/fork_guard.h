@@ -10,12 +10,12 @@ namespace ingot::runtime {
 /// A thread that forks may have Python's lock meanwhile, so a thread that holds forks must not wait for that: it would
 /// be for ever. Hence the outermost guard lets go of the lock for as long as it lives, and who takes the lock calls
 /// `refuse_while_forks_are_held` first.
-class HoldForks {
+class ForkGuard {
  public:
-  HoldForks();
-  ~HoldForks();
-  HoldForks(const HoldForks&) = delete;
-  HoldForks& operator=(const HoldForks&) = delete;
+  ForkGuard();
+  ~ForkGuard();
+  ForkGuard(const ForkGuard&) = delete;
+  ForkGuard& operator=(const ForkGuard&) = delete;
 
  private:
   void* lock_ = nullptr;  ///< Python's lock as it was let go of

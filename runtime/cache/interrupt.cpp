@@ -27,7 +27,7 @@ struct Job {
   std::exception_ptr failure;
 
   void run(const std::function<void()>& work) {
-    const HoldForks held;  // until `finished` is set, so that a child finds either no job or one that has ended
+    const ForkGuard held;  // until `finished` is set, so that a child finds either no job or one that has ended
     const SharedInterrupt shared(&given_up);
     try {
       work();

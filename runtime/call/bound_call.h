@@ -103,7 +103,7 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
 /// Packs the kernels' arguments.
 BoundCall pack(std::shared_ptr<const Program> program, std::shared_ptr<const Launch> launch, const Resolved& resolved);
 
-struct Tally;
+struct AtomicCounters;
 
 /// What kernels write: a tensor for each result, new or the caller's.
 using Written = c10::SmallVector<at::Tensor, 4>;
@@ -111,7 +111,7 @@ using Written = c10::SmallVector<at::Tensor, 4>;
 /// Runs the call and fills `written`. With `debug` it waits for the kernels and reports indices out of range on the GPU
 /// too. The versions of the caller's tensors have grown wherever their memory may be other than it was, also after an
 /// error.
-void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, Tally& tally);
+void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, AtomicCounters& counters);
 
 /// Whether this is a way to compute the op for arguments of these sizes: no condition of that kind fails.
 bool is_affordable(const Program& program, const CallKey& key);

@@ -50,9 +50,9 @@ bool takes_tensors(const frontend::Parameter& parameter) {
 /// Whether a raw kernel may read (or write) the tensor; for Purpose::Show, whether lowering knows what it is.
 bool passes(const at::Tensor& tensor, bool grad_mode, Purpose purpose) {
   if (!tensor.defined()) return false;
-  const bool plain = purpose == Purpose::Call ? is_plain(tensor, grad_mode)
+  const bool plain = purpose == Purpose::Call ? is_supported(tensor, grad_mode)
                      : purpose == Purpose::Kernel
-                         ? has_plain_keys(tensor)
+                         ? has_supported_keys(tensor)
                          : tensor.layout() == c10::Layout::Strided && !tensor.key_set().has(c10::DispatchKey::Python);
   return plain && dtype_of(tensor.scalar_type()) && tensor.dim() <= 64;
 }
@@ -141,9 +141,9 @@ void check_recorded(const CallKey& key) {
                  "call it without out=, or under torch.no_grad()");
   for (size_t i = 0; i < key.arguments.size(); ++i)
     if (key.arguments[i].kind == Kind::CpuScalar && key.arguments[i].tensor->requires_grad())
-      throw_not_plain(fmt::format("{}: {} is a CPU tensor of one number beside CUDA tensors, and requires grad",
-                                  key.definition->name(), parameter_name(key, i)),
-                      "move it to their device: .to(\"cuda\")");
+      throw_unsupported(fmt::format("{}: {} is a CPU tensor of one number beside CUDA tensors, and requires grad",
+                                    key.definition->name(), parameter_name(key, i)),
+                        "move it to their device: .to(\"cuda\")");
 }
 
 /// The tensors that require grad.
@@ -271,7 +271,8 @@ ir::HostValue value_of(const at::Tensor& tensor) {
 
 void make_call_key(const frontend::Definition& definition, std::span<const Argument> arguments,
                    std::span<const at::Tensor> outs, const KeyedParams& keyed, Purpose purpose, CallKey& key) {
-  if (purpose == Purpose::Call && !key.thread_known && !thread_is_plain(key.default_device)) refuse_thread(definition);
+  if (purpose == Purpose::Call && !key.thread_known && !thread_is_supported(key.default_device))
+    refuse_thread(definition);
   key.thread_known = true;
   key.definition = &definition;
   key.outs = outs;
@@ -325,7 +326,7 @@ std::optional<ir::DType> autocast_of(const frontend::Definition& definition, c10
   if (!autocast_is_on(device)) return std::nullopt;
   const c10::ScalarType type = at::autocast::get_autocast_dtype(device.type());
   if (const std::optional<ir::DType> known = dtype_of(type)) return known;
-  throw_not_plain(
+  throw_unsupported(
       fmt::format("{}: torch.autocast is on for {}, which Ingot has not", definition.name(), c10::toString(type)),
       "leave it for the call");
 }

@@ -41,7 +41,7 @@ void throw_check(const Program& program, const Program::Check& check, ir::HostVa
   const std::string message = ir::message_of(check.condition, a, b);
   // The op's text in eager may have a way.
   if (check.condition.kind == ir::Condition::Kind::Affordable)
-    throw NotPlain(Fault::Author, message, rendered(program, check.place, message));
+    throw Unsupported(Fault::Author, message, rendered(program, check.place, message));
   throw_at(program, check.place, message);
 }
 

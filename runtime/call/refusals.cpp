@@ -39,7 +39,7 @@ std::string_view annotation_name(frontend::Parameter::Annotation annotation) {
 }
 
 [[noreturn]] void not_plain(const frontend::Definition& definition, std::string message, std::string hint) {
-  throw_not_plain(fmt::format("{}: {}", definition.name(), message), std::move(hint));
+  throw_unsupported(fmt::format("{}: {}", definition.name(), message), std::move(hint));
 }
 
 std::string print(ir::HostValue number) {
@@ -71,9 +71,9 @@ constexpr const char* kReference = "f.reference runs the same text in eager PyTo
 
 }  // namespace
 
-void throw_not_plain(std::string message, std::string hint) {
+void throw_unsupported(std::string message, std::string hint) {
   const Diagnostic diagnostic{std::move(message), Span{}, std::move(hint), {}};
-  throw NotPlain(Fault::Author, diagnostic.message, diagnostic.render());
+  throw Unsupported(Fault::Author, diagnostic.message, diagnostic.render());
 }
 
 std::string describe(const frontend::Definition& definition) {
@@ -90,7 +90,7 @@ std::string describe(const frontend::Definition& definition) {
 
 void set_device_of_mode(DeviceOfMode function) { device_of_mode.store(function); }
 
-bool thread_is_plain(std::optional<c10::Device>& default_device) {
+bool thread_is_supported(std::optional<c10::Device>& default_device) {
   const c10::DispatchKeySet included = c10::impl::tls_local_dispatch_key_set().included_;
   if (included.has_any(kModeKeys)) return false;
   return !at::impl::torch_function_mode_enabled() || only_choose_device(default_device);
@@ -103,13 +103,13 @@ bool autocast_is_on(c10::Device device) {
   return !c10::impl::tls_local_dispatch_key_set().excluded_.has(key);
 }
 
-bool has_plain_keys(const at::Tensor& tensor) {
+bool has_supported_keys(const at::Tensor& tensor) {
   return (tensor.unsafeGetTensorImpl()->key_set().raw_repr() & ~kPlainKeys.raw_repr()) == 0;
 }
 
-bool is_plain(const at::Tensor& tensor, bool grad_mode) {
+bool is_supported(const at::Tensor& tensor, bool grad_mode) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-  if (!has_plain_keys(tensor)) return false;
+  if (!has_supported_keys(tensor)) return false;
   if (impl->autograd_meta() == nullptr) return true;
   return !(grad_mode && impl->requires_grad()) && !tensor._fw_grad(0).defined();
 }

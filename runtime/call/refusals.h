@@ -17,11 +17,11 @@ namespace ingot::runtime {
 
 /// What no kernel of ours takes though PyTorch's own functions may: modes, transforms, subclasses, layouts, dtypes. Who
 /// knows of another way (the op's text in eager, a registered overload) goes on there.
-class NotPlain : public Error {
+class Unsupported : public Error {
  public:
   using Error::Error;
 };
-[[noreturn]] void throw_not_plain(std::string message, std::string hint);
+[[noreturn]] void throw_unsupported(std::string message, std::string hint);
 
 /// The dispatch keys of tensors whose bytes are what they seem. Conjugate, negative, named, sparse, quantized, batched
 /// and wrapped tensors, and subclasses that dispatch in Python, have others. Autocast is for the op's functions to say.
@@ -45,16 +45,16 @@ void set_device_of_mode(DeviceOfMode function);
 
 /// Whether there is no mode, no transform, no tracing in this thread, other than a default device, which is written
 /// down.
-bool thread_is_plain(std::optional<c10::Device>& default_device);
+bool thread_is_supported(std::optional<c10::Device>& default_device);
 /// Whether a transform of torch.func (vmap, grad, jvp, …) is active in this thread.
 bool is_transformed();
 /// Whether torch.autocast is on in this thread for what runs on the device.
 bool autocast_is_on(c10::Device device);
-bool has_plain_keys(const at::Tensor& tensor);
+bool has_supported_keys(const at::Tensor& tensor);
 /// A plain tensor of which no gradient is asked; `grad_mode` is the thread's.
-bool is_plain(const at::Tensor& tensor, bool grad_mode);
+bool is_supported(const at::Tensor& tensor, bool grad_mode);
 
-// These throw NotPlain, but for what PyTorch's functions refuse too.
+// These throw Unsupported, but for what PyTorch's functions refuse too.
 [[noreturn]] void refuse_thread(const frontend::Definition& definition);
 /// `what` names the tensor: "`x`", "`out`".
 [[noreturn]] void refuse_tensor(const frontend::Definition& definition, const std::string& what,

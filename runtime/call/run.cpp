@@ -45,7 +45,7 @@ void copy_values(const at::Tensor& to, const at::Tensor& from) {
   to.copy_(from);
 }
 
-at::Tensor memory_of(const BoundCall::Result& result, const CallKey& key, Tally& tally) {
+at::Tensor memory_of(const BoundCall::Result& result, const CallKey& key, AtomicCounters& counters) {
   if (result.is_sum) return {};
   if (result.forwards) {
     // Where the caller has memory for it, another result may be written over what it is.
@@ -55,15 +55,15 @@ at::Tensor memory_of(const BoundCall::Result& result, const CallKey& key, Tally&
   const at::Tensor* given = result.destination.tensor(key);
   if (given != nullptr && !result.destination.by_copy) return *given;
   at::Tensor made = allocate(result, key.device);
-  Tally::add(tally.allocations);
+  AtomicCounters::add(counters.allocations);
   if (result.is_partial) copy_values(made, *given);
   return made;
 }
 
 /// On the stream that the call runs on, for as long as it is running there.
-at::Tensor workspace_of(const BoundCall& call, c10::Device device, Tally& tally) {
+at::Tensor workspace_of(const BoundCall& call, c10::Device device, AtomicCounters& counters) {
   if (call.workspace == 0) return {};
-  Tally::add(tally.allocations);
+  AtomicCounters::add(counters.allocations);
   const std::array sizes{call.workspace}, strides{int64_t{1}};
   if (device.is_cuda()) return cuda_backend().empty_strided(sizes, strides, c10::ScalarType::Byte, device.index());
   return at::Tensor(at::detail::empty_strided_cpu(sizes, strides, c10::ScalarType::Byte));
@@ -174,18 +174,18 @@ void run_cuda(const BoundCall& call, const BoundKernel& kernel, const CallKey& k
 
 }  // namespace
 
-void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, Tally& tally) {
+void run(const BoundCall& call, const CallKey& key, Written& written, bool debug, AtomicCounters& counters) {
   Slots slots(call.numbers.count());
   compute_numbers(call, key, slots);
-  for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, key, tally));
-  const Memory memory{written, workspace_of(call, key.device, tally)};
+  for (const BoundCall::Result& result : call.results) written.push_back(memory_of(result, key, counters));
+  const Memory memory{written, workspace_of(call, key.device, counters)};
   VersionBumps versions(call, key);
   for (const BoundKernel& kernel : call.kernels) {
     if (key.device.is_cuda())
       run_cuda(call, kernel, key, memory, slots, debug);
     else
       run_cpu(call, kernel, key, memory, slots);
-    Tally::add(tally.launches);
+    AtomicCounters::add(counters.launches);
   }
   if (call.has_sums) add_up(call, written);
   versions.begin_copies();

@@ -79,7 +79,7 @@ SharedObject& SharedObject::operator=(SharedObject&& other) noexcept {
 
 SharedObject::~SharedObject() {
   if (!handle_) return;
-  const HoldForks held;  // the loader has a lock
+  const ForkGuard held;  // the loader has a lock
   ::dlclose(handle_);
 }
 

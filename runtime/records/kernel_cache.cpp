@@ -163,7 +163,7 @@ std::shared_ptr<const Library> KernelCache::load(const std::string& key, const s
   } else {
     library->cpu = std::make_shared<const SharedObject>(binary, request.program.name);
   }
-  Tally::add(tally_.loads);
+  AtomicCounters::add(counters_.loads);
   return remember(key, std::move(library));
 }
 
@@ -196,7 +196,7 @@ std::shared_ptr<const Launch> KernelCache::stored(const std::string& key, const 
   if (!loaded) return nullptr;
   try {
     auto launch = launch_of(record->kernels, std::move(loaded));
-    Tally::add(tally_.disk_hits);
+    AtomicCounters::add(counters_.disk_hits);
     return launch;
   } catch (const Error&) {
     return nullptr;
@@ -207,12 +207,12 @@ std::shared_ptr<const Launch> KernelCache::make(const std::string& key, const La
   if (auto launch = stored(key, request)) return launch;
   if (!request.may_compile) return nullptr;
   const codegen::Source source = generate_source(request);
-  Tally::add(tally_.plans);
+  AtomicCounters::add(counters_.plans);
   const std::string of = Digest::of({compiler_of(request), source.text}).hex();
   auto loaded = library_flights_.run(of, [&] {
     if (auto known = library(of, request, source.kernels)) return known;
     const std::string binary = compile(request, source);
-    Tally::add(tally_.compiles);
+    AtomicCounters::add(counters_.compiles);
     auto made = load(of, binary, request, source.kernels);
     store_.publish("library", of, binary);  // after loading: what does not load is not worth keeping
     return made;
@@ -234,7 +234,7 @@ void KernelBatch::add(const LaunchRequest& request) {
   const std::shared_ptr<const ir::Graph> graph = request.graph();
   codegen::Source functions = codegen::generate_functions(*graph, codegen::outline(*graph, request.cut),
                                                           request.layouts, request.target, request.options, kSuffix);
-  Tally::add(kernels_.tally_.plans);
+  AtomicCounters::add(kernels_.counters_.plans);
   const auto [known, is_new] = by_source_.try_emplace(compiler_of(request) + functions.text, members_.size());
   functions = renamed(std::move(functions), fmt::format("_k{}", known->second));
   if (is_new) members_.push_back({{}, request.program.name, request.options.fast_math, functions});
@@ -289,12 +289,12 @@ void KernelBatch::compile(std::span<const Member> members) {
   for (const Member& member : members) sources.push_back(member.functions);
   const std::string text = codegen::join(codegen::Target::Kind::Cpu, sources);
   const std::string binary = HostCompiler::compile(text, "kernels.cpp", members[0].fast_math);
-  Tally::add(kernels_.tally_.compiles);
+  AtomicCounters::add(kernels_.counters_.compiles);
 
   const std::string key = Digest::of(binary).hex();
   auto loaded = std::make_shared<Library>();
   loaded->cpu = std::make_shared<const SharedObject>(binary, "kernels");
-  Tally::add(kernels_.tally_.loads);
+  AtomicCounters::add(kernels_.counters_.loads);
   const std::shared_ptr<const Library> library = kernels_.remember(key, std::move(loaded));
   kernels_.store_.publish("library", key, binary);
   for (const Member& member : members)

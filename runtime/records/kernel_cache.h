@@ -21,7 +21,7 @@
 
 namespace ingot::runtime {
 
-struct Tally;
+struct AtomicCounters;
 class SharedObject;
 
 /// What the store keeps of a Launch.
@@ -91,8 +91,8 @@ class KeptWeakly {
 class KernelCache {
  public:
   /// `cuda` gives the GPU, and is asked only for CUDA launches.
-  KernelCache(Store& store, Tally& tally, CudaBackend& (*cuda)() = cuda_backend)
-      : store_(store), tally_(tally), cuda_(cuda) {}
+  KernelCache(Store& store, AtomicCounters& counters, CudaBackend& (*cuda)() = cuda_backend)
+      : store_(store), counters_(counters), cuda_(cuda) {}
 
   /// The kernels, ready to run on the request's device: a launch there loads nothing more. Null where they would have
   /// to be compiled, and the request rules that out. Errors: Error(Environment) of the compilers and loaders.
@@ -118,7 +118,7 @@ class KernelCache {
   std::shared_ptr<const Library> remember(const std::string& key, std::shared_ptr<const Library> library);
 
   Store& store_;
-  Tally& tally_;
+  AtomicCounters& counters_;
   CudaBackend& (*cuda_)();
   SingleFlight<Launch> flights_;
   SingleFlight<Library> library_flights_;

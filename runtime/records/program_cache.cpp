@@ -136,7 +136,7 @@ ProgramCache::ProgramCache(std::shared_ptr<const frontend::Definition> definitio
 }
 
 ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
-  Tally::add(runtime_.tally.lowerings);
+  AtomicCounters::add(runtime_.counters.lowerings);
   const frontend::SymbolValues arguments = symbol_values_of(key);
   frontend::Signature signature = signature_of(key, numerics_);
   signature.gradients = variant.gradients, signature.scatters = variant.scatters;
@@ -245,7 +245,7 @@ std::shared_ptr<const ProgramRecord> ProgramCache::record(const std::string& key
     if (auto record = find()) return record;
     std::shared_ptr<const ProgramRecord> record;
     if (std::optional<ProgramRecord> known = stored(key)) {
-      Tally::add(runtime_.tally.disk_hits);
+      AtomicCounters::add(runtime_.counters.disk_hits);
       record = std::make_shared<const ProgramRecord>(*std::move(known));
     } else {
       record = std::make_shared<const ProgramRecord>(make());

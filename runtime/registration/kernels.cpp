@@ -29,8 +29,8 @@ bool any_tensor(Values values, Test test) {
 
 bool is_plain_call(Values values) {
   std::optional<c10::Device> default_device;
-  return thread_is_plain(default_device) &&
-         !any_tensor(values, [](const at::Tensor& tensor) { return !is_plain(tensor, false); });
+  return thread_is_supported(default_device) &&
+         !any_tensor(values, [](const at::Tensor& tensor) { return !is_supported(tensor, false); });
 }
 
 /// A subclass that is to see PyTorch's own functions.
@@ -59,8 +59,8 @@ class Kernel : public c10::OperatorKernel {
         call.op().call(call.arguments(), results, purpose, writable_, call.seed());
       else
         call.op().call_out(call.arguments(), call.outs(), purpose, call.seed());
-    } catch (const NotPlain&) {
-      if (purpose == Purpose::Kernel || overload_.op.state().eager_text() == nullptr) throw;
+    } catch (const Unsupported&) {
+      if (purpose == Purpose::Kernel || overload_.op.state().eager_fallback() == nullptr) throw;
       return false;
     }
     push_results(overload_, results, stack);
@@ -72,12 +72,12 @@ class Kernel : public c10::OperatorKernel {
     std::vector<at::Tensor> results;
     {
       const Unboxed call(overload_, values(stack));
-      if (call.op().eager_text() == nullptr)
-        throw_not_plain(
+      if (call.op().eager_fallback() == nullptr)
+        throw_unsupported(
             overload_.op.name() +
                 ": a transform, a tangent, a subclass or autocast in a trace asks for the op's text in eager",
             "register it from Python, which has the text");
-      results = call.op().eager_text()->call(call.arguments(), call.seed());
+      results = call.op().eager_fallback()->call(call.arguments(), call.seed());
       for (size_t i = 0; i < call.outs().size(); ++i) call.outs()[i].copy_(results.at(i));
       if (!call.outs().empty()) results.clear();
     }
@@ -148,7 +148,7 @@ void register_kernels(torch::Library& library, const char* name, const Overload&
   at.template operator()<AutogradKernel>(DispatchKey::Autograd);
   at.template operator()<AutocastKernel>(DispatchKey::AutocastCPU);
   at.template operator()<AutocastKernel>(DispatchKey::AutocastCUDA);
-  if (overload.op.state().eager_text() != nullptr)
+  if (overload.op.state().eager_fallback() != nullptr)
     at.template operator()<TextKernel>(DispatchKey::FuncTorchBatchedDecomposition);
 }
 

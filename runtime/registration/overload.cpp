@@ -71,7 +71,8 @@ Argument Unboxed::argument(const c10::IValue& value, bool is_number) {
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
     if (!tensor.defined()) return {};
-    if (is_number && tensor.is_cpu() && tensor.dim() == 0 && has_plain_keys(tensor)) return Argument(value_of(tensor));
+    if (is_number && tensor.is_cpu() && tensor.dim() == 0 && has_supported_keys(tensor))
+      return Argument(value_of(tensor));
     return Argument(tensor);
   }
   if (value.isDouble()) return Argument(value.toDouble());

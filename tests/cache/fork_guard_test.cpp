@@ -34,15 +34,15 @@ int status_of_child(const std::function<int()>& body) {
 }
 
 int hold_once() {
-  const HoldForks held;
+  const ForkGuard held;
   return 7;
 }
 
-TEST(HoldForks, AForkWaitsForAnotherThread) {
+TEST(ForkGuard, AForkWaitsForAnotherThread) {
   std::atomic<bool> holding = false, released = false;
   std::thread other([&] {
-    const HoldForks held;
-    const HoldForks nested;
+    const ForkGuard held;
+    const ForkGuard nested;
     holding = true;
     std::this_thread::sleep_for(100ms);
     released = true;
@@ -52,19 +52,19 @@ TEST(HoldForks, AForkWaitsForAnotherThread) {
   other.join();
 }
 
-TEST(HoldForks, AThreadMayForkUnderItsOwn) {
-  const HoldForks held;
+TEST(ForkGuard, AThreadMayForkUnderItsOwn) {
+  const ForkGuard held;
   EXPECT_EQ(status_of_child(hold_once), 7);
 }
 
-TEST(HoldForks, NewcomersWaitForTheFork) {
+TEST(ForkGuard, NewcomersWaitForTheFork) {
   std::atomic<bool> stop = false;
   std::atomic<int> inside = 0;
   std::vector<std::thread> others;
   for (int i = 0; i < 4; ++i) {
     others.emplace_back([&] {
       while (!stop) {
-        const HoldForks held;
+        const ForkGuard held;
         ++inside;
         std::this_thread::yield();
         --inside;
@@ -76,7 +76,7 @@ TEST(HoldForks, NewcomersWaitForTheFork) {
   for (std::thread& other : others) other.join();
 }
 
-TEST(HoldForks, TwoThreadsMayForkAtOnce) {
+TEST(ForkGuard, TwoThreadsMayForkAtOnce) {
   std::atomic<int> right = 0;
   std::vector<std::thread> others;
   for (int i = 0; i < 4; ++i)
@@ -87,7 +87,7 @@ TEST(HoldForks, TwoThreadsMayForkAtOnce) {
   EXPECT_EQ(right, 40);
 }
 
-TEST(HoldForks, AChildMayForkAgain) {
+TEST(ForkGuard, AChildMayForkAgain) {
   EXPECT_EQ(status_of_child([] { return status_of_child(hold_once); }), 7);
 }
 
@@ -105,14 +105,14 @@ void acquire(void*) {
   has_lock = true;
 }
 
-TEST(HoldForks, NobodyWaitsForPythonsLockMeanwhile) {
+TEST(ForkGuard, NobodyWaitsForPythonsLockMeanwhile) {
   set_python_lock({release, acquire});
   acquire(nullptr);
   {
-    const HoldForks held;
+    const ForkGuard held;
     EXPECT_FALSE(has_lock);
     {
-      const HoldForks nested;
+      const ForkGuard nested;
       EXPECT_FALSE(has_lock);
     }
     EXPECT_THROW(refuse_while_forks_are_held("a lock"), Error);

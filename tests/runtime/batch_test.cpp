@@ -40,7 +40,7 @@ struct BatchTest : testing::Test {
   const std::vector<std::vector<Argument>> calls = {{x, y}, {turned, y}, {x, turned}};
 
   void expect_right(const Ops& ops, runtime::Runtime& runtime, uint64_t compiles) {
-    const uint64_t before = runtime.tally.compiles;
+    const uint64_t before = runtime.counters.compiles;
     for (size_t k = 0; k < ops.states.size(); ++k)
       for (const std::vector<Argument>& call : calls) {
         Results results;
@@ -49,7 +49,7 @@ struct BatchTest : testing::Test {
         expect_same(results[0], at::relu(a) * static_cast<int64_t>(k) + b);
         expect_same(results[1], a - static_cast<int64_t>(k));
       }
-    EXPECT_EQ(runtime.tally.compiles - before, compiles);
+    EXPECT_EQ(runtime.counters.compiles - before, compiles);
   }
 };
 
@@ -61,8 +61,8 @@ TEST_F(BatchTest, CompilesAFileOfEachNumericsAndLeavesNothingToTheCalls) {
     for (const auto& op : ops.states)
       for (const std::vector<Argument>& call : calls) add(*op, call, batch);
   batch.compile();
-  EXPECT_EQ(runtime.tally.compiles, 2u);
-  EXPECT_EQ(runtime.tally.launches, 0u);
+  EXPECT_EQ(runtime.counters.compiles, 2u);
+  EXPECT_EQ(runtime.counters.launches, 0u);
   expect_right(ops, runtime, 0);
 }
 
@@ -82,7 +82,7 @@ TEST_F(BatchTest, IsFoundOnDiskAndMadeAnewWhereItsLibraryIsGone) {
     add(*ops.states[0], calls[0], batch);
     batch.compile();
     expect_right(ops, runtime, 0);
-    EXPECT_EQ(runtime.tally.plans, 0u);
+    EXPECT_EQ(runtime.counters.plans, 0u);
   }
   size_t removed = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(scratch.path()))

@@ -36,11 +36,11 @@ nlohmann::json call_in(const std::filesystem::path& folder, const std::string& t
   Results results;
   op.call(list, results);
   result = results[0];
-  const runtime::Tally& tally = runtime.tally;
-  return {{"lowerings", tally.lowerings.load()},
-          {"plans", tally.plans.load()},
-          {"compiles", tally.compiles.load()},
-          {"disk_hits", tally.disk_hits.load()}};
+  const runtime::AtomicCounters& counters = runtime.counters;
+  return {{"lowerings", counters.lowerings.load()},
+          {"plans", counters.plans.load()},
+          {"compiles", counters.compiles.load()},
+          {"disk_hits", counters.disk_hits.load()}};
 }
 
 TEST(Disk, AHitLowersAndCompilesNothing) {

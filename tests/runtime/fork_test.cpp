@@ -45,7 +45,7 @@ TEST(Fork, DuringACompileLeavesTheChildWhole) {
     const OpState op(definition, {}, runtime), other(definition, {}, runtime);
     at::Tensor parents;
     std::thread compiling([&] { parents = result_of(op, x); });
-    while (runtime.tally.lowerings == 0) std::this_thread::yield();
+    while (runtime.counters.lowerings == 0) std::this_thread::yield();
     std::this_thread::sleep_for(delay);
     const pid_t child = ::fork();
     if (child == 0) ::_exit(at::equal(result_of(op, x), expected) && at::equal(result_of(other, x), expected) ? 7 : 1);

@@ -64,7 +64,7 @@ class LaunchesOfCuda : public testing::Test {
 
   Scratch scratch_;
   Gpu gpu_;
-  Tally tally_;
+  AtomicCounters counters_;
   std::shared_ptr<const frontend::Definition> definition_ = frontend::define("x + 1");
   at::Tensor x_ = at::rand({8});
   std::vector<Argument> arguments_{x_};
@@ -76,10 +76,10 @@ class LaunchesOfCuda : public testing::Test {
 
 TEST_F(LaunchesOfCuda, AreLoadedOnEveryDeviceThatAsks) {
   Store store = Store::off("test");
-  KernelCache launches(store, tally_, the_gpu);
+  KernelCache launches(store, counters_, the_gpu);
   const auto first = get(launches, 0), second = get(launches, 1);
   EXPECT_EQ(first, second);
-  EXPECT_EQ(tally_.compiles, 1u);
+  EXPECT_EQ(counters_.compiles, 1u);
   EXPECT_EQ(gpu_.loads, 1);
   EXPECT_EQ(std::ranges::count(gpu_.loaded_on, 1), 1);
   const size_t so_far = gpu_.loaded_on.size();
@@ -90,19 +90,19 @@ TEST_F(LaunchesOfCuda, AreLoadedOnEveryDeviceThatAsks) {
 TEST_F(LaunchesOfCuda, ARecordThatDoesNotLoadIsMadeAnew) {
   Store store(scratch_.path());
   {
-    KernelCache launches(store, tally_, the_gpu);
+    KernelCache launches(store, counters_, the_gpu);
     get(launches, 0);
   }
   gpu_.refuse = 2;  // the record of the layout, and that of the source
   {
-    KernelCache launches(store, tally_, the_gpu);
+    KernelCache launches(store, counters_, the_gpu);
     EXPECT_NE(get(launches, 0), nullptr);
   }
-  EXPECT_EQ(tally_.compiles, 2u);
-  KernelCache launches(store, tally_, the_gpu);
+  EXPECT_EQ(counters_.compiles, 2u);
+  KernelCache launches(store, counters_, the_gpu);
   get(launches, 0);
-  EXPECT_EQ(tally_.compiles, 2u);
-  EXPECT_EQ(tally_.disk_hits, 1u);
+  EXPECT_EQ(counters_.compiles, 2u);
+  EXPECT_EQ(counters_.disk_hits, 1u);
 }
 
 }  // namespace

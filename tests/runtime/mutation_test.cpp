@@ -216,7 +216,7 @@ TEST(Mutation, OfASecondProcess) {
     op.call(arguments, results);
     EXPECT_TRUE(at::equal(x, expected));
     EXPECT_EQ(results.size(), 1u);
-    EXPECT_EQ(runtime.tally.lowerings, i == 0 ? 1u : 0u);
+    EXPECT_EQ(runtime.counters.lowerings, i == 0 ? 1u : 0u);
   }
 }
 
