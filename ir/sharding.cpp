@@ -82,9 +82,9 @@ bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
 class Splitter {
  public:
   Splitter(const Graph& graph, const Cuts& cuts)
-      : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), split_{cuts, {}}, read_whole_(cuts.size()) {}
+      : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), sharding_{cuts, {}}, read_whole_(cuts.size()) {}
 
-  std::optional<Split> run() {
+  std::optional<Sharding> run() {
     if (!sizes_.are_unknown()) return std::nullopt;
     for (const Condition& condition : graph_.conditions)
       if (!holds_of_pieces(condition)) return std::nullopt;
@@ -93,16 +93,16 @@ class Splitter {
       if (!dim || result.mutates || result.parts.empty()) return std::nullopt;
       for (const Part& part : result.parts)
         if (!enter(part, *dim, result.shape[*dim])) return std::nullopt;
-      split_.results.push_back(*dim);
+      sharding_.results.push_back(*dim);
     }
     while (!open_.empty()) {
       const auto [node, axis] = open_.back();
       open_.pop_back();
       if (!follow(node, axis)) return std::nullopt;
     }
-    for (uint32_t p = 0; p < split_.params.size(); ++p)
+    for (uint32_t p = 0; p < sharding_.params.size(); ++p)
       if (!is_cut_by_shape(p)) return std::nullopt;
-    return std::move(split_);
+    return std::move(sharding_);
   }
 
  private:
@@ -112,8 +112,9 @@ class Splitter {
     const bool is_equality = condition.kind == Kind::Equal || condition.kind == Kind::Broadcasts;
     const bool is_of_two = is_equality || condition.kind == Kind::InRange;
     if (!sizes_.knows(condition.a) && !(is_of_two && sizes_.knows(condition.b))) return true;
-    if (condition.kind == Kind::NonNegative && sizes_.is_multiple(condition.a, -1)) return split_.needs_elements = true;
-    if (condition.kind == Kind::True && is_not_zero(condition.a)) return split_.needs_elements = true;
+    if (condition.kind == Kind::NonNegative && sizes_.is_multiple(condition.a, -1))
+      return sharding_.needs_elements = true;
+    if (condition.kind == Kind::True && is_not_zero(condition.a)) return sharding_.needs_elements = true;
     if (condition.kind == Kind::True && excuses_no_elements(condition.a)) return true;
     return is_equality && (sizes_.same(condition.a, condition.b) ||
                            (sizes_.is_multiple(condition.a) && sizes_.is_multiple(condition.b)));
@@ -239,7 +240,7 @@ class Splitter {
 
   /// A parameter is read along the cut everywhere, or nowhere.
   bool take(uint32_t param, std::optional<uint32_t> along) {
-    std::optional<uint32_t>& cut = split_.params[param];
+    std::optional<uint32_t>& cut = sharding_.params[param];
     if (!along) {
       read_whole_[param] = true;
       return !cut;
@@ -259,7 +260,7 @@ class Splitter {
   const Graph& graph_;
   const HostPool& host_;
   const CutSizes sizes_;
-  Split split_;
+  Sharding sharding_;
   std::vector<bool> read_whole_;
   std::set<std::tuple<NodeId, size_t, HostId>> seen_;
   std::vector<std::pair<NodeId, std::optional<Axis>>> open_;
@@ -377,12 +378,12 @@ class OnesComparison {
 
 }  // namespace
 
-std::optional<Split> split(const Graph& graph, const Cuts& cuts) {
+std::optional<Sharding> shard(const Graph& graph, const Cuts& cuts) {
   if (graph.seed) return std::nullopt;  // what is drawn for an element knows which one it is
   return Splitter(graph, cuts).run();
 }
 
-bool is_same_of_ones(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones) {
+bool matches_unit_shard(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones) {
   return OnesComparison(graph, cuts, ones).run();
 }
 

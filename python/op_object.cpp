@@ -168,8 +168,8 @@ PyObject* op_explain(PyObject* object, PyObject* const* args, Py_ssize_t count, 
   return guarded([&] { return explain(op_of(object), form_of(object), args, static_cast<size_t>(count), keywords); });
 }
 
-PyObject* op_split(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  return guarded([&] { return split(op_of(object), form_of(object), args, static_cast<size_t>(count), keywords); });
+PyObject* op_shard(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  return guarded([&] { return shard(op_of(object), form_of(object), args, static_cast<size_t>(count), keywords); });
 }
 
 // Definition
@@ -365,7 +365,7 @@ PyMethodDef op_methods[] = {
     {"_check_gradient", as_method<op_do<&Op::check_gradient>>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_explain", as_method<op_explain>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_emit", as_method<op_emit>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"_split", as_method<op_split>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_shard", as_method<op_shard>(), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_define", op_define, METH_VARARGS, nullptr},
     {"_define_value_and_grad", op_define_value_and_grad, METH_VARARGS, nullptr},
     {"_register", op_register, METH_VARARGS, nullptr},

@@ -18,29 +18,29 @@ namespace py = pybind11;
 
 constexpr size_t kOwn = 4;  ///< what stands before the call's own arguments
 
-py::object to_python(const std::optional<SplitCall>& call) {
+py::object to_python(const std::optional<ShardedCall>& call) {
   if (!call) return py::none();
   py::list results;
-  for (const SplitCall::Result& result : call->results)
+  for (const ShardedCall::Result& result : call->results)
     results.append(py::make_tuple(result.dtype, result.sizes, result.strides, result.cuts));
   return py::make_tuple(call->tensors, results);
 }
 
 }  // namespace
 
-PyObject* split(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
+PyObject* shard(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords) {
   if (count < kOwn) throw_internal("split lacks arguments of its own");
   const auto value = [&]<typename T>(size_t i, T) { return py::cast<T>(py::handle(args[i])); };
   const auto tensors = value(1, std::vector<at::Tensor>());
-  SplitRequest request{tensors, value(0, at::Device(at::kCPU)), {}, value(3, bool())};
+  ShardingRequest request{tensors, value(0, at::Device(at::kCPU)), {}, value(3, bool())};
   for (auto& [cuts, leaves_ones, leaves_empty] : value(2, std::vector<std::tuple<ir::Cuts, bool, bool>>()))
     request.mesh.push_back({std::move(cuts), leaves_ones, leaves_empty});
   const ArgumentList arguments = bind(form, args + kOwn, count - kOwn, keywords, nullptr);
-  std::optional<SplitCall> call;
+  std::optional<ShardedCall> call;
   bool asks_numbers = false;
   {
     const py::gil_scoped_release released;
-    call = op.state().split(arguments, request, asks_numbers);
+    call = op.state().shard(arguments, request, asks_numbers);
   }
   return py::make_tuple(asks_numbers, to_python(call)).release().ptr();
 }

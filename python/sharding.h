@@ -11,6 +11,6 @@ namespace ingot::python {
 /// for each dim of the mesh, whether a gradient is asked for; then the call's own arguments. Gives (asks_numbers,
 /// split), where a split is None or (cuts of the tensors for each dim of the mesh, (dtype, shape, strides, cuts) of
 /// each result).
-PyObject* split(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords);
+PyObject* shard(const Op& op, const CallForm& form, PyObject* const* args, size_t count, PyObject* keywords);
 
 }  // namespace ingot::python

@@ -49,7 +49,7 @@ class Op:
     def _explain(
         self, of_gradient: bool, device: str | None, architecture: int, /, *args: typing.Any, **kwargs: typing.Any
     ) -> str: ...
-    def _split(
+    def _shard(
         self,
         device: torch.device,
         tensors: list[torch.Tensor],

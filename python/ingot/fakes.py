@@ -94,7 +94,7 @@ def _of_lowering(op, device: torch.device | None, given: dict) -> list[tuple] | 
     try:
         with _disable_current_modes():
             # A mesh without dims splits nothing: the call's results are the op's own, (dtype, sizes, strides, …) of each.
-            _, call = op._split(device, [], [], False, **tree_map(_hinted, given))
+            _, call = op._shard(device, [], [], False, **tree_map(_hinted, given))
     except _ingot.Error:  # or where the op's text says what is wrong
         return None
     return call and [(dtype, sizes, strides) for dtype, sizes, strides, _ in call[1]]

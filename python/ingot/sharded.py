@@ -120,12 +120,12 @@ def _made(op, leaves: list, form: Form, tensors: list, recorded: bool) -> tuple[
     args, kwargs = form.arguments([next(rest) if type(leaf) is DTensor else leaf for leaf in leaves])
     device = tensors[0]._local_tensor.device
     try:
-        asks_numbers, split = op._split(device, wholes, along_mesh, recorded, *args, **kwargs)
+        asks_numbers, sharding = op._shard(device, wholes, along_mesh, recorded, *args, **kwargs)
     except _ingot.Error:  # eager has a word for it as well
         return False, None
-    if split is None:
+    if sharding is None:
         return asks_numbers, None
-    cuts, results = split
+    cuts, results = sharding
     each = list(zip(*cuts))
     if any(map(_is_cut_twice, [*each, *(dims for *_, dims in results)])):
         return asks_numbers, None

@@ -66,8 +66,8 @@ class OpState : public std::enable_shared_from_this<OpState> {
   Explanation explain(std::span<const Argument> arguments, bool of_gradient, EmitTarget target) const;
   /// How the call is computed of shards; nothing where it is not. `asks_numbers`: another number among the arguments
   /// may have another answer. Errors: those of a call with the whole tensors.
-  std::optional<SplitCall> split(std::span<const Argument> arguments, const SplitRequest& request,
-                                 bool& asks_numbers) const;
+  std::optional<ShardedCall> shard(std::span<const Argument> arguments, const ShardingRequest& request,
+                                   bool& asks_numbers) const;
 
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
@@ -137,7 +137,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// floats.
   GradientCall gradient_call(const runtime::Program& plain, const runtime::CallKey& key) const;
   /// The facts of such a call.
-  runtime::CallKey facts_of(const GradientCall& call, const runtime::CallKey& key) const;
+  runtime::CallKey key_of(const GradientCall& call, const runtime::CallKey& key) const;
   /// The arguments that the gradients of a recorded call read, taken from the gradient's own program. Where that cannot
   /// be lowered: all that the results read.
   runtime::GradientNeeds gradient_needs(const runtime::BoundCall& call, const runtime::Resolved& resolved,

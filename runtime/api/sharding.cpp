@@ -32,20 +32,20 @@ bool is_cut(const ir::Cuts& cuts) {
 
 }  // namespace
 
-std::optional<SplitCall> OpState::split(std::span<const Argument> arguments, const SplitRequest& request,
-                                        bool& asks_numbers) const {
+std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, const ShardingRequest& request,
+                                          bool& asks_numbers) const {
   std::vector<Argument> leaves;
-  if (const auto op = structured(arguments, leaves)) return op->split(leaves, request, asks_numbers);
+  if (const auto op = structured(arguments, leaves)) return op->shard(leaves, request, asks_numbers);
   if (request.recorded && definition_->derivative()) return std::nullopt;  // it may compute whatever it likes
   const runtime::ForkGuard held;
-  const auto facts_of = [&](std::span<const Argument> shown) {
+  const auto key_of = [&](std::span<const Argument> shown) {
     CallKey key;
     runtime::make_call_key(*definition_, shown, {}, {}, runtime::Purpose::Show, key);
     key.device = request.device;
     key.autocast = runtime::autocast_of(*definition_, request.device);
     return key;
   };
-  const CallKey key = facts_of(arguments);
+  const CallKey key = key_of(arguments);
   const runtime::ProgramCache::Found found = programs_.find(key);
   asks_numbers = found.keyed.values != 0;
   if (found.keyed.written != 0) return std::nullopt;
@@ -54,23 +54,23 @@ std::optional<SplitCall> OpState::split(std::span<const Argument> arguments, con
 
   const std::vector<std::optional<size_t>> places = places_of(key, request.tensors);
   const runtime::Resolved resolved = runtime::resolve(program, key, codegen_options(request.device.is_cuda()));
-  SplitCall call;
+  ShardedCall call;
   for (size_t r = 0; r < resolved.results.size(); ++r)
     call.results.push_back(
         {runtime::scalar_type(program.results[r].dtype), resolved.results[r].sizes, resolved.results[r].strides, {}});
   std::vector<ir::Cuts> ones;  // of those dims of the mesh along which there are such shards
   for (const MeshCut& along : request.mesh) {
     call.tensors.push_back(along.tensors);
-    for (SplitCall::Result& result : call.results) result.cuts.emplace_back();
+    for (ShardedCall::Result& result : call.results) result.cuts.emplace_back();
     if (!is_cut(along.tensors)) continue;
     ir::Cuts cuts;
     for (const auto& place : places) cuts.push_back(place ? along.tensors[*place] : std::nullopt);
-    const std::optional<ir::Split> split = ir::split(*graph, cuts);
-    if (!split || (split->needs_elements && along.leaves_empty)) return std::nullopt;
+    const std::optional<ir::Sharding> sharding = ir::shard(*graph, cuts);
+    if (!sharding || (sharding->needs_elements && along.leaves_empty)) return std::nullopt;
     for (size_t p = 0; p < places.size(); ++p)
-      if (places[p]) call.tensors.back()[*places[p]] = split->params[p];
-    for (size_t r = 0; r < call.results.size(); ++r) call.results[r].cuts.back() = split->results[r];
-    if (along.leaves_ones) ones.push_back(split->params);
+      if (places[p]) call.tensors.back()[*places[p]] = sharding->params[p];
+    for (size_t r = 0; r < call.results.size(); ++r) call.results[r].cuts.back() = sharding->results[r];
+    if (along.leaves_ones) ones.push_back(sharding->params);
   }
 
   // Every process may meet shards of size 1 along any of those dims.
@@ -87,7 +87,7 @@ std::optional<SplitCall> OpState::split(std::span<const Argument> arguments, con
         if (each[i]) shards[i] = shards[i].narrow(*each[i], 0, 1);
       shown[i] = Argument(std::as_const(shards[i]));
     }
-    if (!ir::is_same_of_ones(*graph, cuts, *programs_.graph(facts_of(shown)))) return std::nullopt;
+    if (!ir::matches_unit_shard(*graph, cuts, *programs_.graph(key_of(shown)))) return std::nullopt;
   }
   return call;
 }

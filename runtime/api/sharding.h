@@ -21,14 +21,14 @@ struct MeshCut {
   bool leaves_empty = false;  ///< or of size 0
 };
 
-struct SplitRequest {
+struct ShardingRequest {
   std::span<const at::Tensor> tensors;  ///< those among the arguments, whole and without data
   c10::Device device;                   ///< on which the shards are
   std::vector<MeshCut> mesh;
   bool recorded = false;  ///< a gradient is asked for
 };
 
-struct SplitCall {
+struct ShardedCall {
   struct Result {
     c10::ScalarType dtype;
     std::vector<int64_t> sizes, strides;        ///< of the whole

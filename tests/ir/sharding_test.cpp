@@ -42,7 +42,7 @@ struct Matrix {
     return graph.read(DType::F32, access, {reduction});
   }
 
-  std::optional<Split> cut(std::optional<uint32_t> dim) { return split(graph, {dim, kWhole}); }
+  std::optional<Sharding> cut(std::optional<uint32_t> dim) { return shard(graph, {dim, kWhole}); }
 };
 
 TEST(Splits, WhatIsReadAlongTheCutIsCutAsWell) {
@@ -54,8 +54,8 @@ TEST(Splits, WhatIsReadAlongTheCutIsCutAsWell) {
   EXPECT_EQ(rows->results, (Results{0}));
   EXPECT_EQ(columns->params, (Cuts{1, 0}));
   EXPECT_EQ(columns->results, (Results{1}));
-  EXPECT_EQ(split(x.graph, {kWhole, 0})->params, (Cuts{1, 0}));
-  EXPECT_FALSE(split(x.graph, {0, 0}));
+  EXPECT_EQ(shard(x.graph, {kWhole, 0})->params, (Cuts{1, 0}));
+  EXPECT_FALSE(shard(x.graph, {0, 0}));
 }
 
 TEST(Splits, WhoseShapeAloneCountsIsCutAsWell) {
@@ -134,7 +134,7 @@ TEST(Splits, ASizeThatLoweringAskedForIsNone) {
   GraphWriter fixed;
   fixed.graph.params.push_back({.name = "x", .shape = {fixed.c(6)}});
   fixed.result(fixed.load(0), {fixed.c(6)});
-  EXPECT_FALSE(split(fixed.graph, {0}));
+  EXPECT_FALSE(shard(fixed.graph, {0}));
 }
 
 TEST(Splits, EveryResultIsCutAndNothingIsWritten) {
@@ -162,9 +162,9 @@ TEST(Splits, OnesAreTheSameOp) {
   const uint32_t x = w.param("x", DType::F32, 2);
   w.result(w.op(Op::Mul, {w.load(x), w.real(DType::F32, 2.0)}), {w.size(x, 0), w.size(x, 1)});
   const std::vector<Cuts> cuts{{0}};
-  EXPECT_TRUE(is_same_of_ones(w.graph, cuts, ones(2.0, false)));
-  EXPECT_FALSE(is_same_of_ones(w.graph, cuts, ones(3.0, false)));
-  EXPECT_FALSE(is_same_of_ones(w.graph, cuts, ones(2.0, true)));
+  EXPECT_TRUE(matches_unit_shard(w.graph, cuts, ones(2.0, false)));
+  EXPECT_FALSE(matches_unit_shard(w.graph, cuts, ones(3.0, false)));
+  EXPECT_FALSE(matches_unit_shard(w.graph, cuts, ones(2.0, true)));
 }
 
 /// sin(sin(…(k + first))), whose text is cut off long before `first`.
@@ -180,8 +180,8 @@ Graph deep_number(double first) {
 
 TEST(Splits, NumbersThatDifferDeepInsideAreNotTheSame) {
   const std::vector<Cuts> cuts(1, Cuts(2));
-  EXPECT_TRUE(is_same_of_ones(deep_number(1), cuts, deep_number(1)));
-  EXPECT_FALSE(is_same_of_ones(deep_number(1), cuts, deep_number(2)));
+  EXPECT_TRUE(matches_unit_shard(deep_number(1), cuts, deep_number(1)));
+  EXPECT_FALSE(matches_unit_shard(deep_number(1), cuts, deep_number(2)));
 }
 
 TEST(Splits, ATextSaysAllOfALargeExpression) {
