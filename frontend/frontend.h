@@ -66,7 +66,7 @@ struct Signature {
   std::optional<ir::DType> autocast = {};  ///< torch.autocast's own dtype, where it is on for the device
   std::vector<ArgumentSpec> arguments;     ///< one for each parameter
   /// The parameters (bits, the last one for the 64th and all behind it) of which gradients will be asked. What these
-  /// read of the op's reductions are results then, behind those that it returns (ir::Use::Kept).
+  /// read of the op's reductions are results then, behind those that it returns (ir::Use::Residual).
   uint64_t gradients = 0;
   /// Whether gradients of gathers may be sums that the caller takes (ir::Result::scatters), where a kernel would
   /// compare too many indices with too many places.

@@ -32,7 +32,7 @@ struct Symbol {
 
 struct KnownValue {
   ir::HostValue value;
-  bool touched;
+  bool specialized;
 };
 
 /// The symbols whose values are known.
@@ -42,7 +42,7 @@ using Aliases = std::map<uint32_t, ir::AliasFact>;
 
 void make_kept_result(Builder& builder, const RowStatistic& statistic) {
   const ir::NodeId node = node_of(builder, statistic);
-  make_inner_result(builder, whole(builder, node, builder.graph[node].dtype, statistic.shape), ir::Use::Kept,
+  make_inner_result(builder, whole(builder, node, builder.graph[node].dtype, statistic.shape), ir::Use::Residual,
                     statistic.name);
 }
 
@@ -97,13 +97,13 @@ class Attempt {
       ir::HostPool& host = evaluation_.graph.host;
       const ir::HostId id =
           symbol.is_size ? host.size(symbol.param, symbol.dim) : host.scalar(symbol.param, known.value.kind);
-      evaluation_.graph.statics.push_back({id, known.value, known.touched});
+      evaluation_.graph.statics.push_back({id, known.value, known.specialized});
     }
     for (const auto& [number, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
-    std::vector<ir::HostId>& touched = evaluation_.graph.touched;
-    std::ranges::sort(touched);
-    const auto repeated = std::ranges::unique(touched);
-    touched.erase(repeated.begin(), repeated.end());
+    std::vector<ir::HostId>& specialized = evaluation_.graph.specialized;
+    std::ranges::sort(specialized);
+    const auto repeated = std::ranges::unique(specialized);
+    specialized.erase(repeated.begin(), repeated.end());
     return ir::canonical(with_stand_ins());
   }
 
@@ -115,7 +115,7 @@ class Attempt {
       const bool is_size = node.op == ir::HostOp::Size;
       const ir::HostValue value = is_size ? ir::HostValue::of(evaluation_.symbol_values.size(node.a, node.b))
                                           : evaluation_.symbol_values.scalar(node.a);
-      result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, need.touched});
+      result.try_emplace(Symbol{node.a, is_size ? node.b : 0, is_size}, KnownValue{value, need.specialized});
     }
     return result;
   }
@@ -271,8 +271,8 @@ ir::Graph lower(const Definition& definition, const Signature& signature, const 
   if (graph.reduction_count() == 0 || is_one_of(ir::refuses_gradients)) return graph;
   try {
     ir::Graph keeping = lowered(definition, signature, symbol_values, true);
-    return std::ranges::count(keeping.results, ir::Use::Kept, &ir::Result::use) > 0 ? std::move(keeping)
-                                                                                    : std::move(graph);
+    return std::ranges::count(keeping.results, ir::Use::Residual, &ir::Result::use) > 0 ? std::move(keeping)
+                                                                                        : std::move(graph);
   } catch (const Error& error) {  // of what has no gradient: this is said once it is asked for
     if (error.fault() != Fault::Author) throw;
     return graph;

@@ -25,9 +25,9 @@ size_t hash_of(const Access& access) {
     hash_combine(seed, dim.size);
     hash_terms(seed, dim.terms);
   }
-  for (const Lead& lead : access.leads) {
-    hash_combine(seed, lead.extent);
-    hash_terms(seed, lead.terms);
+  for (const IndirectIndex& indirect : access.indirect) {
+    hash_combine(seed, indirect.extent);
+    hash_terms(seed, indirect.terms);
   }
   return seed;
 }
@@ -83,7 +83,7 @@ NodeId Graph::load(DType dtype, Access access) { return add({Op::Load, dtype, in
 
 NodeId Graph::read(DType dtype, Access access, std::vector<NodeId> args) {
   const bool is_position = access.source.kind == SourceRef::Kind::Position;
-  const Op op = is_position ? Op::Index : access.leads.empty() ? Op::Load : Op::Gather;
+  const Op op = is_position ? Op::Index : access.indirect.empty() ? Op::Load : Op::Gather;
   return add({op, dtype, intern(std::move(access)), std::move(args)});
 }
 
@@ -125,7 +125,7 @@ Node Graph::transfer(const Graph& source, NodeId id, std::vector<NodeId> args) {
 std::vector<bool> Graph::live() const {
   std::vector<bool> needed(nodes_.size());
   for (const Result& result : results) {
-    for (const Part& part : result.parts) needed[part.node.index] = true;
+    for (const OutputBlock& part : result.blocks) needed[part.node.index] = true;
   }
   for (size_t i = nodes_.size(); i-- > 0;) {
     if (!needed[i]) continue;

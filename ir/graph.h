@@ -54,34 +54,34 @@ struct AccessDim {
 
 /// One gathered coordinate: the value of an index node, wrapped once if negative, within `extent`, is added to the
 /// source through `terms`.
-struct Lead {
+struct IndirectIndex {
   HostId extent;
   std::vector<Term> terms;
-  bool operator==(const Lead&) const = default;
+  bool operator==(const IndirectIndex&) const = default;
 };
 
 /// How an index leads to an element of a source (or of a result):
-///   coordinate[d] = offsets[d] + Σ dims[j].terms(d) · index[j] + Σ leads[k].terms(d) · value[k]
+///   coordinate[d] = offsets[d] + Σ dims[j].terms(d) · index[j] + Σ indirect[k].terms(d) · value[k]
 /// `dims` is aligned at the last index dim and has no leading dims of constant size 1.
 struct Access {
   SourceRef source;
   std::vector<HostId> offsets;  ///< one for each dim of the source
   std::vector<AccessDim> dims;
-  std::vector<Lead> leads;  ///< one for each index of a Gather
+  std::vector<IndirectIndex> indirect;  ///< one for each index of a Gather
   bool operator==(const Access&) const = default;
 };
 
 /// The attr of an Add, Sub or Mul in float32 of what the author has as 16-bit floats: a product of these may go into a
 /// sum of these unrounded (contract). The same op of the author's float32 is another node.
-inline constexpr uint32_t kContracts = 1;
+inline constexpr uint32_t kContractable = 1;
 /// The attr of a Where whose arms are both computed, whatever is chosen: what one reads is checked for the other, too.
-inline constexpr uint32_t kBothArms = 2;
+inline constexpr uint32_t kEagerArms = 2;
 
 struct Node {
   Op op;
   DType dtype;
   uint32_t attr = 0;  ///< Load, Gather, Index: index of an Access; Scalar: HostId; Call: a name;
-                      ///< Reduce: index of a Reduction; Add, Sub, Mul: 0 or kContracts; Where: 0 or kBothArms
+                      ///< Reduce: index of a Reduction; Add, Sub, Mul: 0 or kContractable; Where: 0 or kEagerArms
   std::vector<NodeId> args = {};
   bool operator==(const Node&) const = default;
 };
@@ -101,7 +101,7 @@ struct Param {
 
 /// A block of a result: the values of `node` over `domain`, stored through `store` (an access of the result, whose
 /// `source` is unused; its dims are those of the domain).
-struct Part {
+struct OutputBlock {
   NodeId node;
   std::vector<HostId> domain;
   Access store;
@@ -110,7 +110,7 @@ struct Part {
 /// What is done with a result.
 enum class Use : uint8_t {
   Returned,  ///< or written into a parameter
-  Kept,      ///< a gradient will read it, of the op's reductions: it is not returned, and has no gradient itself
+  Residual,  ///< a gradient will read it, of the op's reductions: it is not returned, and has no gradient itself
   Summed,    ///< it is a part of another result's sum (Result::scatters), and not returned
 };
 
@@ -127,7 +127,7 @@ struct Result {
   DType dtype;
   std::vector<HostId> shape;
   /// They tile the result exactly; where it `mutates`, elements may be left out.
-  std::vector<Part> parts;
+  std::vector<OutputBlock> blocks;
   uint32_t layout = 0;  ///< the step of `eager_layouts` that gives its strides
   /// The tensor parameter whose memory takes the result, which is then not returned: of the parameter's dtype and
   /// shape. Every load reads what the parameter held before the call; an element of no part keeps that.
@@ -144,13 +144,13 @@ struct Result {
 };
 
 /// Sizes up to this that a constant index or slice touches are asked to be static.
-inline constexpr int64_t kTouchedSize = 16;
+inline constexpr int64_t kSpecializedSize = 16;
 
 /// A value that lowering asked to be static: the graph is right only where the symbol has this value.
 struct Static {
   HostId symbol;  ///< a Size or Scalar node
   HostValue value;
-  bool touched = false;  ///< a size that was asked only because it is at most kTouchedSize
+  bool specialized = false;  ///< a size that was asked only because it is at most kSpecializedSize
 };
 
 /// One step of the account of eager's strides, kept in the author's order of ops (before any rewrite): what memory
@@ -221,9 +221,9 @@ struct GraphFrame {
   std::vector<Static> statics;
   /// Where the author computes a number whose arithmetic may fail.
   std::map<HostId, Span> host_places;
-  /// Size nodes that lowering would have made static were they not larger than kTouchedSize (frontend::touch): the
-  /// graph holds for all such sizes.
-  std::vector<HostId> touched;
+  /// Size nodes that lowering would have made static were they not larger than kSpecializedSize
+  /// (frontend::specialize_small): the graph holds for all such sizes.
+  std::vector<HostId> specialized;
   std::vector<LayoutStep> eager_layouts;
   std::vector<RequiredView> required_views;
   /// The graph is right only where these hold; each is asked once the values of `statics` and those before it are
@@ -328,8 +328,8 @@ void verify(const Graph& graph);
 /// double negation, … Operands are never swapped.
 Graph simplify(const Graph& graph);
 
-/// The graph with each sum or difference that has kContracts and such a product for an operand, the first one that
-/// nothing else uses, as one Fma: the product is not rounded. No node of it has kContracts.
+/// The graph with each sum or difference that has kContractable and such a product for an operand, the first one that
+/// nothing else uses, as one Fma: the product is not rounded. No node of it has kContractable.
 Graph contract(const Graph& graph);
 
 /// The graph with each part of a result that reads a reduction by its rows written over that reduction's domain, where
@@ -346,7 +346,7 @@ Graph inline_calls(const Graph& graph);
 /// What a Call is named that gradients do not go through.
 inline constexpr std::string_view kDetach = "detach";
 /// The value of its first argument, with the gradient of its second one.
-inline constexpr std::string_view kSlopeOf = "slope_of";
+inline constexpr std::string_view kCustomGradient = "slope_of";
 /// Fills in Result::gradients: a floating element has a gradient with respect to what goes into it through floating
 /// nodes, but for those that are detached.
 void find_gradients(Graph& graph);

@@ -16,7 +16,7 @@ class GraphPrinter {
   explicit GraphPrinter(const Graph& graph) : graph_(graph) {
     for (const Param& param : graph.params) names_.push_back(param.name);
     for (const Result& result : graph.results) {
-      for (const Part& part : result.parts) rank_ = std::max(rank_, part.domain.size());
+      for (const OutputBlock& part : result.blocks) rank_ = std::max(rank_, part.domain.size());
     }
     for (uint32_t i = 0; i < graph.count(); ++i) {
       const Op op = graph[{i}].op;
@@ -143,8 +143,8 @@ class GraphPrinter {
     const auto add_terms = [&](const std::vector<Term>& terms, const std::string& factor) {
       for (const Term& term : terms) add(sums[term.dim], product(factor, term.coef));
     };
-    for (size_t k = 0; k < access.leads.size(); ++k) {
-      add_terms(access.leads[k].terms, value(indices[k]));
+    for (size_t k = 0; k < access.indirect.size(); ++k) {
+      add_terms(access.indirect[k].terms, value(indices[k]));
     }
     for (size_t j = 0; j < access.dims.size(); ++j) {
       const AccessDim& dim = access.dims[j];
@@ -179,8 +179,8 @@ class GraphPrinter {
   }
 
   bool is_whole(const Result& result) const {
-    if (result.parts.size() != 1) return false;
-    const Part& part = result.parts[0];
+    if (result.blocks.size() != 1) return false;
+    const OutputBlock& part = result.blocks[0];
     if (part.domain != result.shape || part.store.dims.size() > part.domain.size()) return false;
     for (const HostId offset : part.store.offsets) {
       if (!graph_.host.is_int(offset, 0)) return false;
@@ -201,8 +201,8 @@ class GraphPrinter {
     text += " =";
     if (result.forwards) return text + " " + graph_.params[*result.forwards].name;
     if (!result.scatters.empty()) return text + print_sum(result);
-    if (is_whole(result)) return text + " " + value(result.parts[0].node);
-    for (const Part& part : result.parts) {
+    if (is_whole(result)) return text + " " + value(result.blocks[0].node);
+    for (const OutputBlock& part : result.blocks) {
       text += fmt::format("\n    {} over {} at {}", value(part.node), shape(part.domain),
                           coordinates(part.store, {}, true));
     }

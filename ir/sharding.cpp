@@ -32,7 +32,7 @@ class CutSizes {
     for (uint32_t i = 0; i < knows_.size(); ++i)
       if (is_cut(HostId{i}) && !is_size(HostId{i})) return false;
     const auto is_cut = [&](HostId id) { return this->is_cut(id); };
-    return std::ranges::none_of(graph_.touched, is_cut) &&
+    return std::ranges::none_of(graph_.specialized, is_cut) &&
            std::ranges::none_of(graph_.statics, is_cut, &Static::symbol);
   }
   bool same(HostId x, HostId y) const { return representative(x) == representative(y); }
@@ -90,8 +90,8 @@ class Splitter {
       if (!holds_of_pieces(condition)) return std::nullopt;
     for (const Result& result : graph_.results) {
       const std::optional<uint32_t> dim = cut_of(result);
-      if (!dim || result.mutates || result.parts.empty()) return std::nullopt;
-      for (const Part& part : result.parts)
+      if (!dim || result.mutates || result.blocks.empty()) return std::nullopt;
+      for (const OutputBlock& part : result.blocks)
         if (!enter(part, *dim, result.shape[*dim])) return std::nullopt;
       sharding_.results.push_back(*dim);
     }
@@ -148,7 +148,7 @@ class Splitter {
   }
 
   /// A part goes along all of the cut, in a dim of its own.
-  bool enter(const Part& part, uint32_t dim, HostId size) {
+  bool enter(const OutputBlock& part, uint32_t dim, HostId size) {
     const Access& store = part.store;
     const auto stored = std::ranges::find_if(store.dims, [&](const AccessDim& d) { return goes_to(d.terms, dim); });
     if (stored == store.dims.end()) return false;
@@ -216,7 +216,8 @@ class Splitter {
     };
     for (size_t j = 0; j < access.dims.size(); ++j)
       if (j != at && !is_apart(access.dims[j].size, access.dims[j].terms)) return false;
-    return std::ranges::all_of(access.leads, [&](const Lead& lead) { return is_apart(lead.extent, lead.terms); });
+    return std::ranges::all_of(
+        access.indirect, [&](const IndirectIndex& indirect) { return is_apart(indirect.extent, indirect.terms); });
   }
 
   bool is_uncut_but_for(std::span<const HostId> domain, std::optional<Axis> axis) const {
@@ -316,7 +317,7 @@ class OnesComparison {
 
   bool same_result(const Result& a, const Result& b) const {
     return a.dtype == b.dtype && same_sizes(a.shape, b.shape) &&
-           std::ranges::equal(a.parts, b.parts, [&](const Part& p, const Part& q) {
+           std::ranges::equal(a.blocks, b.blocks, [&](const OutputBlock& p, const OutputBlock& q) {
              return counterpart_[p.node.index] == q.node && same_sizes(p.domain, q.domain) &&
                     same_access(p.store, q.store);
            });
@@ -339,7 +340,7 @@ class OnesComparison {
       return false;
     for (size_t k = 0; k < std::max(a.dims.size(), b.dims.size()); ++k)
       if (!same_dim(dim_of(a, k), dim_of(b, k))) return false;
-    return std::ranges::equal(a.leads, b.leads, [&](const Lead& x, const Lead& y) {
+    return std::ranges::equal(a.indirect, b.indirect, [&](const IndirectIndex& x, const IndirectIndex& y) {
       return same(x.extent, y.extent) && same_terms(x.terms, y.terms);
     });
   }

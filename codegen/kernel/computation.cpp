@@ -289,7 +289,7 @@ class Computation {
   bool is_below_largest(ir::NodeId id) const {
     const ir::Node& difference = graph_[id];
     if (context_.cuda() || context_.options.fast_math || difference.op != Op::Sub) return false;
-    if (difference.attr == ir::kContracts) return false;
+    if (difference.attr == ir::kContractable) return false;
     const ir::NodeId subtrahend = difference.args[1];
     if (graph_[subtrahend].op != Op::Load || number_of_.contains(subtrahend)) return false;
     const ir::NodeId reduce = graph_[subtrahend].args[0];
@@ -338,7 +338,7 @@ Job job_of_parts(const ir::Graph& graph, const KernelOutline& outline) {
   Job job;
   for (const KernelOutline::PartRef& ref : outline.parts) {
     const ir::Result& result = graph.results[ref.result];
-    job.roots.push_back({result.parts[ref.part].node, result.dtype});
+    job.roots.push_back({result.blocks[ref.part].node, result.dtype});
   }
   return job;
 }

@@ -165,7 +165,7 @@ uint32_t Memory::stride_owner(uint32_t access) const {
   for (uint32_t b = 0; b < access; ++b) {
     const AccessUse &a_use = use(access), &b_use = use(b);
     if (b_use.kind == a_use.kind && b_use.tensor == a_use.tensor && b_use.in_workspace == a_use.in_workspace &&
-        b_use.access.dims == a_use.access.dims && b_use.access.leads == a_use.access.leads &&
+        b_use.access.dims == a_use.access.dims && b_use.access.indirect == a_use.access.indirect &&
         layout(b).axes == layout(access).axes && layout(b).linear == layout(access).linear)
       return b;
   }
@@ -190,13 +190,13 @@ ValueId Memory::stride(uint32_t access, uint32_t axis) {
 SymbolId Memory::lead_stride(uint32_t access, uint32_t lead) {
   const uint32_t owner = stride_owner(access);
   return size(ParameterKind::LeadStride, owner, lead, context_.index_dtype(),
-              numbered(tensor_name(owner) + "_step", lead, use(owner).access.leads.size()));
+              numbered(tensor_name(owner) + "_step", lead, use(owner).access.indirect.size()));
 }
 
 SymbolId Memory::lead_extent(uint32_t access, uint32_t lead) {
   const uint32_t owner = stride_owner(access);
   return size(ParameterKind::LeadExtent, owner, lead, context_.index_dtype(),
-              numbered(tensor_name(owner) + "_size", lead, use(owner).access.leads.size()));
+              numbered(tensor_name(owner) + "_size", lead, use(owner).access.indirect.size()));
 }
 
 SymbolId Memory::extent(uint32_t axis) {
@@ -324,7 +324,8 @@ void Memory::describe_pointers() {
       if (axes[d] != StrideClass::Zero)
         place.push_back(
             {space_->coordinate(d, space_->level_of_names()), axes[d] == StrideClass::One ? ValueId{} : stride(a, d)});
-    for (uint32_t l = 0; l < use(a).access.leads.size(); ++l) place.push_back({{}, assembly_.read(lead_stride(a, l))});
+    for (uint32_t l = 0; l < use(a).access.indirect.size(); ++l)
+      place.push_back({{}, assembly_.read(lead_stride(a, l))});
     Symbol& symbol = assembly_[pointers_[a]];
     symbol.is_contiguous = layout(a).linear && use(a).kind != Kind::Gather;
     symbol.is_bool = use(a).dtype == ir::DType::Bool;

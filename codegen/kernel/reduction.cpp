@@ -384,7 +384,7 @@ void RowReductions::add_parts(RowWork& work, IsWanted is_wanted) const {
   for (uint32_t p = 0; p < parts.size(); ++p) {
     if (!is_wanted(parts[p])) continue;
     const ir::Result& result = context_.graph.results[parts[p].result];
-    work.job.roots.push_back({result.parts[parts[p].part].node, result.dtype});
+    work.job.roots.push_back({result.blocks[parts[p].part].node, result.dtype});
     work.stores.push_back(context_.outline.first_store() + p);
   }
 }

@@ -78,7 +78,7 @@ std::vector<ir::NodeId> nodes_of_phase(const ir::Graph& graph, const KernelOutli
   for (const KernelOutline::ReductionRef& reduction : kernel.reductions)
     if (reduction.phase == phase) roots.push_back(graph[reduction.node].args[0]);
   for (const KernelOutline::PartRef& part : kernel.parts)
-    if (!part.of_row && part.phase == phase) roots.push_back(graph.results[part.result].parts[part.part].node);
+    if (!part.of_row && part.phase == phase) roots.push_back(graph.results[part.result].blocks[part.part].node);
   for (const KernelOutline::ReductionRef& reduction : kernel.passed)
     if (reduction.phase == phase) roots.push_back(graph[reduction.node].args[0]);
   return nodes_of(graph, roots);

@@ -36,7 +36,7 @@ std::vector<bool> rounding_accesses(const ir::Graph& graph, const KernelOutline&
   }
   for (const KernelOutline::PartRef& ref : outline.parts) {
     const ir::Result& result = graph.results[ref.result];
-    const ir::NodeId node = result.parts[ref.part].node;
+    const ir::NodeId node = result.blocks[ref.part].node;
     const bool has_bits = graph[node].dtype == ir::DType::F16 && moves_bits(graph[node].op);
     rounds[next++] = result.dtype == ir::DType::F16 && !has_bits;
     if (const auto load = load_of.find(node); load != load_of.end() && result.dtype == ir::DType::F16)

@@ -33,8 +33,9 @@ std::vector<ir::NodeId> lazy_wheres(const ir::Graph& graph, const KernelOutline&
   if (lazy == Lazy::Never || (lazy == Lazy::Auto && std::ranges::none_of(facts.accesses, could_pay))) return {};
   std::vector<ir::NodeId> wheres;
   const std::vector<ir::NodeId> nodes = nodes_of(graph, outline);
-  std::ranges::copy_if(nodes, std::back_inserter(wheres),
-                       [&](ir::NodeId id) { return graph[id].op == ir::Op::Where && graph[id].attr != ir::kBothArms; });
+  std::ranges::copy_if(nodes, std::back_inserter(wheres), [&](ir::NodeId id) {
+    return graph[id].op == ir::Op::Where && graph[id].attr != ir::kEagerArms;
+  });
   const Regions regions(graph, outline, layout, roots_of(graph, outline), wheres);
   std::vector<ArmFacts> arms(regions.decisions().size());
   const auto each_around = [&](const std::vector<Region>& inner, const auto& note) {

@@ -28,7 +28,7 @@ class Reader {
     const size_t shift = extents_.size() - access.dims.size();
     for (size_t j = 0; j < access.dims.size(); ++j)
       if (value(access.dims[j].size) != 1) result.strides[shift + j] = stride(access.dims[j].terms, strides);
-    for (const ir::Lead& lead : access.leads) {
+    for (const ir::IndirectIndex& lead : access.indirect) {
       result.lead_strides.push_back(stride(lead.terms, strides));
       result.lead_extents.push_back(value(lead.extent));
     }

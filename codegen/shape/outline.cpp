@@ -112,7 +112,7 @@ class Outliner {
     for (const ir::NodeId id : late_) place_reduction(id, late_from);
     plain_from_ = outline_.kernels.size();
     for (uint32_t r = 0; r < graph_.results.size(); ++r)
-      for (uint32_t p = 0; p < graph_.results[r].parts.size(); ++p) place_part(r, p);
+      for (uint32_t p = 0; p < graph_.results[r].blocks.size(); ++p) place_part(r, p);
     const std::string name = entry_name(graph_.name);
     for (size_t k = 0; k < outline_.kernels.size(); ++k) {
       outline_.kernels[k].name = k == 0 ? name : name + "_" + std::to_string(k);
@@ -155,7 +155,7 @@ class Outliner {
     if (cut_ == Cut::Whole || !has_lone_row(host_, reduction) || asked_for_.contains(id)) return false;
     std::set<ir::NodeId> awaited, waiting;  // what is read for these numbers, and by such parts
     for (const ir::Result& result : graph_.results)
-      for (const ir::Part& part : result.parts) {
+      for (const ir::OutputBlock& part : result.blocks) {
         if (!same_domain(host_, part.domain, reduction.domain)) continue;
         for (const ir::NodeId load : reads_of(part.node)) {
           const ir::NodeId other = *graph_.reduction_read(load);
@@ -302,7 +302,7 @@ class Outliner {
       return ir::has_access(graph_[node].op) && std::ranges::binary_search(reads, node);
     };
     for (const ir::Result& result : graph_.results)
-      for (const ir::Part& part : result.parts)
+      for (const ir::OutputBlock& part : result.blocks)
         if (same_domain(host_, part.domain, reduction.domain) && std::ranges::all_of(reads_of(part.node), is_known) &&
             std::ranges::any_of(nodes_of(graph_, {part.node}), is_shared))
           return true;
@@ -375,7 +375,7 @@ class Outliner {
   }
 
   void place_part(uint32_t r, uint32_t p) {
-    const ir::Part& part = graph_.results[r].parts[p];
+    const ir::OutputBlock& part = graph_.results[r].blocks[p];
     const Reader reader = reader_of(part.domain, nullptr, part.node);
     // With the last one whose values it takes; what takes none, with the first that reads what it reads.
     std::optional<size_t> found;
@@ -410,7 +410,7 @@ class Outliner {
       kernel.accesses.push_back({.kind = AccessUse::Kind::Store,
                                  .tensor = ref.result,
                                  .dtype = result.dtype,
-                                 .access = result.parts[ref.part].store,
+                                 .access = result.blocks[ref.part].store,
                                  .text = result.name});
     }
     for (const KernelOutline::KeptRef& ref : kernel.kept)
@@ -466,7 +466,7 @@ bool is_access(const ir::Graph& graph, const KernelOutline& kernel, ir::NodeId i
 std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& kernel) {
   std::vector<ir::NodeId> roots;
   for (const KernelOutline::PartRef& ref : kernel.parts)
-    roots.push_back(graph.results[ref.result].parts[ref.part].node);
+    roots.push_back(graph.results[ref.result].blocks[ref.part].node);
   if (!kernel.pieces_of)
     for (const KernelOutline::ReductionRef& ref : kernel.reductions) roots.push_back(graph[ref.node].args[0]);
   for (const KernelOutline::ReductionRef& ref : kernel.passed) roots.push_back(graph[ref.node].args[0]);
@@ -482,7 +482,7 @@ std::vector<ir::NodeId> nodes_of_accesses(const ir::Graph& graph, const KernelOu
   for (const ir::NodeId id : nodes_of(graph, kernel))
     if (is_access(graph, kernel, id)) nodes.push_back(id);
   for (const KernelOutline::PartRef& ref : kernel.parts)
-    nodes.push_back(graph.results[ref.result].parts[ref.part].node);
+    nodes.push_back(graph.results[ref.result].blocks[ref.part].node);
   for (const KernelOutline::KeptRef& ref : kernel.kept) nodes.push_back(kernel.reductions[ref.reduction].node);
   return nodes;
 }

@@ -247,7 +247,7 @@ class Reverse {
 
   void go_through_call(uint32_t space, ir::NodeId id, const Adjoint& adjoint) {
     const ir::Node node = graph_[id];
-    if (graph_.callee(id) == ir::kSlopeOf) return add(space, node.args[1], adjoint);
+    if (graph_.callee(id) == ir::kCustomGradient) return add(space, node.args[1], adjoint);
     const TapedCall* taped = evaluation_.tape->find(graph_.callee(id));
     const LibraryFunction* rule = taped ? rule_of(taped->function) : nullptr;
     if (!rule) return add(space, node.args[0], adjoint);

@@ -148,7 +148,7 @@ class Backwards {
     const ir::NodeId other = node(ir::Op::Sub, reduced(ir::ReduceKind::Sum, chosen(is_zero, operand_, zero)), operand_);
     const ir::NodeId at_several = chosen(compared(ir::Op::Eq, zeros, two), node(ir::Op::Mul, rest, other), zero);
     const ir::NodeId slope = chosen(is_zero, chosen(has_one, rest, at_several), node(ir::Op::Mul, quotient, product));
-    return graph_.call(ir::kSlopeOf, value, {slope});
+    return graph_.call(ir::kCustomGradient, value, {slope});
   }
 
   Builder& builder_;

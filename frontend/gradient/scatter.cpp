@@ -67,7 +67,8 @@ class Scattering {
     };
     return host.is_int(term.coef, 1) && host.is_int(access_.offsets[term.dim], 0) &&
            host.same(values_.shape[dim], source_[term.dim]) && std::ranges::count_if(terms_, leads_there) == 1 &&
-           std::ranges::none_of(access_.leads, [&](const ir::Lead& lead) { return leads_there(lead.terms); });
+           std::ranges::none_of(access_.indirect,
+                                [&](const ir::IndirectIndex& indirect) { return leads_there(indirect.terms); });
   }
 
   /// Through these dims of the source, from these dims of the values and from the indices.
@@ -85,9 +86,9 @@ class Scattering {
       add(at, terms_[dim], steps, [&] { return index_position(builder_, values_.shape, dim); });
     std::optional<ir::NodeId> outside;
     for (size_t k = 0; k < indices_.size(); ++k) {
-      const ir::NodeId index = wrapped_index(builder_, indices_[k], access_.leads[k].extent);
-      add(at, access_.leads[k].terms, steps, [&] { return index; });
-      const ir::NodeId is_outside = outside_of(index, access_.leads[k].extent);
+      const ir::NodeId index = wrapped_index(builder_, indices_[k], access_.indirect[k].extent);
+      add(at, access_.indirect[k].terms, steps, [&] { return index; });
+      const ir::NodeId is_outside = outside_of(index, access_.indirect[k].extent);
       outside = outside ? builder_.graph.add(ir::Op::LogicalOr, ir::DType::Bool, {*outside, is_outside}) : is_outside;
     }
     const ir::NodeId nowhere = index_scalar(builder_, product(builder_, sizes));

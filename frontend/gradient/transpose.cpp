@@ -33,7 +33,7 @@ class Transposition {
         values_(tensor_of(builder, values)),
         terms_(terms_of(builder, values.shape, access)),
         own_(rank()) {
-    for (size_t k = 0; k < access.leads.size(); ++k) place(access.leads[k], {indices[k], values.shape});
+    for (size_t k = 0; k < access.indirect.size(); ++k) place(access.indirect[k], {indices[k], values.shape});
     split_diagonals();
     turn_round();
   }
@@ -72,10 +72,10 @@ class Transposition {
   }
 
   /// A gathered coordinate as a dim of the values.
-  void place(const ir::Lead& lead, const Field& index) {
-    if (lead.terms.empty()) return;
-    spread(lead.extent, {wrapped_index(builder_, index.node, lead.extent), index.shape});
-    terms_.push_back(lead.terms);
+  void place(const ir::IndirectIndex& indirect, const Field& index) {
+    if (indirect.terms.empty()) return;
+    spread(indirect.extent, {wrapped_index(builder_, index.node, indirect.extent), index.shape});
+    terms_.push_back(indirect.terms);
     bound_steps();
   }
 

@@ -23,7 +23,7 @@ Value call_detach(Builder& builder, const Builtin&, Args args) {
 Value call_with_slope_of(Builder& builder, const Builtin&, Args args) {
   const Tensor value = *args[0].tensor(), slope = *args[1].tensor();
   Tensor result = combined(builder, std::array{value, slope}, value.dtype, [&](std::span<const ir::NodeId> nodes) {
-    return builder.graph.call(ir::kSlopeOf, nodes[0], {nodes[1]});
+    return builder.graph.call(ir::kCustomGradient, nodes[0], {nodes[1]});
   });
   // A tensor of its own, which may be written: `value` is detached from what else lies in its memory.
   result.layout = value.layout.memory ? new_memory(builder, value.layout.step) : value.layout;

@@ -52,7 +52,7 @@ Value call_reduced_dims(Builder& builder, const Builtin&, Args args) {
 Value call_touched_size(Builder& builder, const Builtin&, Args args) {
   const Tensor& x = require_tensor(builder, args[0], "`input`");
   const ir::HostId size = shape_of(builder, x)[resolve_dim(builder, args[1], x.rank())];
-  touch(builder, size);
+  specialize_small(builder, size);
   return Number{builder.graph.host.resolve(size)};
 }
 

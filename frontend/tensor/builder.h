@@ -25,7 +25,7 @@ namespace ingot::frontend {
 /// Thrown when evaluation needs the value of these symbols; `lower` catches it and starts again with them known.
 struct NeedStatic {
   std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the pool that asked
-  bool touched = false;             ///< asked by `touch`: only because the sizes are small (ir::Static::touched)
+  bool specialized = false;         ///< asked by `touch`: only because the sizes are small (ir::Static::touched)
 };
 
 /// Thrown when evaluation needs to know whether tensors share memory; `lower` starts again with that known.

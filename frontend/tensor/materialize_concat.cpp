@@ -106,7 +106,7 @@ Tensor as_one_tile(Builder& builder, const Tensor& tensor) {
       is_here = graph.add(ir::Op::LogicalAnd, ir::DType::Bool, {is_here, conditions[i]});
     }
     // An index that is outside of the whole is found by whichever part reads at all.
-    chosen = builder.placed(graph.add({ir::Op::Where, type, ir::kBothArms, {is_here, value, *chosen}}));
+    chosen = builder.placed(graph.add({ir::Op::Where, type, ir::kEagerArms, {is_here, value, *chosen}}));
   }
   Tensor result =
       chosen ? whole(builder, *chosen, tensor.dtype, shape) : without_elements(builder, tensor.dtype, shape);

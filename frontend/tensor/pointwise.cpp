@@ -125,7 +125,7 @@ uint32_t attr_of(const Builder& builder, ir::Op op, ir::DType type) {
   const bool is_sum_or_product = op == ir::Op::Add || op == ir::Op::Sub || op == ir::Op::Mul;
   const bool is_unrounded = builder.signature.numerics != Numerics::Eager;
   const bool has_16_bits = type == ir::DType::F16 || type == ir::DType::BF16;
-  return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContracts : 0;
+  return is_sum_or_product && is_unrounded && has_16_bits ? ir::kContractable : 0;
 }
 
 /// The limit, or one that changes nothing where it is a number and NaN, which eager's clamp ignores.

@@ -110,10 +110,10 @@ class Reindexer {
     const auto add = [&](ir::NodeId part) { sum = sum ? graph_.add(ir::Op::Add, ir::DType::I64, {*sum, part}) : part; };
     if (!access.dims.empty()) add(graph_.index(access.dims));
     for (size_t l = 0; l < indices.size(); ++l) {
-      const ir::Lead& lead = access.leads[l];
-      if (lead.terms.empty()) continue;
-      const ir::NodeId wrapped = wrapped_index(builder_, indices[l], lead.extent);
-      add(index_binary(builder_, ir::Op::Mul, wrapped, lead.terms[0].coef));
+      const ir::IndirectIndex& indirect = access.indirect[l];
+      if (indirect.terms.empty()) continue;
+      const ir::NodeId wrapped = wrapped_index(builder_, indices[l], indirect.extent);
+      add(index_binary(builder_, ir::Op::Mul, wrapped, indirect.terms[0].coef));
     }
     const ir::HostId offset = access.offsets[0];
     return sum ? index_binary(builder_, ir::Op::Add, *sum, offset) : index_scalar(builder_, offset);
@@ -121,7 +121,7 @@ class Reindexer {
 
   /// The access as the new index space has it; `indices` grows with its leads.
   ir::Access moved(ir::Access old, std::vector<ir::NodeId>& indices) {
-    ir::Access access{old.source, old.offsets, {}, old.leads};
+    ir::Access access{old.source, old.offsets, {}, old.indirect};
     std::vector<ir::HostId> sizes(view_.to.size(), builder_.integer(1));
     std::vector<std::map<uint32_t, ir::HostId>> terms(view_.to.size());
 
@@ -139,11 +139,11 @@ class Reindexer {
       const bool exact = size == full || not_one(builder_, size);
       const ir::HostId moves = exact ? builder_.integer(1) : builder_.host(ir::HostOp::NotOne, {size});
       if (row.gathered) {
-        ir::Lead lead{full, {}};
+        ir::IndirectIndex indirect{full, {}};
         for (const ir::Term& term : old.dims[j].terms) {
-          lead.terms.push_back({term.dim, builder_.mul(term.coef, moves)});
+          indirect.terms.push_back({term.dim, builder_.mul(term.coef, moves)});
         }
-        access.leads.push_back(std::move(lead));
+        access.indirect.push_back(std::move(indirect));
         indices.push_back(*row.gathered);
         is_read_[skipped + j] = true;
         continue;
@@ -175,7 +175,7 @@ class Reindexer {
   /// Along a dim of one element an index leads nowhere, and is still looked at.
   void check_index(const Row& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
     if (!row.gathered || !(looked_at_[dim] || is_one(builder_, view_.from[dim]))) return;
-    access.leads.push_back({host_.resolve(view_.from[dim]), {}});
+    access.indirect.push_back({host_.resolve(view_.from[dim]), {}});
     indices.push_back(*row.gathered);
     is_read_[dim] = true;
   }

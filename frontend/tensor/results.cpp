@@ -63,14 +63,14 @@ std::vector<ir::Term> merge_terms(Builder& builder, std::span<const ir::HostId> 
   return terms;
 }
 
-ir::Part make_part(Builder& builder, const Tensor& tensor, const Tile& tile) {
+ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const Tile& tile) {
   ir::HostPool& host = builder.graph.host;
   const std::vector<ir::Term> of_grid = merge_terms(builder, tensor.grid, tensor.groups);
   const std::vector<ir::Term> of_tile = merge_terms(builder, tile.shape, tile.groups);
-  ir::Part part{exact_node(builder, tile.node, tensor.dtype), {}, {}};
-  part.store.offsets.assign(tensor.rank(), builder.integer(0));
+  ir::OutputBlock output{exact_node(builder, tile.node, tensor.dtype), {}, {}};
+  output.store.offsets.assign(tensor.rank(), builder.integer(0));
   for (size_t d = 0; d < tile.offsets.size(); ++d) {
-    ir::HostId& offset = part.store.offsets[of_grid[d].dim];
+    ir::HostId& offset = output.store.offsets[of_grid[d].dim];
     offset = builder.add(offset, builder.mul(tile.offsets[d], of_grid[d].coef));
   }
   for (size_t j = 0; j < tile.shape.size(); ++j) {
@@ -78,11 +78,11 @@ ir::Part make_part(Builder& builder, const Tensor& tensor, const Tile& tile) {
     const auto& [result_dim, grid_step] = of_grid[of_tile[j].dim];
     ir::AccessDim dim{size, {{result_dim, builder.mul(of_tile[j].coef, grid_step)}}};
     if (host.is_int(size, 1)) dim.terms.clear();
-    part.domain.push_back(size);
-    part.store.dims.push_back(std::move(dim));
+    output.domain.push_back(size);
+    output.store.dims.push_back(std::move(dim));
   }
-  builder.graph.carry(builder.graph, tile.node, part.node);
-  return part;
+  builder.graph.carry(builder.graph, tile.node, output.node);
+  return output;
 }
 
 /// The author's name for a tensor: its own, else the last one, of those that all of its tiles have and that no
@@ -104,7 +104,7 @@ ir::Result result_of(Builder& builder, Tensor tensor) {
   result.dtype = tensor.dtype;
   result.shape = shape_of(builder, tensor);
   split_short_tiles(builder, tensor);
-  for (const Tile& tile : tensor.tiles) result.parts.push_back(make_part(builder, tensor, tile));
+  for (const Tile& tile : tensor.tiles) result.blocks.push_back(make_output_block(builder, tensor, tile));
   return result;
 }
 
@@ -122,11 +122,12 @@ bool same_elements(const ir::HostPool& host, const ir::Access& a, const ir::Acce
 }
 
 /// Whether a part stores what a parameter holds at the same place.
-bool is_untouched(const Builder& builder, const ir::Part& part, uint32_t param) {
+bool is_untouched(const Builder& builder, const ir::OutputBlock& output, uint32_t param) {
   const ir::Graph& graph = builder.graph;
-  if (graph[part.node].op != ir::Op::Load) return false;
-  const ir::Access& load = graph.access(part.node);
-  return load.source == ir::SourceRef{ir::SourceRef::Kind::Param, param} && same_elements(graph.host, load, part.store);
+  if (graph[output.node].op != ir::Op::Load) return false;
+  const ir::Access& load = graph.access(output.node);
+  return load.source == ir::SourceRef{ir::SourceRef::Kind::Param, param} &&
+         same_elements(graph.host, load, output.store);
 }
 
 void make_mutation(Builder& builder, const Value& value, uint32_t param) {
@@ -139,8 +140,8 @@ void make_mutation(Builder& builder, const Value& value, uint32_t param) {
   ir::Result result = result_of(builder, tensor);
   result.name = written.name;
   result.mutates = param;
-  const auto untouched = [&](const ir::Part& part) { return is_untouched(builder, part, param); };
-  if (!std::ranges::all_of(result.parts, untouched)) std::erase_if(result.parts, untouched);
+  const auto untouched = [&](const ir::OutputBlock& output) { return is_untouched(builder, output, param); };
+  if (!std::ranges::all_of(result.blocks, untouched)) std::erase_if(result.blocks, untouched);
   result.layout = record_preserve(builder, tensor.layout, result.shape);
   builder.graph.results.push_back(std::move(result));
 }
@@ -199,11 +200,12 @@ void make_sum(Builder& builder, size_t result, const ScatteredSum& sum) {
     return make_inner_result(builder, tensor, ir::Use::Summed, fmt::format("{}_{}", results[result].name, what));
   };
   std::vector<ir::Scatter> scatters;
-  for (const Scattered& part : sum.parts)
-    scatters.push_back({inner(part.values, "values"), inner(part.positions, "positions"), part.through, part.along});
+  for (const Scattered& output : sum.parts)
+    scatters.push_back(
+        {inner(output.values, "values"), inner(output.positions, "positions"), output.through, output.along});
   if (sum.beside) results[result].beside = inner(*sum.beside, "beside");
   results[result].scatters = std::move(scatters);
-  results[result].parts.clear();
+  results[result].blocks.clear();
 }
 
 ir::Returns returns_of(const Value& items) {

@@ -143,7 +143,7 @@ Shape sizes_argument(Builder& builder, const Value& sizes) {
   return shape;
 }
 
-void touch(Builder& builder, ir::HostId size) {
+void specialize_small(Builder& builder, ir::HostId size) {
   const ir::HostPool& host = builder.graph.host;
   size = host.resolve(size);
   if (host.is_constant(size)) return;
@@ -153,12 +153,12 @@ void touch(Builder& builder, ir::HostId size) {
   }
   std::vector<ir::HostId> large;
   for (const ir::HostId symbol : symbols) {
-    if (builder.symbol_values.size(host[symbol].a, host[symbol].b) > ir::kTouchedSize) large.push_back(symbol);
+    if (builder.symbol_values.size(host[symbol].a, host[symbol].b) > ir::kSpecializedSize) large.push_back(symbol);
   }
   if (large.empty()) throw NeedStatic{std::move(symbols), true};
   for (const ir::HostId symbol : large) {
-    builder.graph.touched.push_back(symbol);
-    builder.graph.host.assume_at_least(symbol, ir::kTouchedSize + 1);
+    builder.graph.specialized.push_back(symbol);
+    builder.graph.host.assume_at_least(symbol, ir::kSpecializedSize + 1);
   }
 }
 

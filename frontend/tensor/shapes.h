@@ -48,7 +48,7 @@ Shape sizes_argument(Builder& builder, const Value& sizes);
 
 /// Asks for a size up to 16 to be static: a constant index or slice touches it, so that a box's corners are known to be
 /// four. A size that is not small stays a symbol, which from then on is known to be more than 16.
-void touch(Builder& builder, ir::HostId size);
+void specialize_small(Builder& builder, ir::HostId size);
 
 /// "[3, x.size(1)]".
 std::string print_shape(const Builder& builder, std::span<const ir::HostId> shape);

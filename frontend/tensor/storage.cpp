@@ -188,8 +188,8 @@ std::optional<ir::NodeId> gradient_source(const ir::Graph& graph, ir::NodeId id)
     const std::string_view callee = node.op == ir::Op::Call ? graph.callee(id) : std::string_view();
     const bool is_float = ir::category(node.dtype) == ir::Category::Floating;
     if (!is_float || callee == ir::kDetach || is_unwritten(graph, id)) return std::nullopt;
-    if (node.op != ir::Op::Cast && callee != ir::kSlopeOf) return id;
-    id = node.args[callee == ir::kSlopeOf ? 1 : 0];
+    if (node.op != ir::Op::Cast && callee != ir::kCustomGradient) return id;
+    id = node.args[callee == ir::kCustomGradient ? 1 : 0];
   }
 }
 
@@ -199,7 +199,7 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
   const std::array<Tensor, 2> tensors{detached(builder, values), gradients};
   return combined(builder, tensors, values.dtype, [&](std::span<const ir::NodeId> nodes) {
     const std::optional<ir::NodeId> source = gradient_source(builder.graph, nodes[1]);
-    return source ? builder.graph.call(ir::kSlopeOf, nodes[0], {*source}) : nodes[0];
+    return source ? builder.graph.call(ir::kCustomGradient, nodes[0], {*source}) : nodes[0];
   });
 }
 

@@ -180,7 +180,7 @@ Tensor squeeze(Builder& builder, const Tensor& x, std::optional<std::vector<size
 Tensor select(Builder& builder, const Tensor& x, size_t dim, ir::HostId index) {
   require_dims(builder, x, "an index");
   const ir::HostId size = shape_of(builder, x)[dim];
-  if (builder.graph.host.is_constant(index)) touch(builder, size);
+  if (builder.graph.host.is_constant(index)) specialize_small(builder, size);
   const ir::HostId at = index_from_front(builder, index, size);
   const ir::HostPool& host = builder.graph.host;
   const std::string written = host.is_constant(index) ? fmt::to_string(host.value(index).as_int()) : "{0}";
@@ -202,7 +202,7 @@ Tensor slice(Builder& builder, const Tensor& x, size_t dim, std::optional<ir::Ho
   if (!start && !stop && step == 1) return x;
   const ir::HostId size = shape_of(builder, x)[dim];
   const bool constant = (!start || host.is_constant(*start)) && (!stop || host.is_constant(*stop));
-  if (constant) touch(builder, size);
+  if (constant) specialize_small(builder, size);
   const ir::HostId begin = start ? clamped_bound(builder, *start, size) : builder.integer(0);
   const ir::HostId end = stop ? clamped_bound(builder, *stop, size) : size;
   ir::HostId length = builder.sub(end, begin);
@@ -280,7 +280,7 @@ std::vector<Value> chunk(Builder& builder, const Tensor& x, int64_t chunks, size
   if (chunks <= 0) builder.fail(fmt::format("chunk expects `chunks` to be greater than 0, got: {}", chunks));
   ir::HostPool& host = builder.graph.host;
   const ir::HostId size = shape_of(builder, x)[dim];
-  touch(builder, size);
+  specialize_small(builder, size);
   // Where sizes are small there are fewer chunks than asked for: only known sizes say how many.
   const auto least = static_cast<double>(std::max<int64_t>(host.least(size), 0));
   const auto others = static_cast<double>(chunks - 1);

@@ -98,7 +98,7 @@ class Alignment {
   std::map<NodeId, NodeId> moved_;
 };
 
-void move(Graph& graph, Part& part, const Cone& cone, RowMap map, const Reduction& to) {
+void move(Graph& graph, OutputBlock& part, const Cone& cone, RowMap map, const Reduction& to) {
   Alignment alignment(graph, std::move(map), to.domain.size());
   part.node = alignment.move(cone);
   part.domain = alignment.domain(part.domain);
@@ -124,7 +124,7 @@ std::optional<RowMap> map_but_for_ones(const HostPool& host, const std::vector<H
 }
 
 /// Whether a part that reads no reduction was moved to the domain of one, from one that differs by dims of size 1.
-bool align_beside(Graph& graph, Part& part, const Cone& cone) {
+bool align_beside(Graph& graph, OutputBlock& part, const Cone& cone) {
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (graph[{i}].op != Op::Reduce) continue;
     const Reduction beside = graph.reduction({i});
@@ -138,7 +138,7 @@ bool align_beside(Graph& graph, Part& part, const Cone& cone) {
 }
 
 /// Whether the part was moved to the domain of a reduction, the last one that it reads by rows.
-bool align(Graph& graph, Part& part) {
+bool align(Graph& graph, OutputBlock& part) {
   const Cone cone = cone_of(graph, part.node);
   if (cone.reads.empty()) return align_beside(graph, part, cone);
   std::set<NodeId> reductions;
@@ -168,7 +168,7 @@ Graph align_rows(const Graph& graph) {
   Graph out = graph;
   bool any = false;
   for (Result& result : out.results)
-    for (Part& part : result.parts) any |= align(out, part);
+    for (OutputBlock& part : result.blocks) any |= align(out, part);
   return any ? compact(canonical(std::move(out))) : graph;
 }
 

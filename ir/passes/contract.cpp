@@ -14,10 +14,10 @@ namespace {
 /// How many operands and parts of results each node is. What is kept for a gradient counts for nothing: it changes no
 /// bits of what is returned.
 std::vector<uint32_t> uses_of(Graph graph) {
-  std::erase_if(graph.results, [](const Result& result) { return result.use == Use::Kept; });
+  std::erase_if(graph.results, [](const Result& result) { return result.use == Use::Residual; });
   std::vector<uint32_t> uses(graph.count());
   for (const Result& result : graph.results) {
-    for (const Part& part : result.parts) ++uses[part.node.index];
+    for (const OutputBlock& part : result.blocks) ++uses[part.node.index];
   }
   const std::vector<bool> live = graph.live();
   for (uint32_t i = 0; i < graph.count(); ++i) {
@@ -40,7 +40,7 @@ Node fused(Graph& graph, const Node& node, size_t k) {
 
 Graph contract(const Graph& graph) {
   const std::vector<uint32_t> uses = uses_of(graph);
-  const auto contracts = [&](const Node& node) { return is_primitive(node.op) && node.attr == kContracts; };
+  const auto contracts = [&](const Node& node) { return is_primitive(node.op) && node.attr == kContractable; };
   const auto is_given = [&](NodeId id) {
     while (graph[id].op == Op::Cast) id = graph[id].args[0];
     return graph[id].op == Op::Load || graph[id].op == Op::Gather || graph[id].op == Op::Scalar;

@@ -18,8 +18,8 @@ void find_gradients(Graph& graph) {
   }
   for (Result& result : graph.results) {
     result.gradients = 0;
-    if (result.use == Use::Kept || category(result.dtype) != Category::Floating) continue;
-    for (const Part& part : result.parts) result.gradients |= of[part.node.index];
+    if (result.use == Use::Residual || category(result.dtype) != Category::Floating) continue;
+    for (const OutputBlock& part : result.blocks) result.gradients |= of[part.node.index];
   }
   for (Result& result : graph.results) {
     for (const Scatter& scatter : result.scatters) result.gradients |= graph.results[scatter.values].gradients;

@@ -10,7 +10,8 @@ namespace {
 /// Whether an access over a shape leads to the element of the same index.
 bool is_identity(const HostPool& host, const EqualSizes& same, const Access& access, const std::vector<HostId>& shape) {
   const auto is_int = [&](HostId id, int64_t value) { return host.is_int(id, value); };
-  if (access.offsets.size() != shape.size() || access.dims.size() > shape.size() || !access.leads.empty()) return false;
+  if (access.offsets.size() != shape.size() || access.dims.size() > shape.size() || !access.indirect.empty())
+    return false;
   if (!std::ranges::all_of(access.offsets, [&](HostId offset) { return is_int(offset, 0); })) return false;
   const size_t missing = shape.size() - access.dims.size();
   for (size_t dim = 0; dim < shape.size(); ++dim) {
@@ -24,8 +25,8 @@ bool is_identity(const HostPool& host, const EqualSizes& same, const Access& acc
 }
 
 std::optional<uint32_t> param_of(const Graph& graph, const EqualSizes& same, const Result& result) {
-  if (result.parts.size() != 1 || result.mutates) return std::nullopt;
-  const Part& part = result.parts[0];
+  if (result.blocks.size() != 1 || result.mutates) return std::nullopt;
+  const OutputBlock& part = result.blocks[0];
   if (graph[part.node].op != Op::Load || graph.reduction_read(part.node)) return std::nullopt;
   const Access& access = graph.access(part.node);
   const Param& param = graph.params[access.source.index];
@@ -41,7 +42,7 @@ Graph forward_params(Graph graph) {
   const EqualSizes same(graph.host, graph.conditions);
   for (Result& result : graph.results) {
     result.forwards = param_of(graph, same, result);
-    if (result.forwards) result.parts.clear();
+    if (result.forwards) result.blocks.clear();
   }
   return canonical(std::move(graph));
 }

@@ -17,9 +17,9 @@ void for_each_host(Access& access, const HostRule& visit) {
     visit(dim.size);
     for_each_host(dim.terms, visit);
   }
-  for (Lead& lead : access.leads) {
-    visit(lead.extent);
-    for_each_host(lead.terms, visit);
+  for (IndirectIndex& indirect : access.indirect) {
+    visit(indirect.extent);
+    for_each_host(indirect.terms, visit);
   }
 }
 
@@ -33,10 +33,10 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
     visit_fact(condition.b);
   }
   for (Static& fact : graph.statics) visit_fact(fact.symbol);
-  for (HostId& size : graph.touched) visit_fact(size);
+  for (HostId& size : graph.specialized) visit_fact(size);
   for (Result& result : graph.results) {
     for (HostId& size : result.shape) visit(size);
-    for (Part& part : result.parts) {
+    for (OutputBlock& part : result.blocks) {
       for (HostId& size : part.domain) visit(size);
       for_each_host(part.store, visit);
     }
@@ -85,7 +85,7 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
     out.carry(graph, {i}, now[i]);
   }
   for (Result& result : out.results) {
-    for (Part& part : result.parts) part.node = now[part.node.index];
+    for (OutputBlock& part : result.blocks) part.node = now[part.node.index];
   }
   return out;
 }
@@ -131,8 +131,8 @@ Graph compact(const Graph& graph) {
   const HostRule renumber_fact = [&](HostId& id) { id = kept[id.index]; };
   const HostRule renumber = [&](HostId& id) { id = kept[graph.host.resolve(id).index]; };
   for_each_host(out, renumber, renumber_fact);
-  for (const HostId touched : out.touched)
-    if (out.host[touched].op == HostOp::Size) out.host.assume_at_least(touched, kTouchedSize + 1);
+  for (const HostId specialized : out.specialized)
+    if (out.host[specialized].op == HostOp::Size) out.host.assume_at_least(specialized, kSpecializedSize + 1);
 
   std::vector<NodeId> now(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {
@@ -158,7 +158,7 @@ Graph compact(const Graph& graph) {
     out.carry(graph, {i}, now[i]);
   }
   for (Result& result : out.results) {
-    for (Part& part : result.parts) part.node = now[part.node.index];
+    for (OutputBlock& part : result.blocks) part.node = now[part.node.index];
   }
   return out;
 }

@@ -74,9 +74,9 @@ class Verifier {
       check_id(dim.size);
       check_ids(dim.terms, access.offsets.size());
     }
-    for (const Lead& lead : access.leads) {
-      check_id(lead.extent);
-      check_ids(lead.terms, access.offsets.size());
+    for (const IndirectIndex& indirect : access.indirect) {
+      check_id(indirect.extent);
+      check_ids(indirect.terms, access.offsets.size());
     }
   }
 
@@ -105,11 +105,11 @@ class Verifier {
       expect(!result.mutates || *result.mutates < graph_.params.size(), "it mutates a parameter that does not exist");
       expect(!result.forwards || *result.forwards < graph_.params.size(),
              "it forwards a parameter that does not exist");
-      for (const Part& part : result.parts) {
+      for (const OutputBlock& part : result.blocks) {
         expect(part.node.index < graph_.count(), "a node that does not exist");
         check_ids(part.domain);
         check_ids(part.store);
-        expect(part.store.leads.empty(), "a store through indices");
+        expect(part.store.indirect.empty(), "a store through indices");
       }
     }
     where_ = "a condition";
@@ -166,7 +166,7 @@ class Verifier {
         else
           expect(graph_.access(id).source.index < graph_.params.size(), "it reads a parameter that does not exist");
         check_ids(graph_.access(id));
-        expect(graph_.access(id).leads.size() == graph_.indices(id).size(),
+        expect(graph_.access(id).indirect.size() == graph_.indices(id).size(),
                "not one operand for each gathered coordinate");
         break;
       case Op::Reduce:
@@ -202,9 +202,9 @@ class Verifier {
       check_integer(dim.size, "size");
       check_terms(dim.terms);
     }
-    for (const Lead& lead : access.leads) {
-      check_integer(lead.extent, "extent");
-      check_terms(lead.terms);
+    for (const IndirectIndex& indirect : access.indirect) {
+      check_integer(indirect.extent, "extent");
+      check_terms(indirect.terms);
     }
   }
 
@@ -250,7 +250,7 @@ class Verifier {
         expect(arity == 0 && node.dtype == DType::I64, "an index is int64 and has no operands");
         check_access(graph_.access(id), 1);
         expect(graph_.host.is_int(graph_.access(id).offsets[0], 0), "an index to which something is added");
-        expect(graph_.access(id).leads.empty(), "an index that is gathered");
+        expect(graph_.access(id).indirect.empty(), "an index that is gathered");
         break;
       case Op::Cast:
         expect(arity == 1, "a cast has one operand");
@@ -287,7 +287,8 @@ class Verifier {
     expect(row.accepts.contains(work), "a type that the op does not take");
     const bool may_contract =
         node.dtype == DType::F32 && (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul);
-    const bool has_mark = (may_contract && node.attr == kContracts) || (node.op == Op::Where && node.attr == kBothArms);
+    const bool has_mark =
+        (may_contract && node.attr == kContractable) || (node.op == Op::Where && node.attr == kEagerArms);
     expect(node.attr == 0 || has_mark, "an attr that the op does not have");
     switch (row.rule) {
       case Rule::Arith:
@@ -362,11 +363,11 @@ class Verifier {
     check_forwarding(result);
     for (const HostId size : result.shape) check_integer(size, "size");
     const bool is_made_otherwise = result.forwards.has_value() || !result.scatters.empty();
-    expect(result.parts.empty() == is_made_otherwise, "it has no parts, or some beside what it forwards or sums up");
+    expect(result.blocks.empty() == is_made_otherwise, "it has no parts, or some beside what it forwards or sums up");
     check_sum(result);
     expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),
            "a layout step that does not exist");
-    for (const Part& part : result.parts) {
+    for (const OutputBlock& part : result.blocks) {
       expect(type(part.node) == result.dtype, "a part of another type");
       for (const HostId size : part.domain) check_integer(size, "size");
       check_access(part.store, result.shape.size());

@@ -31,7 +31,7 @@ void keep_returned(const runtime::BoundCall& call, Results& results, runtime::Op
   size_t returned = 0;
   for (size_t r = 0; r < results.size(); ++r) {
     const ir::Use use = call.program->results[r].use;
-    if (use == ir::Use::Kept) {
+    if (use == ir::Use::Residual) {
       if (node) runtime::keep(*node, results[r]);
     } else if (use == ir::Use::Returned && call.results[r].destination.kind != runtime::Destination::Kind::Parameter) {
       if (returned != r) results[returned] = std::move(results[r]);

@@ -15,7 +15,7 @@ void for_each_id(ir::Access& access, F&& f) {
   };
   for (ir::HostId& offset : access.offsets) f(offset);
   for (ir::AccessDim& dim : access.dims) f(dim.size), terms(dim.terms);
-  for (ir::Lead& lead : access.leads) f(lead.extent), terms(lead.terms);
+  for (ir::IndirectIndex& lead : access.indirect) f(lead.extent), terms(lead.terms);
 }
 
 template <typename F>

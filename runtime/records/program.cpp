@@ -153,7 +153,7 @@ Program make_program(std::shared_ptr<const ir::Graph> graph) {
   const std::vector<uint64_t> reads = params_read(*graph);
   for (const ir::Result& result : graph->results) {
     uint64_t of_result = 0;
-    for (const ir::Part& part : result.parts) of_result |= reads[part.node.index];
+    for (const ir::OutputBlock& part : result.blocks) of_result |= reads[part.node.index];
     if (result.forwards) of_result |= uint64_t{1} << std::min(*result.forwards, 63u);
     program.results.push_back({result.name, result.dtype, result.shape, result.layout, result.mutates, result.forwards,
                                result.gradients, of_result, result.use, result.scatters, result.beside});

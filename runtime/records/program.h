@@ -47,7 +47,7 @@ struct Program {
     std::vector<ir::Scatter> scatters = {};
     std::optional<uint32_t> beside = {};
 
-    bool is_kept() const { return use == ir::Use::Kept; }
+    bool is_kept() const { return use == ir::Use::Residual; }
   };
 
   std::string name;

@@ -27,10 +27,10 @@ std::string text_of(const Symbol& symbol) {
                                            : fmt::format("number {}", symbol.param);
 }
 
-Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool touched) {
+Symbol symbol_of(const ir::HostPool& pool, ir::HostId id, bool specialized) {
   const ir::HostNode& node = pool[id];
-  if (node.op == ir::HostOp::Size) return {Symbol::Kind::Size, touched, node.a, node.b};
-  return {Symbol::Kind::Number, touched, node.a, 0};
+  if (node.op == ir::HostOp::Size) return {Symbol::Kind::Size, specialized, node.a, node.b};
+  return {Symbol::Kind::Number, specialized, node.a, 0};
 }
 
 constexpr const char* kLarge = "large";
@@ -57,11 +57,11 @@ std::string value_text(const Symbol& symbol, const CallKey& key, Variant variant
   if (symbol.kind == Symbol::Kind::Scatters) return variant.scatters ? "yes" : "no";
   if (symbol.kind == Symbol::Kind::Alias) return answer_text(*symbol.question, key);
   const BoundArgument& argument = key.arguments[symbol.param];
-  if (symbol.kind == Symbol::Kind::Number && symbol.touched && argument.number.truthy()) return kLarge;
+  if (symbol.kind == Symbol::Kind::Number && symbol.specialized && argument.number.truthy()) return kLarge;
   if (symbol.kind == Symbol::Kind::Number)
     return fmt::format("{}:{}", static_cast<int>(argument.number.kind), argument.number.integer);
   const int64_t size = argument.tensor->size(symbol.dim);
-  return symbol.touched && size > ir::kTouchedSize ? kLarge : std::to_string(size);
+  return symbol.specialized && size > ir::kSpecializedSize ? kLarge : std::to_string(size);
 }
 
 /// What is known of the symbols so far, in the order in which it was asked.
@@ -69,7 +69,7 @@ class Statics {
  public:
   bool has(const Symbol& wanted) const {
     const auto found = is_large_.find(key_of(wanted));
-    return found != is_large_.end() && (wanted.touched || !found->second);
+    return found != is_large_.end() && (wanted.specialized || !found->second);
   }
   void add(const Symbol& symbol, const std::string& value) {
     const auto [entry, is_new] = is_large_.emplace(key_of(symbol), value == kLarge);
@@ -145,8 +145,8 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
 
   Lowered result;
   for (const ir::Static& known : lowered.statics)
-    result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.touched));
-  for (const ir::HostId id : lowered.touched) result.symbols.push_back(symbol_of(lowered.host, id, true));
+    result.symbols.push_back(symbol_of(lowered.host, known.symbol, known.specialized));
+  for (const ir::HostId id : lowered.specialized) result.symbols.push_back(symbol_of(lowered.host, id, true));
   for (uint32_t i = 0; i < lowered.aliases.size(); ++i)
     result.symbols.push_back(
         {.kind = Symbol::Kind::Alias, .param = i, .dim = 0, .question = lowered.aliases[i].question});

@@ -28,7 +28,7 @@ struct Variant {
 /// memory.
 struct Symbol {
   enum class Kind : uint8_t { Size, Number, Gradients, Scatters, Alias } kind = Kind::Size;
-  bool touched = false;  ///< a size that matters only where it is at most ir::kTouchedSize
+  bool specialized = false;  ///< a size that matters only where it is at most ir::kSpecializedSize
   uint32_t param = 0, dim = 0;
   std::optional<ir::AliasQuestion> question = {};  ///< of an Alias, whose place among the questions `param` is
 };

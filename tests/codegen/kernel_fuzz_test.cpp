@@ -102,13 +102,13 @@ class Meaning {
     const ir::Node& node = case_.graph[id];
     const ir::Access& access = case_.graph.access(id);
     std::vector<int64_t> coordinate = coordinates(access, index);
-    for (size_t l = 0; l < access.leads.size(); ++l) {
+    for (size_t l = 0; l < access.indirect.size(); ++l) {
       auto value = static_cast<int64_t>(values[node.args[l].index]);
-      const int64_t extent = host(access.leads[l].extent);
+      const int64_t extent = host(access.indirect[l].extent);
       if (value < -extent || value >= extent) bad = true;
       if (value < 0) value += extent;
       value = std::clamp<int64_t>(value, 0, extent - 1);
-      for (const ir::Term& term : access.leads[l].terms) coordinate[term.dim] += host(term.coef) * value;
+      for (const ir::Term& term : access.indirect[l].terms) coordinate[term.dim] += host(term.coef) * value;
     }
     int64_t offset = 0;
     for (size_t d = 0; d < coordinate.size(); ++d)
@@ -234,10 +234,10 @@ void expect_meaning(const Case& one, const Prepared& prepared, int status, const
     for (size_t d = index.size(); d-- > 0; rest /= one.domain[d]) index[d] = rest % one.domain[d];
     float value;
     std::memcpy(&value, one.results[0]->data() + e * 4, 4);
-    ASSERT_EQ(value, meaning.at(one.graph.results[0].parts[0].node, index, bad)) << "element " << e << ", " << what;
+    ASSERT_EQ(value, meaning.at(one.graph.results[0].blocks[0].node, index, bad)) << "element " << e << ", " << what;
     if (one.results.size() == 1) continue;
     const DType dtype = one.graph.results[1].dtype;
-    const double other = meaning.at(one.graph.results[1].parts[0].node, index, bad);
+    const double other = meaning.at(one.graph.results[1].blocks[0].node, index, bad);
     const uint16_t expected =
         dtype == DType::F16 ? half_bits(static_cast<float>(other), dtype) : static_cast<uint16_t>(other);
     uint16_t bits = 0;

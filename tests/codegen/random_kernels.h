@@ -160,7 +160,8 @@ class Maker {
   }
 
   /// A view of a new tensor whose shape broadcasts to the domain: permuted, stepped, flipped, with dims selected away.
-  ir::Access view(DType dtype, int64_t low, int64_t high, std::vector<ir::Lead> leads = {}, ir::Sizes lead_sizes = {}) {
+  ir::Access view(DType dtype, int64_t low, int64_t high, std::vector<ir::IndirectIndex> leads = {},
+                  ir::Sizes lead_sizes = {}) {
     struct Dim {
       int64_t size, coef, offset;
       int domain;  // -1: selected away
@@ -250,7 +251,7 @@ class Maker {
   void add_gather() {
     const int leads = 1 + pick(2);
     std::vector<NodeId> indices;
-    std::vector<ir::Lead> list;
+    std::vector<ir::IndirectIndex> list;
     ir::Sizes sizes;
     for (int l = 0; l < leads; ++l) {
       const int64_t extent = 1 + pick(6);

@@ -65,7 +65,7 @@ TEST(Gradient, OnlyWhatIsAskedForIsComputed) {
 TEST(Gradient, BlocksOfAnArgumentArePartsOfItsGradient) {
   const ir::Graph graph =
       lowered(*gradient("def f(x):\n    a, b = x.chunk(2, -1)\n    return a * b\n", {true}), {{4, 12}, {4, 6}});
-  EXPECT_EQ(graph.results[0].parts.size(), 2u);
+  EXPECT_EQ(graph.results[0].blocks.size(), 2u);
   EXPECT_EQ(count(graph, ir::Op::Add), 0u);
 }
 
@@ -87,7 +87,7 @@ ir::Graph keeping(const std::string& text, const std::vector<std::vector<int64_t
 std::vector<std::string> kept_names(const ir::Graph& graph) {
   std::vector<std::string> names;
   for (const ir::Result& result : graph.results)
-    if (result.use == ir::Use::Kept) names.push_back(result.name);
+    if (result.use == ir::Use::Residual) names.push_back(result.name);
   return names;
 }
 

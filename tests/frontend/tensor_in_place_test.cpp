@@ -86,7 +86,7 @@ TEST(InPlace, ParametersAreMutated) {
   const ir::Graph graph = lowered("    y = x + 1\n    x[1] = 9\n    return y");
   ASSERT_EQ(graph.results.size(), 2u);
   EXPECT_EQ(graph.results[0].mutates, 0u);
-  EXPECT_EQ(graph.results[0].parts.size(), 1u) << "rows that nothing wrote are stored";
+  EXPECT_EQ(graph.results[0].blocks.size(), 1u) << "rows that nothing wrote are stored";
   const std::vector<Array> arguments{input()};
   GraphRun run(graph, arguments);
   EXPECT_EQ(run.result(0).data, Array::of({4, 3}, [](const Index& i) { return i[0] == 1 ? 9 : x(i); }).data);

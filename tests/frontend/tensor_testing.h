@@ -157,7 +157,7 @@ class GraphRun {
     // Elements of no part keep what the parameter holds.
     Array array = result.mutates ? arguments_[*result.mutates] : Array(sizes(result.shape));
     std::vector<int> written(array.data.size(), result.mutates ? 1 : 0);
-    for (const ir::Part& part : result.parts) {
+    for (const ir::OutputBlock& part : result.blocks) {
       Array::for_each_index(sizes(part.domain), [&](const std::vector<int64_t>& index) {
         memo_.clear();
         const size_t at = array.offset(coordinates(part.store, index, {}));
@@ -185,11 +185,11 @@ class GraphRun {
       const int64_t position = index[index.size() - access.dims.size() + j];
       for (const ir::Term& term : access.dims[j].terms) result[term.dim] += host(term.coef) * position;
     }
-    for (size_t k = 0; k < access.leads.size(); ++k) {
-      const int64_t extent = host(access.leads[k].extent);
+    for (size_t k = 0; k < access.indirect.size(); ++k) {
+      const int64_t extent = host(access.indirect[k].extent);
       const int64_t wrapped = gathered[k] < 0 ? gathered[k] + extent : gathered[k];
       EXPECT_TRUE(0 <= wrapped && wrapped < extent);
-      for (const ir::Term& term : access.leads[k].terms) result[term.dim] += host(term.coef) * wrapped;
+      for (const ir::Term& term : access.indirect[k].terms) result[term.dim] += host(term.coef) * wrapped;
     }
     return result;
   }

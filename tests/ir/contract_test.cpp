@@ -11,7 +11,7 @@ struct Contract : testing::Test {
   const NodeId x = load("x"), y = load("y"), z = load("z"), w = load("w");
 
   NodeId load(const std::string& name) { return writer.load(name, DType::F32); }
-  NodeId narrow(Op op, NodeId a, NodeId b) { return writer.graph.add({op, DType::F32, kContracts, {a, b}}); }
+  NodeId narrow(Op op, NodeId a, NodeId b) { return writer.graph.add({op, DType::F32, kContractable, {a, b}}); }
   NodeId mul(NodeId a, NodeId b) { return narrow(Op::Mul, a, b); }
   NodeId add(NodeId a, NodeId b) { return narrow(Op::Add, a, b); }
   NodeId sub(NodeId a, NodeId b) { return narrow(Op::Sub, a, b); }
@@ -58,7 +58,7 @@ TEST_F(Contract, WhatSomethingElseNeedsIsOneNumber) {
 TEST_F(Contract, WhatIsKeptForAGradientChangesNoBits) {
   const NodeId product = mul(x, y);
   contracted({add(product, z), product});
-  writer.graph.results[1].use = Use::Kept;
+  writer.graph.results[1].use = Use::Residual;
   const std::string kept = print(contract(writer.graph));
   const NodeId rounded = writer.op(Op::Mul, {x, y});
   EXPECT_EQ(kept, contracted({fma(x, y, z), rounded}));

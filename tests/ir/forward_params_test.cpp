@@ -16,7 +16,7 @@ struct ForwardParams : testing::Test {
     verify(graph);
     std::vector<std::optional<uint32_t>> params;
     for (const Result& result : graph.results) {
-      EXPECT_EQ(result.parts.empty(), result.forwards.has_value());
+      EXPECT_EQ(result.blocks.empty(), result.forwards.has_value());
       params.push_back(result.forwards);
     }
     return params;

@@ -98,9 +98,9 @@ GraphWriter every_kind_of_line() {
   const NodeId position = w.cast(DType::F32, w.index(n));
   w.result(power, {n});
 
-  Result halves{.name = "halves", .dtype = DType::F32, .shape = {n, w.c(2)}, .parts = {}};
+  Result halves{.name = "halves", .dtype = DType::F32, .shape = {n, w.c(2)}, .blocks = {}};
   for (const auto& [node, column] : {std::pair{scaled, 0}, {position, 1}}) {
-    halves.parts.push_back({node, {n}, {{}, {w.c(0), w.c(column)}, {{n, {{0, w.c(1)}}}}, {}}});
+    halves.blocks.push_back({node, {n}, {{}, {w.c(0), w.c(column)}, {{n, {{0, w.c(1)}}}}, {}}});
   }
   g.results.push_back(halves);
   using Kind = Condition::Kind;
@@ -202,7 +202,7 @@ TEST_F(Verify, OrderAndIds) {
   expect("its operands do not come before it");
 }
 TEST_F(Verify, ResultNode) {
-  w.graph.results[0].parts[0].node = {77};
+  w.graph.results[0].blocks[0].node = {77};
   expect("a node that does not exist");
 }
 TEST_F(Verify, HostIds) {
@@ -323,7 +323,7 @@ TEST_F(Verify, ResultType) {
   expect("a part of another type");
 }
 TEST_F(Verify, ResultParts) {
-  w.graph.results[0].parts.clear();
+  w.graph.results[0].blocks.clear();
   expect("it has no parts");
 }
 TEST_F(Verify, StoreRank) {
@@ -331,7 +331,7 @@ TEST_F(Verify, StoreRank) {
   expect("not one offset for each dim");
 }
 TEST_F(Verify, StoreDomain) {
-  w.graph.results[0].parts[0].domain.clear();
+  w.graph.results[0].blocks[0].domain.clear();
   expect("a store with more dims than its domain");
 }
 TEST_F(Verify, MutatedParameter) {

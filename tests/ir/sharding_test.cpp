@@ -128,7 +128,7 @@ TEST(Splits, ConditionsHoldOfPieces) {
 TEST(Splits, ASizeThatLoweringAskedForIsNone) {
   Matrix known;
   known.result(known.w.load(known.x));
-  known.graph.touched.push_back(known.n);
+  known.graph.specialized.push_back(known.n);
   EXPECT_FALSE(known.cut(0));
   EXPECT_TRUE(known.cut(1));
   GraphWriter fixed;

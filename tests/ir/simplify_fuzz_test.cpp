@@ -164,8 +164,8 @@ TEST(SimplifyFuzz, KeepsEveryBit) {
       const std::vector<Element> params = random.values();
       const auto was = evaluate_nodes(graph, params), is = evaluate_nodes(simple, params);
       for (size_t r = 0; r < graph.results.size(); ++r) {
-        const Element& x = was[graph.results[r].parts[0].node.index];
-        const Element& y = is[simple.results[r].parts[0].node.index];
+        const Element& x = was[graph.results[r].blocks[0].node.index];
+        const Element& y = is[simple.results[r].blocks[0].node.index];
         ASSERT_TRUE(x.same_as(y)) << "seed " << seed << ", result " << r << ": " << x.integer << " " << x.real
                                   << " became " << y.integer << " " << y.real << "\n"
                                   << print(graph) << "\n"

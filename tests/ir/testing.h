@@ -65,8 +65,8 @@ struct GraphWriter {
     Result result{.name = graph.results.empty() ? "out" : "out" + std::to_string(graph.results.size()),
                   .dtype = graph[node].dtype,
                   .shape = shape,
-                  .parts = {}};
-    result.parts.push_back({node, shape, whole(shape)});
+                  .blocks = {}};
+    result.blocks.push_back({node, shape, whole(shape)});
     graph.results.push_back(std::move(result));
   }
   void result(NodeId node) { result(node, {size(0, 0)}); }

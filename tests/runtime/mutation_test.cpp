@@ -35,7 +35,7 @@ class Mutating final : public frontend::Definition {
       ir::Result& result = evaluation.graph.results.back();
       result.mutates = params_[i];
       result.name = evaluation.graph.params[params_[i]].name;
-      result.parts.resize(std::min(parts_, result.parts.size()));
+      result.blocks.resize(std::min(parts_, result.blocks.size()));
     }
     return frontend::Value::tuple({items.begin() + static_cast<std::ptrdiff_t>(params_.size()), items.end()});
   }
