@@ -127,10 +127,10 @@ inline std::shared_ptr<const Definition> define(std::string text, std::string so
 }
 
 /// What a call of an op kept for its gradient.
-struct Kept {
+struct Residuals {
   uint64_t gradients = 0;          ///< its signature's
   std::vector<std::string> names;  ///< of the results that were kept; none: nothing was
-  bool operator==(const Kept&) const = default;
+  bool operator==(const Residuals&) const = default;
 };
 
 /// The op that gives the gradients with respect to the wanted parameters, each a tensor of a floating dtype, in a
@@ -140,7 +140,7 @@ struct Kept {
 /// nodes, it may return a gradient that it was given. What is `kept` are its last parameters; it has no gradient then.
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
                                            size_t results, std::optional<ir::DType> autocast = {},
-                                           bool returns_arguments = false, Kept kept = {});
+                                           bool returns_arguments = false, Residuals residuals = {});
 
 /// The op that gives what `op` returns and, behind it, the gradients of the first of that with respect to the wanted
 /// arguments, tensors of floats each or made up of such. The first is one float; the rest, where `has_aux` says that

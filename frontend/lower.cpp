@@ -40,10 +40,10 @@ using Known = std::map<Symbol, KnownValue>;
 /// What is known of memory, by the numbers of the questions.
 using Aliases = std::map<uint32_t, ir::AliasFact>;
 
-void make_kept_result(Builder& builder, const RowStatistic& statistic) {
-  const ir::NodeId node = node_of(builder, statistic);
-  make_inner_result(builder, whole(builder, node, builder.graph[node].dtype, statistic.shape), ir::Use::Residual,
-                    statistic.name);
+void make_residual_result(Builder& builder, const Residual& residual) {
+  const ir::NodeId node = node_of(builder, residual);
+  make_inner_result(builder, whole(builder, node, builder.graph[node].dtype, residual.shape), ir::Use::Residual,
+                    residual.name);
 }
 
 const KnownValue* find(const Known& known, const Symbol& symbol) {
@@ -85,12 +85,12 @@ class Attempt {
     if (gradients != 0) evaluation_.tape.emplace().has_results = true;
     evaluation_.may_scatter = evaluation_.signature.scatters;
     const Value returned = definition_.evaluate(evaluation_, arguments);
-    std::vector<RowStatistic> kept;
-    if (gradients != 0) kept = row_statistics(evaluation_, definition_, arguments, returned, gradients);
+    std::vector<Residual> residuals;
+    if (gradients != 0) residuals = find_residuals(evaluation_, definition_, arguments, returned, gradients);
     const bool mutates = definition_.writes_arguments() && make_mutations(evaluation_, arguments);
     if (!mutates || !returned.is_none()) make_results(evaluation_, returned);
     if (definition_.writes_arguments()) refuse_unwritten(evaluation_);
-    for (const RowStatistic& one : kept) make_kept_result(evaluation_, one);
+    for (const Residual& one : residuals) make_residual_result(evaluation_, one);
     ir::find_gradients(evaluation_.graph);
     if (definition_.derivative()) give_gradients();
     for (const auto& [symbol, known] : known_) {
@@ -206,20 +206,20 @@ class Attempt {
   }
 
   ir::Graph with_stand_ins() {
-    const StandIns& stand_ins = evaluation_.stand_ins;
-    if (stand_ins.nodes.empty() && stand_ins.reduced.empty()) return std::move(lowered_.graph);
+    const ResidualBindings& residual_bindings = evaluation_.residual_bindings;
+    if (residual_bindings.nodes.empty() && residual_bindings.reduced.empty()) return std::move(lowered_.graph);
     const ir::Graph& graph = lowered_.graph;
     return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId was, ir::Node node) {
       const ir::DType dtype = node.dtype;
       const auto as_it_was = [&](ir::NodeId load) {  // what hooks of saved tensors give back may have another dtype
         return out[load].dtype == dtype ? load : out.add(ir::Op::Cast, dtype, {load});
       };
-      if (const auto load = stand_ins.nodes.find(was); load != stand_ins.nodes.end())
+      if (const auto load = residual_bindings.nodes.find(was); load != residual_bindings.nodes.end())
         return as_it_was(out.add(out.transfer(graph, load->second, {})));
       const std::optional<ir::NodeId> reduction = graph.reduction_read(was);
       if (!reduction) return out.add(std::move(node));
-      const auto param = stand_ins.reduced.find({*reduction, graph.access(was).source.index});
-      if (param == stand_ins.reduced.end()) return out.add(std::move(node));
+      const auto param = residual_bindings.reduced.find({*reduction, graph.access(was).source.index});
+      if (param == residual_bindings.reduced.end()) return out.add(std::move(node));
       ir::Access access = graph.access(was);
       access.source = {ir::SourceRef::Kind::Param, param->second};
       node.args.erase(node.args.begin());

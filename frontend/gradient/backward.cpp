@@ -16,20 +16,20 @@ namespace {
 class BackwardDefinition : public Definition {
  public:
   BackwardDefinition(std::shared_ptr<const Definition> forward, std::vector<bool> wanted, size_t results,
-                     std::optional<ir::DType> autocast, bool returns_arguments, Kept kept)
+                     std::optional<ir::DType> autocast, bool returns_arguments, Residuals residuals)
       : forward_(std::move(forward)),
         wanted_(std::move(wanted)),
         results_(results),
         autocast_(autocast),
         returns_arguments_(returns_arguments),
-        kept_(std::move(kept)),
+        residuals_(std::move(residuals)),
         name_(forward_->name() + "_backward") {
     const std::span<const Parameter> own = forward_->parameters();
     parameters_.assign(own.begin(), own.end());
     for (size_t k = 0; k < results; ++k)
       parameters_.push_back(
           {.name = results == 1 ? "grad" : fmt::format("grad[{}]", k), .has_default = true, .span = {}});
-    for (const std::string& name : kept_.names) parameters_.push_back({.name = name, .span = {}});
+    for (const std::string& name : residuals_.names) parameters_.push_back({.name = name, .span = {}});
   }
 
   const std::string& name() const override { return name_; }
@@ -39,19 +39,19 @@ class BackwardDefinition : public Definition {
     if (forward_->identity().empty()) return {};
     std::string wanted;
     for (const bool is : wanted_) wanted += is ? '1' : '0';
-    std::string kept;
-    if (!kept_.names.empty())
-      kept = fmt::format(", with {} kept for {:#x}", fmt::join(kept_.names, ", "), kept_.gradients);
+    std::string residuals;
+    if (!residuals_.names.empty())
+      residuals = fmt::format(", with {} kept for {:#x}", fmt::join(residuals_.names, ", "), residuals_.gradients);
     return fmt::format("the gradient of {} results with respect to {}{}{}{}\n{}", results_, wanted,
                        autocast_ ? fmt::format(" under autocast to {}", short_name(*autocast_)) : "",
-                       returns_arguments_ ? ", some of them given" : "", kept, forward_->identity());
+                       returns_arguments_ ? ", some of them given" : "", residuals, forward_->identity());
   }
   std::string tree() const override { return forward_->tree(); }
   bool writes_arguments() const override { return false; }
   bool may_return_arguments() const override { return returns_arguments_; }
 
   Value evaluate(Evaluation& evaluation, std::span<const std::optional<Value>> arguments) const override {
-    if (!evaluation.tape) evaluation.tape.emplace().has_results = !kept_.names.empty();
+    if (!evaluation.tape) evaluation.tape.emplace().has_results = !residuals_.names.empty();
     const size_t count = forward_->parameters().size();
     const auto own = arguments.first(count), incoming = arguments.subspan(count, results_);
     Evaluation forward = evaluation.under_autocast(autocast_).without_scatters();
@@ -63,7 +63,7 @@ class BackwardDefinition : public Definition {
     if (const size_t returns = results_of(returned).size(); returns != incoming.size())
       evaluation.fail(fmt::format("`{}` returns {} tensors, and its gradient takes {} gradients with respect to them",
                                   forward_->name(), returns, incoming.size()));
-    if (!kept_.names.empty()) use_kept(evaluation, forward, own, returned, arguments.subspan(count + results_));
+    if (!residuals_.names.empty()) use_saved(evaluation, forward, own, returned, arguments.subspan(count + results_));
     std::vector<Argument> of;
     for (uint32_t i = 0; i < count; ++i)
       if (wanted_[i]) of.push_back({i, *own[i]->tensor()});
@@ -75,30 +75,30 @@ class BackwardDefinition : public Definition {
  private:
   /// Replaces the nodes that a kept value was computed for by that value. If this evaluation finds other row statistics
   /// than the call did, as limits may cause, the gradient ignores the kept values and computes everything again.
-  void use_kept(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
-                const Value& returned, std::span<const std::optional<Value>> kept) const {
-    const std::vector<RowStatistic> statistics = row_statistics(forward, *forward_, own, returned, kept_.gradients);
-    if (!are_kept(evaluation, statistics, kept)) return;
-    for (size_t k = 0; k < kept.size(); ++k) {
-      const Tensor& tensor = *kept[k]->tensor();
+  void use_saved(Evaluation& evaluation, Evaluation& forward, std::span<const std::optional<Value>> own,
+                 const Value& returned, std::span<const std::optional<Value>> residuals) const {
+    const std::vector<Residual> expected = find_residuals(forward, *forward_, own, returned, residuals_.gradients);
+    if (!are_as_expected(evaluation, expected, residuals)) return;
+    for (size_t k = 0; k < residuals.size(); ++k) {
+      const Tensor& tensor = *residuals[k]->tensor();
       const Shape shape = shape_of(evaluation, tensor);
-      const RowStatistic& one = statistics[k];
+      const Residual& one = expected[k];
       for (size_t dim = 0; dim < shape.size(); ++dim)
         evaluation.require(ir::Condition::Kind::Equal, shape[dim], one.shape[dim]);
       if (one.value)
-        evaluation.stand_ins.reduced[{one.node, *one.value}] =
+        evaluation.residual_bindings.reduced[{one.node, *one.value}] =
             static_cast<uint32_t>(forward_->parameters().size() + results_ + k);
       else
-        evaluation.stand_ins.nodes.emplace(one.node, tensor.tiles.front().node);
+        evaluation.residual_bindings.nodes.emplace(one.node, tensor.tiles.front().node);
     }
   }
 
-  bool are_kept(Evaluation& evaluation, std::span<const RowStatistic> statistics,
-                std::span<const std::optional<Value>> kept) const {
-    if (statistics.size() != kept.size()) return false;
-    for (size_t k = 0; k < kept.size(); ++k)
-      if (statistics[k].name != kept_.names[k] ||
-          statistics[k].shape.size() != shape_of(evaluation, *kept[k]->tensor()).size())
+  bool are_as_expected(Evaluation& evaluation, std::span<const Residual> expected,
+                       std::span<const std::optional<Value>> residuals) const {
+    if (expected.size() != residuals.size()) return false;
+    for (size_t k = 0; k < residuals.size(); ++k)
+      if (expected[k].name != residuals_.names[k] ||
+          expected[k].shape.size() != shape_of(evaluation, *residuals[k]->tensor()).size())
         return false;
     return true;
   }
@@ -108,7 +108,7 @@ class BackwardDefinition : public Definition {
   size_t results_;
   std::optional<ir::DType> autocast_;
   bool returns_arguments_;
-  Kept kept_;
+  Residuals residuals_;
   std::string name_;
   std::vector<Parameter> parameters_;
 };
@@ -117,9 +117,9 @@ class BackwardDefinition : public Definition {
 
 std::shared_ptr<const Definition> backward(std::shared_ptr<const Definition> forward, std::vector<bool> wanted,
                                            size_t results, std::optional<ir::DType> autocast, bool returns_arguments,
-                                           Kept kept) {
+                                           Residuals residuals) {
   return std::make_shared<const BackwardDefinition>(std::move(forward), std::move(wanted), results, autocast,
-                                                    returns_arguments, std::move(kept));
+                                                    returns_arguments, std::move(residuals));
 }
 
 }  // namespace ingot::frontend

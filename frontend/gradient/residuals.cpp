@@ -52,15 +52,15 @@ class RowValues {
   }
 
   /// What was found; where that is more than the reductions' values of which it is made, these.
-  std::vector<RowStatistic> statistics() const {
+  std::vector<Residual> residuals() const {
     const std::set<Reduced> all = reduced_values();
-    std::vector<RowStatistic> statistics;
+    std::vector<Residual> residuals;
     const bool by_reductions = all.size() < found_.size() + values_.size();
     for (const auto& [reduction, value] : by_reductions ? all : values_)
-      statistics.push_back({reduction, value, rows_of(reduction), name_of(reduction)});
+      residuals.push_back({reduction, value, rows_of(reduction), name_of(reduction)});
     if (!by_reductions)
-      for (const ir::NodeId id : found_) statistics.push_back({id, {}, shape_of(id), name_of(id)});
-    return statistics;
+      for (const ir::NodeId id : found_) residuals.push_back({id, {}, shape_of(id), name_of(id)});
+    return residuals;
   }
 
  private:
@@ -186,9 +186,9 @@ std::vector<Argument> asked_arguments(std::span<const std::optional<Value>> argu
   return of;
 }
 
-void name_apart(std::vector<RowStatistic>& statistics) {
+void name_apart(std::vector<Residual>& residuals) {
   std::set<std::string> taken;
-  for (RowStatistic& one : statistics) {
+  for (Residual& one : residuals) {
     const std::string name = one.name;
     for (int i = 1; !taken.insert(one.name).second; ++i) one.name = fmt::format("{}_{}", name, i);
   }
@@ -196,23 +196,23 @@ void name_apart(std::vector<RowStatistic>& statistics) {
 
 }  // namespace
 
-ir::NodeId node_of(Builder& builder, const RowStatistic& statistic) {
-  if (!statistic.value) return statistic.node;
+ir::NodeId node_of(Builder& builder, const Residual& residual) {
+  if (!residual.value) return residual.node;
   ir::Graph& graph = builder.graph;
-  const Shape& shape = statistic.shape;
-  ir::Access access{{ir::SourceRef::Kind::Reduce, *statistic.value}, Shape(shape.size(), builder.integer(0)), {}, {}};
+  const Shape& shape = residual.shape;
+  ir::Access access{{ir::SourceRef::Kind::Reduce, *residual.value}, Shape(shape.size(), builder.integer(0)), {}, {}};
   for (uint32_t dim = 0; dim < shape.size(); ++dim) {
     const bool moves = !is_one(builder, shape[dim]);
     if (moves || !access.dims.empty()) access.dims.push_back({shape[dim], {}});
     if (moves) access.dims.back().terms = {{dim, builder.integer(1)}};
   }
-  const ir::DType dtype = *statistic.value == 0 ? graph[statistic.node].dtype : ir::DType::I64;
-  return graph.read(dtype, std::move(access), {statistic.node});
+  const ir::DType dtype = *residual.value == 0 ? graph[residual.node].dtype : ir::DType::I64;
+  return graph.read(dtype, std::move(access), {residual.node});
 }
 
-std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definition& op,
-                                         std::span<const std::optional<Value>> arguments, const Value& returned,
-                                         uint64_t asked) {
+std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& op,
+                                     std::span<const std::optional<Value>> arguments, const Value& returned,
+                                     uint64_t asked) {
   const ir::NodeId end{static_cast<uint32_t>(evaluation.graph.count())};
   const std::vector<bool> forward = nodes_of(evaluation.graph, returned);
   const ir::HostId one = evaluation.integer(1);
@@ -231,9 +231,9 @@ std::vector<RowStatistic> row_statistics(Evaluation& evaluation, const Definitio
     RowValues values(plain, one, end, own_params, forward);
     for (const Gradient& gradient : gradients)
       for (const Tile& tile : gradient.tensor.tiles) values.follow(tile.node);
-    std::vector<RowStatistic> statistics = values.statistics();
-    name_apart(statistics);
-    return statistics;
+    std::vector<Residual> residuals = values.residuals();
+    name_apart(residuals);
+    return residuals;
   } catch (const NeedStatic&) {  // the op is the same for all such sizes, whatever its gradient is
     return {};
   } catch (const Error& error) {  // which the gradient will say once it is asked for

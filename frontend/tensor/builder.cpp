@@ -25,7 +25,7 @@ Builder::Builder(Lowered& lowered, const Signature& s, const SymbolValues& a)
       diagnostics(lowered.diagnostics),
       budget(lowered.budget),
       tape(lowered.tape),
-      stand_ins(lowered.stand_ins),
+      residual_bindings(lowered.residual_bindings),
       sums(lowered.sums),
       gradients(s.gradients),
       lowered_(lowered) {}

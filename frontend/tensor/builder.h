@@ -35,7 +35,7 @@ struct NeedAliases {
 };
 
 /// What stands in a graph that is done for what was computed before: parameters that hold the same.
-struct StandIns {
+struct ResidualBindings {
   std::map<ir::NodeId, ir::NodeId> nodes;                       ///< for each, the load of a parameter
   std::map<std::pair<ir::NodeId, uint32_t>, uint32_t> reduced;  ///< for a value of a reduction, the parameter
 };
@@ -61,7 +61,7 @@ struct Lowered {
   std::set<std::tuple<ir::Condition::Kind, ir::HostId, ir::HostId>> required;
   std::optional<Tape> tape;  ///< where the results are to be differentiated
   int64_t draws = 0;         ///< how many tensors of random numbers there are so far
-  StandIns stand_ins;
+  ResidualBindings residual_bindings;
   std::map<size_t, ScatteredSum> sums;        ///< of what the op returns, where it has been made of zeros
   uint32_t alias_questions = 0;               ///< how many tensors there are so far that may share memory
   std::map<uint32_t, ir::AliasFact> aliases;  ///< what is known of them, by number
@@ -79,7 +79,7 @@ class Builder {
   Diagnostics& diagnostics;
   Budget& budget;
   std::optional<Tape>& tape;
-  StandIns& stand_ins;
+  ResidualBindings& residual_bindings;
   std::map<size_t, ScatteredSum>& sums;
   /// Whether the ops are those of a function that PyTorch has as one kernel: then `/` is IEEE division, numbers stay
   /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.

@@ -63,7 +63,7 @@ c10::Device device_of(const CallKey& key) {
 
 GradientCall OpState::gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
                                     const CallKey& key, const std::vector<bool>& wanted,
-                                    const frontend::Kept& kept) const {
+                                    const frontend::Residuals& kept) const {
   GradientCall call;
   for (size_t i = 0; i < key.arguments.size(); ++i) {
     call.arguments.push_back(argument_of(key.arguments[i]));
@@ -127,7 +127,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   if (bits_of(wanted) == 0) return needs;
   try {
     const GradientCall gradient =
-        gradient_call(*call.program, resolved, key, wanted, call.kept ? *call.kept : frontend::Kept{});
+        gradient_call(*call.program, resolved, key, wanted, call.kept ? *call.kept : frontend::Residuals{});
     const CallKey own = gradient.op->facts_of(gradient, key);
     const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(own, 0).program;
     // A gradient that is differentiated itself computes again what was kept, and its gradients flow likewise.

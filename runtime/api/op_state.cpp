@@ -171,7 +171,7 @@ std::shared_ptr<const runtime::BoundCall> OpState::bind(const std::shared_ptr<co
   auto call = std::make_shared<runtime::BoundCall>(runtime::pack(program, std::move(launch), resolved));
   call->atomics = options_.atomics;
   if (const uint64_t gradients = variant_of(*program, key).gradients)
-    call->kept = std::make_shared<const frontend::Kept>(runtime::kept_by(*program, gradients));
+    call->kept = std::make_shared<const frontend::Residuals>(runtime::kept_by(*program, gradients));
   if (key.recorded) call->needs = std::make_shared<const runtime::GradientNeeds>(gradient_needs(*call, resolved, key));
   return call;
 }
@@ -214,7 +214,7 @@ std::shared_ptr<const OpState> OpState::structured(std::span<const Argument> arg
 
 std::shared_ptr<const OpState> OpState::backward(const std::vector<bool>& wanted, size_t results,
                                                  std::optional<ir::DType> autocast, bool returns_arguments,
-                                                 const frontend::Kept& kept) const {
+                                                 const frontend::Residuals& kept) const {
   const auto find = [&]() -> std::shared_ptr<const OpState> {
     for (const Gradient* known = gradients_.load(std::memory_order_acquire); known != nullptr;
          known = known->next.get())

@@ -72,7 +72,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// The op that gives the gradients with respect to the wanted parameters (frontend::backward).
   std::shared_ptr<const OpState> backward(const std::vector<bool>& wanted, size_t results,
                                           std::optional<ir::DType> autocast = {}, bool returns_arguments = false,
-                                          const frontend::Kept& kept = {}) const;
+                                          const frontend::Residuals& kept = {}) const;
   /// The same for arguments that may be made up of several, of whose leaves `wanted` speaks. They become the arguments
   /// of that op: the leaves, and the gradients with respect to the results.
   std::shared_ptr<const OpState> backward(std::vector<Argument>& arguments, const std::vector<bool>& wanted,
@@ -132,7 +132,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
   /// the arguments.
   GradientCall gradient_call(const runtime::Program& program, const runtime::Resolved& resolved,
                              const runtime::CallKey& key, const std::vector<bool>& wanted,
-                             const frontend::Kept& kept) const;
+                             const frontend::Residuals& kept) const;
   /// The same for a call that is shown: with respect to the arguments that require grad or, where none does, to all
   /// floats.
   GradientCall gradient_call(const runtime::Program& plain, const runtime::CallKey& key) const;
@@ -164,7 +164,7 @@ class OpState : public std::enable_shared_from_this<OpState> {
     size_t results = 0;
     std::optional<ir::DType> autocast;
     bool returns_arguments = false;
-    frontend::Kept kept;
+    frontend::Residuals kept;
     std::shared_ptr<const OpState> op;
     std::unique_ptr<Gradient> next;
   };

@@ -157,7 +157,7 @@ class OpBackward : public torch::autograd::Node {
 
  private:
   static constexpr int kNone = -1;
-  inline static const frontend::Kept kNothingKept;
+  inline static const frontend::Residuals kNothingKept;
 
   /// The arguments of the gradient's call.
   struct Unpacked {
@@ -213,14 +213,14 @@ class OpBackward : public torch::autograd::Node {
   }
 
   std::shared_ptr<const OpState> op_;
-  std::optional<ir::DType> autocast_;           ///< the call's
-  std::vector<Given> arguments_;                ///< one a parameter
-  std::shared_ptr<const GradientNeeds> needs_;  ///< which of them a gradient reads, and dataless tensors like them
-  std::shared_ptr<const frontend::Kept> kept_;  ///< what there is beside them,
-  std::vector<SavedVariable> computed_;         ///< one a name of it
-  std::optional<SavedVariable> seed_;           ///< where the call drew random numbers, which its gradient draws again
-  std::vector<int> edge_of_;                    ///< of each parameter, the number of its edge
-  std::vector<int> gradient_of_;                ///< of each result, the number of the gradient with respect to it
+  std::optional<ir::DType> autocast_;                ///< the call's
+  std::vector<Given> arguments_;                     ///< one a parameter
+  std::shared_ptr<const GradientNeeds> needs_;       ///< which of them a gradient reads, and dataless tensors like them
+  std::shared_ptr<const frontend::Residuals> kept_;  ///< what there is beside them,
+  std::vector<SavedVariable> computed_;              ///< one a name of it
+  std::optional<SavedVariable> seed_;  ///< where the call drew random numbers, which its gradient draws again
+  std::vector<int> edge_of_;           ///< of each parameter, the number of its edge
+  std::vector<int> gradient_of_;       ///< of each result, the number of the gradient with respect to it
 };
 
 namespace {

@@ -81,9 +81,9 @@ struct BoundCall {
   bool atomics = false;  ///< whether these may be added up in any order
 
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const frontend::Kept> kept;  ///< what it keeps for its gradient; null where that is nothing
-  std::shared_ptr<const GradientNeeds> needs;  ///< of a recorded call; null for others
-  std::shared_ptr<const Launch> launch;        ///< null where there is nothing to launch
+  std::shared_ptr<const frontend::Residuals> kept;  ///< what it keeps for its gradient; null where that is nothing
+  std::shared_ptr<const GradientNeeds> needs;       ///< of a recorded call; null for others
+  std::shared_ptr<const Launch> launch;             ///< null where there is nothing to launch
 };
 
 /// What the facts of a call come to, before any kernel is asked for.

@@ -94,8 +94,8 @@ void check_mutated(const ir::Graph& graph) {
 
 }  // namespace
 
-frontend::Kept kept_by(const Program& program, uint64_t gradients) {
-  frontend::Kept kept{.gradients = gradients, .names = {}};
+frontend::Residuals kept_by(const Program& program, uint64_t gradients) {
+  frontend::Residuals kept{.gradients = gradients, .names = {}};
   for (const Program::Result& result : program.results)
     if (result.is_kept()) kept.names.push_back(result.name);
   return kept;

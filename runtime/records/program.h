@@ -73,7 +73,7 @@ struct Program {
 };
 
 /// What the program keeps for gradients with respect to these parameters.
-frontend::Kept kept_by(const Program& program, uint64_t gradients);
+frontend::Residuals kept_by(const Program& program, uint64_t gradients);
 
 /// Whether some of its results are sums of values scattered.
 bool has_sums(const Program& program);
