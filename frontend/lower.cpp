@@ -36,7 +36,7 @@ struct KnownValue {
 };
 
 /// The symbols whose values are known.
-using Known = std::map<Symbol, KnownValue>;
+using Specialization = std::map<Symbol, KnownValue>;
 /// What is known of memory, by the numbers of the questions.
 using Aliases = std::map<uint32_t, ir::AliasFact>;
 
@@ -46,9 +46,9 @@ void make_residual_result(Builder& builder, const Residual& residual) {
                     residual.name);
 }
 
-const KnownValue* find(const Known& known, const Symbol& symbol) {
-  const auto found = known.find(symbol);
-  return found == known.end() ? nullptr : &found->second;
+const KnownValue* find(const Specialization& specialization, const Symbol& symbol) {
+  const auto found = specialization.find(symbol);
+  return found == specialization.end() ? nullptr : &found->second;
 }
 
 ir::HostKind kind_of(ir::DType type) {
@@ -63,15 +63,15 @@ ir::HostKind kind_of(ir::DType type) {
   throw_internal("a dtype of no category");
 }
 
-class Attempt {
+class LoweringContext {
  public:
   /// `keeps`: what gradients read of reductions becomes a result.
-  Attempt(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values, bool keeps,
-          const Known& known, const Aliases& aliases)
+  LoweringContext(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
+                  bool keeps, const Specialization& specialization, const Aliases& aliases)
       : definition_(definition),
         keeps_(keeps),
-        known_(known),
-        evaluation_(Builder(lowered_, signature, symbol_values), activity_) {
+        specialization_(specialization),
+        evaluation_(Builder(lowered_, signature, symbol_values), call_stack_) {
     lowered_.aliases = aliases;
   }
 
@@ -80,7 +80,7 @@ class Attempt {
     evaluation_.graph.host.assume_sizes_not_one();
     evaluation_.graph.host.limit_work(Budget::kHostWork);
     const std::vector<std::optional<Value>> arguments = make_arguments();
-    activity_.leaves = arguments;
+    call_stack_.leaves = arguments;
     const uint64_t gradients = keeps_ ? evaluation_.signature.gradients : 0;
     if (gradients != 0) evaluation_.tape.emplace().has_results = true;
     evaluation_.may_scatter = evaluation_.signature.scatters;
@@ -93,11 +93,11 @@ class Attempt {
     for (const Residual& one : residuals) make_residual_result(evaluation_, one);
     ir::find_gradients(evaluation_.graph);
     if (definition_.derivative()) give_gradients();
-    for (const auto& [symbol, known] : known_) {
+    for (const auto& [symbol, specialization] : specialization_) {
       ir::HostPool& host = evaluation_.graph.host;
       const ir::HostId id =
-          symbol.is_size ? host.size(symbol.param, symbol.dim) : host.scalar(symbol.param, known.value.kind);
-      evaluation_.graph.statics.push_back({id, known.value, known.specialized});
+          symbol.is_size ? host.size(symbol.param, symbol.dim) : host.scalar(symbol.param, specialization.value.kind);
+      evaluation_.graph.statics.push_back({id, specialization.value, specialization.specialized});
     }
     for (const auto& [number, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
     std::vector<ir::HostId>& specialized = evaluation_.graph.specialized;
@@ -108,8 +108,8 @@ class Attempt {
   }
 
   /// The symbols that evaluation asked for, with their values.
-  Known asked(const NeedStatic& need) const {
-    Known result;
+  Specialization asked(const SpecializationRequest& need) const {
+    Specialization result;
     for (const ir::HostId symbol : need.symbols) {
       const ir::HostNode& node = evaluation_.graph.host[symbol];
       const bool is_size = node.op == ir::HostOp::Size;
@@ -159,7 +159,7 @@ class Attempt {
         const bool is_number = fact.kind == ArgumentSpec::Kind::Number;
         param.kind = ir::ParamKind::Number;
         param.number = is_number ? fact.number : kind_of(fact.dtype);
-        const KnownValue* value = find(known_, {index, 0, false});
+        const KnownValue* value = find(specialization_, {index, 0, false});
         ir::HostPool& host = evaluation_.graph.host;
         const ir::HostId number = value ? host.constant(value->value) : host.scalar(index, param.number);
         evaluation_.graph.params.push_back(std::move(param));
@@ -184,7 +184,7 @@ class Attempt {
 
   ir::HostId size_of_dim(uint32_t index, uint32_t dim, const ArgumentSpec& fact) {
     if (fact.ones >> dim & 1) return evaluation_.integer(1);
-    const KnownValue* value = find(known_, {index, dim, true});
+    const KnownValue* value = find(specialization_, {index, dim, true});
     return value ? evaluation_.graph.host.constant(value->value) : evaluation_.graph.host.size(index, dim);
   }
 
@@ -229,9 +229,9 @@ class Attempt {
 
   const Definition& definition_;
   const bool keeps_;
-  const Known& known_;
+  const Specialization& specialization_;
   Lowered lowered_;
-  Activity activity_;
+  CallStack call_stack_;
   Evaluation evaluation_;
 };
 
@@ -241,16 +241,16 @@ namespace {
 
 ir::Graph lowered(const Definition& definition, const Signature& signature, const SymbolValues& symbol_values,
                   bool keeps) {
-  Known known;
+  Specialization specialization;
   Aliases aliases;
   while (true) {
-    Attempt attempt(definition, signature, symbol_values, keeps, known, aliases);
+    LoweringContext context(definition, signature, symbol_values, keeps, specialization, aliases);
     try {
-      return attempt.run();
-    } catch (const NeedStatic& need) {
-      const size_t before = known.size();
-      known.merge(attempt.asked(need));
-      if (known.size() == before) throw_internal("lowering asked again for values that it knows");
+      return context.run();
+    } catch (const SpecializationRequest& need) {
+      const size_t before = specialization.size();
+      specialization.merge(context.asked(need));
+      if (specialization.size() == before) throw_internal("lowering asked again for values that it knows");
     } catch (const NeedAliases& need) {
       if (!aliases.emplace(need.number, need.fact).second) throw_internal("lowering asked again for aliases it knows");
     }

@@ -194,7 +194,7 @@ class Reverse {
     return find_library_function(fmt::format("_{}_backward", name));
   }
 
-  static bool is_of_narrow(std::span<const Value> arguments) {
+  static bool has_low_precision_output(std::span<const Value> arguments) {
     return std::ranges::any_of(arguments, [](const Value& argument) {
       return argument.is_tensor() && ir::is_narrow_float(argument.as<std::shared_ptr<Tensor>>()->dtype);
     });
@@ -202,9 +202,9 @@ class Reverse {
 
   /// Calls a rule for what each of `arguments` adds to the gradient of an operand, None where that is nothing.
   std::vector<Value> derivatives(const LibraryFunction& rule, uint32_t space, ir::NodeId id, const Adjoint& adjoint,
-                                 std::vector<Value> arguments, bool of_narrow) {
+                                 std::vector<Value> arguments, bool low_precision_output) {
     Evaluation inside = evaluation_.inside_native();
-    inside.of_narrow = of_narrow;
+    inside.low_precision_output = low_precision_output;
     Function function;
     function.module = rule.module, function.id = rule.id;
     Arguments given{{over(space, adjoint.value), over(space, id)}, {}};
@@ -239,8 +239,8 @@ class Reverse {
     if (!rule) refuse(id, name.substr(name.starts_with('_')));
     std::vector<Value> operands;
     for (const ir::NodeId arg : node.args) operands.push_back(over(space, arg));
-    const bool of_narrow = ir::is_narrow_float(node.dtype);
-    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(operands), of_narrow);
+    const bool low_precision_output = ir::is_narrow_float(node.dtype);
+    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(operands), low_precision_output);
     for (size_t k = 0; k < std::min(values.size(), node.args.size()); ++k)
       add_value(space, node.args[k], values[k], adjoint);
   }
@@ -263,8 +263,9 @@ class Reverse {
       }
       ++next;
     }
-    const bool of_narrow = is_of_narrow(taped->arguments);
-    const std::vector<Value> values = derivatives(*rule, space, id, adjoint, std::move(arguments), of_narrow);
+    const bool low_precision_output = has_low_precision_output(taped->arguments);
+    const std::vector<Value> values =
+        derivatives(*rule, space, id, adjoint, std::move(arguments), low_precision_output);
     for (size_t k = 0; k < std::min(values.size(), operands.size()); ++k)
       if (operands[k]) add_value(space, *operands[k], values[k], adjoint);
   }

@@ -234,7 +234,7 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
     std::vector<Residual> residuals = values.residuals();
     name_apart(residuals);
     return residuals;
-  } catch (const NeedStatic&) {  // the op is the same for all such sizes, whatever its gradient is
+  } catch (const SpecializationRequest&) {  // the op is the same for all such sizes, whatever its gradient is
     return {};
   } catch (const Error& error) {  // which the gradient will say once it is asked for
     if (error.fault() != Fault::Author) throw;

@@ -117,12 +117,12 @@ bool asks_in_place(Evaluation& evaluation, const Function& function, std::span<c
 class Activation {
  public:
   Activation(Evaluation& evaluation, const ast::Function& function) : evaluation_(evaluation) {
-    evaluation.activity.functions.push_back(&function);
+    evaluation.call_stack.functions.push_back(&function);
     if (evaluation.diagnostics.here)
       evaluation.diagnostics.call_stack.push_back({function.name, evaluation.diagnostics.here}), called_ = true;
   }
   ~Activation() {
-    evaluation_.activity.functions.pop_back();
+    evaluation_.call_stack.functions.pop_back();
     if (called_) evaluation_.diagnostics.call_stack.pop_back();
   }
   Activation(const Activation&) = delete;
@@ -136,7 +136,7 @@ class Activation {
 /// A function may be under way several times, as one that calls what it is given is; without an end it may not.
 void refuse_endless_recursion(Evaluation& evaluation, const ast::Function& function) {
   constexpr std::ptrdiff_t kMostActivations = 32;
-  const std::vector<const ast::Function*>& active = evaluation.activity.functions;
+  const std::vector<const ast::Function*>& active = evaluation.call_stack.functions;
   if (std::count(active.begin(), active.end(), &function) < kMostActivations) return;
   auto last = std::find(active.rbegin(), active.rend(), &function).base();
   std::string through;
@@ -279,7 +279,7 @@ Value call_bound(Evaluation& evaluation, const Function& function, std::vector<s
       if (returned_at) *returned_at = frame.returned_at;
     }
   }
-  if (scope->captured) evaluation.activity.kept.push_back(std::move(scope));
+  if (scope->captured) evaluation.call_stack.kept.push_back(std::move(scope));
   if (reduces) return reduction_result(evaluation, definition.name, result);
   return is_native ? native_result(evaluation, definition.name, result, operands) : result;
 }
@@ -330,9 +330,9 @@ Value call(Evaluation& evaluation, const Value& callee, Arguments arguments) {
 
 Depth::Depth(Evaluation& evaluation) : evaluation_(evaluation) {
   constexpr int kMaxDepth = 800;
-  if (evaluation.activity.depth == kMaxDepth)
+  if (evaluation.call_stack.depth == kMaxDepth)
     evaluation.fail("the evaluation is nested too deeply", "give the inner expressions names of their own");
-  ++evaluation.activity.depth;
+  ++evaluation.call_stack.depth;
 }
 
 }  // namespace ingot::frontend

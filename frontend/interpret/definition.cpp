@@ -148,7 +148,7 @@ const Function* called(const Scope& globals, const ast::Function& function) {
 Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, const ast::Function& function,
                           std::span<const std::optional<Value>> arguments, const ast::Function* derivative_of) {
   auto globals = std::make_shared<Scope>(Scope{module, nullptr, nullptr, {}, {}, false});
-  evaluation.activity.kept.push_back(globals);
+  evaluation.call_stack.kept.push_back(globals);
   Frame(evaluation, *globals).run(module.body);
 
   const Function* const body = called(*globals, function);
@@ -172,7 +172,7 @@ Value evaluate_definition(Evaluation& evaluation, const ast::Module& module, con
   Span returned_at = function.name_span;
   Value result = call_bound(evaluation, *body, std::move(values), &returned_at);
   const bool mutates = std::ranges::any_of(
-      evaluation.activity.leaves, [](const std::optional<Value>& leaf) { return leaf && mutated_parameter(*leaf); });
+      evaluation.call_stack.leaves, [](const std::optional<Value>& leaf) { return leaf && mutated_parameter(*leaf); });
   if (result.is_none() && !mutates) {
     At at(evaluation.diagnostics, function.name_span);
     evaluation.fail(fmt::format("`{}` returns nothing, and writes none of its arguments", function.name),

@@ -221,7 +221,7 @@ Value Frame::value_of(const ast::Comprehension& node, const ast::Expr&) {
   auto scope = std::make_shared<Scope>(Scope{module_, &scope_, &node.locals, {}, {}, false, true});
   std::vector<Value> items;
   Frame(evaluation_, *scope).comprehend(node, 0, first, items);
-  if (scope->captured) evaluation_.activity.kept.push_back(std::move(scope));
+  if (scope->captured) evaluation_.call_stack.kept.push_back(std::move(scope));
   Value list = Value::list(std::move(items));
   if (node.kind != ast::Comprehension::Kind::Dict) return list;
   Value dict = Value::dict();
@@ -263,7 +263,7 @@ Value Frame::make_function(ast::FunctionId id) {
   }
   for (Scope* scope = &scope_; scope && !scope->captured; scope = scope->enclosing) scope->captured = true;
   // Kept, so that a function whose default is a function whose default is … is freed one by one.
-  evaluation_.activity.kept.push_back(function);
+  evaluation_.call_stack.kept.push_back(function);
   return std::shared_ptr<const Function>(std::move(function));
 }
 

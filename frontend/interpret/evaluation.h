@@ -14,7 +14,7 @@ struct Function;
 }
 
 /// What the functions that are being evaluated share.
-struct Activity {
+struct CallStack {
   /// Those whose evaluation has begun and not ended, one that has called itself as often as it has.
   std::vector<const ast::Function*> functions;
   /// The tensors and numbers that the op was called with: those of a list among its arguments one by one.
@@ -25,21 +25,21 @@ struct Activity {
   /// last to first, for the later refer to the earlier.
   std::vector<std::shared_ptr<const void>> kept;
 
-  Activity() = default;
-  ~Activity() {
+  CallStack() = default;
+  ~CallStack() {
     while (!kept.empty()) kept.pop_back();
   }
-  Activity(const Activity&) = delete;
-  Activity& operator=(const Activity&) = delete;
+  CallStack(const CallStack&) = delete;
+  CallStack& operator=(const CallStack&) = delete;
 };
 
 /// The evaluation of an op: the builder of its graph, and the functions that are under way.
 class Evaluation : public Builder {
  public:
-  Evaluation(Builder builder, Activity& shared)
-      : Builder(builder), activity(shared), autocast(builder.signature.autocast) {}
+  Evaluation(Builder builder, CallStack& shared)
+      : Builder(builder), call_stack(shared), autocast(builder.signature.autocast) {}
 
-  Activity& activity;
+  CallStack& call_stack;
   /// torch.autocast's own dtype, where it is on: in the author's text, and in a function of the library that PyTorch
   /// makes of others (interpret/autocast.h).
   std::optional<ir::DType> autocast;

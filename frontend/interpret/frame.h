@@ -95,7 +95,7 @@ class Frame {
 class Depth {
  public:
   explicit Depth(Evaluation& evaluation);
-  ~Depth() { --evaluation_.activity.depth; }
+  ~Depth() { --evaluation_.call_stack.depth; }
   Depth(const Depth&) = delete;
   Depth& operator=(const Depth&) = delete;
 

@@ -151,7 +151,7 @@ def _gelu_slope_to_few_bits(x):
 
 
 def _gelu_backward(grad, result, input, approximate):
-    if approximate == "none" and _shows_few_bits(input):
+    if approximate == "none" and _low_precision_output(input):
         return grad * _with_slope_of(_gelu_slope_to_few_bits(input).detach(), _gelu_slope(input))
     if approximate == "none":
         return grad * _gelu_slope(input)

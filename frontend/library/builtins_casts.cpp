@@ -247,7 +247,7 @@ bool is_zero(Builder& builder, ir::HostId number) {
   const ir::HostPool& host = builder.graph.host;
   number = host.resolve(number);
   if (host.is_constant(number) || host[number].op != ir::HostOp::Scalar) return !builder.static_number(number).truthy();
-  if (!builder.symbol_values.scalar(host[number].a).truthy()) throw NeedStatic{{number}, true};
+  if (!builder.symbol_values.scalar(host[number].a).truthy()) throw SpecializationRequest{{number}, true};
   builder.graph.specialized.push_back(number);
   return false;
 }
@@ -305,8 +305,8 @@ Value call_on_cuda(Builder& builder, const Builtin&, Args) {
 
 /// Whether what is made of a tensor shows 8 or 11 bits, on CUDA, where a function's last ones cost more time than
 /// memory does.
-Value call_shows_few_bits(Builder& builder, const Builtin& self, Args args) {
-  const bool is_narrow = builder.of_narrow || ir::is_narrow_float(input(builder, self, args).dtype);
+Value call_low_precision_output(Builder& builder, const Builtin& self, Args args) {
+  const bool is_narrow = builder.low_precision_output || ir::is_narrow_float(input(builder, self, args).dtype);
   return Number{builder.graph.host.boolean(builder.on_cuda() && is_narrow)};
 }
 
@@ -447,7 +447,7 @@ std::vector<Builtin> type_builtins() {
       {"_check_same_dtype", "(*inputs)", kFunction, kNoMethod, {}, call_check_same_dtype},
       {"_check", "(input, accepted)", kFunction, kNoMethod, {}, call_check},
       {"_on_cuda", "()", kFunction, kNoMethod, {}, call_on_cuda},
-      {"_shows_few_bits", "(input)", kFunction, kNoMethod, {}, call_shows_few_bits},
+      {"_low_precision_output", "(input)", kFunction, kNoMethod, {}, call_low_precision_output},
       {"_rounds_steps", "(input)", kFunction, kNoMethod, {}, call_rounds_steps},
       {"_stepped", "(input, rounds=True)", kFunction, kNoMethod, {}, call_stepped},
       {"_number", "(number)", kFunction, kNoMethod, {}, call_number},

@@ -36,7 +36,7 @@ def _log_softmax(input, dim):
 
 def _in_one_pass(input):
     """whether sums of exponentials had better not wait for the maximum"""
-    return _shows_few_bits(input) and input.ndim > 0
+    return _low_precision_output(input) and input.ndim > 0
 
 
 def _log2_e():

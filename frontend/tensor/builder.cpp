@@ -50,7 +50,7 @@ void refuse_unknown_value(Builder& builder, std::string message, std::string hin
 ir::HostValue Builder::static_number(ir::HostId id) {
   id = graph.host.resolve(id);
   if (graph.host.is_constant(id)) return graph.host.value(id);
-  throw NeedStatic{graph.host.symbols(id)};
+  throw SpecializationRequest{graph.host.symbols(id)};
 }
 
 ir::HostValue Builder::static_number(const Value& value, std::string_view what) {
@@ -176,7 +176,7 @@ void Builder::check_limits() {
       if (!graph.host.is_constant(size)) sizes.push_back(size);
     }
   }
-  if (!sizes.empty()) throw NeedStatic{std::move(sizes)};
+  if (!sizes.empty()) throw SpecializationRequest{std::move(sizes)};
 }
 
 }  // namespace ingot::frontend

@@ -23,7 +23,7 @@
 namespace ingot::frontend {
 
 /// Thrown when evaluation needs the value of these symbols; `lower` catches it and starts again with them known.
-struct NeedStatic {
+struct SpecializationRequest {
   std::vector<ir::HostId> symbols;  ///< Size and Scalar nodes of the pool that asked
   bool specialized = false;         ///< asked by `touch`: only because the sizes are small (ir::Static::touched)
 };
@@ -85,7 +85,7 @@ class Builder {
   /// unrounded, numerics = eager rounds at the boundary alone, and eager's layouts are recorded there.
   bool native = false;
   /// Whether they are those of a derivative of 16-bit floats, which has its operands in float32.
-  bool of_narrow = false;
+  bool low_precision_output = false;
   /// The parameters of which gradients are asked of what is evaluated.
   uint64_t gradients;
 
@@ -102,8 +102,8 @@ class Builder {
   ir::HostId sub(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Sub, {x, y}); }
   ir::HostId mul(ir::HostId x, ir::HostId y) { return host(ir::HostOp::Mul, {x, y}); }
   ir::HostId integer(int64_t value) { return graph.host.integer(value); }
-  /// The value of a number; where it is made of symbols, asks for them (throws NeedStatic). `what` names the need in
-  /// the error for a tensor: "the bound of a range".
+  /// The value of a number; where it is made of symbols, asks for them (throws SpecializationRequest). `what` names the
+  /// need in the error for a tensor: "the bound of a range".
   ir::HostValue static_number(const Value& value, std::string_view what);
   ir::HostValue static_number(ir::HostId id);
   int64_t static_int(const Value& value, std::string_view what);

@@ -65,7 +65,7 @@ void ask_static(Builder& builder, std::span<const ir::HostId> sizes) {
       symbols.push_back(symbol);
     }
   }
-  if (!symbols.empty()) throw NeedStatic{std::move(symbols)};
+  if (!symbols.empty()) throw SpecializationRequest{std::move(symbols)};
 }
 
 /// Dims [begin, begin + count) as dims of other sizes, of the same product.

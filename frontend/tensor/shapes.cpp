@@ -155,7 +155,7 @@ void specialize_small(Builder& builder, ir::HostId size) {
   for (const ir::HostId symbol : symbols) {
     if (builder.symbol_values.size(host[symbol].a, host[symbol].b) > ir::kSpecializedSize) large.push_back(symbol);
   }
-  if (large.empty()) throw NeedStatic{std::move(symbols), true};
+  if (large.empty()) throw SpecializationRequest{std::move(symbols), true};
   for (const ir::HostId symbol : large) {
     builder.graph.specialized.push_back(symbol);
     builder.graph.host.assume_at_least(symbol, ir::kSpecializedSize + 1);

@@ -15,10 +15,10 @@ namespace ingot::frontend {
 /// An evaluation of nothing yet.
 struct Scratch {
   Scratch(const Signature& signature, const SymbolValues& symbol_values)
-      : evaluation(Builder(lowered, signature, symbol_values), activity) {}
+      : evaluation(Builder(lowered, signature, symbol_values), call_stack) {}
 
   Lowered lowered;
-  Activity activity;
+  CallStack call_stack;
   Evaluation evaluation;
 };
 
@@ -83,7 +83,7 @@ inline std::string result_of(const std::string& text) {
     try {
       const Value value = definition->evaluate(scratch.evaluation, arguments);
       return (is_static ? "static: " : "") + shown(scratch.evaluation, names, value);
-    } catch (const NeedStatic&) {
+    } catch (const SpecializationRequest&) {
     }
   }
   return "asks again for what it knows";
