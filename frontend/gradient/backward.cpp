@@ -89,7 +89,7 @@ class BackwardDefinition : public Definition {
         evaluation.residual_bindings.reduced[{one.node, *one.value}] =
             static_cast<uint32_t>(forward_->parameters().size() + results_ + k);
       else
-        evaluation.residual_bindings.nodes.emplace(one.node, tensor.tiles.front().node);
+        evaluation.residual_bindings.nodes.emplace(one.node, tensor.blocks.front().node);
     }
   }
 

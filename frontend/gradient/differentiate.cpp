@@ -39,7 +39,7 @@ struct Adjoint {
 /// What was read of a source.
 struct Read {
   ir::NodeId load;
-  Field adjoint;
+  IndexedValue adjoint;
   std::optional<ir::NodeId> guard = {};  ///< as of its adjoint, which is 0 where that does not hold
 };
 
@@ -53,10 +53,10 @@ class Reverse {
   void seed(const Cotangent& cotangent) {
     if (ir::category(cotangent.value.dtype) != ir::Category::Floating) return;
     const std::array both{cotangent.value, cotangent.gradient};
-    for (const Cell& cell : common_cells(evaluation_, both).cells) {
-      const Tile& value = cell.tiles[0];
+    for (const AlignedBlock& aligned : aligned_blocks(evaluation_, both).blocks) {
+      const ConcatBlock& value = aligned.blocks[0];
       const ir::DType dtype = ir::compute_type(graph_[value.node].dtype);
-      add(space_of(value.shape), value.node, {as(cell.tiles[1].node, dtype)});
+      add(space_of(value.shape), value.node, {as(aligned.blocks[1].node, dtype)});
     }
   }
 
@@ -91,7 +91,7 @@ class Reverse {
   }
 
  private:
-  struct Waiting {
+  struct PendingCotangents {
     std::map<uint32_t, Adjoint> adjoints;  ///< over each space
     std::vector<Read> reads;               ///< of a reduction
   };
@@ -221,7 +221,7 @@ class Reverse {
       return;
     }
     if (!value.is_tensor()) throw_internal("a derivative is no tensor");
-    const Field found = field_of(evaluation_, *value.tensor());
+    const IndexedValue found = indexed_value_of(evaluation_, *value.tensor());
     if (found.shape.size() != spaces_[space].size()) throw_internal("a derivative of another shape than its operand");
     add(space, node, {found.node, adjoint.guard});
   }
@@ -275,7 +275,7 @@ class Reverse {
     Shape rows = reduction.domain;
     for (size_t dim = 0; dim < rows.size(); ++dim)
       if (reduction.reduced[dim]) rows[dim] = evaluation_.integer(1);
-    const Field of_rows = field_of(evaluation_, sum_of(reads, rows, ir::compute_type(graph_[id].dtype)));
+    const IndexedValue of_rows = indexed_value_of(evaluation_, sum_of(reads, rows, ir::compute_type(graph_[id].dtype)));
     const GuardedGradient found = reduction_gradient(evaluation_, id, of_rows);
     add(space_of(reduction.domain), graph_[id].args[0], {found.value, found.guard});
   }
@@ -298,7 +298,7 @@ class Reverse {
     if (!evaluation_.may_scatter) return std::nullopt;
     const ir::Access access = graph_.access(read.load);
     const std::vector<ir::NodeId> indices = indices_of(read);
-    const Field values = summed_where_idle(evaluation_, read.adjoint, access, indices);
+    const IndexedValue values = summed_where_idle(evaluation_, read.adjoint, access, indices);
     return scattered(evaluation_, values, access, indices, source);
   }
 
@@ -312,7 +312,7 @@ class Reverse {
       const ir::Access access = graph_.access(read.load);
       const std::vector<ir::NodeId> indices = indices_of(read);
       const At at(evaluation_.diagnostics, graph_.span(read.load));
-      const Field values = summed_where_idle(evaluation_, read.adjoint, access, indices);
+      const IndexedValue values = summed_where_idle(evaluation_, read.adjoint, access, indices);
       Tensor one = transposed(evaluation_, values, access, indices, source);
       sum = sum ? added(evaluation_, *sum, one) : std::move(one);
     }
@@ -323,8 +323,9 @@ class Reverse {
   ir::Graph& graph_;
   std::vector<bool> depends_;  ///< of the nodes that were asked for, and those before them
   std::vector<Shape> spaces_;
-  std::map<ir::NodeId, Waiting, std::greater<>> pending_;  ///< the last made first: all that uses it is done then
-  std::map<uint32_t, std::vector<Read>> wanted_;           ///< what was read of each argument
+  std::map<ir::NodeId, PendingCotangents, std::greater<>>
+      pending_;                                   ///< the last made first: all that uses it is done then
+  std::map<uint32_t, std::vector<Read>> wanted_;  ///< what was read of each argument
 };
 
 }  // namespace

@@ -6,15 +6,15 @@
 
 namespace ingot::frontend {
 
-Tensor tensor_of(Builder& builder, const Field& field) {
+Tensor tensor_of(Builder& builder, const IndexedValue& field) {
   return whole(builder, field.node, builder.graph[field.node].dtype, field.shape);
 }
 
-Field field_of(Builder& builder, const Tensor& tensor) {
-  Tile tile = as_one_tile(builder, tensor).tiles[0];
-  for (size_t dim = 0; dim < tensor.rank(); ++dim) tile = linearise_tile(builder, tile, dim);
-  if (tile.shape.size() != tensor.rank()) throw_internal("a field over other dims than its tensor's");
-  return {tile.node, tile.shape};
+IndexedValue indexed_value_of(Builder& builder, const Tensor& tensor) {
+  ConcatBlock block = materialize_concat(builder, tensor).blocks[0];
+  for (size_t dim = 0; dim < tensor.rank(); ++dim) block = linearise_block(builder, block, dim);
+  if (block.shape.size() != tensor.rank()) throw_internal("a field over other dims than its tensor's");
+  return {block.node, block.shape};
 }
 
 ir::NodeId value_where(Builder& builder, ir::NodeId when, ir::NodeId value) {

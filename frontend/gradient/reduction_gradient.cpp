@@ -13,9 +13,9 @@
 namespace ingot::frontend {
 namespace {
 
-class Backwards {
+class ReductionVjp {
  public:
-  Backwards(Builder& builder, ir::NodeId id)
+  ReductionVjp(Builder& builder, ir::NodeId id)
       : builder_(builder),
         graph_(builder.graph),
         id_(id),
@@ -25,7 +25,7 @@ class Backwards {
       if (reduction_.reduced[dim]) dims_.push_back(dim);
   }
 
-  GuardedGradient run(const Field& of_rows) {
+  GuardedGradient run(const IndexedValue& of_rows) {
     const ir::NodeId gradient = spread(of_rows);
     switch (reduction_.kind) {
       case ir::ReduceKind::Sum:
@@ -62,8 +62,8 @@ class Backwards {
   ir::NodeId constant_where(ir::NodeId when, double a, double b) { return chosen(when, constant(a), constant(b)); }
 
   /// What is known of rows as a function over all of the domain.
-  ir::NodeId spread(const Field& of_rows) {
-    std::vector<Row> rows = identity_rows(builder_, reduction_.domain.size());
+  ir::NodeId spread(const IndexedValue& of_rows) {
+    std::vector<AffineExpr> rows = identity_rows(builder_, reduction_.domain.size());
     for (const size_t dim : dims_) rows[dim].terms.clear();
     return reindex(builder_, of_rows.node, {std::move(rows), of_rows.shape, reduction_.domain});
   }
@@ -85,7 +85,7 @@ class Backwards {
   /// Another reduction of the same rows.
   ir::NodeId reduced(ir::ReduceKind kind, ir::NodeId operand) {
     const Tensor all = tensor_of(builder_, {operand, reduction_.domain});
-    return spread(field_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
+    return spread(indexed_value_of(builder_, reduce(builder_, kind, all, dims_, true, {}).front()));
   }
 
   /// Whether an element's value may have another last bit where it is computed again: on the CPU functions of the C
@@ -114,8 +114,8 @@ class Backwards {
     const Tensor all = tensor_of(builder_, {operand_, reduction_.domain});
     const auto kind = is_max ? ir::ReduceKind::ArgMax : ir::ReduceKind::ArgMin;
     const std::vector<Tensor> found = reduce(builder_, kind, all, dims_, true, {});
-    const ir::NodeId extreme = spread(field_of(builder_, found.at(0)));
-    const ir::NodeId is_there = compared(ir::Op::Eq, position(), spread(field_of(builder_, found.at(1))));
+    const ir::NodeId extreme = spread(indexed_value_of(builder_, found.at(0)));
+    const ir::NodeId is_there = compared(ir::Op::Eq, position(), spread(indexed_value_of(builder_, found.at(1))));
     const ir::NodeId distance = graph_.add(ir::Op::Abs, dtype(), {node(ir::Op::Sub, operand_, extreme)});
     const ir::NodeId size = graph_.add(ir::Op::Abs, dtype(), {extreme});
     const ir::NodeId is_near = compared(ir::Op::Lt, distance, node(ir::Op::Mul, size, constant(bits)));
@@ -161,8 +161,8 @@ class Backwards {
 
 }  // namespace
 
-GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const Field& of_rows) {
-  return Backwards(builder, reduction).run(of_rows);
+GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& of_rows) {
+  return ReductionVjp(builder, reduction).run(of_rows);
 }
 
 }  // namespace ingot::frontend

@@ -16,6 +16,6 @@ struct GuardedGradient {
 ///
 /// A maximum's is shared by all elements that are equal to it (amax), one's that is found with its index is that
 /// element's, as in torch/csrc/autograd/FunctionsManual.cpp; a product's is the product of the other elements.
-GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const Field& of_rows);
+GuardedGradient reduction_gradient(Builder& builder, ir::NodeId reduction, const IndexedValue& of_rows);
 
 }  // namespace ingot::frontend

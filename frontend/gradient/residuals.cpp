@@ -65,7 +65,7 @@ class RowValues {
 
  private:
   struct NodeFacts {
-    Moves moves;
+    VaryingDims moves;
     bool is_row = false;  ///< it moves as a reduction's value does of which it is made
     bool known = true;    ///< the op computes the reductions of which it is made, and nothing of it is incoming
   };
@@ -73,7 +73,7 @@ class RowValues {
   NodeFacts facts_of(ir::NodeId id, uint32_t incoming) const {
     NodeFacts facts;
     const ir::Node& node = graph_[id];
-    if (ir::has_access(node.op)) add_moves(facts.moves, moves_of(builder_, graph_.access(id)));
+    if (ir::has_access(node.op)) add_varying(facts.moves, varying_dims_of(builder_, graph_.access(id)));
     const std::optional<ir::NodeId> reduction = graph_.reduction_read(id);
     if (node.op == ir::Op::Load || node.op == ir::Op::Gather)
       facts.known =
@@ -81,7 +81,7 @@ class RowValues {
     if (node.op == ir::Op::Reduce) facts.known = forward_[id.index];
     for (const ir::NodeId operand : operands(graph_, id)) {
       facts.known = facts.known && facts_[operand.index].known;
-      if (operand != reduction && node.op != ir::Op::Reduce) add_moves(facts.moves, facts_[operand.index].moves);
+      if (operand != reduction && node.op != ir::Op::Reduce) add_varying(facts.moves, facts_[operand.index].moves);
     }
     facts.is_row = node.op == ir::Op::Load && reduction;
     if (node.op != ir::Op::Reduce && !reduction)
@@ -156,7 +156,7 @@ std::vector<bool> nodes_of(const ir::Graph& graph, const Value& returned) {
   std::vector<bool> needed(graph.count());
   for (const Value& result : results_of(returned))
     if (const Tensor* tensor = result.tensor())
-      for (const Tile& tile : tensor->tiles) needed[tile.node.index] = true;
+      for (const ConcatBlock& block : tensor->blocks) needed[block.node.index] = true;
   for (size_t i = needed.size(); i-- > 0;)
     if (needed[i])
       for (const ir::NodeId operand : operands(graph, {static_cast<uint32_t>(i)})) needed[operand.index] = true;
@@ -230,7 +230,7 @@ std::vector<Residual> find_residuals(Evaluation& evaluation, const Definition& o
         op_gradients(plain, op, arguments, returned, incoming, asked_arguments(arguments, asked));
     RowValues values(plain, one, end, own_params, forward);
     for (const Gradient& gradient : gradients)
-      for (const Tile& tile : gradient.tensor.tiles) values.follow(tile.node);
+      for (const ConcatBlock& block : gradient.tensor.blocks) values.follow(block.node);
     std::vector<Residual> residuals = values.residuals();
     name_apart(residuals);
     return residuals;

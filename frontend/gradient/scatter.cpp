@@ -15,8 +15,8 @@ namespace {
 
 /// Of each dim of the values, whether an index changes along it.
 std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<const ir::NodeId> indices) {
-  Moves moves;
-  for (const ir::NodeId index : indices) add_moves(moves, moves_of(builder, index));
+  VaryingDims moves;
+  for (const ir::NodeId index : indices) add_varying(moves, varying_dims_of(builder, index));
   std::vector<bool> indexed(rank);
   for (size_t j = 0; j < std::min(rank, moves.size()); ++j) indexed[rank - 1 - j] = moves[j].has_value();
   return indexed;
@@ -24,8 +24,8 @@ std::vector<bool> indexed_dims(const Builder& builder, size_t rank, std::span<co
 
 class Scattering {
  public:
-  Scattering(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
-             const Shape& source)
+  Scattering(Builder& builder, const IndexedValue& values, const ir::Access& access,
+             std::span<const ir::NodeId> indices, const Shape& source)
       : builder_(builder),
         values_(values),
         access_(access),
@@ -112,7 +112,7 @@ class Scattering {
   }
 
   Builder& builder_;
-  const Field& values_;
+  const IndexedValue& values_;
   const ir::Access& access_;
   std::span<const ir::NodeId> indices_;
   const Shape& source_;
@@ -122,8 +122,8 @@ class Scattering {
 
 }  // namespace
 
-Field summed_where_idle(Builder& builder, const Field& values, const ir::Access& access,
-                        std::span<const ir::NodeId> indices) {
+IndexedValue summed_where_idle(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                               std::span<const ir::NodeId> indices) {
   if (indices.empty()) return values;
   const auto terms = terms_of(builder, values.shape, access);
   const std::vector<bool> indexed = indexed_dims(builder, values.shape.size(), indices);
@@ -131,10 +131,11 @@ Field summed_where_idle(Builder& builder, const Field& values, const ir::Access&
   for (size_t dim = 0; dim < terms.size(); ++dim)
     if (terms[dim].empty() && !indexed[dim] && !is_one(builder, values.shape[dim])) idle.push_back(dim);
   if (idle.empty()) return values;
-  return field_of(builder, reduce(builder, ir::ReduceKind::Sum, tensor_of(builder, values), idle, true, {}).front());
+  return indexed_value_of(builder,
+                          reduce(builder, ir::ReduceKind::Sum, tensor_of(builder, values), idle, true, {}).front());
 }
 
-std::optional<Scattered> scattered(Builder& builder, const Field& values, const ir::Access& access,
+std::optional<Scattered> scattered(Builder& builder, const IndexedValue& values, const ir::Access& access,
                                    std::span<const ir::NodeId> indices, const Shape& source) {
   if (indices.empty()) return std::nullopt;
   Scattering scattering(builder, values, access, indices, source);

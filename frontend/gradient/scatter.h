@@ -14,12 +14,12 @@ namespace ingot::frontend {
 
 /// Adds up what goes along no dim of the source, nor of any index: the elements that it leads to are the same for all
 /// of it. The dims are of size 1 then.
-Field summed_where_idle(Builder& builder, const Field& values, const ir::Access& access,
-                        std::span<const ir::NodeId> indices);
+IndexedValue summed_where_idle(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                               std::span<const ir::NodeId> indices);
 
 /// What reading through a gather is backwards; nothing where it reads no element twice. Arguments as those of
 /// `transposed`, the values as `summed_where_idle` leaves them.
-std::optional<Scattered> scattered(Builder& builder, const Field& values, const ir::Access& access,
+std::optional<Scattered> scattered(Builder& builder, const IndexedValue& values, const ir::Access& access,
                                    std::span<const ir::NodeId> indices, const Shape& source);
 
 }  // namespace ingot::frontend

@@ -25,8 +25,8 @@ bool goes_along(Builder& builder, ir::HostId size, ir::HostId dim) {
 
 class Transposition {
  public:
-  Transposition(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
-                const Shape& source)
+  Transposition(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                std::span<const ir::NodeId> indices, const Shape& source)
       : builder_(builder),
         source_(source),
         offsets_(access.offsets),
@@ -35,11 +35,11 @@ class Transposition {
         own_(rank()) {
     for (size_t k = 0; k < access.indirect.size(); ++k) place(access.indirect[k], {indices[k], values.shape});
     split_diagonals();
-    turn_round();
+    make_strides_positive();
   }
 
   Tensor run() {
-    if (const auto loose = loose_dim()) return run_by_places(*loose);
+    if (const auto loose = overlapping_dim()) return run_by_places(*loose);
     sum_what_leads_nowhere();
     bring_together();
     for (std::vector<size_t>& dims : along_)
@@ -55,7 +55,7 @@ class Transposition {
 
   /// The values along a new last dim of this size: 0 but where the position there is `at`, a function of the index so
   /// far.
-  void spread(ir::HostId size, const Field& at) {
+  void spread(ir::HostId size, const IndexedValue& at) {
     const size_t last = rank();
     const auto widened = [&](Tensor tensor) {
       for (size_t dim = tensor.rank(); dim <= last; ++dim) tensor = unsqueezed(builder_, tensor, dim);
@@ -72,7 +72,7 @@ class Transposition {
   }
 
   /// A gathered coordinate as a dim of the values.
-  void place(const ir::IndirectIndex& indirect, const Field& index) {
+  void place(const ir::IndirectIndex& indirect, const IndexedValue& index) {
     if (indirect.terms.empty()) return;
     spread(indirect.extent, {wrapped_index(builder_, index.node, indirect.extent), index.shape});
     terms_.push_back(indirect.terms);
@@ -118,7 +118,7 @@ class Transposition {
   }
 
   /// A dim that goes backwards, forwards.
-  void turn_round() {
+  void make_strides_positive() {
     const ir::HostPool& host = builder_.graph.host;
     for (size_t dim = 0; dim < rank(); ++dim) {
       if (terms_[dim].empty()) continue;
@@ -135,7 +135,7 @@ class Transposition {
   }
 
   /// A dim that goes along one of the source in steps that do not fit those of another: windows overlap, or lie apart.
-  std::optional<size_t> loose_dim() {
+  std::optional<size_t> overlapping_dim() {
     bring_together();
     for (std::vector<size_t>& dims : along_)
       if (!put_in_order(dims)) return fewest(dims);
@@ -286,8 +286,8 @@ std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape
   return terms;
 }
 
-Tensor transposed(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
-                  const Shape& source) {
+Tensor transposed(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                  std::span<const ir::NodeId> indices, const Shape& source) {
   const bool is_empty =
       std::ranges::any_of(values.shape, [&](ir::HostId size) { return builder.graph.host.is_int(size, 0); });
   if (is_empty) {  // which may begin anywhere, outside of the source as well

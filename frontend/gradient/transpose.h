@@ -17,8 +17,8 @@ std::vector<std::vector<ir::Term>> terms_of(Builder& builder, const Shape& shape
 /// An element gathers what is its own, so sums have the order of any reduction. Of a gather that may read an element
 /// several times, every element looks at all indices; of windows that overlap, which are asked to be of a static
 /// size, one place of all windows is added after the other.
-Tensor transposed(Builder& builder, const Field& values, const ir::Access& access, std::span<const ir::NodeId> indices,
-                  const Shape& source);
+Tensor transposed(Builder& builder, const IndexedValue& values, const ir::Access& access,
+                  std::span<const ir::NodeId> indices, const Shape& source);
 
 /// a + b. What is no part of one of them, a constant 0, leaves the other as it is.
 Tensor added(Builder& builder, const Tensor& a, const Tensor& b);

@@ -65,7 +65,7 @@ class ValueAndGrad : public Definition {
       return;
     }
     const Tensor* tensor = given.is_tensor() ? given.tensor() : nullptr;
-    const ir::NodeId node = tensor ? tensor->tiles.front().node : ir::NodeId{};
+    const ir::NodeId node = tensor ? tensor->blocks.front().node : ir::NodeId{};
     if (!tensor || ir::category(tensor->dtype) != ir::Category::Floating || evaluation.graph[node].op != ir::Op::Load)
       evaluation.fail(fmt::format("`{}` is {}, and has no gradient", op_->parameters()[argument].name, describe(given)),
                       "ask for gradients of tensors of floats on the op's device alone: argnums says of which");
@@ -74,8 +74,8 @@ class ValueAndGrad : public Definition {
 
   /// As autograd has it: a gradient is of what is not written in place.
   void check_unwritten(Evaluation& evaluation, const Argument& argument) const {
-    const Placement& placement = argument.tensor.layout;
-    if (!placement.memory || placement.memory->version == placement.version) return;
+    const TensorHandle& handle = argument.tensor.layout;
+    if (!handle.memory || handle.memory->version == handle.version) return;
     evaluation.fail(fmt::format("`{}` writes into `{}`, of which a gradient is asked", op_->name(),
                                 evaluation.graph.params[argument.param].name),
                     "write into a copy of it: x = x.clone()");

@@ -8,21 +8,21 @@
 
 namespace ingot::frontend {
 
-void add_moves(Moves& moves, const Moves& more) {
+void add_varying(VaryingDims& moves, const VaryingDims& more) {
   if (moves.size() < more.size()) moves.resize(more.size());
   for (size_t j = 0; j < more.size(); ++j)
     if (!moves[j]) moves[j] = more[j];
 }
 
-bool same_dims(const Moves& a, const Moves& b) {
-  const auto moves = [](const Moves& of, size_t j) { return j < of.size() && of[j].has_value(); };
+bool same_dims(const VaryingDims& a, const VaryingDims& b) {
+  const auto moves = [](const VaryingDims& of, size_t j) { return j < of.size() && of[j].has_value(); };
   for (size_t j = 0; j < std::max(a.size(), b.size()); ++j)
     if (moves(a, j) != moves(b, j)) return false;
   return true;
 }
 
-Moves moves_of(const Builder& builder, const ir::Access& access) {
-  Moves moves;
+VaryingDims varying_dims_of(const Builder& builder, const ir::Access& access) {
+  VaryingDims moves;
   for (size_t j = 0; j < access.dims.size(); ++j) {
     const ir::AccessDim& dim = access.dims[access.dims.size() - 1 - j];
     moves.push_back(dim.terms.empty() || is_one(builder, dim.size) ? std::nullopt : std::optional(dim.size));
@@ -30,16 +30,16 @@ Moves moves_of(const Builder& builder, const ir::Access& access) {
   return moves;
 }
 
-Moves moves_of(const Builder& builder, ir::NodeId node) {
+VaryingDims varying_dims_of(const Builder& builder, ir::NodeId node) {
   const ir::Graph& graph = builder.graph;
-  Moves moves;
+  VaryingDims moves;
   std::set<ir::NodeId> seen;
   std::vector<ir::NodeId> pending{node};
   while (!pending.empty()) {
     const ir::NodeId id = pending.back();
     pending.pop_back();
     if (graph[id].op == ir::Op::Reduce || !seen.insert(id).second) continue;
-    if (ir::has_access(graph[id].op)) add_moves(moves, moves_of(builder, graph.access(id)));
+    if (ir::has_access(graph[id].op)) add_varying(moves, varying_dims_of(builder, graph.access(id)));
     std::ranges::copy(operands(graph, id), std::back_inserter(pending));
   }
   return moves;

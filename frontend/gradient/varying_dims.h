@@ -11,14 +11,14 @@
 namespace ingot::frontend {
 
 /// The last dim first: how long it is, where the value moves along it.
-using Moves = std::vector<std::optional<ir::HostId>>;
+using VaryingDims = std::vector<std::optional<ir::HostId>>;
 
-void add_moves(Moves& moves, const Moves& more);
-bool same_dims(const Moves& a, const Moves& b);
+void add_varying(VaryingDims& moves, const VaryingDims& more);
+bool same_dims(const VaryingDims& a, const VaryingDims& b);
 
-Moves moves_of(const Builder& builder, const ir::Access& access);
+VaryingDims varying_dims_of(const Builder& builder, const ir::Access& access);
 /// Of a node and all that it is made of over its own index, which what is reduced is not.
-Moves moves_of(const Builder& builder, ir::NodeId node);
+VaryingDims varying_dims_of(const Builder& builder, ir::NodeId node);
 
 /// What a node's value is made of: a call is its body.
 std::span<const ir::NodeId> operands(const ir::Graph& graph, ir::NodeId id);

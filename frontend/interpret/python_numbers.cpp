@@ -314,7 +314,7 @@ HostId equal(Evaluation& evaluation, const Value& a, const Value& b) { return eq
 namespace {
 
 /// Whether they are one of eager's tensors.
-bool is_one_tensor(const Placement& a, const Placement& b) {
+bool is_one_tensor(const TensorHandle& a, const TensorHandle& b) {
   return a.memory && a.memory == b.memory && a.step == b.step && a.view == b.view && a.history == b.history;
 }
 

@@ -348,7 +348,7 @@ Value call_stepped(Builder& builder, const Builtin& self, Args args) {
   if (!builder.static_bool(args[1], "_stepped: `rounds`")) return result;
   Builder boundary = builder;
   boundary.native = false;
-  for (Tile& tile : result.tiles) tile.node = finished_node(boundary, tile.node, result.dtype);
+  for (ConcatBlock& tile : result.blocks) tile.node = finished_node(boundary, tile.node, result.dtype);
   return result;
 }
 

@@ -76,7 +76,7 @@ Value call_tensor(Builder& builder, const Builtin&, Args args) {
   const NumberCast cast = ir::is_floating(type) ? NumberCast::Rounded : NumberCast::Checked;
   std::vector<ir::NodeId> nodes;
   for (const ir::HostId number : table.numbers) {
-    nodes.push_back(number_tensor(builder, number, type, cast).tiles.front().node);
+    nodes.push_back(number_tensor(builder, number, type, cast).blocks.front().node);
   }
   Shape shape;
   for (const int64_t size : table.sizes) shape.push_back(builder.integer(size));

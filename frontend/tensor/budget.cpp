@@ -41,7 +41,7 @@ void Budget::bytes(uint64_t count) {
   }
 }
 
-void Budget::tiles(uint64_t count) {
+void Budget::blocks(uint64_t count) {
   if (overspends(tiles_, count, kMaxTiles)) {
     diagnostics_.fail(
         fmt::format("the op cuts its tensors into more than {} parts: each of the parts that cat, stack and "

@@ -20,7 +20,7 @@ class Budget {
   /// Characters of strings.
   void bytes(uint64_t count);
   /// Blocks of tensors that cat and stack made of several, each time that they are looked at.
-  void tiles(uint64_t count);
+  void blocks(uint64_t count);
   /// Nodes that a view looks at: each goes down to the loads.
   void nodes(uint64_t count);
 

@@ -134,14 +134,14 @@ void Builder::name(const Value& value, std::string_view name) {
   const Tensor* tensor = value.tensor();
   if (!tensor || diagnostics.in_library()) return;
   value.as<std::shared_ptr<Tensor>>()->name = name;
-  for (const Tile& tile : tensor->tiles) graph.name_node(tile.node, std::string(name));
+  for (const ConcatBlock& block : tensor->blocks) graph.name_node(block.node, std::string(name));
 }
 
 void Builder::mention(const Value& value) {
   const Tensor* tensor = value.tensor();
   if (!tensor || !diagnostics.here || diagnostics.in_library()) return;
-  for (const Tile& tile : tensor->tiles)
-    if (graph.span(tile.node) != diagnostics.here) graph.mention_node(tile.node, diagnostics.here);
+  for (const ConcatBlock& block : tensor->blocks)
+    if (graph.span(block.node) != diagnostics.here) graph.mention_node(block.node, diagnostics.here);
 }
 
 ir::NodeId Builder::placed(ir::NodeId node) {

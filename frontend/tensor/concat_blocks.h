@@ -13,31 +13,33 @@
 namespace ingot::frontend {
 
 /// The sizes of a tile along the dims of the grid.
-Shape extents(Builder& builder, const Tile& tile);
+Shape extents(Builder& builder, const ConcatBlock& block);
 
-Tile permute_tile(Builder& builder, const Tile& tile, std::span<const size_t> order);
+ConcatBlock permute_block(Builder& builder, const ConcatBlock& block, std::span<const size_t> order);
 /// A dim of size 1 before `dim`.
-Tile unsqueeze_tile(Builder& builder, const Tile& tile, size_t dim);
+ConcatBlock unsqueeze_block(Builder& builder, const ConcatBlock& block, size_t dim);
 /// Without `dim`, at coordinate `index` of the tile.
-Tile select_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId index);
+ConcatBlock select_block(Builder& builder, const ConcatBlock& block, size_t dim, ir::HostId index);
 /// `length` coordinates of `dim` from `start` in steps, all within the tile.
-Tile slice_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId start, ir::HostId length, int64_t step);
+ConcatBlock slice_block(Builder& builder, const ConcatBlock& block, size_t dim, ir::HostId start, ir::HostId length,
+                        int64_t step);
 /// `count` windows of `size` along a dim, each `step` further on, all within the tile: `dim` counts the windows, and a
 /// new last dim runs within them.
-Tile unfold_tile(Builder& builder, const Tile& tile, size_t dim, ir::HostId count, ir::HostId size, int64_t step);
+ConcatBlock unfold_block(Builder& builder, const ConcatBlock& block, size_t dim, ir::HostId count, ir::HostId size,
+                         int64_t step);
 /// `length` coordinates of two dims that go together, each from its start: a new last dim in their place.
-Tile diagonal_tile(Builder& builder, const Tile& tile, std::array<size_t, 2> dims, std::array<ir::HostId, 2> starts,
-                   ir::HostId length);
-Tile flip_tile(Builder& builder, const Tile& tile, size_t dim);
+ConcatBlock diagonal_block(Builder& builder, const ConcatBlock& block, std::array<size_t, 2> dims,
+                           std::array<ir::HostId, 2> starts, ir::HostId length);
+ConcatBlock flip_block(Builder& builder, const ConcatBlock& block, size_t dim);
 /// `dim` as several dims of the grid.
-Tile unflatten_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
+ConcatBlock unflatten_block(Builder& builder, const ConcatBlock& block, size_t dim, std::span<const ir::HostId> sizes);
 /// `dim` still one dim of the grid, merging dims of these sizes.
-Tile refine_tile(Builder& builder, const Tile& tile, size_t dim, std::span<const ir::HostId> sizes);
+ConcatBlock refine_block(Builder& builder, const ConcatBlock& block, size_t dim, std::span<const ir::HostId> sizes);
 /// `count` dims of the grid from `dim` on merged into one. The tile must reach across all of the inner ones.
-Tile flatten_tile(Builder& builder, const Tile& tile, size_t dim, size_t count);
+ConcatBlock flatten_block(Builder& builder, const ConcatBlock& block, size_t dim, size_t count);
 /// A dim that is made of one dim of the tile, computing indices where it merges several.
-Tile linearise_tile(Builder& builder, const Tile& tile, size_t dim);
+ConcatBlock linearise_block(Builder& builder, const ConcatBlock& block, size_t dim);
 /// Broadcast to the extents, which the tile's own broadcast to.
-Tile expand_tile(Builder& builder, const Tile& tile, std::span<const ir::HostId> sizes);
+ConcatBlock expand_block(Builder& builder, const ConcatBlock& block, std::span<const ir::HostId> sizes);
 
 }  // namespace ingot::frontend

@@ -48,7 +48,7 @@ Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tenso
     const auto [begin, count] = dims_of(x.groups, index.first);
     return count == 1 && uncut(builder, x, begin);
   });
-  return plain ? x : as_one_tile(builder, x);
+  return plain ? x : materialize_concat(builder, x);
 }
 
 /// Indices that count from the front alone: the negative ones, which PyTorch refuses, are made too large for any
@@ -56,24 +56,24 @@ Tensor indexable(Builder& builder, const Tensor& x, const std::map<size_t, Tenso
 Tensor without_wrapping(Builder& builder, Tensor index) {
   ir::Graph& graph = builder.graph;
   const ir::NodeId zero = index_scalar(builder, builder.integer(0));
-  for (Tile& tile : index.tiles) {
-    const ir::NodeId wide = work_node(builder, tile.node, ir::DType::I64);
+  for (ConcatBlock& block : index.blocks) {
+    const ir::NodeId wide = work_node(builder, block.node, ir::DType::I64);
     const ir::NodeId negative = graph.add(ir::Op::Lt, ir::DType::Bool, {wide, zero});
-    tile.node = builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {negative, index_outside(builder), wide}));
+    block.node = builder.placed(graph.add(ir::Op::Where, ir::DType::I64, {negative, index_outside(builder), wide}));
   }
   index.dtype = ir::DType::I64;
   return index;
 }
 
 /// An index node in another index space: its dims are those from `first` on there.
-ir::NodeId placed_index(Builder& builder, const Tile& index, size_t first, const Shape& space) {
-  Reindexing view{identity_rows(builder, index.shape.size()), index.shape, space};
-  for (Row& row : view.rows) row.terms[0].dim += static_cast<uint32_t>(first);
+ir::NodeId placed_index(Builder& builder, const ConcatBlock& index, size_t first, const Shape& space) {
+  IndexMap view{identity_rows(builder, index.shape.size()), index.shape, space};
+  for (AffineExpr& row : view.rows) row.terms[0].dim += static_cast<uint32_t>(first);
   return reindex(builder, index.node, view);
 }
 
 /// Rows for the dims of a tile that are merged into one which `index` indexes.
-void gather_rows(Builder& builder, std::span<Row> rows, std::span<const ir::HostId> sizes, ir::NodeId index) {
+void gather_rows(Builder& builder, std::span<AffineExpr> rows, std::span<const ir::HostId> sizes, ir::NodeId index) {
   if (rows.size() == 1) {
     rows[0] = {builder.integer(0), {}, index};
     return;
@@ -88,10 +88,10 @@ struct Plan {
   std::vector<size_t> before, indexed, after;
 };
 
-Tile indexed_tile(Builder& builder, const Tile& source, const Cell& cell, const Plan& plan) {
-  const Tile& index = cell.tiles.front();
-  Tile result;
-  std::vector<Row> rows(source.shape.size());
+ConcatBlock indexed_block(Builder& builder, const ConcatBlock& source, const AlignedBlock& aligned, const Plan& plan) {
+  const ConcatBlock& index = aligned.blocks.front();
+  ConcatBlock result;
+  std::vector<AffineExpr> rows(source.shape.size());
   const auto keep = [&](const std::vector<size_t>& dims) {
     for (const size_t dim : dims) {
       const auto [begin, count] = dims_of(source.groups, dim);
@@ -107,14 +107,14 @@ Tile indexed_tile(Builder& builder, const Tile& source, const Cell& cell, const 
   keep(plan.before);
   const size_t first = result.shape.size();
   result.shape.insert(result.shape.end(), index.shape.begin(), index.shape.end());
-  const Groups index_groups = index.groups.empty() ? Groups(index.shape.size(), 1) : index.groups;
+  const Reassociation index_groups = index.groups.empty() ? Reassociation(index.shape.size(), 1) : index.groups;
   result.groups.insert(result.groups.end(), index_groups.begin(), index_groups.end());
-  result.offsets.insert(result.offsets.end(), cell.offsets.begin(), cell.offsets.end());
+  result.offsets.insert(result.offsets.end(), aligned.offsets.begin(), aligned.offsets.end());
   keep(plan.after);
 
   for (size_t k = 0; k < plan.indexed.size(); ++k) {
     const auto [begin, count] = dims_of(source.groups, plan.indexed[k]);
-    const ir::NodeId node = placed_index(builder, cell.tiles[k], first, result.shape);
+    const ir::NodeId node = placed_index(builder, aligned.blocks[k], first, result.shape);
     gather_rows(builder, std::span(rows).subspan(begin, count), std::span(source.shape).subspan(begin, count), node);
   }
   result.node = reindex(builder, source.node, {std::move(rows), source.shape, result.shape});
@@ -136,7 +136,7 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
   const bool is_empty = has_no_elements(builder, x, indices);
   std::vector<Tensor> index_tensors;
   Plan plan;
-  Groups before_groups, after_groups;
+  Reassociation before_groups, after_groups;
   const bool neighbours = indices.rbegin()->first - indices.begin()->first + 1 == indices.size();
   for (size_t dim = 0; dim < x.rank(); ++dim) {
     const auto [begin, count] = dims_of(x.groups, dim);
@@ -151,24 +151,24 @@ Tensor index_by_tensors(Builder& builder, const Tensor& source, const std::map<s
     (in_front ? before_groups : after_groups).push_back(static_cast<uint32_t>(count));
   }
 
-  const Cells cells = common_cells(builder, index_tensors);
-  const ir::HostId count = product(builder, cells.grid);
+  const AlignedBlocks common = aligned_blocks(builder, index_tensors);
+  const ir::HostId count = product(builder, common.grid);
   for (const size_t dim : plan.indexed)
     if (!is_empty) builder.require(ir::Condition::Kind::NonEmpty, x.grid[dim], count);
   Tensor result;
   result.dtype = x.dtype;
   result.on_host = x.on_host;
   for (const size_t dim : plan.before) result.grid.push_back(x.grid[dim]);
-  result.grid.insert(result.grid.end(), cells.grid.begin(), cells.grid.end());
+  result.grid.insert(result.grid.end(), common.grid.begin(), common.grid.end());
   for (const size_t dim : plan.after) result.grid.push_back(x.grid[dim]);
   result.groups = before_groups;
-  const Groups index_groups = cells.groups.empty() ? Groups(cells.grid.size(), 1) : cells.groups;
+  const Reassociation index_groups = common.groups.empty() ? Reassociation(common.grid.size(), 1) : common.groups;
   result.groups.insert(result.groups.end(), index_groups.begin(), index_groups.end());
   result.groups.insert(result.groups.end(), after_groups.begin(), after_groups.end());
-  for (const Cell& cell : cells.cells) {
-    for (const Tile& tile : x.tiles) result.tiles.push_back(indexed_tile(builder, tile, cell, plan));
+  for (const AlignedBlock& aligned : common.blocks) {
+    for (const ConcatBlock& block : x.blocks) result.blocks.push_back(indexed_block(builder, block, aligned, plan));
   }
-  result = settled(builder, std::move(result));
+  result = canonicalized(builder, std::move(result));
 
   ir::LayoutStep step{.kind = ir::LayoutStep::Kind::Gather, .inputs = {x.layout}, .shape = shape_of(builder, result)};
   for (const auto& [dim, index] : indices) {
@@ -229,8 +229,8 @@ Tensor gather(Builder& builder, const Tensor& input, size_t dim, const Tensor& i
     builder.fail("gather: the index tensor must have the same number of dimensions as the input tensor");
   }
   require_same_device(builder, std::array{input, index});
-  const Tensor x = as_one_tile(builder, input);
-  const Tensor positions = without_wrapping(builder, index.groups.empty() ? index : as_one_tile(builder, index));
+  const Tensor x = materialize_concat(builder, input);
+  const Tensor positions = without_wrapping(builder, index.groups.empty() ? index : materialize_concat(builder, index));
   const Shape x_shape = shape_of(builder, x), shape = shape_of(builder, index);
   for (size_t d = 0; d < shape.size(); ++d) {
     if (d == dim || builder.graph.host.same(shape[d], x_shape[d])) continue;
@@ -239,19 +239,19 @@ Tensor gather(Builder& builder, const Tensor& input, size_t dim, const Tensor& i
   }
   if (!any_zero(builder, shape)) builder.require(ir::Condition::Kind::NonEmpty, x_shape[dim], product(builder, shape));
 
-  Tile source = x.tiles.front();
-  for (size_t d = 0; d < x.rank(); ++d) source = linearise_tile(builder, source, d);
+  ConcatBlock source = x.blocks.front();
+  for (size_t d = 0; d < x.rank(); ++d) source = linearise_block(builder, source, d);
   Tensor result = positions;
   result.dtype = x.dtype;
   result.on_host = x.on_host;
-  result.tiles.clear();
-  for (Tile tile : positions.tiles) {
-    for (size_t d = 0; d < x.rank(); ++d) tile = linearise_tile(builder, tile, d);
-    std::vector<Row> rows = identity_rows(builder, x.rank());
-    for (size_t d = 0; d < rows.size(); ++d) rows[d].offset = tile.offsets[d];
-    rows[dim] = {builder.integer(0), {}, tile.node};
-    const Reindexing view{std::move(rows), source.shape, tile.shape};
-    result.tiles.push_back({reindex(builder, source.node, view), tile.shape, {}, tile.offsets});
+  result.blocks.clear();
+  for (ConcatBlock block : positions.blocks) {
+    for (size_t d = 0; d < x.rank(); ++d) block = linearise_block(builder, block, d);
+    std::vector<AffineExpr> rows = identity_rows(builder, x.rank());
+    for (size_t d = 0; d < rows.size(); ++d) rows[d].offset = block.offsets[d];
+    rows[dim] = {builder.integer(0), {}, block.node};
+    const IndexMap view{std::move(rows), source.shape, block.shape};
+    result.blocks.push_back({reindex(builder, source.node, view), block.shape, {}, block.offsets});
   }
   result.layout = record_contiguous(builder, shape);
   return result;

@@ -18,10 +18,10 @@ LayoutId append(Builder& builder, ir::LayoutStep step) {
 }
 
 /// Of what may be a view of `input`, whose elements overlap where those do.
-Placement sharing_memory(Builder& builder, LayoutId step, const Placement& input) {
-  Placement placement = unclear_memory(builder, step, input);
-  if (placement.memory) placement.memory->overlaps_itself = overlaps_itself(input);
-  return placement;
+TensorHandle sharing_memory(Builder& builder, LayoutId step, const TensorHandle& input) {
+  TensorHandle handle = unclear_memory(builder, step, input);
+  if (handle.memory) handle.memory->overlaps_itself = overlaps_itself(input);
+  return handle;
 }
 
 LayoutId append_view(Builder& builder, LayoutId input, Rows rows, Shape shape) {
@@ -30,28 +30,28 @@ LayoutId append_view(Builder& builder, LayoutId input, Rows rows, Shape shape) {
 
 }  // namespace
 
-Placement record_step(Builder& builder, ir::LayoutStep step) {
+TensorHandle record_step(Builder& builder, ir::LayoutStep step) {
   return new_memory(builder, append(builder, std::move(step)));
 }
 
-Placement record_param(Builder& builder, uint32_t param, Shape shape) {
+TensorHandle record_param(Builder& builder, uint32_t param, Shape shape) {
   const LayoutId step = append(builder, {.kind = Kind::Param, .param = param, .shape = std::move(shape)});
   return parameter_memory(builder, step, param);
 }
 
-Placement record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
+TensorHandle record_pointwise(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
   return record_step(builder, {.kind = Kind::Pointwise, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
-Placement record_preserve(Builder& builder, LayoutId input, Shape shape) {
+TensorHandle record_preserve(Builder& builder, LayoutId input, Shape shape) {
   return record_step(builder, {.kind = Kind::Preserve, .inputs = {input}, .shape = std::move(shape)});
 }
 
-Placement record_contiguous(Builder& builder, Shape shape) {
+TensorHandle record_contiguous(Builder& builder, Shape shape) {
   return record_step(builder, {.kind = Kind::Contiguous, .shape = std::move(shape)});
 }
 
-Placement record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape) {
+TensorHandle record_format(Builder& builder, MemoryFormat format, std::optional<LayoutId> input, Shape shape) {
   if (format == MemoryFormat::Preserve) {
     return input ? record_preserve(builder, *input, std::move(shape)) : record_contiguous(builder, std::move(shape));
   }
@@ -65,33 +65,33 @@ Placement record_format(Builder& builder, MemoryFormat format, std::optional<Lay
   return record_step(builder, {.kind = kind, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
-Placement record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
+TensorHandle record_cat(Builder& builder, std::vector<LayoutId> inputs, Shape shape) {
   return record_step(builder, {.kind = Kind::Cat, .inputs = std::move(inputs), .shape = std::move(shape)});
 }
 
-Placement record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape) {
+TensorHandle record_pad(Builder& builder, LayoutId kept, LayoutId input, Shape shape) {
   return record_step(builder, {.kind = Kind::Pad, .inputs = {kept, input}, .shape = std::move(shape)});
 }
 
-Placement record_view(Builder& builder, const Tensor& x, Rows rows, Shape shape, View view) {
+TensorHandle record_view(Builder& builder, const Tensor& x, Rows rows, Shape shape, View view) {
   return view_memory(x, append_view(builder, x.layout, std::move(rows), std::move(shape)), std::move(view));
 }
 
-Placement record_view(Builder& builder, const Placement& input, Rows rows, Shape shape) {
+TensorHandle record_view(Builder& builder, const TensorHandle& input, Rows rows, Shape shape) {
   return sharing_memory(builder, append_view(builder, input, std::move(rows), std::move(shape)), input);
 }
 
-Placement record_reshape(Builder& builder, const Tensor& x, Shape shape) {
+TensorHandle record_reshape(Builder& builder, const Tensor& x, Shape shape) {
   const LayoutId step = append(builder, {.kind = Kind::Reshape, .inputs = {x.layout}, .shape = shape});
   return shared_or_new_memory(builder, x, step, std::move(shape));
 }
 
-Placement record_in_format(Builder& builder, MemoryFormat format, const Tensor& x) {
+TensorHandle record_in_format(Builder& builder, MemoryFormat format, const Tensor& x) {
   const Shape shape = shape_of(builder, x);
   return shared_or_new_memory(builder, x, record_format(builder, format, x.layout, shape).step, shape);
 }
 
-Placement record_unformatted(Builder& builder, const Tensor& x) {
+TensorHandle record_unformatted(Builder& builder, const Tensor& x) {
   const Shape shape = shape_of(builder, x);
   const LayoutId step = append(builder, {.kind = Kind::Unformatted, .inputs = {x.layout}, .shape = shape});
   return shared_or_new_memory(builder, x, step, shape);

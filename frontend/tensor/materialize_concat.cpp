@@ -43,7 +43,7 @@ class Along {
     return builder_.static_number(size_).as_int() == 0;
   }
 
-  Row row() const {
+  AffineExpr row() const {
     const ir::HostId zero = builder_.integer(0), one = builder_.integer(1);
     if (begins_ && ends_ && !dim_.is_merged) return {zero, {{static_cast<uint32_t>(dim_.dim), one}}, {}};
     ir::NodeId place = index_binary(builder_, ir::Op::Add, dim_.position, builder_.sub(zero, offset_));
@@ -75,27 +75,27 @@ class Along {
 
 }  // namespace
 
-Tensor as_one_tile(Builder& builder, const Tensor& tensor) {
-  if (tensor.tiles.size() == 1 && tensor.groups.empty()) return tensor;
+Tensor materialize_concat(Builder& builder, const Tensor& tensor) {
+  if (tensor.blocks.size() == 1 && tensor.groups.empty()) return tensor;
   ir::Graph& graph = builder.graph;
   const Shape shape = shape_of(builder, tensor);
   const std::vector<GridDim> dims = grid_dims(builder, tensor, shape);
   const ir::DType type = ir::compute_type(tensor.dtype);
   std::optional<ir::NodeId> chosen;
-  for (Tile tile : tensor.tiles) {
-    for (size_t d = 0; d < dims.size(); ++d) tile = linearise_tile(builder, tile, d);
+  for (ConcatBlock block : tensor.blocks) {
+    for (size_t d = 0; d < dims.size(); ++d) block = linearise_block(builder, block, d);
     std::vector<Along> places;
     for (size_t d = 0; d < dims.size(); ++d) {
-      places.emplace_back(builder, dims[d], tile.offsets[d], tile.shape[d], tensor.grid[d]);
+      places.emplace_back(builder, dims[d], block.offsets[d], block.shape[d], tensor.grid[d]);
     }
     if (std::ranges::any_of(places, &Along::misses)) continue;
-    std::vector<Row> rows;
+    std::vector<AffineExpr> rows;
     std::vector<ir::NodeId> conditions;
     for (const Along& along : places) {
       rows.push_back(along.row());
       along.add_conditions(conditions);
     }
-    const ir::NodeId moved = reindex(builder, tile.node, {std::move(rows), tile.shape, shape});
+    const ir::NodeId moved = reindex(builder, block.node, {std::move(rows), block.shape, shape});
     const ir::NodeId value = work_node(builder, moved, tensor.dtype);
     if (!chosen) {  // where the others are not
       chosen = value;

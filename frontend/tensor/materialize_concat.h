@@ -9,6 +9,6 @@
 namespace ingot::frontend {
 
 /// The same tensor as one tile, of which no dim is merged. Sizes of parts that may be empty are asked to be static.
-Tensor as_one_tile(Builder& builder, const Tensor& tensor);
+Tensor materialize_concat(Builder& builder, const Tensor& tensor);
 
 }  // namespace ingot::frontend

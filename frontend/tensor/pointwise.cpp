@@ -215,7 +215,7 @@ Tensor factor_of(Builder& builder, ir::Op op, const Value& alpha, ir::DType type
     return number_tensor(builder, factor, type, cast);
   }
   Tensor factor = scalar_tensor(builder, alpha, type, cast);
-  ir::NodeId& node = factor.tiles.front().node;
+  ir::NodeId& node = factor.blocks.front().node;
   node = work_node(builder, node, type);
   if (op == ir::Op::Sub && type != ir::DType::Bool)
     node = builder.graph.add(ir::Op::Neg, ir::compute_type(type), {node});

@@ -197,7 +197,7 @@ ir::DType type_of_scalar(const Builder& builder, const Value& value) {
 
 Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast) {
   if (value.is_number()) return number_tensor(builder, value.number(), type, cast);
-  ir::NodeId node = builder.graph.call(ir::kDetach, value.tensor()->tiles.front().node, {});
+  ir::NodeId node = builder.graph.call(ir::kDetach, value.tensor()->blocks.front().node, {});
   const bool rounds = ir::is_narrow_float(type) && cast != NumberCast::Wrapped && !builder.native;
   node = rounds ? exact_node(builder, node, type) : work_node(builder, node, type);
   Tensor tensor = whole(builder, builder.placed(node), type, {});
@@ -207,7 +207,7 @@ Tensor scalar_tensor(Builder& builder, const Value& value, ir::DType type, Numbe
 
 Tensor filled(Builder& builder, Shape shape, const Value& number, ir::DType type) {
   const Tensor scalar = scalar_tensor(builder, number, type, NumberCast::Checked);
-  return whole(builder, scalar.tiles.front().node, type, std::move(shape));
+  return whole(builder, scalar.blocks.front().node, type, std::move(shape));
 }
 
 Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, NumberCast cast) {
@@ -215,9 +215,9 @@ Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, Numb
   Tensor tensor = *value.tensor();
   const bool rounds = tensor.dtype != type && cast != NumberCast::Wrapped && !builder.native;
   tensor.dtype = type;
-  for (Tile& tile : tensor.tiles) {
-    if (rounds) tile.node = exact_node(builder, tile.node, type);
-    tile.node = work_node(builder, tile.node, type);
+  for (ConcatBlock& block : tensor.blocks) {
+    if (rounds) block.node = exact_node(builder, block.node, type);
+    block.node = work_node(builder, block.node, type);
   }
   return tensor;
 }
@@ -225,7 +225,7 @@ Tensor operand_tensor(Builder& builder, const Value& value, ir::DType type, Numb
 Tensor cast(Builder& builder, const Tensor& tensor, ir::DType type) {
   Tensor result = tensor;
   result.dtype = type;
-  for (Tile& tile : result.tiles) tile.node = builder.placed(exact_node(builder, tile.node, type));
+  for (ConcatBlock& block : result.blocks) block.node = builder.placed(exact_node(builder, block.node, type));
   if (type != tensor.dtype) result.layout = record_preserve(builder, tensor.layout, shape_of(builder, tensor));
   return result;
 }
@@ -239,9 +239,9 @@ Tensor bitcast(Builder& builder, const Tensor& tensor, ir::DType type) {
   Tensor result = tensor;
   result.dtype = type;
   if (type == tensor.dtype) return result;
-  for (Tile& tile : result.tiles) {
-    const ir::NodeId node = exact_node(builder, tile.node, tensor.dtype);
-    tile.node = builder.placed(builder.graph.add(ir::Op::Bitcast, type, {node}));
+  for (ConcatBlock& block : result.blocks) {
+    const ir::NodeId node = exact_node(builder, block.node, tensor.dtype);
+    block.node = builder.placed(builder.graph.add(ir::Op::Bitcast, type, {node}));
   }
   Tensor base = tensor;
   base.layout = detached_memory(tensor);  // eager's x.view(dtype) has no gradient, and what it writes takes none away
@@ -256,7 +256,7 @@ bool is_host_number(const Value& value) {
 
 ir::HostId host_number(const Builder& builder, const Value& value) {
   if (value.is_number()) return value.number();
-  const ir::NodeId node = value.tensor()->tiles.front().node;
+  const ir::NodeId node = value.tensor()->blocks.front().node;
   if (builder.graph[node].op == ir::Op::Scalar) return builder.graph.host_of(node);
   builder.fail("eager reads the value of this CPU tensor on the host, where the op does not compute it",
                "pass it as a parameter annotated `float`, or move it: s.to(x.device)");

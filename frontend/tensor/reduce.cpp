@@ -20,9 +20,9 @@ std::vector<DimRange> finest_dims(const Tensor& tensor) {
   std::vector<DimRange> ranges;
   for (size_t dim = 0; dim < tensor.rank(); ++dim) {
     const DimRange grid = dims_of(tensor.groups, dim);
-    DimRange range{dims_of(tensor.tiles[0].groups, grid.begin).begin, 0};
+    DimRange range{dims_of(tensor.blocks[0].groups, grid.begin).begin, 0};
     for (size_t d = grid.begin; d < grid.begin + grid.count; ++d)
-      range.count += dims_of(tensor.tiles[0].groups, d).count;
+      range.count += dims_of(tensor.blocks[0].groups, d).count;
     ranges.push_back(range);
   }
   return ranges;
@@ -49,10 +49,10 @@ void require_elements(Builder& builder, const Tensor& x, std::span<const size_t>
 /// A value of the reduction over the dims that stay.
 Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DType dtype, const Tensor& x,
                 const std::vector<DimRange>& finest, std::span<const size_t> dims) {
-  const Shape& domain = x.tiles[0].shape;
+  const Shape& domain = x.blocks[0].shape;
   const ir::HostId zero = builder.integer(0), one = builder.integer(1);
   ir::Access access{{ir::SourceRef::Kind::Reduce, value}, Shape(domain.size(), zero), {}, {}};
-  Tile tile;
+  ConcatBlock block;
   Tensor result;
   result.dtype = dtype;
   result.on_host = x.on_host;
@@ -63,17 +63,17 @@ Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DTyp
       const bool moves = !is_one(builder, domain[d]);
       if (moves || !access.dims.empty()) access.dims.push_back({domain[d], {}});
       if (moves) access.dims.back().terms.push_back({static_cast<uint32_t>(d), one});
-      tile.shape.push_back(domain[d]);
+      block.shape.push_back(domain[d]);
     }
-    tile.groups.push_back(static_cast<uint32_t>(count));
-    tile.offsets.push_back(zero);
+    block.groups.push_back(static_cast<uint32_t>(count));
+    block.offsets.push_back(zero);
   }
-  tile.groups = simplified(std::move(tile.groups));
+  block.groups = simplified(std::move(block.groups));
   const ir::DType in_graph = value == 0 ? builder.graph[reduction].dtype : ir::DType::I64;
   const ir::NodeId load = builder.placed(builder.graph.read(in_graph, std::move(access), {reduction}));
-  tile.node = finished_node(builder, load, dtype);
-  result.grid = extents(builder, tile);
-  result.tiles.push_back(std::move(tile));
+  block.node = finished_node(builder, load, dtype);
+  result.grid = extents(builder, block);
+  result.blocks.push_back(std::move(block));
   return result;
 }
 
@@ -82,12 +82,12 @@ Tensor value_of(Builder& builder, ir::NodeId reduction, uint32_t value, ir::DTyp
 std::vector<Tensor> reduce(Builder& builder, ir::ReduceKind kind, const Tensor& tensor, std::span<const size_t> dims,
                            bool keepdim, std::string_view function) {
   if (!has_value_of_none(kind) && !function.empty()) require_elements(builder, tensor, dims, function);
-  const Tensor x = tensor.tiles.size() == 1 ? tensor : as_one_tile(builder, tensor);
+  const Tensor x = tensor.blocks.size() == 1 ? tensor : materialize_concat(builder, tensor);
   const std::vector<DimRange> finest = finest_dims(x);
-  ir::Reduction reduction{kind, x.tiles[0].shape, ir::DimMarks(x.tiles[0].shape.size())};
+  ir::Reduction reduction{kind, x.blocks[0].shape, ir::DimMarks(x.blocks[0].shape.size())};
   for (const size_t dim : dims)
     std::fill_n(reduction.reduced.begin() + static_cast<ptrdiff_t>(finest[dim].begin), finest[dim].count, 1);
-  const ir::NodeId operand = work_node(builder, x.tiles[0].node, x.dtype);
+  const ir::NodeId operand = work_node(builder, x.blocks[0].node, x.dtype);
   const ir::DType type = builder.graph[operand].dtype;
   const ir::NodeId node = builder.placed(builder.graph.reduce(type, std::move(reduction), operand));
 

@@ -15,7 +15,7 @@ namespace {
 uint64_t gradients_of(const ir::Graph& graph, const Tensor& tensor) {
   std::vector<bool> is_seen(graph.count());
   std::vector<ir::NodeId> pending;
-  for (const Tile& tile : tensor.tiles) pending.push_back(tile.node);
+  for (const ConcatBlock& block : tensor.blocks) pending.push_back(block.node);
   uint64_t params = 0;
   while (!pending.empty()) {
     const ir::NodeId id = pending.back();

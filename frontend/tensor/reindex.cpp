@@ -35,7 +35,7 @@ std::vector<ir::NodeId> reachable(const ir::Graph& graph, ir::NodeId node) {
 class Reindexer {
  public:
   /// `looked_at`: old dims along which the source may have one element, and indices are looked at all the same.
-  Reindexer(Builder& builder, const Reindexing& view, std::vector<bool> looked_at)
+  Reindexer(Builder& builder, const IndexMap& view, std::vector<bool> looked_at)
       : builder_(builder),
         graph_(builder.graph),
         host_(builder.graph.host),
@@ -43,7 +43,7 @@ class Reindexer {
         users_(view.to.size()),
         looked_at_(std::move(looked_at)),
         is_read_(view.rows.size()) {
-    for (const Row& row : view.rows) {
+    for (const AffineExpr& row : view.rows) {
       for (const ir::Term& term : row.terms) ++users_[term.dim];
     }
   }
@@ -134,7 +134,7 @@ class Reindexer {
         continue;
       }
       const ir::HostId full = host_.resolve(view_.from[skipped + j]);
-      const Row& row = view_.rows[skipped + j];
+      const AffineExpr& row = view_.rows[skipped + j];
       // A dim that may be of size 1 while the value is wider: 0 makes steps along it go nowhere.
       const bool exact = size == full || not_one(builder_, size);
       const ir::HostId moves = exact ? builder_.integer(1) : builder_.host(ir::HostOp::NotOne, {size});
@@ -173,7 +173,7 @@ class Reindexer {
   }
 
   /// Along a dim of one element an index leads nowhere, and is still looked at.
-  void check_index(const Row& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
+  void check_index(const AffineExpr& row, size_t dim, ir::Access& access, std::vector<ir::NodeId>& indices) {
     if (!row.gathered || !(looked_at_[dim] || is_one(builder_, view_.from[dim]))) return;
     access.indirect.push_back({host_.resolve(view_.from[dim]), {}});
     indices.push_back(*row.gathered);
@@ -199,17 +199,17 @@ class Reindexer {
   Builder& builder_;
   ir::Graph& graph_;
   ir::HostPool& host_;
-  const Reindexing& view_;
+  const IndexMap& view_;
   std::vector<int> users_;  ///< how many of the old coordinates move with each new dim
   std::vector<bool> looked_at_, is_read_;
   bool has_access_ = false;
   std::unordered_map<uint32_t, ir::NodeId> moved_;
 };
 
-bool is_identity(const Builder& builder, const Reindexing& view) {
+bool is_identity(const Builder& builder, const IndexMap& view) {
   if (!same_shape(builder, view.from, view.to)) return false;
   for (size_t d = 0; d < view.rows.size(); ++d) {
-    const Row& row = view.rows[d];
+    const AffineExpr& row = view.rows[d];
     if (row.gathered || !builder.graph.host.is_int(row.offset, 0)) return false;
     if (row.terms.size() != 1 || row.terms[0].dim != d) return false;
     if (!builder.graph.host.is_int(row.terms[0].coef, 1)) return false;
@@ -232,15 +232,15 @@ ir::NodeId index_position(Builder& builder, std::span<const ir::HostId> shape, c
 
 }  // namespace
 
-std::vector<Row> identity_rows(Builder& builder, size_t rank) {
-  std::vector<Row> rows;
+std::vector<AffineExpr> identity_rows(Builder& builder, size_t rank) {
+  std::vector<AffineExpr> rows;
   for (uint32_t d = 0; d < rank; ++d) {
     rows.push_back({builder.integer(0), {{d, builder.integer(1)}}, std::nullopt});
   }
   return rows;
 }
 
-ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexing) {
+ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing) {
   if (is_identity(builder, reindexing)) return node;
   Reindexer reindexer(builder, reindexing, std::vector<bool>(reindexing.rows.size()));
   const ir::NodeId moved = reindexer.run(node);

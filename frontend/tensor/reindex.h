@@ -13,22 +13,22 @@ namespace ingot::frontend {
 
 /// One coordinate of the old index, as a function of the new index:
 ///   offset + Σ terms.coef · index[terms.dim],   or the value of `gathered`, wrapped once if negative.
-struct Row {
+struct AffineExpr {
   ir::HostId offset{};
   std::vector<ir::Term> terms{};
   std::optional<ir::NodeId> gathered{};  ///< an integer node over the new index space
 };
 
-struct Reindexing {
-  std::vector<Row> rows;  ///< one for each dim of `from`
+struct IndexMap {
+  std::vector<AffineExpr> rows;  ///< one for each dim of `from`
   Shape from, to;
 };
 
 /// Coordinate d is index d: what a view starts from before it changes some rows.
-std::vector<Row> identity_rows(Builder& builder, size_t rank);
+std::vector<AffineExpr> identity_rows(Builder& builder, size_t rank);
 
 /// The node whose value at an index of the new space is that of `node` at the old one.
-ir::NodeId reindex(Builder& builder, ir::NodeId node, const Reindexing& reindexing);
+ir::NodeId reindex(Builder& builder, ir::NodeId node, const IndexMap& reindexing);
 
 // int64 nodes for the arithmetic of indices; constants and ones fold.
 

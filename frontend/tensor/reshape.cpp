@@ -23,12 +23,12 @@ std::optional<ir::HostId> quotient(Builder& builder, ir::HostId a, ir::HostId b)
 /// How dims are split into pieces, and how many pieces each new dim merges.
 struct Pieces {
   std::vector<Shape> of_old;
-  Groups of_new;
+  Reassociation of_new;
 };
 
 std::optional<Pieces> common_pieces(Builder& builder, std::span<const ir::HostId> old_sizes,
                                     std::span<const ir::HostId> new_sizes) {
-  Pieces pieces{std::vector<Shape>(old_sizes.size()), Groups(new_sizes.size(), 0)};
+  Pieces pieces{std::vector<Shape>(old_sizes.size()), Reassociation(new_sizes.size(), 0)};
   if (old_sizes.size() == 1) {
     pieces.of_old[0].assign(new_sizes.begin(), new_sizes.end());
     pieces.of_new.assign(new_sizes.size(), 1);
@@ -76,9 +76,9 @@ Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count
   if (!pieces) {
     ask_static(builder, old_sizes);
     ask_static(builder, sizes);
-    tensor = as_one_tile(builder, tensor);
+    tensor = materialize_concat(builder, tensor);
     tensor = flattened(builder, tensor, begin, count);
-    tensor.tiles[0] = linearise_tile(builder, tensor.tiles[0], begin);
+    tensor.blocks[0] = linearise_block(builder, tensor.blocks[0], begin);
     return unflattened(builder, tensor, begin, sizes);
   }
   for (size_t i = count; i-- > 0;) {
@@ -95,27 +95,27 @@ Tensor reshaped_dims(Builder& builder, Tensor tensor, size_t begin, size_t count
 }
 
 /// A dim of the grid as `outer` rows of `inner`, where tiles begin and end within rows.
-std::vector<Tile> tiles_in_rows(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId inner_size) {
+std::vector<ConcatBlock> blocks_in_rows(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId inner_size) {
   const int64_t inner = builder.static_number(inner_size).as_int();
-  std::vector<Tile> tiles;
-  for (const Tile& tile : tensor.tiles) {
-    int64_t position = builder.static_number(tile.offsets[dim]).as_int();
-    int64_t left = builder.static_number(extents(builder, tile)[dim]).as_int();
+  std::vector<ConcatBlock> blocks;
+  for (const ConcatBlock& block : tensor.blocks) {
+    int64_t position = builder.static_number(block.offsets[dim]).as_int();
+    int64_t left = builder.static_number(extents(builder, block)[dim]).as_int();
     int64_t start = 0;
     while (left > 0) {
       const int64_t column = position % inner;
       const bool rows = column == 0 && left >= inner;
       const int64_t taken = rows ? left - left % inner : std::min(left, inner - column);
       const Shape sizes{builder.integer(rows ? taken / inner : 1), builder.integer(rows ? inner : taken)};
-      Tile piece = slice_tile(builder, tile, dim, builder.integer(start), builder.integer(taken), 1);
-      piece = unflatten_tile(builder, piece, dim, sizes);
+      ConcatBlock piece = slice_block(builder, block, dim, builder.integer(start), builder.integer(taken), 1);
+      piece = unflatten_block(builder, piece, dim, sizes);
       piece.offsets[dim] = builder.integer(position / inner);
       piece.offsets[dim + 1] = builder.integer(column);
-      tiles.push_back(std::move(piece));
+      blocks.push_back(std::move(piece));
       position += taken, start += taken, left -= taken;
     }
   }
-  return tiles;
+  return blocks;
 }
 
 }  // namespace
@@ -140,21 +140,21 @@ Tensor unflattened(Builder& builder, const Tensor& tensor, size_t dim, std::span
     result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), now.size() - 1, 1);
   }
   if (one_deep) {
-    for (Tile& tile : result.tiles) tile = unflatten_tile(builder, tile, begin, sizes);
+    for (ConcatBlock& block : result.blocks) block = unflatten_block(builder, block, begin, sizes);
     return result;
   }
-  result.tiles = tiles_in_rows(builder, tensor, begin, inner);
+  result.blocks = blocks_in_rows(builder, tensor, begin, inner);
   return unflattened(builder, result, dim + 1, sizes.subspan(1));
 }
 
 Tensor unmerged(Builder& builder, const Tensor& tensor) {
   Tensor result = tensor;
   result.groups.clear();
-  if (tensor.tiles.size() > 1) return result;
-  Tile& tile = result.tiles.front();
-  tile.groups.clear();
-  tile.offsets.assign(tile.shape.size(), builder.integer(0));
-  result.grid = tile.shape;
+  if (tensor.blocks.size() > 1) return result;
+  ConcatBlock& block = result.blocks.front();
+  block.groups.clear();
+  block.offsets.assign(block.shape.size(), builder.integer(0));
+  result.grid = block.shape;
   return result;
 }
 

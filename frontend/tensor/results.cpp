@@ -15,43 +15,44 @@
 namespace ingot::frontend {
 namespace {
 
-/// Tiles whose last dim is at most this long are stored as elements of one domain, so that a kernel can write a vector.
+/// ConcatBlocks whose last dim is at most this long are stored as elements of one domain, so that a kernel can write a
+/// vector.
 constexpr int64_t kShortDim = 4;
 
 /// A C++ compiler takes half a minute for so many; the parameters of a CUDA kernel have room for some hundreds.
 constexpr size_t kMostResults = 4096;
 
-std::optional<int64_t> last_size(Builder& builder, const Tile& tile) {
-  if (tile.shape.empty() || dims_of(tile.groups, tile.offsets.size() - 1).count != 1) return std::nullopt;
-  const ir::HostId size = builder.graph.host.resolve(tile.shape.back());
+std::optional<int64_t> last_size(Builder& builder, const ConcatBlock& block) {
+  if (block.shape.empty() || dims_of(block.groups, block.offsets.size() - 1).count != 1) return std::nullopt;
+  const ir::HostId size = builder.graph.host.resolve(block.shape.back());
   if (!builder.graph.host.is_constant(size)) return std::nullopt;
   return builder.graph.host.value(size).as_int();
 }
 
 /// Where tiles that lie side by side along the last dim are all short there, one tile an element: [n, 2] beside [n, 2]
 /// is four times [n, 1].
-void split_short_tiles(Builder& builder, Tensor& tensor) {
-  if (tensor.tiles.size() < 2 || tensor.grid.empty()) return;
+void split_short_blocks(Builder& builder, Tensor& tensor) {
+  if (tensor.blocks.size() < 2 || tensor.grid.empty()) return;
   const size_t dim = tensor.grid.size() - 1;
-  const auto is_cut_short = [&](const Tile& tile) {
-    const auto size = last_size(builder, tile);
+  const auto is_cut_short = [&](const ConcatBlock& block) {
+    const auto size = last_size(builder, block);
     return size && *size <= kShortDim &&
            !builder.graph.host.is_int(builder.graph.host.resolve(tensor.grid[dim]), *size);
   };
-  if (!std::ranges::all_of(tensor.tiles, is_cut_short)) return;
-  std::vector<Tile> elements;
-  for (const Tile& tile : tensor.tiles) {
-    for (int64_t i = 0; i < *last_size(builder, tile); ++i) {
+  if (!std::ranges::all_of(tensor.blocks, is_cut_short)) return;
+  std::vector<ConcatBlock> elements;
+  for (const ConcatBlock& block : tensor.blocks) {
+    for (int64_t i = 0; i < *last_size(builder, block); ++i) {
       const ir::HostId at = builder.integer(i);
-      elements.push_back(slice_tile(builder, tile, dim, at, builder.integer(1), 1));
-      elements.back().offsets[dim] = builder.add(tile.offsets[dim], at);
+      elements.push_back(slice_block(builder, block, dim, at, builder.integer(1), 1));
+      elements.back().offsets[dim] = builder.add(block.offsets[dim], at);
     }
   }
-  tensor.tiles = std::move(elements);
+  tensor.blocks = std::move(elements);
 }
 
 /// The steps in the tensor's coordinates of dims that are merged into its dims: (dim, coefficient) for each.
-std::vector<ir::Term> merge_terms(Builder& builder, std::span<const ir::HostId> sizes, const Groups& groups) {
+std::vector<ir::Term> merge_terms(Builder& builder, std::span<const ir::HostId> sizes, const Reassociation& groups) {
   std::vector<ir::Term> terms;
   const size_t count = groups.empty() ? sizes.size() : groups.size();
   for (uint32_t dim = 0; dim < count; ++dim) {
@@ -63,25 +64,25 @@ std::vector<ir::Term> merge_terms(Builder& builder, std::span<const ir::HostId> 
   return terms;
 }
 
-ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const Tile& tile) {
+ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const ConcatBlock& block) {
   ir::HostPool& host = builder.graph.host;
   const std::vector<ir::Term> of_grid = merge_terms(builder, tensor.grid, tensor.groups);
-  const std::vector<ir::Term> of_tile = merge_terms(builder, tile.shape, tile.groups);
-  ir::OutputBlock output{exact_node(builder, tile.node, tensor.dtype), {}, {}};
+  const std::vector<ir::Term> of_block = merge_terms(builder, block.shape, block.groups);
+  ir::OutputBlock output{exact_node(builder, block.node, tensor.dtype), {}, {}};
   output.store.offsets.assign(tensor.rank(), builder.integer(0));
-  for (size_t d = 0; d < tile.offsets.size(); ++d) {
+  for (size_t d = 0; d < block.offsets.size(); ++d) {
     ir::HostId& offset = output.store.offsets[of_grid[d].dim];
-    offset = builder.add(offset, builder.mul(tile.offsets[d], of_grid[d].coef));
+    offset = builder.add(offset, builder.mul(block.offsets[d], of_grid[d].coef));
   }
-  for (size_t j = 0; j < tile.shape.size(); ++j) {
-    const ir::HostId size = host.resolve(tile.shape[j]);
-    const auto& [result_dim, grid_step] = of_grid[of_tile[j].dim];
-    ir::AccessDim dim{size, {{result_dim, builder.mul(of_tile[j].coef, grid_step)}}};
+  for (size_t j = 0; j < block.shape.size(); ++j) {
+    const ir::HostId size = host.resolve(block.shape[j]);
+    const auto& [result_dim, grid_step] = of_grid[of_block[j].dim];
+    ir::AccessDim dim{size, {{result_dim, builder.mul(of_block[j].coef, grid_step)}}};
     if (host.is_int(size, 1)) dim.terms.clear();
     output.domain.push_back(size);
     output.store.dims.push_back(std::move(dim));
   }
-  builder.graph.carry(builder.graph, tile.node, output.node);
+  builder.graph.carry(builder.graph, block.node, output.node);
   return output;
 }
 
@@ -89,9 +90,9 @@ ir::OutputBlock make_output_block(Builder& builder, const Tensor& tensor, const 
 /// parameter has.
 std::string authors_name(const Builder& builder, const Tensor& tensor) {
   std::string chosen;
-  for (const std::string& name : builder.graph.names(tensor.tiles.front().node)) {
-    const bool is_shared =
-        std::ranges::all_of(tensor.tiles, [&](const Tile& tile) { return builder.graph.has_name(tile.node, name); });
+  for (const std::string& name : builder.graph.names(tensor.blocks.front().node)) {
+    const bool is_shared = std::ranges::all_of(
+        tensor.blocks, [&](const ConcatBlock& block) { return builder.graph.has_name(block.node, name); });
     if (!is_shared || std::ranges::count(builder.graph.params, name, &ir::Param::name) != 0) continue;
     if (name == tensor.name) return name;
     chosen = name;
@@ -103,8 +104,8 @@ ir::Result result_of(Builder& builder, Tensor tensor) {
   ir::Result result;
   result.dtype = tensor.dtype;
   result.shape = shape_of(builder, tensor);
-  split_short_tiles(builder, tensor);
-  for (const Tile& tile : tensor.tiles) result.blocks.push_back(make_output_block(builder, tensor, tile));
+  split_short_blocks(builder, tensor);
+  for (const ConcatBlock& block : tensor.blocks) result.blocks.push_back(make_output_block(builder, tensor, block));
   return result;
 }
 

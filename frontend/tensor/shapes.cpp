@@ -58,23 +58,25 @@ bool same_shape(const Builder& builder, std::span<const ir::HostId> a, std::span
   return std::ranges::equal(a, b, [&](ir::HostId x, ir::HostId y) { return builder.graph.host.same(x, y); });
 }
 
-DimRange dims_of(const Groups& groups, size_t dim) {
+DimRange dims_of(const Reassociation& groups, size_t dim) {
   if (groups.empty()) return {dim, 1};
   size_t begin = 0;
   for (size_t d = 0; d < dim; ++d) begin += groups[d];
   return {begin, groups[dim]};
 }
 
-Groups explicit_groups(const Groups& groups, size_t count) { return groups.empty() ? Groups(count, 1) : groups; }
+Reassociation explicit_groups(const Reassociation& groups, size_t count) {
+  return groups.empty() ? Reassociation(count, 1) : groups;
+}
 
-Groups simplified(Groups groups) {
+Reassociation simplified(Reassociation groups) {
   if (std::ranges::all_of(groups, [](uint32_t count) { return count == 1; })) groups.clear();
   return groups;
 }
 
-Groups compose(const Groups& inner, const Groups& outer, size_t count) {
-  const Groups within = explicit_groups(inner, count);
-  Groups result;
+Reassociation compose(const Reassociation& inner, const Reassociation& outer, size_t count) {
+  const Reassociation within = explicit_groups(inner, count);
+  Reassociation result;
   auto at = within.begin();
   for (const uint32_t merged_dims : explicit_groups(outer, within.size())) {
     result.push_back(std::accumulate(at, at + merged_dims, 0u));
@@ -83,7 +85,7 @@ Groups compose(const Groups& inner, const Groups& outer, size_t count) {
   return simplified(std::move(result));
 }
 
-Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Groups& groups) {
+Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Reassociation& groups) {
   if (groups.empty()) return {sizes.begin(), sizes.end()};
   Shape result;
   for (size_t d = 0; d < groups.size(); ++d) {

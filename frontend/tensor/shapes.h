@@ -26,14 +26,14 @@ bool not_one(const Builder& builder, ir::HostId size);
 struct DimRange {
   size_t begin, count;
 };
-DimRange dims_of(const Groups& groups, size_t dim);
+DimRange dims_of(const Reassociation& groups, size_t dim);
 /// One count a dim, also where nothing is merged, and none where every count is 1.
-Groups explicit_groups(const Groups& groups, size_t count);
-Groups simplified(Groups groups);
+Reassociation explicit_groups(const Reassociation& groups, size_t count);
+Reassociation simplified(Reassociation groups);
 /// The groups that merge the dims of `inner` (over `count` dims) again by `outer`; empty where nothing is merged.
-Groups compose(const Groups& inner, const Groups& outer, size_t count);
+Reassociation compose(const Reassociation& inner, const Reassociation& outer, size_t count);
 /// The sizes after merging.
-Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Groups& groups);
+Shape merged(Builder& builder, std::span<const ir::HostId> sizes, const Reassociation& groups);
 
 /// The shape that PyTorch would show.
 Shape shape_of(Builder& builder, const Tensor& tensor);

@@ -114,28 +114,28 @@ constexpr const char* kUnclearHint =
     "diagonal, unfold and x[tensor]: write .clone() for a copy, .view(…) to share";
 
 /// After a write: nobody knows what is in the memory that may be this one.
-void make_others_unclear(Builder& builder, Memory& memory) {
+void make_others_unclear(Builder& builder, Storage& memory) {
   if (!memory.candidates) return;
-  for (const std::weak_ptr<Memory>& candidate : *memory.candidates) {
-    const std::shared_ptr<Memory> other = candidate.lock();
+  for (const std::weak_ptr<Storage>& candidate : *memory.candidates) {
+    const std::shared_ptr<Storage> other = candidate.lock();
     if (!other || other.get() == &memory) continue;
     if (other->param) {
       builder.fail(fmt::format("this is changed in place, and may be in the memory of `{}` or a copy",
                                builder.graph.params[*other->param].name),
                    kUnclearHint);
     }
-    other->is_unclear = true;
+    other->may_alias_written = true;
     ++other->version;
   }
 }
 
 /// Before a write: asks whether it reaches other tensors, where only strides say so.
-void ask_for_aliases(Builder& builder, const Memory& memory) {
+void ask_for_aliases(Builder& builder, const Storage& memory) {
   if (!memory.candidates || !builder.symbol_values.strides) return;
-  std::optional<Memory::Question> first;
+  std::optional<Storage::Question> first;
   bool has_others = false;
-  for (const std::weak_ptr<Memory>& candidate : *memory.candidates) {
-    const std::shared_ptr<Memory> other = candidate.lock();
+  for (const std::weak_ptr<Storage>& candidate : *memory.candidates) {
+    const std::shared_ptr<Storage> other = candidate.lock();
     if (!other) continue;
     has_others |= other.get() != &memory;
     if (other->question && (!first || other->question->number < first->number)) first = other->question;
@@ -144,7 +144,7 @@ void ask_for_aliases(Builder& builder, const Memory& memory) {
 }
 
 /// The contents with the gradients of one history.
-Tensor contents_of(Builder& builder, const Memory& memory, const std::shared_ptr<History>& history) {
+Tensor contents_of(Builder& builder, const Storage& memory, const std::shared_ptr<History>& history) {
   if (!history) return *memory.contents;
   return history->contents ? *history->contents : detached(builder, *memory.contents);
 }
@@ -165,10 +165,10 @@ bool same_views(const View* a, const View* b) {
 }
 
 /// The contents, then what each of the views sees, which lead from the memory to a tensor in it.
-std::vector<Tensor> seen_by_each(Builder& builder, const Placement& placement, std::span<const View* const> views) {
-  const Memory& memory = *placement.memory;
-  const std::shared_ptr<History>& history = placement.history;
-  const Memory::Reshaped& known = memory.reshaped;
+std::vector<Tensor> seen_by_each(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
+  const Storage& memory = *handle.memory;
+  const std::shared_ptr<History>& history = handle.history;
+  const Storage::Reshaped& known = memory.reshaped;
   const bool has_no_gradient = history && !history->contents;
   const bool is_known = known.seen && known.version == memory.version && (known.history == history || has_no_gradient);
   std::vector<Tensor> tensors{contents_of(builder, memory, history)};
@@ -204,12 +204,12 @@ Tensor with_gradients_of(Builder& builder, const Tensor& values, const Tensor& g
 }
 
 /// Puts values in a memory, written by a tensor of one history; the others keep their gradients, as eager has it.
-void put_contents(Builder& builder, Memory& memory, const std::shared_ptr<History>& history, const Tensor& values) {
-  const Placement placement = memory.contents->layout;
+void put_contents(Builder& builder, Storage& memory, const std::shared_ptr<History>& history, const Tensor& values) {
+  const TensorHandle handle = memory.contents->layout;
   const auto put = [&](std::shared_ptr<const Tensor>& contents, bool has_written) {
     if (!has_written && !contents) return;
     Tensor now = has_written ? values : with_gradients_of(builder, values, *contents);
-    now.layout = placement;
+    now.layout = handle;
     contents = std::make_shared<const Tensor>(std::move(now));
   };
   put(memory.contents, !history);
@@ -221,55 +221,55 @@ void put_contents(Builder& builder, Memory& memory, const std::shared_ptr<Histor
 }
 
 /// Where `place` is one of several views: refuses the call if `read` requires grad.
-void refuse_gradient_of_several(Builder& builder, const Placement& place, const Tensor& read, const char* reason) {
+void refuse_gradient_of_several(Builder& builder, const TensorHandle& place, const Tensor& read, const char* reason) {
   if (place.view && place.view->is_of_several) refuse_gradient(builder, read, reason);
 }
 
 }  // namespace
 
-Placement new_memory(const Builder& builder, uint32_t step) {
+TensorHandle new_memory(const Builder& builder, uint32_t step) {
   if (builder.native) return {};
-  return {step, std::make_shared<Memory>(builder), {}};
+  return {step, std::make_shared<Storage>(builder), {}};
 }
 
-Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param) {
-  Placement placement = new_memory(builder, step);
-  placement.memory->param = param;
-  return placement;
+TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param) {
+  TensorHandle handle = new_memory(builder, step);
+  handle.memory->param = param;
+  return handle;
 }
 
-Placement unclear_memory(const Builder& builder, uint32_t step, const Placement& other) {
-  Placement placement = new_memory(builder, step);
-  if (!placement.memory || !other.memory) return placement;
+TensorHandle unclear_memory(const Builder& builder, uint32_t step, const TensorHandle& other) {
+  TensorHandle handle = new_memory(builder, step);
+  if (!handle.memory || !other.memory) return handle;
   auto& candidates = other.memory->candidates;
-  if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Memory>>>(1, other.memory);
+  if (!candidates) candidates = std::make_shared<std::vector<std::weak_ptr<Storage>>>(1, other.memory);
   if (std::has_single_bit(candidates->size())) {  // now and then
     std::erase_if(*candidates, [](const auto& gone) { return gone.expired(); });
   }
-  candidates->push_back(placement.memory);
-  placement.memory->candidates = candidates;
-  return placement;
+  candidates->push_back(handle.memory);
+  handle.memory->candidates = candidates;
+  return handle;
 }
 
-Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
+TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape) {
   if (builder.native || !x.layout.memory) return new_memory(builder, step);
   const uint32_t question = builder.next_alias_question();
   const std::optional<bool> shares = builder.shares_memory(question);
   if (shares == true) return view_memory(x, step, {.kind = View::Kind::Reshape, .shape = std::move(shape)});
   if (shares == false) return new_memory(builder, step);
-  Placement placement = unclear_memory(builder, step, x.layout);
+  TensorHandle handle = unclear_memory(builder, step, x.layout);
   const bool is_reshape = builder.graph.eager_layouts[step].kind == ir::LayoutStep::Kind::Reshape;
-  placement.memory->overlaps_itself = is_reshape && overlaps_itself(x.layout);  // a memory format has no overlap
-  placement.memory->question = {question, step};
-  return placement;
+  handle.memory->overlaps_itself = is_reshape && overlaps_itself(x.layout);  // a memory format has no overlap
+  handle.memory->question = {question, step};
+  return handle;
 }
 
-bool overlaps_itself(const Placement& placement) {
+bool overlaps_itself(const TensorHandle& handle) {
   const auto expands = [](const View* view) { return view->kind == View::Kind::Expand; };
-  return placement.memory && (placement.memory->overlaps_itself || std::ranges::any_of(views_of(placement), expands));
+  return handle.memory && (handle.memory->overlaps_itself || std::ranges::any_of(views_of(handle), expands));
 }
 
-Placement view_memory(const Tensor& x, uint32_t step, View view) {
+TensorHandle view_memory(const Tensor& x, uint32_t step, View view) {
   if (!x.layout.memory) return {step, {}, {}};
   keep_contents(x);
   view.of = x.layout.view;
@@ -279,24 +279,24 @@ Placement view_memory(const Tensor& x, uint32_t step, View view) {
     x.layout.memory->builder.fail(fmt::format("a view of a view, and so on {} times", kMostViews),
                                   "clone() one of them");
   }
-  Placement placement = x.layout;
-  placement.step = step;
-  placement.view = std::make_shared<const View>(std::move(view));
-  return placement;
+  TensorHandle handle = x.layout;
+  handle.step = step;
+  handle.view = std::make_shared<const View>(std::move(view));
+  return handle;
 }
 
-Placement detached_memory(const Tensor& x) {
-  Placement placement = x.layout;
-  if (!placement.memory) return placement;
+TensorHandle detached_memory(const Tensor& x) {
+  TensorHandle handle = x.layout;
+  if (!handle.memory) return handle;
   keep_contents(x);
-  placement.history = std::make_shared<History>();
-  placement.memory->detached.push_back(placement.history);
-  if (placement.view && placement.view->is_of_several) {  // autograd does not know it as one
-    View view = *placement.view;
+  handle.history = std::make_shared<History>();
+  handle.memory->detached.push_back(handle.history);
+  if (handle.view && handle.view->is_of_several) {  // autograd does not know it as one
+    View view = *handle.view;
     view.is_of_several = false;
-    placement.view = std::make_shared<const View>(std::move(view));
+    handle.view = std::make_shared<const View>(std::move(view));
   }
-  return placement;
+  return handle;
 }
 
 Tensor one_of_several(Tensor tensor) {
@@ -307,19 +307,19 @@ Tensor one_of_several(Tensor tensor) {
   return tensor;
 }
 
-Views views_of(const Placement& placement) {
+Views views_of(const TensorHandle& handle) {
   Views views;
-  for (const View* view = placement.view.get(); view; view = view->of.get()) views.push_back(view);
+  for (const View* view = handle.view.get(); view; view = view->of.get()) views.push_back(view);
   std::ranges::reverse(views);
   return views;
 }
 
-Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views) {
-  return seen_by_each(builder, placement, views).back();
+Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views) {
+  return seen_by_each(builder, handle, views).back();
 }
 
 void keep_contents(const Tensor& tensor) {
-  Memory* memory = tensor.layout.memory.get();
+  Storage* memory = tensor.layout.memory.get();
   if (!memory || memory->contents || tensor.layout.view) return;
   auto contents = std::make_shared<Tensor>(tensor);
   contents->layout.memory.reset();
@@ -331,22 +331,22 @@ bool is_stale(const Tensor& tensor) {
 }
 
 void read_again(Tensor& tensor) {
-  const Placement placement = tensor.layout;
-  Memory& memory = *placement.memory;
-  if (memory.is_unclear) {
+  const TensorHandle handle = tensor.layout;
+  Storage& memory = *handle.memory;
+  if (memory.may_alias_written) {
     memory.builder.fail("a tensor was changed in place that may share memory with this one", kUnclearHint);
   }
-  refuse_gradient_of_several(memory.builder, placement, contents_of(memory.builder, memory, placement.history),
+  refuse_gradient_of_several(memory.builder, handle, contents_of(memory.builder, memory, handle.history),
                              "a view that split, chunk or unbind returned, after its memory was written in place");
-  tensor = contents_through(memory.builder, placement, views_of(placement));
-  tensor.layout = placement;
+  tensor = contents_through(memory.builder, handle, views_of(handle));
+  tensor.layout = handle;
   tensor.layout.version = memory.version;
 }
 
 void write(Builder& builder, const Tensor& to, const Tensor& values) {
-  const Placement place = to.layout;
+  const TensorHandle place = to.layout;
   if (!place.memory) throw_internal("a tensor is written that lies nowhere");
-  Memory& memory = *place.memory;
+  Storage& memory = *place.memory;
   ask_for_aliases(builder, memory);
   if (memory.overlaps_itself) {
     builder.fail("more than one element of the written-to tensor may refer to a single memory location",
@@ -398,7 +398,7 @@ void refuse_unwritten(Builder& builder) {
 
 std::optional<uint32_t> mutated_parameter(const Value& value) {
   if (!value.is_tensor()) return std::nullopt;
-  const std::shared_ptr<Memory>& memory = value.as<std::shared_ptr<Tensor>>()->layout.memory;
+  const std::shared_ptr<Storage>& memory = value.as<std::shared_ptr<Tensor>>()->layout.memory;
   return memory && memory->version > 0 ? memory->param : std::nullopt;
 }
 

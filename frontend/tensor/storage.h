@@ -35,8 +35,8 @@ struct History {
 };
 
 /// What eager allocates for a tensor that is no view.
-struct Memory {
-  explicit Memory(const Builder& maker) : builder(maker) {}
+struct Storage {
+  explicit Storage(const Builder& maker) : builder(maker) {}
 
   Builder builder;                                    ///< reads again where there is none at hand
   std::optional<uint32_t> param = {};                 ///< whose memory it is
@@ -53,41 +53,41 @@ struct Memory {
   };
   Reshaped reshaped = {};
   /// Memory that may be this one, as the strides of a call will have it, and this one itself. None: no other may.
-  std::shared_ptr<std::vector<std::weak_ptr<Memory>>> candidates = {};
+  std::shared_ptr<std::vector<std::weak_ptr<Storage>>> candidates = {};
   /// The number of the question whether it is the memory of another, in which the tensor of a layout step lies.
   struct Question {
     uint32_t number, step;
   };
   std::optional<Question> question = {};
   /// Whether memory that may be this one was written: then nobody knows what is here.
-  bool is_unclear = false;
+  bool may_alias_written = false;
   /// Whether a tensor lies here of which several elements may be one: windows that overlap, what was expanded.
   bool overlaps_itself = false;
 };
 
 /// Of a tensor in memory of its own.
-Placement new_memory(const Builder& builder, uint32_t step);
+TensorHandle new_memory(const Builder& builder, uint32_t step);
 /// Of a parameter.
-Placement parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
+TensorHandle parameter_memory(const Builder& builder, uint32_t step, uint32_t param);
 /// Of a tensor that is a view of `other` or a copy, which its strides will say.
-Placement unclear_memory(const Builder& builder, uint32_t step, const Placement& other);
+TensorHandle unclear_memory(const Builder& builder, uint32_t step, const TensorHandle& other);
 /// Of a view of `x` or of a copy, as its strides will say: which of the two is asked for once something is written.
-Placement shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
+TensorHandle shared_or_new_memory(Builder& builder, const Tensor& x, uint32_t step, Shape shape);
 /// Whether several elements of a tensor may lie in one place.
-bool overlaps_itself(const Placement& placement);
+bool overlaps_itself(const TensorHandle& handle);
 /// Of a view of `x`.
-Placement view_memory(const Tensor& x, uint32_t step, View view);
+TensorHandle view_memory(const Tensor& x, uint32_t step, View view);
 /// The placement of x.detach(): the same elements, a new history of gradients.
-Placement detached_memory(const Tensor& x);
+TensorHandle detached_memory(const Tensor& x);
 /// A view as one of several that a function returned: while autograd records the call, eager refuses to write it, and
 /// to read it after another tensor of its memory was written.
 Tensor one_of_several(Tensor tensor);
 
 using Views = std::vector<const View*>;
 /// The views that lead from a memory to a tensor in it.
-Views views_of(const Placement& placement);
+Views views_of(const TensorHandle& handle);
 /// The contents of a placement's memory with the gradients of its history, seen through views.
-Tensor contents_through(Builder& builder, const Placement& placement, std::span<const View* const> views);
+Tensor contents_through(Builder& builder, const TensorHandle& handle, std::span<const View* const> views);
 
 /// Makes the values of a tensor with memory of its own those that lie there, unless something lies there already.
 void keep_contents(const Tensor& tensor);

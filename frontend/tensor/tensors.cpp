@@ -8,21 +8,21 @@ namespace ingot::frontend {
 namespace {
 
 template <typename Change>
-void for_tiles(Tensor& tensor, Change change) {
-  for (Tile& tile : tensor.tiles) tile = change(tile);
+void for_blocks(Tensor& tensor, Change change) {
+  for (ConcatBlock& block : tensor.blocks) block = change(block);
 }
 
 /// Whether the range [start, start + length) is exactly that of some tiles along a dim of the grid, all others being
 /// known to lie outside: then a slice needs no numbers.
-bool takes_whole_tiles(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
-                       std::vector<Tile>& taken) {
+bool takes_whole_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
+                        std::vector<ConcatBlock>& taken) {
   ir::HostPool& host = builder.graph.host;
-  for (const Tile& tile : tensor.tiles) {
-    const ir::HostId size = extents(builder, tile)[dim];
-    if (host.same(tile.offsets[dim], start) && host.same(size, length)) {
-      taken.push_back(tile);
-    } else if (!host.known_nonnegative(builder.sub(tile.offsets[dim], builder.add(start, length))) &&
-               !host.known_nonnegative(builder.sub(start, builder.add(tile.offsets[dim], size)))) {
+  for (const ConcatBlock& block : tensor.blocks) {
+    const ir::HostId size = extents(builder, block)[dim];
+    if (host.same(block.offsets[dim], start) && host.same(size, length)) {
+      taken.push_back(block);
+    } else if (!host.known_nonnegative(builder.sub(block.offsets[dim], builder.add(start, length))) &&
+               !host.known_nonnegative(builder.sub(start, builder.add(block.offsets[dim], size)))) {
       return false;
     }
   }
@@ -30,11 +30,11 @@ bool takes_whole_tiles(Builder& builder, const Tensor& tensor, size_t dim, ir::H
 }
 
 /// A slice along a dim of the grid that cuts tiles.
-std::vector<Tile> sliced_tiles(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
-                               int64_t step) {
-  std::vector<Tile> pieces;
-  if (step == 1 && takes_whole_tiles(builder, tensor, dim, start, length, pieces)) {
-    for (Tile& tile : pieces) tile.offsets[dim] = builder.integer(0);
+std::vector<ConcatBlock> sliced_blocks(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start,
+                                       ir::HostId length, int64_t step) {
+  std::vector<ConcatBlock> pieces;
+  if (step == 1 && takes_whole_blocks(builder, tensor, dim, start, length, pieces)) {
+    for (ConcatBlock& block : pieces) block.offsets[dim] = builder.integer(0);
     return pieces;
   }
   pieces.clear();
@@ -43,13 +43,13 @@ std::vector<Tile> sliced_tiles(Builder& builder, const Tensor& tensor, size_t di
   const auto steps_to = [&](int64_t position) {  // the first i with first + i * step >= position
     return std::clamp<int64_t>((position - first + step - 1) / step, 0, count);
   };
-  for (const Tile& tile : tensor.tiles) {
-    const int64_t begin = builder.static_number(tile.offsets[dim]).as_int();
-    const int64_t size = builder.static_number(extents(builder, tile)[dim]).as_int();
+  for (const ConcatBlock& block : tensor.blocks) {
+    const int64_t begin = builder.static_number(block.offsets[dim]).as_int();
+    const int64_t size = builder.static_number(extents(builder, block)[dim]).as_int();
     const int64_t low = steps_to(begin), high = steps_to(begin + size);
     if (low >= high) continue;
-    pieces.push_back(
-        slice_tile(builder, tile, dim, builder.integer(first + low * step - begin), builder.integer(high - low), step));
+    pieces.push_back(slice_block(builder, block, dim, builder.integer(first + low * step - begin),
+                                 builder.integer(high - low), step));
     pieces.back().offsets[dim] = builder.integer(low);
   }
   return pieces;
@@ -57,23 +57,23 @@ std::vector<Tile> sliced_tiles(Builder& builder, const Tensor& tensor, size_t di
 
 Tensor sliced_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length,
                    int64_t step) {
-  builder.budget.tiles(tensor.tiles.size() - 1);
+  builder.budget.blocks(tensor.blocks.size() - 1);
   Tensor result = tensor;
   result.grid[dim] = length;
   if (uncut(builder, tensor, dim)) {
-    for_tiles(result, [&](const Tile& tile) { return slice_tile(builder, tile, dim, start, length, step); });
+    for_blocks(result, [&](const ConcatBlock& block) { return slice_block(builder, block, dim, start, length, step); });
     return result;
   }
-  result.tiles = sliced_tiles(builder, tensor, dim, start, length, step);
-  if (result.tiles.empty()) result.tiles = without_elements(builder, tensor.dtype, result.grid).tiles;
+  result.blocks = sliced_blocks(builder, tensor, dim, start, length, step);
+  if (result.blocks.empty()) result.blocks = without_elements(builder, tensor.dtype, result.grid).blocks;
   return result;
 }
 
 Tensor selected_grid(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId index) {
-  const bool one_tile_deep = uncut(builder, tensor, dim);
-  Tensor result = one_tile_deep ? tensor : sliced_grid(builder, tensor, dim, index, builder.integer(1), 1);
-  const ir::HostId at = one_tile_deep ? index : builder.integer(0);
-  for_tiles(result, [&](const Tile& tile) { return select_tile(builder, tile, dim, at); });
+  const bool one_block_deep = uncut(builder, tensor, dim);
+  Tensor result = one_block_deep ? tensor : sliced_grid(builder, tensor, dim, index, builder.integer(1), 1);
+  const ir::HostId at = one_block_deep ? index : builder.integer(0);
+  for_blocks(result, [&](const ConcatBlock& block) { return select_block(builder, block, dim, at); });
   result.grid.erase(result.grid.begin() + static_cast<ptrdiff_t>(dim));
   return result;
 }
@@ -83,27 +83,27 @@ Tensor padded(Builder& builder, Tensor tensor, size_t rank) {
   const size_t missing = rank - tensor.rank();
   if (missing == 0) return tensor;
   const Shape ones(missing, builder.integer(1)), zeros(missing, builder.integer(0));
-  const Groups single(missing, 1);
+  const Reassociation single(missing, 1);
   tensor.grid.insert(tensor.grid.begin(), ones.begin(), ones.end());
   if (!tensor.groups.empty()) tensor.groups.insert(tensor.groups.begin(), single.begin(), single.end());
-  for (Tile& tile : tensor.tiles) {
-    tile.shape.insert(tile.shape.begin(), ones.begin(), ones.end());
-    tile.offsets.insert(tile.offsets.begin(), zeros.begin(), zeros.end());
-    if (!tile.groups.empty()) tile.groups.insert(tile.groups.begin(), single.begin(), single.end());
+  for (ConcatBlock& block : tensor.blocks) {
+    block.shape.insert(block.shape.begin(), ones.begin(), ones.end());
+    block.offsets.insert(block.offsets.begin(), zeros.begin(), zeros.end());
+    if (!block.groups.empty()) block.groups.insert(block.groups.begin(), single.begin(), single.end());
   }
   return tensor;
 }
 
 /// Of a dim of size 1 that is cut, the one tile that has an element along it: only that is broadcast.
 void keep_the_one(Builder& builder, Tensor& tensor, size_t dim) {
-  std::vector<Tile> kept;
-  for (const Tile& tile : tensor.tiles) {
-    const ir::HostId size = extents(builder, tile)[dim];
+  std::vector<ConcatBlock> kept;
+  for (const ConcatBlock& block : tensor.blocks) {
+    const ir::HostId size = extents(builder, block)[dim];
     if (builder.static_number(size).as_int() == 0) continue;
-    kept.push_back(slice_tile(builder, tile, dim, builder.integer(0), builder.integer(1), 1));
+    kept.push_back(slice_block(builder, block, dim, builder.integer(0), builder.integer(1), 1));
     kept.back().offsets[dim] = builder.integer(0);
   }
-  tensor.tiles = std::move(kept);
+  tensor.blocks = std::move(kept);
   tensor.grid[dim] = builder.integer(1);
 }
 
@@ -115,20 +115,20 @@ void expand_grid(Builder& builder, Tensor& tensor, std::span<const ir::HostId> g
   }
   std::vector<bool> whole_dim;
   for (size_t d = 0; d < grid.size(); ++d) whole_dim.push_back(uncut(builder, tensor, d));
-  for_tiles(tensor, [&](const Tile& tile) {
-    Shape sizes = extents(builder, tile);
+  for_blocks(tensor, [&](const ConcatBlock& block) {
+    Shape sizes = extents(builder, block);
     for (size_t d = 0; d < grid.size(); ++d) {
       if (whole_dim[d]) sizes[d] = grid[d];
     }
-    return expand_tile(builder, tile, sizes);
+    return expand_block(builder, block, sizes);
   });
   tensor.grid.assign(grid.begin(), grid.end());
 }
 
 /// Splits the dims of tensors of one rank that some of them merge across tiles; returns what is to be merged again.
-Groups align_merges(Builder& builder, std::vector<Tensor>& tensors) {
+Reassociation align_merges(Builder& builder, std::vector<Tensor>& tensors) {
   if (std::ranges::all_of(tensors, [](const Tensor& tensor) { return tensor.groups.empty(); })) return {};
-  Groups result(tensors.front().rank(), 1);
+  Reassociation result(tensors.front().rank(), 1);
   for (size_t dim = result.size(); dim-- > 0;) {
     Shape sizes;
     for (Tensor& tensor : tensors) {
@@ -139,14 +139,14 @@ Groups align_merges(Builder& builder, std::vector<Tensor>& tensors) {
       if (sizes.empty()) {
         sizes = own;
       } else if (!same_shape(builder, sizes, own)) {
-        tensor = as_one_tile(builder, tensor);
+        tensor = materialize_concat(builder, tensor);
       }
     }
     if (sizes.empty()) continue;
     result[dim] = static_cast<uint32_t>(sizes.size());
     for (Tensor& tensor : tensors) {
       const auto [begin, count] = dims_of(tensor.groups, dim);
-      Groups groups = explicit_groups(tensor.groups, tensor.grid.size());
+      Reassociation groups = explicit_groups(tensor.groups, tensor.grid.size());
       if (count == 1) {
         const ir::HostId size = tensor.grid[begin];
         if (!not_one(builder, size)) builder.static_number(size);
@@ -175,17 +175,17 @@ Tensor region(Builder& builder, Tensor tensor, const Shape& offsets, const Shape
   return tensor;
 }
 
-/// Tiles of equal extents, merged alike.
-void align_tiles(Builder& builder, std::vector<Tile>& tiles) {
-  const size_t rank = tiles.front().offsets.size();
+/// ConcatBlocks of equal extents, merged alike.
+void align_blocks(Builder& builder, std::vector<ConcatBlock>& blocks) {
+  const size_t rank = blocks.front().offsets.size();
   for (size_t dim = 0; dim < rank; ++dim) {
     const auto reference =
-        std::ranges::find_if(tiles, [&](const Tile& tile) { return dims_of(tile.groups, dim).count > 1; });
-    if (reference == tiles.end()) continue;
+        std::ranges::find_if(blocks, [&](const ConcatBlock& block) { return dims_of(block.groups, dim).count > 1; });
+    if (reference == blocks.end()) continue;
     const auto [begin, count] = dims_of(reference->groups, dim);
     const Shape sizes(reference->shape.begin() + static_cast<ptrdiff_t>(begin),
                       reference->shape.begin() + static_cast<ptrdiff_t>(begin + count));
-    for (Tile& tile : tiles) tile = refine_tile(builder, tile, dim, sizes);
+    for (ConcatBlock& block : blocks) block = refine_block(builder, block, dim, sizes);
   }
 }
 
@@ -193,15 +193,16 @@ void align_tiles(Builder& builder, std::vector<Tile>& tiles) {
 
 bool uncut(Builder& builder, const Tensor& tensor, size_t grid_dim) {
   const ir::HostPool& host = builder.graph.host;
-  return std::ranges::all_of(tensor.tiles, [&](const Tile& tile) {
-    return host.is_int(tile.offsets[grid_dim], 0) && host.same(extents(builder, tile)[grid_dim], tensor.grid[grid_dim]);
+  return std::ranges::all_of(tensor.blocks, [&](const ConcatBlock& block) {
+    return host.is_int(block.offsets[grid_dim], 0) &&
+           host.same(extents(builder, block)[grid_dim], tensor.grid[grid_dim]);
   });
 }
 
 Tensor whole(Builder& builder, ir::NodeId node, ir::DType dtype, Shape shape) {
   Tensor tensor;
   tensor.dtype = dtype;
-  tensor.tiles.push_back({node, shape, {}, Shape(shape.size(), builder.integer(0))});
+  tensor.blocks.push_back({node, shape, {}, Shape(shape.size(), builder.integer(0))});
   tensor.grid = std::move(shape);
   return tensor;
 }
@@ -212,7 +213,7 @@ Tensor without_elements(Builder& builder, ir::DType dtype, Shape shape) {
   return whole(builder, builder.graph.scalar(ir::compute_type(dtype), zero), dtype, std::move(shape));
 }
 
-Tensor settled(Builder& builder, Tensor tensor) {
+Tensor canonicalized(Builder& builder, Tensor tensor) {
   tensor.groups = simplified(std::move(tensor.groups));
   for (size_t dim = tensor.groups.size(); dim-- > 0;) {
     const auto [begin, count] = dims_of(tensor.groups, dim);
@@ -220,7 +221,7 @@ Tensor settled(Builder& builder, Tensor tensor) {
     bool crosses = false;
     for (size_t d = begin + 1; d < begin + count; ++d) crosses |= !uncut(builder, tensor, d);
     if (crosses) continue;
-    for_tiles(tensor, [&](const Tile& tile) { return flatten_tile(builder, tile, begin, count); });
+    for_blocks(tensor, [&](const ConcatBlock& block) { return flatten_block(builder, block, begin, count); });
     const auto first = tensor.grid.begin() + static_cast<ptrdiff_t>(begin);
     *first = product(builder, std::span(tensor.grid).subspan(begin, count));
     tensor.grid.erase(first + 1, first + static_cast<ptrdiff_t>(count));
@@ -244,14 +245,14 @@ Tensor permuted(Builder& builder, const Tensor& tensor, std::span<const size_t> 
     }
   }
   result.groups = simplified(std::move(result.groups));
-  for_tiles(result, [&](const Tile& tile) { return permute_tile(builder, tile, grid_order); });
+  for_blocks(result, [&](const ConcatBlock& block) { return permute_block(builder, block, grid_order); });
   return result;
 }
 
 Tensor unsqueezed(Builder& builder, const Tensor& tensor, size_t dim) {
   Tensor result = tensor;
   const size_t at = dim < tensor.rank() ? dims_of(tensor.groups, dim).begin : tensor.grid.size();
-  for_tiles(result, [&](const Tile& tile) { return unsqueeze_tile(builder, tile, at); });
+  for_blocks(result, [&](const ConcatBlock& block) { return unsqueeze_block(builder, block, at); });
   result.grid.insert(result.grid.begin() + static_cast<ptrdiff_t>(at), builder.integer(1));
   if (!tensor.groups.empty()) result.groups.insert(result.groups.begin() + static_cast<ptrdiff_t>(dim), 1);
   return result;
@@ -272,22 +273,22 @@ Tensor selected(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId i
     result.groups = tensor.groups;
     result.groups.erase(result.groups.begin() + static_cast<ptrdiff_t>(dim));
   }
-  return settled(builder, std::move(result));
+  return canonicalized(builder, std::move(result));
 }
 
 Tensor sliced(Builder& builder, const Tensor& tensor, size_t dim, ir::HostId start, ir::HostId length, int64_t step) {
   const auto [begin, count] = dims_of(tensor.groups, dim);
-  if (count != 1) return sliced(builder, as_one_tile(builder, tensor), dim, start, length, step);
-  return settled(builder, sliced_grid(builder, tensor, begin, start, length, step));
+  if (count != 1) return sliced(builder, materialize_concat(builder, tensor), dim, start, length, step);
+  return canonicalized(builder, sliced_grid(builder, tensor, begin, start, length, step));
 }
 
 Tensor flipped(Builder& builder, const Tensor& tensor, size_t dim) {
   const auto [begin, count] = dims_of(tensor.groups, dim);
   Tensor result = tensor;
   for (size_t d = begin; d < begin + count; ++d) {
-    for_tiles(result, [&](const Tile& tile) {
-      Tile flipped = flip_tile(builder, tile, d);
-      const ir::HostId end = builder.add(tile.offsets[d], extents(builder, tile)[d]);
+    for_blocks(result, [&](const ConcatBlock& block) {
+      ConcatBlock flipped = flip_block(builder, block, d);
+      const ir::HostId end = builder.add(block.offsets[d], extents(builder, block)[d]);
       flipped.offsets[d] = builder.sub(tensor.grid[d], end);
       return flipped;
     });
@@ -308,79 +309,79 @@ Tensor expanded(Builder& builder, const Tensor& tensor, std::span<const ir::Host
 
 Tensor flattened(Builder& builder, const Tensor& tensor, size_t dim, size_t count) {
   Tensor result = tensor;
-  Groups outer(tensor.rank() - count + 1, 1);
+  Reassociation outer(tensor.rank() - count + 1, 1);
   outer[dim] = static_cast<uint32_t>(count);
   result.groups = compose(tensor.groups, outer, tensor.grid.size());
-  return settled(builder, std::move(result));
+  return canonicalized(builder, std::move(result));
 }
 
 Tensor concatenated(Builder& builder, std::span<const Tensor> tensors, size_t dim) {
   std::vector<Tensor> parts(tensors.begin(), tensors.end());
   for (Tensor& part : parts) {
-    if (dims_of(part.groups, dim).count != 1) part = as_one_tile(builder, part);
+    if (dims_of(part.groups, dim).count != 1) part = materialize_concat(builder, part);
   }
-  const Groups groups = align_merges(builder, parts);
+  const Reassociation groups = align_merges(builder, parts);
   const size_t at = dims_of(groups, dim).begin;
   Tensor result = parts.front();
-  result.tiles.clear();
+  result.blocks.clear();
   result.groups = groups;
   result.grid[at] = builder.integer(0);
   for (const Tensor& part : parts) {
     if (builder.graph.host.is_int(part.grid[at], 0)) continue;
-    for (Tile tile : part.tiles) {
-      builder.budget.tiles(1);
-      tile.offsets[at] = builder.add(tile.offsets[at], result.grid[at]);
-      result.tiles.push_back(std::move(tile));
+    for (ConcatBlock block : part.blocks) {
+      builder.budget.blocks(1);
+      block.offsets[at] = builder.add(block.offsets[at], result.grid[at]);
+      result.blocks.push_back(std::move(block));
     }
     result.grid[at] = builder.add(result.grid[at], part.grid[at]);
   }
-  if (result.tiles.empty()) return parts.front();
-  return settled(builder, std::move(result));
+  if (result.blocks.empty()) return parts.front();
+  return canonicalized(builder, std::move(result));
 }
 
-Cells common_cells(Builder& builder, std::span<const Tensor> tensors) {
+AlignedBlocks aligned_blocks(Builder& builder, std::span<const Tensor> tensors) {
   size_t rank = 0;
   for (const Tensor& tensor : tensors) rank = std::max(rank, tensor.rank());
-  std::vector<Tensor> aligned;
-  for (const Tensor& tensor : tensors) aligned.push_back(padded(builder, tensor, rank));
+  std::vector<Tensor> padded_tensors;
+  for (const Tensor& tensor : tensors) padded_tensors.push_back(padded(builder, tensor, rank));
 
-  Cells result;
-  result.groups = align_merges(builder, aligned);
+  AlignedBlocks result;
+  result.groups = align_merges(builder, padded_tensors);
   std::vector<Shape> grids;
-  for (const Tensor& tensor : aligned) grids.push_back(tensor.grid);
+  for (const Tensor& tensor : padded_tensors) grids.push_back(tensor.grid);
   result.grid = broadcast_shapes(builder, grids);
-  for (Tensor& tensor : aligned) expand_grid(builder, tensor, result.grid);
+  for (Tensor& tensor : padded_tensors) expand_grid(builder, tensor, result.grid);
 
-  result.cells.push_back({Shape(result.grid.size(), builder.integer(0)), {}});
+  result.blocks.push_back({Shape(result.grid.size(), builder.integer(0)), {}});
   std::vector<Shape> sizes{result.grid};
-  for (const Tensor& tensor : aligned) {
-    std::vector<Cell> cells;
-    std::vector<Shape> cell_sizes;
-    for (size_t i = 0; i < result.cells.size(); ++i) {
-      const Cell& cell = result.cells[i];
-      builder.budget.tiles(tensor.tiles.size() - 1);
-      const Tensor here = region(builder, tensor, cell.offsets, sizes[i]);
-      builder.budget.tiles(here.tiles.size() - 1);
-      for (const Tile& tile : here.tiles) {
-        Cell piece;
-        const Shape piece_sizes = extents(builder, tile);
-        for (size_t d = 0; d < cell.offsets.size(); ++d) {
-          piece.offsets.push_back(builder.add(cell.offsets[d], tile.offsets[d]));
+  for (const Tensor& tensor : padded_tensors) {
+    std::vector<AlignedBlock> pieces;
+    std::vector<Shape> piece_shapes;
+    for (size_t i = 0; i < result.blocks.size(); ++i) {
+      const AlignedBlock& aligned = result.blocks[i];
+      builder.budget.blocks(tensor.blocks.size() - 1);
+      const Tensor here = region(builder, tensor, aligned.offsets, sizes[i]);
+      builder.budget.blocks(here.blocks.size() - 1);
+      for (const ConcatBlock& block : here.blocks) {
+        AlignedBlock piece;
+        const Shape piece_sizes = extents(builder, block);
+        for (size_t d = 0; d < aligned.offsets.size(); ++d) {
+          piece.offsets.push_back(builder.add(aligned.offsets[d], block.offsets[d]));
         }
-        for (const Tile& earlier : cell.tiles) {
-          Tensor alone{.dtype = tensor.dtype, .tiles = {earlier}, .grid = sizes[i], .groups = {}};
-          piece.tiles.push_back(region(builder, std::move(alone), tile.offsets, piece_sizes).tiles.front());
+        for (const ConcatBlock& earlier : aligned.blocks) {
+          Tensor alone{.dtype = tensor.dtype, .blocks = {earlier}, .grid = sizes[i], .groups = {}};
+          piece.blocks.push_back(region(builder, std::move(alone), block.offsets, piece_sizes).blocks.front());
         }
-        piece.tiles.push_back(tile);
-        for (Tile& of_piece : piece.tiles) of_piece.offsets.assign(of_piece.offsets.size(), builder.integer(0));
-        cells.push_back(std::move(piece));
-        cell_sizes.push_back(piece_sizes);
+        piece.blocks.push_back(block);
+        for (ConcatBlock& of_piece : piece.blocks) of_piece.offsets.assign(of_piece.offsets.size(), builder.integer(0));
+        pieces.push_back(std::move(piece));
+        piece_shapes.push_back(piece_sizes);
       }
     }
-    result.cells = std::move(cells);
-    sizes = std::move(cell_sizes);
+    result.blocks = std::move(pieces);
+    sizes = std::move(piece_shapes);
   }
-  for (Cell& cell : result.cells) align_tiles(builder, cell.tiles);
+  for (AlignedBlock& aligned : result.blocks) align_blocks(builder, aligned.blocks);
   return result;
 }
 
@@ -393,24 +394,24 @@ void require_same_device(const Builder& builder, std::span<const Tensor> tensors
 }
 
 Tensor detached(Builder& builder, Tensor tensor) {
-  for (Tile& tile : tensor.tiles) tile.node = builder.graph.call(ir::kDetach, tile.node, {});
+  for (ConcatBlock& block : tensor.blocks) block.node = builder.graph.call(ir::kDetach, block.node, {});
   return tensor;
 }
 
 Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dtype,
                 const std::function<ir::NodeId(std::span<const ir::NodeId>)>& make) {
   require_same_device(builder, tensors);
-  const Cells cells = common_cells(builder, tensors);
+  const AlignedBlocks common = aligned_blocks(builder, tensors);
   Tensor result;
   result.dtype = dtype;
-  result.grid = cells.grid;
-  result.groups = cells.groups;
+  result.grid = common.grid;
+  result.groups = common.groups;
   result.on_host = std::ranges::all_of(tensors, &Tensor::on_host);
-  for (const Cell& cell : cells.cells) {
+  for (const AlignedBlock& aligned : common.blocks) {
     std::vector<ir::NodeId> nodes;
-    for (const Tile& tile : cell.tiles) nodes.push_back(tile.node);
-    const Tile& first = cell.tiles.front();
-    result.tiles.push_back({make(nodes), first.shape, first.groups, cell.offsets});
+    for (const ConcatBlock& block : aligned.blocks) nodes.push_back(block.node);
+    const ConcatBlock& first = aligned.blocks.front();
+    result.blocks.push_back({make(nodes), first.shape, first.groups, aligned.offsets});
   }
   return result;
 }

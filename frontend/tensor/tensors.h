@@ -48,19 +48,19 @@ Tensor combined(Builder& builder, std::span<const Tensor> tensors, ir::DType dty
                 const std::function<ir::NodeId(std::span<const ir::NodeId>)>& make);
 
 /// A part of the grid on which each of several tensors is one tile, all tiles of one index space.
-struct Cell {
+struct AlignedBlock {
   Shape offsets;
-  std::vector<Tile> tiles;  ///< one a tensor
+  std::vector<ConcatBlock> blocks;  ///< one a tensor
 };
 /// Tensors that broadcast together, cut alike.
-struct Cells {
+struct AlignedBlocks {
   Shape grid;
-  Groups groups;
-  std::vector<Cell> cells;
+  Reassociation groups;
+  std::vector<AlignedBlock> blocks;
 };
-Cells common_cells(Builder& builder, std::span<const Tensor> tensors);
+AlignedBlocks aligned_blocks(Builder& builder, std::span<const Tensor> tensors);
 
 /// Merges pushed down into the tiles where no merge crosses them, as every function here leaves its result.
-Tensor settled(Builder& builder, Tensor tensor);
+Tensor canonicalized(Builder& builder, Tensor tensor);
 
 }  // namespace ingot::frontend

@@ -23,26 +23,26 @@ struct PythonFunction;  // one of Python's own: library/builtins.h
 
 using Shape = std::vector<ir::HostId>;
 /// How many dims, taken in order, are merged into each dim of something; empty where it is one each.
-using Groups = std::vector<uint32_t>;
+using Reassociation = std::vector<uint32_t>;
 
 /// A block of a tensor: the values of a node over the index space `shape`, its dims merged into those of the tensor's
 /// grid, where it begins at `offsets`.
-struct Tile {
+struct ConcatBlock {
   ir::NodeId node;
   Shape shape;
-  Groups groups;
+  Reassociation groups;
   Shape offsets;  ///< one for each dim of the grid
 };
 
-struct Memory;  // tensor/memory.h
+struct Storage;  // tensor/memory.h
 struct View;
 struct History;
 
 /// Which of eager's tensors a value is: how it lies in memory, and what of that memory it shares with others. A copy of
 /// a Tensor is the same of eager's tensors; every step in the account of eager's (layouts.h) is another.
-struct Placement {
+struct TensorHandle {
   uint32_t step = 0;                      ///< in Graph::eager_layouts
-  std::shared_ptr<Memory> memory;         ///< none inside a native library function
+  std::shared_ptr<Storage> memory;        ///< none inside a native library function
   std::shared_ptr<const View> view;       ///< none: all of the memory
   uint64_t version = 0;                   ///< of the memory, when the tensor's values were read
   std::shared_ptr<History> history = {};  ///< of gradients: that of a detach(), or none, the memory's own
@@ -55,10 +55,10 @@ struct Placement {
 /// where it can (cat of flattened tensors) and in the tensor where a merge crosses tiles (a flattened stack).
 struct Tensor {
   ir::DType dtype = ir::DType::F32;  ///< what PyTorch would say; a node's own may be float32 for a 16-bit float
-  std::vector<Tile> tiles;
+  std::vector<ConcatBlock> blocks;
   Shape grid;
-  Groups groups;
-  Placement layout = {};
+  Reassociation groups;
+  TensorHandle layout = {};
   /// A CPU tensor beside CUDA ones: a CPU scalar, or what was made of CPU scalars and numbers alone.
   bool on_host = false;
   /// The author's last name for it. Its nodes may be those of equal tensors, too, and have the names of all of them.

@@ -31,11 +31,11 @@ Tensor windows_across_parts(Builder& builder, const Tensor& x, size_t dim, ir::H
 bool is_merged(const Tensor& x, size_t dim) { return dims_of(x.groups, dim).count > 1; }
 
 Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count, ir::HostId size, int64_t step) {
-  if (is_merged(x, dim)) return unfolded(builder, as_one_tile(builder, x), dim, count, size, step);
+  if (is_merged(x, dim)) return unfolded(builder, materialize_concat(builder, x), dim, count, size, step);
   const size_t at = dims_of(x.groups, dim).begin;
   if (!uncut(builder, x, at)) return windows_across_parts(builder, x, dim, count, size, step);
   Tensor result = x;
-  for (Tile& tile : result.tiles) tile = unfold_tile(builder, tile, at, count, size, step);
+  for (ConcatBlock& block : result.blocks) block = unfold_block(builder, block, at, count, size, step);
   result.grid[at] = count;
   result.grid.push_back(size);
   if (!x.groups.empty()) result.groups.push_back(1);
@@ -43,19 +43,19 @@ Tensor unfolded(Builder& builder, const Tensor& x, size_t dim, ir::HostId count,
 }
 
 /// The part of a diagonal that lies in a tile of a cat; nothing where it misses the tile.
-std::optional<Tile> diagonal_in(Builder& builder, const Tile& tile, std::array<size_t, 2> dims,
-                                std::array<int64_t, 2> starts, int64_t length) {
-  const Shape sizes = extents(builder, tile);
+std::optional<ConcatBlock> diagonal_in(Builder& builder, const ConcatBlock& block, std::array<size_t, 2> dims,
+                                       std::array<int64_t, 2> starts, int64_t length) {
+  const Shape sizes = extents(builder, block);
   int64_t first = 0, end = length;
   std::array<int64_t, 2> begins;
   for (size_t k = 0; k < 2; ++k) {
-    begins[k] = builder.static_number(tile.offsets[dims[k]]).as_int() - starts[k];
+    begins[k] = builder.static_number(block.offsets[dims[k]]).as_int() - starts[k];
     first = std::max(first, begins[k]);
     end = std::min(end, begins[k] + builder.static_number(sizes[dims[k]]).as_int());
   }
   if (first >= end) return std::nullopt;
   const std::array from{builder.integer(first - begins[0]), builder.integer(first - begins[1])};
-  Tile piece = diagonal_tile(builder, tile, dims, from, builder.integer(end - first));
+  ConcatBlock piece = diagonal_block(builder, block, dims, from, builder.integer(end - first));
   piece.offsets.back() = builder.integer(first);
   return piece;
 }
@@ -63,7 +63,7 @@ std::optional<Tile> diagonal_in(Builder& builder, const Tile& tile, std::array<s
 Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims, std::array<ir::HostId, 2> starts,
                    ir::HostId length) {
   if (is_merged(x, dims[0]) || is_merged(x, dims[1])) {
-    return diagonal_of(builder, as_one_tile(builder, x), dims, starts, length);
+    return diagonal_of(builder, materialize_concat(builder, x), dims, starts, length);
   }
   const std::array at{dims_of(x.groups, dims[0]).begin, dims_of(x.groups, dims[1]).begin};
   Tensor result = x;
@@ -78,17 +78,17 @@ Tensor diagonal_of(Builder& builder, const Tensor& x, std::array<size_t, 2> dims
     result.groups.push_back(1);
   }
   if (uncut(builder, x, at[0]) && uncut(builder, x, at[1])) {
-    for (Tile& tile : result.tiles) tile = diagonal_tile(builder, tile, at, starts, length);
-    return settled(builder, std::move(result));
+    for (ConcatBlock& block : result.blocks) block = diagonal_block(builder, block, at, starts, length);
+    return canonicalized(builder, std::move(result));
   }
   const std::array first{builder.static_number(starts[0]).as_int(), builder.static_number(starts[1]).as_int()};
   const int64_t count = builder.static_number(length).as_int();
-  result.tiles.clear();
-  for (const Tile& tile : x.tiles) {
-    if (auto piece = diagonal_in(builder, tile, at, first, count)) result.tiles.push_back(std::move(*piece));
+  result.blocks.clear();
+  for (const ConcatBlock& block : x.blocks) {
+    if (auto piece = diagonal_in(builder, block, at, first, count)) result.blocks.push_back(std::move(*piece));
   }
-  if (result.tiles.empty()) result.tiles = without_elements(builder, x.dtype, result.grid).tiles;
-  return settled(builder, std::move(result));
+  if (result.blocks.empty()) result.blocks = without_elements(builder, x.dtype, result.grid).blocks;
+  return canonicalized(builder, std::move(result));
 }
 
 }  // namespace
