@@ -98,7 +98,8 @@ bool has_lone_row(const ir::HostPool& host, const auto& rows) {
 /// Which kernels there are, and what each does.
 class Outliner {
  public:
-  Outliner(const ir::Graph& graph, Cut cut) : graph_(graph), host_(graph.host), cut_(cut), reads_any_(graph.count()) {
+  Outliner(const ir::Graph& graph, PartitionStrategy strategy)
+      : graph_(graph), host_(graph.host), strategy_(strategy), reads_any_(graph.count()) {
     for (uint32_t i = 0; i < graph.count(); ++i)
       reads_any_[i] = graph.reduction_read({i}) || std::ranges::any_of(graph[{i}].args, [&](ir::NodeId arg) {
                         return graph[arg].op != Op::Reduce && reads_any_[arg.index];
@@ -136,10 +137,10 @@ class Outliner {
     for (const ir::NodeId id : all) {
       if (std::ranges::binary_search(late_, id)) continue;
       const ir::Reduction& reduction = graph_.reduction(id);
-      const bool goes_ahead = cut_ == Cut::Passing && is_along(reduction.domain, reduction.reduced) &&
-                              std::ranges::all_of(reads_of(graph_[id].args[0]), [&](ir::NodeId load) {
-                                return ahead.contains(*graph_.reduction_read(load));
-                              });
+      const bool goes_ahead =
+          strategy_ == PartitionStrategy::Passing && is_along(reduction.domain, reduction.reduced) &&
+          std::ranges::all_of(reads_of(graph_[id].args[0]),
+                              [&](ir::NodeId load) { return ahead.contains(*graph_.reduction_read(load)); });
       if (goes_ahead) ahead.insert(id);
       (goes_ahead ? along : others).push_back(id);
     }
@@ -152,7 +153,8 @@ class Outliner {
   /// gradients, once these are counted, which asks for less than a box.
   bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    if (cut_ == Cut::Whole || !has_lone_row(host_, reduction) || asked_for_.contains(id)) return false;
+    if (strategy_ == PartitionStrategy::Whole || !has_lone_row(host_, reduction) || asked_for_.contains(id))
+      return false;
     std::set<ir::NodeId> awaited, waiting;  // what is read for these numbers, and by such parts
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks) {
@@ -219,7 +221,9 @@ class Outliner {
     return phase;
   }
 
-  bool is_shared(const KernelOutline& kernel) const { return cut_ != Cut::Whole && has_lone_row(host_, kernel); }
+  bool is_shared(const KernelOutline& kernel) const {
+    return strategy_ != PartitionStrategy::Whole && has_lone_row(host_, kernel);
+  }
 
   bool is_of_rows(const KernelOutline& kernel, const std::vector<ir::HostId>& domain) const {
     if (domain.size() != kernel.domain.size()) return false;
@@ -279,7 +283,7 @@ class Outliner {
 
   /// The kernel that takes a reduction's elements in passing, if there is one.
   std::optional<uint32_t> passed_by(ir::NodeId id, const Reader& reader) const {
-    if (cut_ != Cut::Passing || !can_be_passed(graph_.reduction(id))) return std::nullopt;
+    if (strategy_ != PartitionStrategy::Passing || !can_be_passed(graph_.reduction(id))) return std::nullopt;
     for (uint32_t k = 0; k < outline_.kernels.size(); ++k) {
       const KernelOutline& kernel = outline_.kernels[k];
       if (kernel.pieces_of || !kernel.passed.empty() || has_lone_row(host_, kernel)) continue;
@@ -293,7 +297,8 @@ class Outliner {
   /// reads, and can be computed before any later reduction is.
   bool is_beside_a_part(ir::NodeId id, const Reader& reader) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    if (cut_ != Cut::Passing || !can_be_passed(reduction) || is_along(reduction.domain, reduction.reduced))
+    if (strategy_ != PartitionStrategy::Passing || !can_be_passed(reduction) ||
+        is_along(reduction.domain, reduction.reduced))
       return false;
     const auto is_known = [&](ir::NodeId load) { return kernel_of_.contains(*graph_.reduction_read(load)); };
     if (!std::ranges::all_of(reader.reads, is_known)) return false;
@@ -424,7 +429,7 @@ class Outliner {
 
   const ir::Graph& graph_;
   const ir::HostPool& host_;
-  const Cut cut_;
+  const PartitionStrategy strategy_;
   std::vector<ir::NodeId> reductions_;  ///< in the order in which they are placed, before those that are late
   std::vector<ir::NodeId> late_;
   std::vector<bool> reads_any_;  ///< for each node, whether it is made of a value of a reduction
@@ -487,6 +492,6 @@ std::vector<ir::NodeId> nodes_of_accesses(const ir::Graph& graph, const KernelOu
   return nodes;
 }
 
-Outline outline(const ir::Graph& graph, Cut cut) { return Outliner(graph, cut).run(); }
+Outline outline(const ir::Graph& graph, PartitionStrategy strategy) { return Outliner(graph, strategy).run(); }
 
 }  // namespace ingot::codegen

@@ -104,7 +104,7 @@ struct Outline {
 };
 
 /// How a graph is cut into kernels, where sizes decide.
-enum class Cut : uint8_t {
+enum class PartitionStrategy : uint8_t {
   Shared,   ///< a row of which there is one alone many blocks share, phase by phase, each with a kernel of its own
   Whole,    ///< such a row is gone through in one kernel, like any other
   Passing,  ///< CUDA: shared; and all kernels that go through rows reduce along their columns in passing where they can
@@ -112,7 +112,7 @@ enum class Cut : uint8_t {
 
 /// Groups the parts of the results, and the reductions that they need. The graph has been simplified, its calls inlined
 /// and its rows aligned.
-Outline outline(const ir::Graph& graph, Cut cut = Cut::Shared);
+Outline outline(const ir::Graph& graph, PartitionStrategy strategy = PartitionStrategy::Shared);
 
 /// Whether the node is a quotient or a rest of integers that are not known to divide: one of `divisions`.
 bool may_divide_by_zero(const ir::Graph& graph, ir::NodeId id);

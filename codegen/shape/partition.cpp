@@ -37,7 +37,7 @@ bool passes_well(const Rows& rows) {
 }  // namespace
 
 Outlines outlines(const ir::Graph& graph) {
-  Outlines all{outline(graph), outline(graph, Cut::Whole), outline(graph, Cut::Passing)};
+  Outlines all{outline(graph), outline(graph, PartitionStrategy::Whole), outline(graph, PartitionStrategy::Passing)};
   if (all.whole->kernels.size() == all.shared.kernels.size()) all.whole.reset();
   if (std::ranges::none_of(all.passing->kernels, takes_columns)) all.passing.reset();
   return all;
@@ -51,19 +51,20 @@ uint32_t pieces_in_passing(int64_t columns) {
   return static_cast<uint32_t>(std::clamp(kElements / room, kFewest, kMost));
 }
 
-Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {
+PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass) {
   constexpr int64_t kShort = 1 << 15;
   const auto passes = [&](const KernelOutline& kernel) {
     return !takes_columns(kernel) || passes_well(rows_of(kernel, host));
   };
-  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, passes)) return Cut::Passing;
-  if (!outlines.whole) return Cut::Shared;
+  if (may_pass && outlines.passing && std::ranges::all_of(outlines.passing->kernels, passes))
+    return PartitionStrategy::Passing;
+  if (!outlines.whole) return PartitionStrategy::Shared;
   const auto is_short = [&](const KernelOutline& kernel) {
     if (!kernel.reduces()) return true;
     const Rows rows = rows_of(kernel, host);
     return rows.count > 1 || kernel.phases() == 1 || rows.length <= kShort;
   };
-  return std::ranges::all_of(outlines.whole->kernels, is_short) ? Cut::Whole : Cut::Shared;
+  return std::ranges::all_of(outlines.whole->kernels, is_short) ? PartitionStrategy::Whole : PartitionStrategy::Shared;
 }
 
 bool passes_along_memory(const Outline& outline, std::span<const KernelGeometry> geometries) {

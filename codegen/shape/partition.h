@@ -16,15 +16,17 @@ struct Outlines {
   Outline shared;
   std::optional<Outline> whole, passing;  ///< where they are others
 
-  const Outline& of(Cut cut) const {
-    return cut == Cut::Whole && whole ? *whole : cut == Cut::Passing && passing ? *passing : shared;
+  const Outline& of(PartitionStrategy strategy) const {
+    return strategy == PartitionStrategy::Whole && whole       ? *whole
+           : strategy == PartitionStrategy::Passing && passing ? *passing
+                                                               : shared;
   }
 };
 Outlines outlines(const ir::Graph& graph);
 
 /// Which of them a call had better take: whole where all lone rows are short, where the bits are the same; in passing
 /// where all rows are long and many enough, if it may be.
-Cut cut_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
+PartitionStrategy partition_strategy_of(const Outlines& outlines, std::span<const ir::HostValue> host, bool may_pass);
 
 /// Into how many pieces rows of so many columns are dealt out, one after another in turn, where these are reduced in
 /// passing; a power of two.

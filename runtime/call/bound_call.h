@@ -88,8 +88,9 @@ struct BoundCall {
 
 /// What the facts of a call come to, before any kernel is asked for.
 struct Resolved {
-  std::vector<ir::HostValue> host;          ///< the slots of program.host
-  codegen::Cut cut = codegen::Cut::Shared;  ///< which outline of the program's it is of
+  std::vector<ir::HostValue> host;  ///< the slots of program.host
+  codegen::PartitionStrategy strategy =
+      codegen::PartitionStrategy::Shared;  ///< which outline of the program's it is of
   std::vector<ir::Extents> params, results, workspaces;
   std::vector<Destination> destinations;  ///< one for each result
   std::vector<codegen::KernelGeometry> geometries;

@@ -49,7 +49,7 @@ class Numbers {
 class WorkspaceMap {
  public:
   WorkspaceMap(const Program& program, const Resolved& resolved, const Launch* launch) {
-    const codegen::Outline& outline = program.outlines.of(resolved.cut);
+    const codegen::Outline& outline = program.outlines.of(resolved.strategy);
     for (size_t w = 0; w < resolved.workspaces.size(); ++w)
       tensors_.push_back(place(elements_of(resolved.workspaces[w]), outline.workspaces[w].dtype));
     if (launch == nullptr) return;
@@ -88,7 +88,7 @@ class Packer {
 
   BoundKernel pack(const Kernel& kernel) {
     const uint32_t index = kernel.info.outline;
-    const codegen::KernelOutline& outline = program_.outlines.of(resolved_.cut).kernels[index];
+    const codegen::KernelOutline& outline = program_.outlines.of(resolved_.strategy).kernels[index];
     const codegen::KernelGeometry& geometry = resolved_.geometries[index];
     const codegen::LaunchInfo& info = kernel.info;
     bound_ = {.kernel = &kernel,
@@ -194,7 +194,7 @@ bool is_partial(const Program& program, const Resolved& resolved, uint32_t resul
   int64_t stored = 0;
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelGeometry& geometry = resolved.geometries[k];
-    for (const codegen::KernelOutline::PartRef& part : program.outlines.of(resolved.cut).kernels[k].parts)
+    for (const codegen::KernelOutline::PartRef& part : program.outlines.of(resolved.strategy).kernels[k].parts)
       if (part.result == result) stored += part.of_row ? geometry.rows() : geometry.numel;
   }
   return stored < std::accumulate(resolved.results[result].sizes.begin(), resolved.results[result].sizes.end(),

@@ -93,19 +93,19 @@ void follow_destinations(const CallKey& key, Resolved& resolved) {
 /// How the graph is cut, and what kernels keep for one another then.
 void settle_cut(const Program& program, bool cuda, Resolved& resolved) {
   const auto cut = [&](bool may_pass) {
-    resolved.cut = codegen::cut_of(program.outlines, resolved.host, may_pass);
-    resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.cut), resolved.host);
+    resolved.strategy = codegen::partition_strategy_of(program.outlines, resolved.host, may_pass);
+    resolved.workspaces = codegen::workspace_extents(program.outlines.of(resolved.strategy), resolved.host);
   };
   cut(cuda);
-  if (resolved.cut != codegen::Cut::Passing) return;
-  const codegen::Outline& outline = program.outlines.of(resolved.cut);
+  if (resolved.strategy != codegen::PartitionStrategy::Passing) return;
+  const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   if (!codegen::passes_along_memory(outline, geometries_of(outline, resolved))) cut(/*may_pass=*/false);
 }
 
 /// Decides what is written straight into the caller's tensors. The others, which are copied there in the end, are laid
 /// out as those tensors are but dense. Whether results alias.
 bool place_results(const Program& program, const CallKey& key, bool checks_indices, Resolved& resolved) {
-  const codegen::Outline& outline = program.outlines.of(resolved.cut);
+  const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   resolved.geometries = geometries_of(outline, resolved);
   const bool aliases =
       settle_in_place(program, outline, key, resolved.geometries, checks_indices, resolved.destinations);
@@ -141,7 +141,7 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
   follow_destinations(key, resolved);
   settle_cut(program, key.device.is_cuda(), resolved);
   const bool aliases = place_results(program, key, options.check_indices, resolved);
-  const codegen::Outline& outline = program.outlines.of(resolved.cut);
+  const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
     const codegen::KernelOutline& kernel = outline.kernels[k];
     resolved.layouts.push_back(

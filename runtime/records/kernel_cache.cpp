@@ -53,8 +53,8 @@ std::string key_of(const LaunchRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
   if (request.target.reads_exactly) key += "exact\n";
   if (request.options.check_indices) key += "checked\n";
-  if (request.cut == codegen::Cut::Whole) key += "whole\n";
-  if (request.cut == codegen::Cut::Passing) key += "passing\n";
+  if (request.strategy == codegen::PartitionStrategy::Whole) key += "whole\n";
+  if (request.strategy == codegen::PartitionStrategy::Passing) key += "passing\n";
   if (request.options.lazy != codegen::Lazy::Auto)
     key += request.options.lazy == codegen::Lazy::Always ? "lazy\n" : "not lazy\n";
   key += fmt::format("{} {}\n", request.program.name, request.program.digest);
@@ -88,7 +88,7 @@ std::shared_ptr<const Launch> launch_of(const std::vector<codegen::LaunchInfo>& 
 
 codegen::Source generate_source(const LaunchRequest& request) {
   const std::shared_ptr<const ir::Graph> graph = request.graph();
-  return codegen::generate(*graph, codegen::outline(*graph, request.cut), request.layouts, request.target,
+  return codegen::generate(*graph, codegen::outline(*graph, request.strategy), request.layouts, request.target,
                            request.options, request.author_text);
 }
 
@@ -232,7 +232,7 @@ void KernelBatch::add(const LaunchRequest& request) {
     return;
   }
   const std::shared_ptr<const ir::Graph> graph = request.graph();
-  codegen::Source functions = codegen::generate_functions(*graph, codegen::outline(*graph, request.cut),
+  codegen::Source functions = codegen::generate_functions(*graph, codegen::outline(*graph, request.strategy),
                                                           request.layouts, request.target, request.options, kSuffix);
   AtomicCounters::add(kernels_.counters_.plans);
   const auto [known, is_new] = by_source_.try_emplace(compiler_of(request) + functions.text, members_.size());

@@ -53,7 +53,7 @@ struct Launch {
 /// Which kernels are wanted.
 struct LaunchRequest {
   const Program& program;
-  codegen::Cut cut = codegen::Cut::Shared;
+  codegen::PartitionStrategy strategy = codegen::PartitionStrategy::Shared;
   const std::vector<codegen::KernelLayout>& layouts;
   codegen::Target target;
   codegen::Options options;

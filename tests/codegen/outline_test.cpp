@@ -74,7 +74,7 @@ TEST(Outline, ANumberIsFoundWithThePartsThatReadWhatItIsMadeOf) {
     for (const KernelOutline& kernel : outline(graph).kernels)
       kernels.emplace_back(kernel.reductions.size(), kernel.parts.size());
     EXPECT_EQ(kernels, row.kernels) << row.text;
-    EXPECT_EQ(outline(graph, Cut::Whole).kernels.size(), 1u) << row.text;
+    EXPECT_EQ(outline(graph, PartitionStrategy::Whole).kernels.size(), 1u) << row.text;
   }
 }
 
@@ -138,8 +138,8 @@ TEST(Outline, ColumnsAreReducedInPassingOfManyRowsThatAreLongEnough) {
   const auto passes = [&](const ir::Sizes& sizes) {
     std::vector<ir::HostValue> host(graph.host.count());
     ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
-    EXPECT_NE(cut_of(all, host, /*may_pass=*/false), Cut::Passing);
-    return cut_of(all, host, true) == Cut::Passing;
+    EXPECT_NE(partition_strategy_of(all, host, /*may_pass=*/false), PartitionStrategy::Passing);
+    return partition_strategy_of(all, host, true) == PartitionStrategy::Passing;
   };
   EXPECT_TRUE(passes({1, 2048, 4096}));
   EXPECT_TRUE(passes({8, 256, 4096}));
@@ -160,7 +160,7 @@ TEST(Outline, AShortRowAloneIsGoneThroughWhole) {
     const Outlines both = outlines(graph);
     std::vector<ir::HostValue> host(graph.host.count());
     ir::evaluate(graph.host, {[&](uint32_t, uint32_t dim) { return sizes[dim]; }, {}}, host);
-    return both.of(cut_of(both, host, false)).kernels.size();
+    return both.of(partition_strategy_of(both, host, false)).kernels.size();
   };
   EXPECT_EQ(kernels_of("x.softmax(0)", {1000}), 1u);
   EXPECT_EQ(kernels_of("x.softmax(0)", {32768}), 1u);
@@ -208,7 +208,7 @@ TEST(Outline, SaysWhyAValueIsKept) {
     Tensors tensors;
     for (const uint8_t rank : row.ranks)
       tensors.params.push_back(contiguous(rank == 1 ? ir::Sizes{100} : ir::Sizes{100, 100}));
-    const Prepared prepared = prepare(graph, tensors, false, Cut::Shared);
+    const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Shared);
     ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
     EXPECT_EQ(prepared.outline.kernels[0].kept.at(0).apart, row.apart) << row.text;
     for (const Target& target : {kCuda, kCpu}) {

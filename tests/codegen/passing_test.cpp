@@ -56,7 +56,8 @@ struct Shape {
   int64_t pad = 0;
 };
 
-std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, Cut cut, const std::function<float()>& value) {
+std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, PartitionStrategy strategy,
+                                 const std::function<float()>& value) {
   static const auto definition = frontend::define(kText);  // graphs point into its text
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
@@ -65,7 +66,7 @@ std::vector<ReduceCase> cases_of(const std::vector<Shape>& shapes, Cut cut, cons
     one.graph = graph_of(*definition, {static_cast<uint8_t>(shape.sizes.size())});
     one.graph.name = one.name;
     one.x = tensor(shape.sizes, shape.order, shape.pad, value);
-    one.cut = cut;
+    one.strategy = strategy;
   }
   return cases;
 }
@@ -94,7 +95,7 @@ TEST(Passing, ColumnsAreWhatTheGraphSays) {
   shapes.push_back({{259, 4096}, {0, 1}}), shapes.push_back({{130, 8192}, {0, 1}});
   for (const int64_t pad : {1, 4}) shapes.push_back({{5, 1024}, {0, 1}, pad});
   shapes.push_back({{2, 3, 260}, {0, 1, 2}}), shapes.push_back({{40, 30, 260}, {1, 0, 2}});
-  const std::vector<ReduceCase> cases = cases_of(shapes, Cut::Passing, whole);
+  const std::vector<ReduceCase> cases = cases_of(shapes, PartitionStrategy::Passing, whole);
   const Library library = library_of(cases, kCuda);
   ASSERT_TRUE(library.loaded());
   std::set<bool> prefetches;
@@ -122,10 +123,10 @@ TEST(Passing, RowsHaveTheBitsThatTheyHaveAlone) {
   std::mt19937 random(11);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const std::vector<Shape> shapes = {{{40, 1000}, {0, 1}}, {{259, 4096}, {0, 1}}, {{20, 5001}, {0, 1}}};
-  std::vector<ReduceCase> passing = cases_of(shapes, Cut::Passing, any);
+  std::vector<ReduceCase> passing = cases_of(shapes, PartitionStrategy::Passing, any);
   const Library library_passing = library_of(passing, kCuda);
   std::vector<ReduceCase> shared = passing;
-  for (ReduceCase& one : shared) one.cut = Cut::Shared;
+  for (ReduceCase& one : shared) one.strategy = PartitionStrategy::Shared;
   const Library library_shared = library_of(shared, kCuda);
   for (size_t c = 0; c < shapes.size(); ++c) {
     const std::vector<Bytes> with = run(passing[c], kCuda, library_passing, random);
@@ -139,8 +140,9 @@ TEST(Passing, AColumnsBitsDoNotDependOnHowRowsLie) {
   std::mt19937 random(13);
   const auto any = [&] { return std::normal_distribution<float>()(random); };
   const ir::Sizes sizes = {24, 30, 516};
-  std::vector<ReduceCase> cases = cases_of(
-      {{sizes, {0, 1, 2}}, {sizes, {1, 0, 2}}, {sizes, {0, 1, 2}, 1}, {sizes, {0, 1, 2}, 4}}, Cut::Passing, any);
+  std::vector<ReduceCase> cases =
+      cases_of({{sizes, {0, 1, 2}}, {sizes, {1, 0, 2}}, {sizes, {0, 1, 2}, 1}, {sizes, {0, 1, 2}, 4}},
+               PartitionStrategy::Passing, any);
   for (size_t c = 1; c < cases.size(); ++c)
     for_each_index(sizes, [&](const std::vector<int64_t>& index) { cases[c].x.at(index) = cases[0].x.at(index); });
   const Library library = library_of(cases, kCuda);
@@ -161,7 +163,7 @@ TEST(Passing, WhatHasAllElementsIsGoneThroughForTheirColumns) {
     one.graph = graph_of(*definition, {2});
     one.graph.name = one.name;
     one.x = tensor(sizes, {0, 1}, 0, whole);
-    one.cut = Cut::Passing;
+    one.strategy = PartitionStrategy::Passing;
   }
   const Library library = library_of(cases, kCuda);
   ASSERT_TRUE(library.loaded());
@@ -189,7 +191,7 @@ TEST(Passing, RowsLieAlongMemory) {
     const ir::Graph graph = graph_of(*definition, {static_cast<uint8_t>(x.sizes.size())});
     Tensors tensors;
     tensors.params = {x};
-    const Prepared prepared = prepare(graph, tensors, false, Cut::Passing);
+    const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Passing);
     return passes_along_memory(prepared.outline, prepared.geometries);
   };
   const std::string text = "(x.sum(-1), x.sum(tuple(range(x.dim() - 1))))";
@@ -207,7 +209,7 @@ TEST(Passing, ColumnsBesideNumbersOfRowsAreReadSideBySide) {
   const ir::Graph graph = graph_of(*definition, {2});
   Tensors tensors;
   tensors.params = {contiguous({500, 100})};
-  const Prepared prepared = prepare(graph, tensors, false, Cut::Shared);
+  const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Shared);
   for (const Target& target : {kCuda, kCpu}) {
     const std::vector<Schedule> all = schedules(graph, prepared.outline, prepared.layouts, target, {});
     ASSERT_EQ(all.size(), 2u);

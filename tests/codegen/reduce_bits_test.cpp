@@ -100,11 +100,11 @@ TEST_P(ReduceBits, ARowsBitsInLaterPhasesDoNotDependOnHowItIsKept) {
     add({1, 0}, 0);
     add({0, 1}, 0);
     cases.back().as_if_many = true;
-    for (const Cut cut : {Cut::Shared, Cut::Whole}) {
+    for (const PartitionStrategy strategy : {PartitionStrategy::Shared, PartitionStrategy::Whole}) {
       const std::string name = "case" + std::to_string(cases.size());
       size_t next = 0;
       cases.push_back(several_phases(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));
-      cases.back().cut = cut;
+      cases.back().strategy = strategy;
     }
     const Library library = library_of(cases, GetParam());
     ASSERT_TRUE(library.loaded());

@@ -74,7 +74,7 @@ TEST_P(ReduceDecided, WhatARowDecidesIsSummedEarlyOrOnceMore) {
     std::vector<size_t> order;
     int64_t pad;
     ir::DimMarks reduced;
-    std::optional<Cut> cut = {};
+    std::optional<PartitionStrategy> strategy = {};
   };
   std::vector<Shape> shapes;
   for (const int64_t n : {1, 2, 5, 17, 33, 100, 128, 256, 1000, 2048, 4097, 9001, 20001}) {
@@ -87,10 +87,10 @@ TEST_P(ReduceDecided, WhatARowDecidesIsSummedEarlyOrOnceMore) {
   shapes.push_back({{40, 6, 300}, {0, 1, 2}, 0, {1, 0, 1}});
   shapes.push_back({{5, 60, 68}, {0, 1, 2}, 0, {0, 1, 0}});
   shapes.push_back({{2, 160, 130}, {0, 2, 1}, 0, {0, 1, 1}});
-  for (const Cut cut : {Cut::Shared, Cut::Whole})
+  for (const PartitionStrategy strategy : {PartitionStrategy::Shared, PartitionStrategy::Whole})
     for (const int64_t n : {1, 64, 1025, 32768, 50001})
       for (const int kind : {0, 1}) {  // that it begins with the largest, or with the smallest
-        shapes.push_back({{n}, {0}, kind, {1}, cut});
+        shapes.push_back({{n}, {0}, kind, {1}, strategy});
       }
   std::vector<ReduceCase> cases;
   std::vector<Decided> expected;
@@ -101,7 +101,7 @@ TEST_P(ReduceDecided, WhatARowDecidesIsSummedEarlyOrOnceMore) {
       Floats x = tensor(shape.sizes, shape.order, shape.sizes.size() == 1 ? 0 : shape.pad, whole);
       if (shape.sizes.size() == 1) x.at({0}) = shape.pad == 0 ? 20.0f : -20.0f;
       cases.push_back(decided_sums("case" + std::to_string(cases.size()), x, shape.reduced, stored));
-      cases.back().cut = shape.cut;
+      cases.back().strategy = shape.strategy;
       ir::verify(cases.back().graph);
       expected.push_back(decided_of(x, shape.reduced));
       near += expected.back().near, far += expected.back().far;

@@ -67,7 +67,7 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
     std::vector<size_t> order;
     int64_t pad;
     ir::DimMarks reduced;
-    std::optional<Cut> cut = {};
+    std::optional<PartitionStrategy> strategy = {};
     bool as_if_many = false;
   };
   std::vector<Shape> shapes;
@@ -100,17 +100,17 @@ TEST_P(Reduce, SeveralPhasesMeanTheGraph) {
   shapes.push_back({{30, 5, 68}, {0, 1, 2}, 0, {1, 0, 0}});
   shapes.push_back({{3, 4, 5, 36}, {0, 1, 2, 3}, 0, {1, 0, 1, 0}});
   shapes.push_back({{4, 6, 50}, {1, 0, 2}, 0, {0, 0, 1}});
-  for (const Cut cut : {Cut::Shared, Cut::Whole}) {
-    shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}, cut});
-    shapes.push_back({{4, 6, 64}, {0, 1, 2}, 0, {1, 1, 1}, cut});
-    shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, cut});
-    for (const int64_t n : {1, 2, 64, 1025, 32768}) shapes.push_back({{n}, {0}, 0, {1}, cut});
+  for (const PartitionStrategy strategy : {PartitionStrategy::Shared, PartitionStrategy::Whole}) {
+    shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}, strategy});
+    shapes.push_back({{4, 6, 64}, {0, 1, 2}, 0, {1, 1, 1}, strategy});
+    shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, strategy});
+    for (const int64_t n : {1, 2, 64, 1025, 32768}) shapes.push_back({{n}, {0}, 0, {1}, strategy});
   }
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
     const std::string name = "case" + std::to_string(cases.size());
     cases.push_back(several_phases(name, tensor(shape.sizes, shape.order, shape.pad, whole), shape.reduced));
-    cases.back().cut = shape.cut;
+    cases.back().strategy = shape.strategy;
     cases.back().as_if_many = shape.as_if_many;
     ir::verify(cases.back().graph);
   }
@@ -375,7 +375,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
     ir::Sizes sizes;
     std::vector<size_t> order;
     ir::DimMarks reduced;
-    std::optional<Cut> cut = {};
+    std::optional<PartitionStrategy> strategy = {};
     bool as_if_many = false;
   };
   const std::vector<Shape> shapes = {{{70, 9}, {0, 1}, {0, 1}, {}, true},
@@ -387,8 +387,8 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
                                      {{4, 6, 64}, {0, 1, 2}, {1, 0, 1}},
                                      {{5, 60, 68}, {0, 1, 2}, {0, 1, 0}},
                                      {{40, 6, 8}, {2, 0, 1}, {1, 0, 1}},
-                                     {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, Cut::Shared},
-                                     {{70, 130}, {0, 1}, {1, 1}, Cut::Whole}};
+                                     {{4, 6, 50}, {0, 1, 2}, {1, 1, 1}, PartitionStrategy::Shared},
+                                     {{70, 130}, {0, 1}, {1, 1}, PartitionStrategy::Whole}};
   std::vector<ReduceCase> cases;
   for (const Shape& shape : shapes) {
     Sketched op(shape.sizes.size(), shape.reduced);
@@ -404,7 +404,7 @@ TEST_P(Reduce, PositionsAreThoseOfTheDomain) {
     ReduceCase one{"case" + std::to_string(cases.size()), std::move(op.graph()),
                    tensor(shape.sizes, shape.order, 0, [] { return 0.0f; })};
     one.graph.name = one.name;
-    one.cut = shape.cut;
+    one.strategy = shape.strategy;
     one.as_if_many = shape.as_if_many;
     ir::verify(one.graph);
     cases.push_back(std::move(one));

@@ -116,7 +116,7 @@ struct ReduceCase {
   std::string name;
   ir::Graph graph;
   Floats x;
-  std::optional<Cut> cut = {};
+  std::optional<PartitionStrategy> strategy = {};
   bool as_if_many = false;  ///< with the kernels of many rows
 
   Tensors tensors() const {
@@ -126,7 +126,7 @@ struct ReduceCase {
     return tensors;
   }
   Prepared prepared() const {
-    Prepared prepared = prepare(graph, tensors(), false, cut);
+    Prepared prepared = prepare(graph, tensors(), false, strategy);
     if (as_if_many)
       for (KernelLayout& layout : prepared.layouts) {
         layout.rows_bits = kManyRows;

@@ -91,7 +91,7 @@ struct Prepared {
 
 /// `cut`: where left out, as the runtime has it where columns may be reduced in passing, or not.
 inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_alias = false,
-                        std::optional<Cut> cut = {}, bool may_pass = false) {
+                        std::optional<PartitionStrategy> strategy = {}, bool may_pass = false) {
   Prepared prepared;
   tensors.params.resize(graph.params.size());  // the seed has no dims
   prepared.host.resize(graph.host.count());
@@ -104,7 +104,7 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
                 }},
                prepared.host);
   const Outlines both = outlines(graph);
-  prepared.outline = both.of(cut.value_or(cut_of(both, prepared.host, may_pass)));
+  prepared.outline = both.of(strategy.value_or(partition_strategy_of(both, prepared.host, may_pass)));
   const std::vector<ir::Extents> eager = ir::eager_tensors(graph.eager_layouts, prepared.host, tensors.params);
   for (const ir::Result& result : graph.results) {
     ir::Sizes sizes;
@@ -123,8 +123,8 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
     }
     prepared.layouts.push_back(classify(kernel, prepared.geometries.back(), addresses, results_alias));
   }
-  if (!cut && may_pass && !passes_along_memory(prepared.outline, prepared.geometries))
-    return prepare(graph, std::move(tensors), results_alias, cut, /*may_pass=*/false);
+  if (!strategy && may_pass && !passes_along_memory(prepared.outline, prepared.geometries))
+    return prepare(graph, std::move(tensors), results_alias, strategy, /*may_pass=*/false);
   return prepared;
 }
 

@@ -53,7 +53,7 @@ class LaunchesOfCuda : public testing::Test {
 
   std::shared_ptr<const Launch> get(KernelCache& launches, c10::DeviceIndex device) {
     return launches.get({.program = program_,
-                         .cut = resolved_.cut,
+                         .strategy = resolved_.strategy,
                          .layouts = resolved_.layouts,
                          .target = {codegen::Target::Kind::Cuda, 90},
                          .options = {},
