@@ -14,14 +14,17 @@ namespace {
 using frontend::NameInfo;
 using ir::DType;
 
-constexpr std::string_view kHead = R"(# The names of the language
+constexpr std::string_view kHead = R"(# Supported functions
 
-Written by `ingot ops --markdown`; a test holds it to that. *Takes* lists the dtypes of which a call is accepted, on
-either device: `integers` are uint8 and int8 to int64, `floats` float16, bfloat16, float32 and float64, `any` is bool
-and all of those; `unsigned` are uint16, uint32 and uint64, `float8` its four kinds. *Formula* says whose it is:
-`primitive` is one operation of the hardware or of the C library (libm, CUDA's), `eager's ops` means that PyTorch
-computes it from other functions of this list, in the same order, and a path is the file of PyTorch whose kernel it
-repeats.
+This page is the output of `ingot ops --markdown`, and a test keeps them equal.
+
+*Takes* lists the dtypes that a call accepts, on either device. `integers` are uint8 and int8 to int64. `floats` are
+float16, bfloat16, float32 and float64. `any` is bool, `integers` and `floats`. `unsigned` are uint16, uint32 and
+uint64. `float8` are its four kinds.
+
+*Formula* is the origin of the formula. `primitive` is one operation of the hardware or of the C library (libm, CUDA's).
+`eager's ops` means that PyTorch computes the function from other functions of this list, in the same order. A path is
+the PyTorch file with the kernel whose formula Ingot repeats.
 
 | name | takes | gives | formula |
 | --- | --- | --- | --- |
