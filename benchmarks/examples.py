@@ -39,13 +39,13 @@ def groups() -> dict[str, list[pathlib.Path]]:
     return found
 
 
-def compared(kernels: list[pathlib.Path], peers: tuple[str, ...], size: str | None, more: list[str]) -> dict:
+def compared(kernels: list[pathlib.Path], baselines: tuple[str, ...], size: str | None, more: list[str]) -> dict:
     """What comparing found; of one that failed, {"error": …}."""
     words = [f"n={size}" if size and word.startswith("n=") else word for word in compare_line(kernels[0])]
     if script := preparation(kernels[0]):
         subprocess.run([sys.executable, *script], cwd=ROOT, check=True)
     at = words.index(str(kernels[0].relative_to(ROOT)))
-    words[at : at + 1] = [str(path.relative_to(ROOT)) for path in kernels] + list(peers)
+    words[at : at + 1] = [str(path.relative_to(ROOT)) for path in kernels] + list(baselines)
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         done = subprocess.run([sys.executable, "-m", "ingot", "compare", *words, *more, "--save", file.name], cwd=ROOT,
                               capture_output=True, text=True)
@@ -58,17 +58,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=list(groups()))
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE")
-    parser.add_argument("--peers", type=lambda names: tuple(filter(None, names.split(","))), default=PEERS)
+    parser.add_argument("--baselines", type=lambda names: tuple(filter(None, names.split(","))), default=PEERS)
     parser.add_argument("--size", metavar="N", help="instead of the n of the lines")
     options, more = parser.parse_known_args()
     found = {}
     for name in options.names:
         begin = time.monotonic()
-        found[name] = compared(groups()[name], options.peers, options.size, more)
+        found[name] = compared(groups()[name], options.baselines, options.size, more)
         print(f"{name}: {time.monotonic() - begin:.0f} s\n", flush=True)
         if options.save:
-            for contender in found[name].get("contenders", ()):
-                contender.pop("source", None)
+            for candidate in found[name].get("candidates", ()):
+                candidate.pop("source", None)
             options.save.write_text(json.dumps(found, indent=1) + "\n")
     sys.exit(any(each["status"] for each in found.values()))
 

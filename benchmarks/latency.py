@@ -12,7 +12,7 @@ import torch
 
 import ingot
 from cases.elementwise import FOUR_EXAMPLES
-from ingot.tools.benchmark import race
+from ingot.tools.benchmark import run_rounds
 
 FIRST_CALL = pathlib.Path(__file__).parent / "first_call.py"
 
@@ -56,7 +56,7 @@ def warm_call(device: str, n: int = 1024) -> dict:
     calls |= {"recorded": lambda: f(leaf, y, 0.5), "recorded_mul": lambda: leaf * y,
               "with_gradient": lambda: torch.autograd.grad(f(leaf, y, 0.5), leaf, grad),
               "with_gradient_mul": lambda: torch.autograd.grad(leaf * y, leaf, grad)}
-    times = race({who: [call] for who, call in calls.items()}, torch.device(device))
+    times = run_rounds({who: [call] for who, call in calls.items()}, torch.device(device))
     return {"device": device, "microseconds": {who: (times[who].host or times[who].median) * 1e6 for who in calls}}
 
 

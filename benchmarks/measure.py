@@ -50,7 +50,7 @@ def gradients(cases: Iterable[Case], asked: Asked) -> Iterator[dict]:
     """The gradients of a call that was made before."""
     for case in cases:
         # Who draws random numbers of his own has others' gradients.
-        row = attempt(case, Tensors("cuda"), asked, backward=True, anyway=case.draws)
+        row = attempt(case, Tensors("cuda"), asked, backward=True, time_incorrect=case.draws)
         yield row | {"case": f"backward: {case.name}", "group": case.name}
 
 
@@ -70,12 +70,12 @@ def attempt(case: Case, tensors: Tensors, asked: Asked, with_host: bool = False,
 def compared(case: Case, args: tuple, asked: Asked, **options) -> dict:
     """What `ingot.compare` finds of the case."""
     op = ingot.op(case.text, **case.options)
-    chosen = {who: each for who, each in contenders(case, op, args[0].device).items() if who in asked}
-    return ingot.compare(op, chosen, *args, isolated=False, as_asked=True, why=False, **options).found
+    chosen = {who: each for who, each in candidates(case, op, args[0].device).items() if who in asked}
+    return ingot.compare(op, chosen, *args, isolated=False, given_only=True, why=False, **options).found
 
 
-def contenders(case: Case, op: ingot.Op, device: torch.device) -> dict:
-    """The peers that can express the case."""
+def candidates(case: Case, op: ingot.Op, device: torch.device) -> dict:
+    """The baselines that can express the case."""
     made: dict = dict(WORDS)
     if not case.autotune or device.type != "cuda":
         del made["autotune"], made["dynamic"]
@@ -112,18 +112,18 @@ def jiterated(text: str) -> Callable:
 
 
 def in_a_row(found: dict, with_host: bool = False, must_be_right: bool = True) -> dict:
-    """Of a comparison's document: microseconds of a call, shares of a copy's speed, how many times as fast as each peer
+    """Of a comparison's document: microseconds of a call, shares of a copy's speed, how many times as fast as each baseline
     Ingot is, and what is wrong with whom."""
-    timed = {c["name"]: c for c in found["contenders"] if "us" in c}
-    microseconds = {who: max(c["us"], c["host_us"] or 0.0) if with_host else c["us"] for who, c in timed.items()}
+    timed = {c["name"]: c for c in found["candidates"] if "us" in c}
+    microseconds = {who: max(c["us"], c["cpu_overhead_us"] or 0.0) if with_host else c["us"] for who, c in timed.items()}
     row: dict = {"microseconds": microseconds, "share_of_copy": {who: c["share_of_copy"] for who, c in timed.items()},
                  "copy_gb_s": found.get("copy_gb_s"),
-                 "errors": {c["name"]: c["message"] for c in found["contenders"] if c["state"] == "failed"
-                            or c["state"] == "wrong" and must_be_right}}
-    if found["race_error"]:
-        row["errors"]["ingot"] = found["race_error"]
+                 "errors": {c["name"]: c["message"] for c in found["candidates"] if c["state"] == "failed"
+                            or c["state"] == "incorrect" and must_be_right}}
+    if found["timing_error"]:
+        row["errors"]["ingot"] = found["timing_error"]
     if own := timed.get("ingot"):
-        row["times_as_fast_as"] = {who: us / microseconds["ingot"] if with_host else 1 / timed[who]["speed"]
+        row["times_as_fast_as"] = {who: us / microseconds["ingot"] if with_host else 1 / timed[who]["speedup"]
                                    for who, us in microseconds.items() if who != "ingot"} | {"copy": own["share_of_copy"]}
     return row
 

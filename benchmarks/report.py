@@ -15,7 +15,7 @@ def table(title: str, header: list[str], rows: list[list]) -> None:
         print("  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))))
 
 
-def judged(title: str, part: str, kind: str, who: list[str], rows: Iterable[dict]) -> list[str]:
+def checked(title: str, part: str, kind: str, who: list[str], rows: Iterable[dict]) -> list[str]:
     """Prints `kind` of each of `who` as the rows come, beside what they must reach. Returns what is wrong with them."""
     print(f"\n{title}\n  {'':{WIDTH}}" + "".join(f"{name:>13}" for name in who) + "   at least", flush=True)
     wrong, groups = [], {}
@@ -27,30 +27,30 @@ def judged(title: str, part: str, kind: str, who: list[str], rows: Iterable[dict
                  for name in who]
         print(f"  {row['case']:{WIDTH}}" + "".join(f"{cell:>13}" for cell in cells) +
               f"   {described(limits, ratios)}{'  MISSED' * bool(missed)}", flush=True)
-        wrong += [f"{row['case']}: {ratios[peer]:.3f} of {peer}'s speed" for peer in missed]
-        wrong += [f"{row['case']}: {peer} failed: {error}" for peer, error in row["errors"].items()]
+        wrong += [f"{row['case']}: {ratios[baseline]:.3f} of {baseline}'s speed" for baseline in missed]
+        wrong += [f"{row['case']}: {baseline} failed: {error}" for baseline, error in row["errors"].items()]
     for group, limits in thresholds.averages(part).items():
         wrong += averaged(group, limits, groups.get(group, []))
     return wrong
 
 
 def described(limits: dict[str, float], ratios: dict[str, float]) -> str:
-    """A share of the copy stands in the table; how many times as fast as a peer ingot is stands here."""
-    def one(peer: str, limit: float) -> str:
-        if peer == "copy":
+    """A share of the copy stands in the table; how many times as fast as a baseline ingot is stands here."""
+    def one(baseline: str, limit: float) -> str:
+        if baseline == "copy":
             return f"{limit:.2f}"
-        return f"{limit:.2f} of {peer}" + (f" ({ratios[peer]:.3f})" if peer in ratios else "")
+        return f"{limit:.2f} of {baseline}" + (f" ({ratios[baseline]:.3f})" if baseline in ratios else "")
 
-    return ", ".join(one(peer, limit) for peer, limit in limits.items())
+    return ", ".join(one(baseline, limit) for baseline, limit in limits.items())
 
 
 def averaged(group: str, limits: dict[str, float], ratios: list[dict[str, float]]) -> list[str]:
     wrong = []
-    for peer, limit in limits.items():
-        if of_peer := [r[peer] for r in ratios if peer in r]:
-            mean = statistics.geometric_mean(of_peer)
-            missed = thresholds.missed({peer: limit}, {peer: mean})
-            found = f"{group}, on average: {mean:.3f} of {peer}'s speed"
+    for baseline, limit in limits.items():
+        if of_baseline := [r[baseline] for r in ratios if baseline in r]:
+            mean = statistics.geometric_mean(of_baseline)
+            missed = thresholds.missed({baseline: limit}, {baseline: mean})
+            found = f"{group}, on average: {mean:.3f} of {baseline}'s speed"
             print(f"  {found}, at least {limit:.2f}{'  MISSED' * bool(missed)}")
             wrong += [found] * bool(missed)
     return wrong

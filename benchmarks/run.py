@@ -30,7 +30,7 @@ import steps
 from cases import (FEW_TO_REDUCE, GRADIENTS, GRAPHS, ON_THE_CPU, ON_THE_GPU, REDUCTIONS, REDUCTIONS_ON_THE_CPU, SMALL,
                    WITH_VALUES)
 from measure import PEERS
-from report import at_most, judged, table
+from report import at_most, checked, table
 
 
 def machine() -> dict:
@@ -136,12 +136,12 @@ def calls(options: argparse.Namespace) -> tuple[dict, list[str]]:
     return {"first_call": first, "warm_call": warm, "cpp_call": cpp}, at_most(costs) if costs else []
 
 
-def measured(options: argparse.Namespace, part: str, title: str, kind: str, peers: tuple[str, ...], cases: list,
+def measured(options: argparse.Namespace, part: str, title: str, kind: str, baselines: tuple[str, ...], cases: list,
              timed: Callable) -> tuple[list[dict], list[str]]:
-    """The rows of the chosen cases beside the chosen ones of the peers, and what is wrong with them."""
+    """The rows of the chosen cases beside the chosen ones of the baselines, and what is wrong with them."""
     rows: list[dict] = []
     chosen = [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in options.only or ["*"])]
-    asked = tuple(peer for peer in peers if peer in options.peers)
+    asked = tuple(baseline for baseline in baselines if baseline in options.baselines)
     if not chosen:
         return [], []
 
@@ -161,7 +161,7 @@ def measured(options: argparse.Namespace, part: str, title: str, kind: str, peer
         if left:
             yield {"case": f"{len(left)} more, from {left[0].name} on", "group": "", "errors": {"ingot": "no time was left"}}
 
-    return rows, judged(title, part, kind, ["ingot", *asked], found())
+    return rows, checked(title, part, kind, ["ingot", *asked], found())
 
 
 def main() -> None:
@@ -171,16 +171,16 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(parts), help=", ".join(parts))
     parser.add_argument("--only", metavar="PATTERN", action="append",
                         help="cases whose names match as files' would; may be said several times")
-    parser.add_argument("--peers", type=lambda names: tuple(names.split(",")), default=PEERS,
+    parser.add_argument("--baselines", type=lambda names: tuple(names.split(",")), default=PEERS,
                         help="what is timed beside ingot and a copy; of " + ",".join(PEERS))
-    parser.add_argument("--quick", action="store_const", const=(), dest="peers", help="nothing beside the copy")
+    parser.add_argument("--quick", action="store_const", const=(), dest="baselines", help="nothing beside the copy")
     parser.add_argument("--within", metavar="SECONDS", type=float, default=1e6,
                         help="begins no further case after that, and fails")
     parser.add_argument("--save", metavar="FILE", type=pathlib.Path, help="writes all numbers as JSON")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent / "build")
     options = parser.parse_args()
-    if unknown := {*options.parts} - {*parts} | {*options.peers} - {"ingot", "copy", *PEERS}:
-        parser.error(f"no such part or peer: {', '.join(sorted(unknown))}")
+    if unknown := {*options.parts} - {*parts} | {*options.baselines} - {"ingot", "copy", *PEERS}:
+        parser.error(f"no such part or baseline: {', '.join(sorted(unknown))}")
     options.end = time.monotonic() + options.within
 
     results: dict = {"machine": machine()}
@@ -191,7 +191,7 @@ def main() -> None:
         results |= found
         wrong += wrong_there
     if options.save:
-        options.save.write_text(json.dumps(results | {"wrong": wrong}, indent=2) + "\n")
+        options.save.write_text(json.dumps(results | {"incorrect": wrong}, indent=2) + "\n")
     if wrong:
         print("\nnot as it must be:", *wrong, sep="\n  ")
     sys.exit(bool(wrong))

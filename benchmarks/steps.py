@@ -10,7 +10,7 @@ import torch
 import ingot
 from cases.case import Case, Program, Tensors
 from ingot.tools.candidates.ops import plain_function
-from ingot.tools.benchmark import COPIED_BYTES, Dropped, race
+from ingot.tools.benchmark import COPIED_BYTES, Dropped, run_rounds
 from measure import ROUNDS, Asked, first_line
 
 Call = Callable[[], object]
@@ -94,7 +94,7 @@ def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = 
     times = None
     while calls and times is None:
         try:
-            times = race({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
+            times = run_rounds({who: [call] for who, call in calls.items()}, torch.device("cuda"), ROUNDS, ahead=not in_a_loop)
         except Dropped as dropped:
             errors[dropped.name] = first_line(dropped.__cause__)
             calls = {who: call for who, call in calls.items() if who != dropped.name}
@@ -114,7 +114,7 @@ def timed(calls: dict[str, Call], errors: dict[str, str], beside_a_copy: bool = 
 
 
 def checked(made: Made, asked: Asked, errors: dict[str, str], draws: bool = False) -> dict[str, Call]:
-    """Ingot's and those of the peers that were asked for, each once it has given three times about what eager does: what
+    """Ingot's and those of the baselines that were asked for, each once it has given three times about what eager does: what
     a step of training changes shows in the next. Where everybody draws his own random numbers, norms are about eager's."""
     answers, calls = {}, {}
     for who in dict.fromkeys(("eager", "ingot", *asked)):

@@ -83,8 +83,8 @@ def examples(results: dict) -> str:
     """Ingot's share of a copy's speed, and the others' speeds as multiples of Ingot's."""
     lines = []
     for case, label in EXAMPLES.items():
-        found = {c["name"]: c for c in results[case]["contenders"]}
-        speeds = [found.get(name, {}).get("speed") for name in (f"{case}.cu", f"{case}_expert.cu", "torch.compile", "eager")]
+        found = {c["name"]: c for c in results[case]["candidates"]}
+        speeds = [found.get(name, {}).get("speedup") for name in (f"{case}.cu", f"{case}_expert.cu", "torch.compile", "eager")]
         lines.append([label, f"{found['ingot']['share_of_copy']:.2f}", *map(speed, speeds)])
     return markdown(["op", "Ingot, of a copy", "as usually written", "an expert's", "torch.compile", "eager"], lines)
 

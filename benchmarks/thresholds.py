@@ -8,7 +8,7 @@ TOLERANCE = TABLE["tolerance"]
 
 
 def each(part: str, case: str, group: str) -> dict[str, float]:
-    """How many times as fast as which peer a case must be: every one of its group, or it alone."""
+    """How many times as fast as which baseline a case must be: every one of its group, or it alone."""
     table = TABLE[part]["each"]
     return table.get(case, table.get(group, {}))
 
@@ -19,12 +19,12 @@ def averages(part: str) -> dict[str, dict[str, float]]:
 
 
 def ratios(row: dict) -> dict[str, float]:
-    """How many times as fast as each peer and a copy a case was, and as the best of the peers."""
+    """How many times as fast as each baseline and a copy a case was, and as the best of the baselines."""
     found = row.get("times_as_fast_as", {})
-    peers = [ratio for who, ratio in found.items() if who != "copy"]
-    return found | ({"best": min(peers)} if peers else {})
+    baselines = [ratio for who, ratio in found.items() if who != "copy"]
+    return found | ({"best": min(baselines)} if baselines else {})
 
 
 def missed(limits: dict[str, float], found: dict[str, float]) -> list[str]:
-    """The peers beside which too little was reached. One that was not timed says nothing."""
-    return [peer for peer, limit in limits.items() if peer in found and found[peer] < limit * (1 - TOLERANCE)]
+    """The baselines beside which too little was reached. One that was not timed says nothing."""
+    return [baseline for baseline, limit in limits.items() if baseline in found and found[baseline] < limit * (1 - TOLERANCE)]

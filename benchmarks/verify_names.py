@@ -41,12 +41,12 @@ def main() -> None:
             left.append(op.text)
             continue
         tried += 1
-        for tally in verification.tallies(op, options.dtypes, options.device):
-            share = tally.as_eager / tally.inputs
-            if share < 1 or tally.wrong:
-                print(f"{op.text:24} {str(tally.dtype).removeprefix('torch.'):9} {share:.6%} eager's bits, at worst {tally.worst:.3g} ulp "
-                      f"(eager {tally.worst_of_eager:.3g}){f', {tally.wrong} WRONG' * bool(tally.wrong)}", flush=True)
-            if first := tally.first_wrong:
+        for statistics in verification.statistics(op, options.dtypes, options.device):
+            share = statistics.as_eager / statistics.inputs
+            if share < 1 or statistics.incorrect:
+                print(f"{op.text:24} {str(statistics.dtype).removeprefix('torch.'):9} {share:.6%} eager's bits, at worst {statistics.worst:.3g} ulp "
+                      f"(eager {statistics.worst_of_eager:.3g}){f', {statistics.incorrect} INCORRECT' * bool(statistics.incorrect)}", flush=True)
+            if first := statistics.first_wrong:
                 wrong.append(f"{op.text}: {first['call']} is {first['ours']}, eager {first['eager']}")
     print(f"{tried} functions tried; those that are not above have eager's bits on all inputs")
     print(*wrong, *[f"no time was left for {len(left)} more: {', '.join(left)}"] * bool(left), sep="\n")

@@ -73,7 +73,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """More than a call of an op: `makers(Tensors)` gives, for Ingot and each peer, what makes a call of no arguments."""
+    """More than a call of an op: `makers(Tensors)` gives, for Ingot and each baseline, what makes a call of no arguments."""
 
     name: str
     makers: Callable[[Tensors], dict[str, Callable[[], Callable[[], object]]]]

@@ -16,7 +16,7 @@ import time
 import torch
 
 from . import op
-from .oracle import functional, judge
+from .oracle import functional, compare_to_eager
 
 
 def main(folder: str) -> None:
@@ -50,7 +50,7 @@ def check(reference, values: dict, results: list, numerics: str, device) -> dict
             pure(**values)
     except Exception as error:  # whatever eager PyTorch refuses with, it is the answer
         return {"ok": False, "message": f"eager PyTorch raises {type(error).__name__}: {error}"}
-    verdict = judge(pure, (), values, results, numerics)
+    verdict = compare_to_eager(pure, (), values, results, numerics)
     return {
         "ok": verdict.ok,
         "bit_for_bit": verdict.bit_for_bit,

@@ -1,7 +1,7 @@
 """Whether results are what eager PyTorch gives.
 
 What is IEEE arithmetic alone has the same bits in any implementation. A transcendental function has not: each may be off
-by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a whole expression. The judge therefore
+by 4 ulp, and what follows carries that on, so no fixed tolerance is right for a whole expression. The compare_to_eager therefore
 runs eager PyTorch again and again, each time with one such step pushed off by that much, and allows at each element the
 sum of what these pushes do to it. Arithmetic on what such a step gave may round the other way, so it is pushed as well.
 4 ulp count from the truth, so what eager's own step is off float64 is added to them; so is, of a function that adds what
@@ -131,7 +131,7 @@ def changes_of(tensors: list[torch.Tensor]):
     return lambda: [tensor for tensor, version in before if tensor._version > version]
 
 
-def judge(reference, args, kwargs, results, numerics: str = "default", exact: bool = False) -> Verdict:
+def compare_to_eager(reference, args, kwargs, results, numerics: str = "default", exact: bool = False) -> Verdict:
     """Judges what an op gave for the arguments with which `reference` is called again. With `exact` only eager's own
     bits are right, any NaN for any."""
     with torch.no_grad():

@@ -26,12 +26,12 @@ def found(asked: Job, time_limit: float = PATIENT) -> dict:
 
 
 def of(document: dict, word: str) -> dict:
-    return next(c for c in document["contenders"] if c["word"] == word)
+    return next(c for c in document["candidates"] if c["word"] == word)
 
 
 # Functions of C++ for RELU_ADD, which go wrong on a CPU as well.
 BODIES = {
-    "right": "for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
+    "correct": "for (long k = 0; k < n; ++k) out[k] = (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",
     "nan": "for (long k = 0; k < n; ++k) out[k] = (x[k] > 0 ? x[k] : 0) + y[k % 7] + bias;",
     "past": "for (long k = 0; k < n + 2; ++k) out[k] = (x[k % n] < 0 ? 0 : x[k % n]) + y[k % 7] + bias;",
     "before": "for (long k = -1; k < n; ++k) out[k] = k < 0 ? 0 : (x[k] < 0 ? 0 : x[k]) + y[k % 7] + bias;",

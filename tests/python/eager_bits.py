@@ -7,7 +7,7 @@ import torch
 WIDE = (torch.float32, torch.float64)
 _BOTH = frozenset(WIDE)
 
-# What a text has in it → in which dtypes → why it is judged by ulps.
+# What a text has in it → in which dtypes → why it is compared by ulps.
 NOT_EAGERS_BITS = {
     r"\b(erfcx|digamma|psi|ndtr|ndtri|log_ndtr|polygamma|zeta|airy_ai|gammaincc?|igammac?|mvlgamma|multigammaln|\w*bessel_\w+)_?\(": (_BOTH, "eager's kernel is text of PyTorch's own, not CUDA's"),
     r"approximate='tanh'": (_BOTH, "where eager contracts is known for the cube alone"),

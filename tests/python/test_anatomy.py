@@ -13,7 +13,7 @@ import ingot
 from comparisons import found, job, on_a_gpu
 from ingot.tools import anatomy, command, candidates, counters, disassembly, profile, work
 from ingot.tools.job import Against
-from ingot.tools.workload import Subject
+from ingot.tools.workload import Workload
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -26,7 +26,7 @@ def kernels_of(word: str, op: str, **values) -> tuple[dict, dict]:
     asked = job(word, text=(ROOT / "examples" / op).read_text(), values=values, specials=False)
     done = {}
     work.do(work.Work(asked, done), lambda *_: None)
-    return done[("look", word)]["kernels"], done[("look", "ingot")]["kernels"]
+    return done[("profile", word)]["kernels"], done[("profile", "ingot")]["kernels"]
 
 
 def test_a_kernel_is_looked_at_without_a_gpu():
@@ -110,15 +110,15 @@ def test_a_launch_is_checked_without_a_gpu(tmp_path):
              Against(f"{tmp_path}/t.cu", [f"entry=t<float>, {said}"])]
     document = found(job(*against, *(other for other, _ in others), *right, text="x * 2", values={"x": "f32:1000"}))
     messages = [*LAUNCHES.values(), *(message for _, message in others)]
-    for contender, message in zip(document["contenders"][1:], messages):
-        assert contender["state"] == "failed" and message in contender["message"], (contender["word"], contender["message"])
-    assert [c["state"] for c in document["contenders"][1 + len(messages) :]] == ["unchecked"] * 3
+    for candidate, message in zip(document["candidates"][1:], messages):
+        assert candidate["state"] == "failed" and message in candidate["message"], (candidate["word"], candidate["message"])
+    assert [c["state"] for c in document["candidates"][1 + len(messages) :]] == ["unchecked"] * 3
 
 
 def test_the_gradient_that_is_looked_at_is_the_one_that_is_compared():
     op, values = ingot.op("(x * y).sum(-1)"), {"x": torch.randn(4, 8), "y": torch.randn(4, 8), "grad": torch.randn(4)}
     for leaves, count in (({"x"}, 1), ({"x", "y"}, 2), (set(), 2)):
-        explained = profile.explain(op, Subject(op, values, is_gradient=True, leaves=frozenset(leaves)), "cuda", 90)
+        explained = profile.explain(op, Workload(op, values, is_gradient=True, leaves=frozenset(leaves)), "cuda", 90)
         assert sum(access["is_written"] for access in explained["accesses"]) == count, leaves
 
 
@@ -128,13 +128,13 @@ def test_operations_are_the_formulas(text, operations):
     """Of 4 rows of 8: a maximum, a difference, an exponential, a sum and a quotient, say."""
     op = ingot.op(text)
     values = {name: torch.randn(4, 8) for name in op.signature.parameters}
-    assert profile.explain(op, Subject(op, values), "cpu", 90)["operations"] == operations
+    assert profile.explain(op, Workload(op, values), "cpu", 90)["operations"] == operations
 
 
 def test_what_is_added_where_an_index_leads_counts():
     op, weight = ingot.op("F.embedding(i, w)"), torch.zeros(10000, 64)
     values = {"i": torch.zeros(50000, dtype=torch.int64), "w": weight, "grad": torch.zeros(50000, 64)}
-    assert profile.explain(op, Subject(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
+    assert profile.explain(op, Workload(op, values, is_gradient=True), "cpu", 90)["operations"] == 50000 * 64
 
 
 def test_who_is_not_timed_reaches_no_speed(tmp_path, capsys):
@@ -164,9 +164,9 @@ def test_every_example_is_right_on_a_gpu(path, monkeypatch, capsys, tmp_path):
     words = [w.replace("build/boxes.pt", boxes) for w in words]
     status = command.main(["compare", *words, "--rounds", "3", "--json"])
     document = json.loads(capsys.readouterr().out)
-    assert status == 0, [(c["name"], c["message"]) for c in document["contenders"]]
-    assert not any("aligned" not in limit for c in document["contenders"] for limit in c["limits"]), document["contenders"]
-    assert all(c["state"] == "right" and c["us"] > 0 and c["launched"] for c in document["contenders"])
+    assert status == 0, [(c["name"], c["message"]) for c in document["candidates"]]
+    assert not any("aligned" not in limit for c in document["candidates"] for limit in c["limits"]), document["candidates"]
+    assert all(c["state"] == "correct" and c["us"] > 0 and c["launched"] for c in document["candidates"])
 
 
 NCU = '''==PROF== Connected to process 1
@@ -186,6 +186,6 @@ def test_what_ncu_counts_is_read():
 @on_a_gpu
 def test_counters_are_told_or_why_not():
     document = found(job("eager", text="x * 2", values={"x": "f32:1000000"}, device="cuda:0", ncu=True))
-    for contender in document["contenders"]:
-        counted, error = contender["counted"], contender["count_error"]
-        assert error or counted and all(k["bytes_read"] > 3e6 for k in counted), contender
+    for candidate in document["candidates"]:
+        counted, error = candidate["counted"], candidate["count_error"]
+        assert error or counted and all(k["bytes_read"] > 3e6 for k in counted), candidate

@@ -16,7 +16,7 @@ from float64_accuracy import as_list, complaint
 from full_run import some
 
 import ingot
-from ingot.oracle import judge
+from ingot.oracle import compare_to_eager
 
 # Of losses whose parameters are old, and of shapes that broadcast.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -164,7 +164,7 @@ def test_every_name(device, case):
             if is_error(eager) or is_error(result):
                 if not (is_error(eager) and is_error(result)):
                     wrong.append(f"{call.text}: {result}; eager: {eager}")
-            elif not judge(call.eager, inputs, {}, result).ok and (line := complaint(call.eager, inputs, result)):
+            elif not compare_to_eager(call.eager, inputs, {}, result).ok and (line := complaint(call.eager, inputs, result)):
                 wrong.append(f"{call.text}: {line}")
     assert not wrong, "\n".join(wrong)
 
@@ -400,7 +400,7 @@ def test_texts(device, name):
     f = ingot.op(TEXTS[name], name="f")
     x, y = (torch.rand(6, 6, device=device).bfloat16() for _ in range(2))
     with autocast(device):
-        verdict = judge(f.reference, (x, y), {}, f(x, y))
+        verdict = compare_to_eager(f.reference, (x, y), {}, f(x, y))
     assert verdict.ok, verdict.message
 
 

@@ -13,7 +13,7 @@ from ingot.tools import command, benchmark
 def test_all_take_turns_on_all_sets():
     calls = []
     runners = {name: [lambda name=name, k=k: calls.append((name, k)) for k in range(3)] for name in ("a", "b")}
-    times = benchmark.race(runners, torch.device("cpu"), rounds=3)
+    times = benchmark.run_rounds(runners, torch.device("cpu"), rounds=3)
     assert set(times) == {"a", "b", "copy"} and all(len(t.device) == 3 for t in times.values())
     assert {call for call in calls} == {(name, k) for name in "ab" for k in range(3)}
 
@@ -71,9 +71,9 @@ class Moment:
 def test_a_gpus_seconds_are_without_the_host_or_as_in_a_loop(monkeypatch, device, host):
     gpu = SimulatedGpu(monkeypatch, device, host)
     for sets in (1, 64):
-        alone = benchmark.race({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
+        alone = benchmark.run_rounds({"x": [gpu.call] * sets}, torch.device("cuda"), rounds=3)["x"]
         assert alone.device == pytest.approx([device] * 3) and alone.host == pytest.approx(host)
-    in_a_loop = benchmark.race({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
+    in_a_loop = benchmark.run_rounds({"x": [gpu.call], "y": [gpu.call]}, torch.device("cuda"), rounds=6, ahead=False)
     for name in "xy":  # whoever comes behind a copy as well
         assert in_a_loop[name].device == pytest.approx([max(device, host)] * 6, rel=0.1)
 
@@ -104,7 +104,7 @@ def test_nobody_finds_in_the_cache_what_another_one_has_read(monkeypatch):
         gpu.call()
 
     runners = {name: [lambda name=name, k=k: call(name, k) for k in range(64)] for name in "ab"}
-    benchmark.race(runners, torch.device("cuda"), rounds=6)
+    benchmark.run_rounds(runners, torch.device("cuda"), rounds=6)
     assert hits == []
 
 
@@ -123,7 +123,7 @@ def test_results_are_kept_for_as_long_as_there_are_sets(monkeypatch):
         gpu.call()
         return Result()
 
-    benchmark.race({"x": [call] * 2}, torch.device("cuda"), rounds=3)
+    benchmark.run_rounds({"x": [call] * 2}, torch.device("cuda"), rounds=3)
     assert max(most) == 3  # while the next one is made
 
 
@@ -149,7 +149,7 @@ def test_a_call_that_waits_takes_longer_in_a_loop():
         return x * 2
 
     device = torch.device("cuda")
-    alone, in_a_loop = (benchmark.race({"x": [call]}, device, rounds=5, ahead=ahead)["x"].median for ahead in (True, False))
+    alone, in_a_loop = (benchmark.run_rounds({"x": [call]}, device, rounds=5, ahead=ahead)["x"].median for ahead in (True, False))
     assert alone < 2e-5 and 2e-4 <= in_a_loop < 6e-4
 
 
@@ -157,7 +157,7 @@ def test_a_call_that_waits_takes_longer_in_a_loop():
 def test_calls_in_a_cuda_graph():
     x = torch.randn(1000, device="cuda")
     found = ingot.compare(ingot.op("x * 2 + 1"), ["eager", "torch.compile"], x, graph=True, warm=True, isolated=False, rounds=5)
-    assert found.is_right and found.found["race_error"] is None and found["ingot"]["us"] < 10
+    assert found.is_correct and found.found["timing_error"] is None and found["ingot"]["us"] < 10
     assert "in a CUDA graph of 64 of them" in str(found)
     refused = ingot.compare(ingot.op("x * 2"), {"waits": lambda x: (x.sum().item(), x * 2)[1]}, x, graph=True, isolated=False, rounds=3)
     assert "waits cannot be captured in a CUDA graph" in refused["waits"]["message"] and refused["waits"]["state"] == "failed"

@@ -58,7 +58,7 @@ def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
         assert said.extent("block", scope) == (256, 1, 1)
 
 
-def test_a_peer_that_computes_something_else_is_told(monkeypatch):
+def test_a_baseline_that_computes_something_else_is_told(monkeypatch):
     monkeypatch.setitem(measure.WORDS, "eager", lambda x: x + 0.5)
     row = measure.attempt(Case("a case", "x + 1", lambda make: (make.normal(1000),)), Tensors("cpu"), ("eager",), warm=True)
     assert "wrong at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
@@ -80,7 +80,7 @@ def test_a_threshold_is_missed_beyond_the_tolerance():
     assert thresholds.missed({"copy": 1.0}, found) == []
     assert thresholds.missed({"copy": 1.0, "compile": 1.0, "best": 1.0}, found) == ["compile", "best"]
     assert thresholds.missed({"eager": 1.0}, found) == []
-    assert thresholds.ratios({"times_as_fast_as": {"copy": 0.1, "eager": 2.0, "compile": 1.5}})["best"] == 1.5  # no copy is a peer
+    assert thresholds.ratios({"times_as_fast_as": {"copy": 0.1, "eager": 2.0, "compile": 1.5}})["best"] == 1.5  # no copy is a baseline
 
 
 def test_cases_that_reduce_give_what_eager_does():
@@ -95,7 +95,7 @@ def test_cases_that_reduce_give_what_eager_does():
 
 def test_a_case_that_fails_says_so_and_another_is_timed():
     cases = [Case("refused", "x.nonzero()", lambda make: (make.normal(4),)),
-             Case("right", "x + 1", lambda make: (make.normal(4),))]
+             Case("correct", "x + 1", lambda make: (make.normal(4),))]
     refused, _, right, _ = measure.on_the_cpu(cases, ("eager",))  # on one thread, and on all
     assert "nonzero" in refused["errors"]["ingot"] and "microseconds" not in refused
     assert set(right["microseconds"]) == {"ingot", "eager"} and not right["errors"]
@@ -109,17 +109,17 @@ def test_what_no_time_is_left_for_is_told_and_nothing_else(seconds, told):
             yield {"case": case.name, "group": case.name, "errors": {}}
 
     cases = [Case(name, "x + 1", lambda make: (make.normal(4),)) for name in ("a", "b", "c")]
-    options = argparse.Namespace(only=["[bc]", "nobody"], peers=(), end=time.monotonic() + seconds)
+    options = argparse.Namespace(only=["[bc]", "nobody"], baselines=(), end=time.monotonic() + seconds)
     measured, wrong = run.measured(options, "cpu", "a title", "microseconds", (), cases, timed)
     assert wrong == told and [row["case"] for row in measured] == ([] if told else ["b", "c"])
 
 
 def test_a_row_is_what_a_comparison_found():
-    found = {"race_error": None, "copy_gb_s": 100.0, "contenders": [
-        {"name": "ingot", "state": "right", "message": "", "us": 2.0, "host_us": 5.0, "share_of_copy": 0.9, "speed": 1.0},
-        {"name": "eager", "state": "right", "message": "", "us": 8.0, "host_us": 3.0, "share_of_copy": 0.2, "speed": 0.25},
+    found = {"timing_error": None, "copy_gb_s": 100.0, "candidates": [
+        {"name": "ingot", "state": "correct", "message": "", "us": 2.0, "cpu_overhead_us": 5.0, "share_of_copy": 0.9, "speedup": 1.0},
+        {"name": "eager", "state": "correct", "message": "", "us": 8.0, "cpu_overhead_us": 3.0, "share_of_copy": 0.2, "speedup": 0.25},
         {"name": "compile", "state": "failed", "message": "it is late", "cases": {}},
-        {"name": "mine", "state": "wrong", "message": "wrong at [3]"}]}
+        {"name": "mine", "state": "incorrect", "message": "wrong at [3]"}]}
     row = measure.in_a_row(found)
     assert row["times_as_fast_as"] == {"eager": 4.0, "copy": 0.9} and row["share_of_copy"]["eager"] == 0.2
     assert row["errors"] == {"compile": "it is late", "mine": "wrong at [3]"}
@@ -168,9 +168,9 @@ def test_the_benchmarks_run(tmp_path):
 @pytest.mark.parametrize("case", GRADIENTS, ids=lambda case: case.name)
 def test_gradients_are_those_of_eager(case):
     args = case.make(Tensors("cpu", 1 << 12))
-    row = measure.compared(case, args, ("eager",), backward=True, anyway=case.draws, warm=True, rounds=3)
-    assert all(c["state"] == "right" or case.draws for c in row["contenders"]), [c["message"] for c in row["contenders"]]
-    assert all("us" in c for c in row["contenders"])
+    row = measure.compared(case, args, ("eager",), backward=True, time_incorrect=case.draws, warm=True, rounds=3)
+    assert all(c["state"] == "correct" or case.draws for c in row["candidates"]), [c["message"] for c in row["candidates"]]
+    assert all("us" in c for c in row["candidates"])
     errors: dict[str, str] = {}
     calls = steps.checked(steps.with_gradient(case, case.make(Tensors("cpu", 1 << 12))), ("eager",), errors, case.draws)
     assert not errors and set(calls) == {"ingot", "eager"}, errors
@@ -188,12 +188,12 @@ def test_what_is_not_eagers_is_not_timed():
 
 
 def test_who_fails_in_his_turn_is_left_out(monkeypatch):
-    def raced(runners, *_, **__):
+    def timed(runners, *_, **__):
         if "compile" in runners:
             raise benchmark.Dropped("compile") from ValueError("late")
         return {who: benchmark.Times([2.0 if who == "eager" else 1.0] * 3, None) for who in runners}
 
-    monkeypatch.setattr(steps, "race", raced)
+    monkeypatch.setattr(steps, "run_rounds", timed)
     errors: dict[str, str] = {}
     row = steps.timed(dict.fromkeys(("ingot", "eager", "compile"), lambda: None), errors)
     assert errors == {"compile": "ValueError: late"} and row["times_as_fast_as"] == {"eager": 2.0}

@@ -7,12 +7,12 @@ import ingot
 from ingot.tools import check, workload
 
 
-def asked(text: str, **values) -> workload.Subject:
-    return workload.Subject(ingot.op(text), values)
+def asked(text: str, **values) -> workload.Workload:
+    return workload.Workload(ingot.op(text), values)
 
 
-def verdict(of: workload.Subject, *results) -> check.Verdict:
-    return check.judge(check.Wanted.of(of), list(results))
+def verdict(of: workload.Workload, *results) -> check.Verdict:
+    return check.check(check.Expected.of(of), list(results))
 
 
 def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
@@ -20,12 +20,12 @@ def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
     x, y, z = torch.randn(3, 4096)
     product = asked("x * y + z", x=x, y=y, z=z)
     contracted = torch.addcmul(z.double(), x.double(), y.double()).float()
-    assert verdict(product, contracted).right
+    assert verdict(product, contracted).correct
     assert verdict(product, x * y + z).bit_for_bit
     off = contracted.clone()
     off[7] += 1e-4
     wrong = verdict(product, off)
-    assert not wrong.right and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
+    assert not wrong.correct and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
     assert "wrong at [7]: " in wrong.message
 
 
@@ -36,9 +36,9 @@ def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():
     one_by_one = x[:, 0].clone()
     for k in range(1, x.shape[1]):
         one_by_one += x[:, k]
-    assert verdict(total, x.flip(-1).sum(-1)).right
-    assert verdict(total, one_by_one).right
-    assert not verdict(total, x[:, 1:].sum(-1)).right
+    assert verdict(total, x.flip(-1).sum(-1)).correct
+    assert verdict(total, one_by_one).correct
+    assert not verdict(total, x[:, 1:].sum(-1)).correct
 
 
 @pytest.mark.parametrize("text, wrong", [
@@ -47,10 +47,10 @@ def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():
 def test_special_values_show_what_a_formula_forgets(text, wrong):
     x = torch.randn(1000)
     plain = asked(text, x=x)
-    planted = workload.with_specials(plain)
-    assert verdict(plain, wrong(x)).right
-    assert not verdict(planted, wrong(planted.values["x"])).right
-    assert verdict(planted, ingot.op(text)(planted.values["x"])).right
+    injected = workload.with_specials(plain)
+    assert verdict(plain, wrong(x)).correct
+    assert not verdict(injected, wrong(injected.values["x"])).correct
+    assert verdict(injected, ingot.op(text)(injected.values["x"])).correct
 
 
 @pytest.mark.parametrize("text, wrong", [
@@ -60,14 +60,14 @@ def test_special_values_show_what_a_formula_forgets(text, wrong):
 def test_where_a_function_jumps_there_is_one_answer(text, wrong):
     x = torch.arange(-100, 101) / 4
     of = asked(text, x=x)
-    assert not verdict(of, wrong(x)).right
-    assert verdict(of, ingot.op(text)(x)).right
+    assert not verdict(of, wrong(x)).correct
+    assert verdict(of, ingot.op(text)(x)).correct
 
 
 def test_special_values_are_where_functions_jump():
-    planted = workload.with_specials(asked("round(x)", x=torch.randn(1000)))
-    x = planted.values["x"]
-    assert not verdict(planted, torch.where(x.isfinite(), (x.abs() + 0.5).floor() * x.sign(), x)).right
+    injected = workload.with_specials(asked("round(x)", x=torch.randn(1000)))
+    x = injected.values["x"]
+    assert not verdict(injected, torch.where(x.isfinite(), (x.abs() + 0.5).floor() * x.sign(), x)).correct
 
 
 @pytest.mark.parametrize("text", ["F.gelu(x)", "1 - torch.cos(x)", "torch.exp(x) - 1", "torch.round(torch.exp(x) * 3)"])
@@ -75,10 +75,10 @@ def test_what_cancels_is_right_within_the_ulps_of_its_steps(text):
     """An exponential that is off by an ulp, before its neighbour is taken off."""
     x = torch.randn(100000, generator=torch.Generator().manual_seed(1))
     of = asked(text, x=x)
-    assert verdict(of, ingot.op(text)(x)).right
+    assert verdict(of, ingot.op(text)(x)).correct
     beside = ingot.op(text).reference(x * (1 + torch.finfo(torch.float32).eps))
-    assert verdict(of, beside).right
-    assert not verdict(of, beside + 1e-4).right
+    assert verdict(of, beside).correct
+    assert not verdict(of, beside + 1e-4).correct
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -86,15 +86,15 @@ def test_of_16_bit_floats_another_function_is_wrong(dtype):
     x = torch.randn(64, 512, generator=torch.Generator().manual_seed(0)).to(dtype)
     gelu = torch.nn.functional.gelu
     of = asked("F.gelu(x)", x=x)
-    assert verdict(of, ingot.op("F.gelu(x)")(x)).right
-    assert verdict(of, gelu(x.float()).to(dtype)).right
+    assert verdict(of, ingot.op("F.gelu(x)")(x)).correct
+    assert verdict(of, gelu(x.float()).to(dtype)).correct
     for other in (lambda x: x * torch.sigmoid(1.702 * x), lambda x: torch.where(x < -2.5, 0.0, gelu(x)), lambda x: torch.where(x < -3, -1, 1) * gelu(x)):
-        assert not verdict(of, other(x.float()).to(dtype)).right
+        assert not verdict(of, other(x.float()).to(dtype)).correct
 
 
 def test_integers_must_be_equal_and_forms_the_same():
     x = torch.arange(10)
-    assert not verdict(asked("x + 1", x=x), x + 2).right
+    assert not verdict(asked("x + 1", x=x), x + 2).correct
     assert verdict(asked("x + 1", x=x), (x + 1).int()).message == "the result has dtype torch.int32, eager's torch.int64"
     assert "shape [1]" in verdict(asked("sum(x)", x=x), x.sum().view(1)).message
 
@@ -121,6 +121,6 @@ def test_the_mean_of_a_constant_row_may_be_rounded():
     x = torch.randn(8, 1000)
     x[3] = 5.1
     norm = ingot.op("F.layer_norm(x, (1000,), weight)")
-    assert ingot.compare(norm, {"in order": in_order}, x, torch.rand(1000) * 1e-3, rounds=3)["in order"]["state"] == "right"
+    assert ingot.compare(norm, {"in order": in_order}, x, torch.rand(1000) * 1e-3, rounds=3)["in order"]["state"] == "correct"
     off = {"off": lambda x, w: in_order(x, w) + 1e-5}
-    assert ingot.compare(norm, off, x, torch.rand(1000) * 1e-3, rounds=3)["off"]["state"] == "wrong"
+    assert ingot.compare(norm, off, x, torch.rand(1000) * 1e-3, rounds=3)["off"]["state"] == "incorrect"

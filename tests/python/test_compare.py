@@ -21,9 +21,9 @@ def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp
     document = found(job(*words.values(), "eager"), time_limit=25)
     said = {name: of(document, word) for name, word in words.items()}
     assert {name: c["state"] for name, c in said.items()} == {
-        "right": "right", "nan": "wrong", "past": "wrong", "before": "wrong", "short_of": "wrong", "input": "wrong",
-        "adds": "wrong", "once": "wrong", "by_seven": "right", "hangs": "failed", "crashes": "failed"}
-    assert said["right"]["message"] == "bit for bit" and not said["right"]["limits"]
+        "correct": "correct", "nan": "incorrect", "past": "incorrect", "before": "incorrect", "short_of": "incorrect", "input": "incorrect",
+        "adds": "incorrect", "once": "incorrect", "by_seven": "correct", "hangs": "failed", "crashes": "failed"}
+    assert said["correct"]["message"] == "bit for bit" and not said["correct"]["limits"]
     assert said["nan"]["message"].startswith("on special values: wrong at ")
     assert "writes 8 bytes behind a result" in said["past"]["message"]
     assert "writes 4 bytes before a result" in said["before"]["message"]
@@ -33,9 +33,9 @@ def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp
     assert said["by_seven"]["limits"][0].startswith("odd sizes: leaves ")
     assert said["hangs"]["message"] == "did not come back within 25 s (--time-limit)"
     assert "SIGSEGV" in said["crashes"]["message"]
-    timed = {c["name"] for c in document["contenders"] if "us" in c}
+    timed = {c["name"] for c in document["candidates"] if "us" in c}
     assert timed == {"ingot", "eager", "right.cpp:right", "by_seven.cpp:by_seven"}
-    assert all(0.001 < c["speed"] < 1000 for c in document["contenders"] if "us" in c)
+    assert all(0.001 < c["speedup"] < 1000 for c in document["candidates"] if "us" in c)
 
 
 def test_what_is_read_past_one_and_written_past_another_is_noticed(tmp_path):
@@ -50,7 +50,7 @@ def test_what_is_read_past_one_and_written_past_another_is_noticed(tmp_path):
 def test_a_library_must_be_told_its_arguments(tmp_path):
     (tmp_path / "library.so").write_bytes(b"")
     document = found(job(f"{tmp_path / 'library.so'}:scale", text="x * 2", values={"x": "f32:10"}))
-    assert "nobody says what `scale` of " in document["contenders"][1]["message"]
+    assert "nobody says what `scale` of " in document["candidates"][1]["message"]
 
 
 def test_bad_files_and_words_fail_alone(tmp_path):
@@ -63,12 +63,12 @@ def test_bad_files_and_words_fail_alone(tmp_path):
              "nonsense", "torch.compile:slow", f"{unlaunched}:other", "eager"]
     document = found(job(*words))
     said = {word: of(document, word) for word in words}
-    assert said["eager"]["state"] == "right" and "us" in said["eager"]
+    assert said["eager"]["state"] == "correct" and "us" in said["eager"]
     for word, message in zip(words, ["broken.cpp:1:55: error: 'unknown' was not declared", "there is no file", "gives 4 arguments, and the kernel takes 5",
                                      "the result has shape [], eager's [1000, 7]", "ValueError: no", "is a int, which cannot be called",
                                      "there is no `absent` in", "is nothing that an op is compared with", "has no mode `slow`",
                                      "there is no `extern \"C\"` function `other` in"]):
-        assert said[word]["state"] in ("failed", "wrong"), word
+        assert said[word]["state"] in ("failed", "incorrect"), word
         assert message in said[word]["message"].replace("‘", "'").replace("’", "'"), (word, said[word]["message"])
 
 
@@ -83,8 +83,8 @@ def test_a_lost_tail_is_noticed_where_everything_is_added(tmp_path):
         (tmp_path / f"{name}.cpp").write_text(SUM.format(name=name, end=end))
         words[name] = str(tmp_path / f"{name}.cpp")
     document = found(job(*words.values(), text="sum(x)", values={"x": "f32:40003"}))
-    assert of(document, words["whole"])["state"] == "right"
-    assert of(document, words["tail"])["state"] == "wrong"
+    assert of(document, words["whole"])["state"] == "correct"
+    assert of(document, words["tail"])["state"] == "incorrect"
 
 
 def test_what_python_does_to_its_arguments_and_to_its_process(tmp_path):
@@ -95,17 +95,17 @@ def test_what_python_does_to_its_arguments_and_to_its_process(tmp_path):
     names = ("clears", "naive", "leaves")
     document = found(job(*(f"{path}:{name}" for name in names), "eager", text="softmax(x, -1)", values={"x": "f32:100x33"}))
     said = {name: of(document, f"{path}:{name}") for name in names}
-    assert said["clears"]["state"] == "wrong" and "writes its input x" in said["clears"]["message"]
-    assert said["naive"]["state"] == "wrong" and "on a special value a row" in said["naive"]["message"]
+    assert said["clears"]["state"] == "incorrect" and "writes its input x" in said["clears"]["message"]
+    assert said["naive"]["state"] == "incorrect" and "on a special value a row" in said["naive"]["message"]
     assert said["leaves"]["state"] == "failed" and "exited with 0" in said["leaves"]["message"]
     assert of(document, "eager")["us"] > 0
 
 
-def test_one_file_with_two_launches_is_two_contenders(tmp_path):
-    word = function_file(tmp_path, "right", BODIES["right"])
+def test_one_file_with_two_launches_is_two_candidates(tmp_path):
+    word = function_file(tmp_path, "correct", BODIES["correct"])
     document = found(job(Against(word), Against(word, launches=["args=x, y, 0.25, out, n"])))
-    assert [(c["word"], c["state"]) for c in document["contenders"]] == [
-        ("ingot", "right"), (word, "right"), (f"{word}#2", "wrong")]
+    assert [(c["word"], c["state"]) for c in document["candidates"]] == [
+        ("ingot", "correct"), (word, "correct"), (f"{word}#2", "incorrect")]
 
 
 def test_memory_that_is_changed_in_place_has_edges_too(tmp_path):
@@ -118,10 +118,10 @@ def test_memory_that_is_changed_in_place_has_edges_too(tmp_path):
 def test_a_wrong_one_is_timed_only_where_that_is_asked_for(tmp_path):
     word = function_file(tmp_path, "nan", BODIES["nan"])
     assert "us" not in of(found(job(word)), word)
-    anyway = of(found(job(word, anyway=True)), word)
-    assert anyway["state"] == "wrong" and anyway["us"] > 0
+    time_incorrect = of(found(job(word, time_incorrect=True)), word)
+    assert time_incorrect["state"] == "incorrect" and time_incorrect["us"] > 0
     finite = of(found(job(word, specials=False)), word)
-    assert finite["state"] == "right" and finite["us"] > 0
+    assert finite["state"] == "correct" and finite["us"] > 0
 
 
 def test_gradients_are_compared_with_autograds(tmp_path):
@@ -129,15 +129,15 @@ def test_gradients_are_compared_with_autograds(tmp_path):
     path.write_text('// launch: args=grad, x, y, out0, out1, n\nextern "C" void backward(const float* grad, const float* x, const '
                     "float* y, float* dx, float* dy, long n) { for (long k = 0; k < n; ++k) dx[k] = grad[k] * y[k], dy[k] = grad[k] * x[k]; }\n")
     document = found(job(str(path), "eager", text="x * y", values={"x": "f32:999", "y": "f32:999"}, backward=True))
-    assert {c["word"]: (c["state"], c["message"]) for c in document["contenders"]} == {
-        word: ("right", "bit for bit") for word in ("ingot", str(path), "eager")}
+    assert {c["word"]: (c["state"], c["message"]) for c in document["candidates"]} == {
+        word: ("correct", "bit for bit") for word in ("ingot", str(path), "eager")}
     assert document["bytes"] == 5 * 999 * 4
 
 
 def test_times_over_sizes(tmp_path):
     swept = job("eager", text="x * 2", values={"x": "f32:n"}, sizes={"n": 4096}, swept="n", points=[64, 4096])
     document = found(swept)
-    assert [(p["size"], p["bytes"], sorted(p["contenders"])) for p in document["sweep"]["points"]] == [
+    assert [(p["size"], p["bytes"], sorted(p["candidates"])) for p in document["sweep"]["points"]] == [
         (64, 512, ["eager", "ingot"]), (4096, 32768, ["eager", "ingot"])]
     assert re.search(r"^n +ingot +eager\n64 ", report.text(document), re.MULTILINE)
 
@@ -146,7 +146,7 @@ def test_times_over_sizes(tmp_path):
 
 GPU_BODIES = {
     "past": "if (i < n + 2) out[i] = 1;", "faults": "out[i + (1ll << 44)] = 1;", "hangs": "while (true) __nanosleep(1000);",
-    "right": "if (i < n) out[i] = x[i] * 2;", "by_four": "if (4 * i < n) { float4 v = ((const float4*)x)[i]; ((float4*)out)[i] = {v.x * 2, v.y * 2, v.z * 2, v.w * 2}; }"}
+    "correct": "if (i < n) out[i] = x[i] * 2;", "by_four": "if (4 * i < n) { float4 v = ((const float4*)x)[i]; ((float4*)out)[i] = {v.x * 2, v.y * 2, v.z * 2, v.w * 2}; }"}
 
 
 @on_a_gpu
@@ -159,11 +159,11 @@ def test_a_kernel_that_faults_or_hangs_takes_nobody_along(tmp_path):
             f"{{ int i = blockIdx.x * 128 + threadIdx.x; {body} }}\n")
     document = found(job(*words.values(), text="x * 2", values={"x": "f32:4096"}, device="cuda:0"), time_limit=30)
     said = {name: of(document, word) for name, word in words.items()}
-    assert said["right"]["state"] == "right" and said["right"]["us"] > 0
+    assert said["correct"]["state"] == "correct" and said["correct"]["us"] > 0
     assert "writes 8 bytes behind a result" in said["past"]["message"]
     assert said["faults"]["state"] == "failed" and "illegal memory access" in said["faults"]["message"]
     assert "did not come back" in said["hangs"]["message"]
-    assert said["by_four"]["state"] == "right" and any("misaligned" in limit for limit in said["by_four"]["limits"])
+    assert said["by_four"]["state"] == "correct" and any("misaligned" in limit for limit in said["by_four"]["limits"])
 
 
 # --- Others -----------------------------------------------------------------------------------------------------------
@@ -189,4 +189,4 @@ def test_jiterator_is_given_what_the_text_does():
 @on_a_gpu
 def test_jiterator_runs_it():
     document = found(job("jiterator", text="F.silu(x) * y", values={"x": "f32:4096", "y": "f32:4096"}, device="cuda:0"))
-    assert of(document, "jiterator")["state"] == "right" and of(document, "jiterator")["us"] > 0
+    assert of(document, "jiterator")["state"] == "correct" and of(document, "jiterator")["us"] > 0

@@ -36,8 +36,8 @@ def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
     assert re.search(r"^ingot +bit for bit +[\d.]+ [µm]s +[\d.]+ +1\.00 ", out, re.MULTILINE), out
     document = json.loads(kept.read_text())
     assert document["bytes"] == 80000 and document["sizes"] == {"n": 10000}
-    for contender in document["contenders"]:  # as if all had been a hundred times as fast
-        contender["share_of_copy"] *= 100
+    for candidate in document["candidates"]:  # as if all had been a hundred times as fast
+        candidate["share_of_copy"] *= 100
     kept.write_text(json.dumps(document))
     status, out, err = run(capsys, "-e", "x * 2", "x=f32:n", "n=1e4", "--against", "eager", "--csv", "--baseline", str(kept))
     assert status == 3 and re.search(r"ingot became slower: 0\.[0-4]", err), err
@@ -101,12 +101,12 @@ def test_what_is_no_baseline_is_told_before_anything_is_measured(capsys, tmp_pat
     kept = tmp_path / "kept.json"
     assert run(capsys, *words, "--save", str(kept))[0] == 0
     good = json.loads(kept.read_text())
-    for change in ({"contenders": []}, {"contenders": [{"word": "ingot", "share_of_copy": "1"}]}, {"date": 3}, {"contenders": [3]},
-                   {"contenders": [{"word": "ingot", "share_of_copy": 1, "us": 0, "us_quartiles": [0, 0]}]}):
+    for change in ({"candidates": []}, {"candidates": [{"word": "ingot", "share_of_copy": "1"}]}, {"date": 3}, {"candidates": [3]},
+                   {"candidates": [{"word": "ingot", "share_of_copy": 1, "us": 0, "us_quartiles": [0, 0]}]}):
         kept.write_text(json.dumps(good | change))
         status, out, err = run(capsys, *words, "--baseline", str(kept))
         assert status == 2 and "it holds no comparison" in err and not out
-    for times in good["sweep"]["points"][0]["contenders"].values():
+    for times in good["sweep"]["points"][0]["candidates"].values():
         times["share_of_copy"] *= 100
     kept.write_text(json.dumps(good))
     status, _, err = run(capsys, *words, "--baseline", str(kept))

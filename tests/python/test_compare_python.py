@@ -15,24 +15,24 @@ from ingot.tools.job import Against
 def test_from_python_with_functions_of_its_own():
     x, y = torch.randn(1000), torch.randn(1000)
     found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
-    assert found["mine"]["state"] == "right" and found["mine"]["us"] > 0 and found.speed_of("mine") > 0
-    assert found["off"]["state"] == "wrong" and not found.is_right
+    assert found["mine"]["state"] == "correct" and found["mine"]["us"] > 0 and found.speedup_of("mine") > 0
+    assert found["off"]["state"] == "incorrect" and not found.is_correct
     assert "off: wrong, wrong at [" in str(found) and "<table>" in found._repr_html_()
     assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
 
 
-def test_from_python_special_values_are_planted_in_copies():
+def test_from_python_special_values_are_injected_in_copies():
     x, y = torch.randn(1000), torch.randn(1000)
     loses_nan = {"loses NaN": lambda x, y: torch.where(x > 0, x, 0) + y}
     for options in ({}, {"isolated": False}):
-        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, **options)["loses NaN"]["state"] == "wrong"
-        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, specials=False, **options).is_right
+        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, **options)["loses NaN"]["state"] == "incorrect"
+        assert ingot.compare(ingot.op("relu(x) + y"), loses_nan, x, y, rounds=3, specials=False, **options).is_correct
 
 
 def test_the_largest_numbers_are_not_asked_of_sums():
     x = torch.randn(1000, 64)
     for text in ("F.layer_norm(x, (64,))", "x.var(0)", "x.std(-1)", "x.prod(0)"):
-        assert ingot.compare(ingot.op(text), "eager", x, rounds=3, isolated=False, why=False).is_right, text
+        assert ingot.compare(ingot.op(text), "eager", x, rounds=3, isolated=False, why=False).is_correct, text
 
 
 def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
@@ -45,7 +45,7 @@ def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
 def test_modules_are_found_where_the_caller_finds_them(tmp_path, monkeypatch):
     (tmp_path / "mine_alone.py").write_text("def f(x):\n    return x * 2\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert ingot.compare(ingot.op("x * 2"), "mine_alone:f", torch.randn(100), rounds=3).is_right
+    assert ingot.compare(ingot.op("x * 2"), "mine_alone:f", torch.randn(100), rounds=3).is_correct
 
 
 def test_a_module_may_put_its_folder_on_the_path(tmp_path):
@@ -53,7 +53,7 @@ def test_a_module_may_put_its_folder_on_the_path(tmp_path):
     (tmp_path / "parts" / "late_helper.py").write_text("def twice(x):\n    return x * 2\n")
     (tmp_path / "lazy.py").write_text("import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'parts'))\n\n\n"
                                       "def f(x):\n    from late_helper import twice\n    return twice(x)\n")
-    assert ingot.compare(ingot.op("x * 2"), f"{tmp_path}/lazy.py:f", torch.randn(100), rounds=3).is_right
+    assert ingot.compare(ingot.op("x * 2"), f"{tmp_path}/lazy.py:f", torch.randn(100), rounds=3).is_correct
 
 
 def test_rows_that_are_one_in_memory_are_passed_as_they_are(tmp_path):
@@ -62,7 +62,7 @@ def test_rows_that_are_one_in_memory_are_passed_as_they_are(tmp_path):
                     'extern "C" void rows(const float* x, long stride, float* out, long n) {\n'
                     "  for (long k = 0; k < n; ++k) out[k] = x[k / 8 * stride + k % 8] * 2;\n}\n")
     found = ingot.compare(ingot.op("x * 2"), {"mine": ingot.Against(str(path))}, torch.randn(8).expand(32, 8), rounds=3)
-    assert found["mine"]["state"] == "right", found["mine"]["message"]
+    assert found["mine"]["state"] == "correct", found["mine"]["message"]
 
 
 def test_what_is_written_in_place_is_restored_before_each_turn():
@@ -74,9 +74,9 @@ def test_what_is_written_in_place_is_restored_before_each_turn():
         calls.append(x.abs().max().item())
         x.mul_(0.5 if len(calls) < 400 else 0.25)
 
-    found = ingot.compare(op, {"late": late}, torch.full((1000,), 4.0), rounds=5, isolated=False, as_asked=True, why=False)
+    found = ingot.compare(op, {"late": late}, torch.full((1000,), 4.0), rounds=5, isolated=False, given_only=True, why=False)
     assert calls.count(4.0) > 64 * 5  # in each of five turns, of each set of inputs
-    assert found["ingot"]["state"] == "right" and len(calls) > 400
+    assert found["ingot"]["state"] == "correct" and len(calls) > 400
     assert found["late"]["message"].startswith("after it was timed: wrong at [")
 
 
@@ -112,8 +112,8 @@ def test_what_does_not_travel_is_said():
     summed = ingot.op("def f(x, dims=(0, 1)):\n    return x.sum(dims)\n")
     with pytest.raises(ingot.Error, match="`dims` is made up of several, and does not travel to another process"):
         ingot.compare(summed, "eager", torch.randn(10, 10), (1, 0))
-    assert ingot.compare(summed, "eager", torch.randn(10, 10), rounds=3, why=False).is_right
-    assert ingot.compare(summed, ["eager", "torch.compile"], torch.randn(10, 10), [1, 0], rounds=3, as_asked=True, isolated=False).is_right
+    assert ingot.compare(summed, "eager", torch.randn(10, 10), rounds=3, why=False).is_correct
+    assert ingot.compare(summed, ["eager", "torch.compile"], torch.randn(10, 10), [1, 0], rounds=3, given_only=True, isolated=False).is_correct
     with pytest.raises(ingot.Error, match="`b` does not fit into 64 bits"):
         ingot.compare(ingot.op("def f(x, b: int):\n    return x * b"), "eager", torch.randn(10), 2**70)
     with pytest.raises(ingot.Error, match="`x` is of torch.float8_e4m3fn, which does not travel to another process"):
@@ -132,14 +132,14 @@ def test_nobody_is_lost_for_his_name(tmp_path):
     right, wrong = (lambda x: x * 2), (lambda x: x * 3)
     options = {"rounds": 3, "isolated": False, "why": False}
     two = ingot.compare(op, [wrong, right], x, **options)
-    assert [(c["name"], c["state"]) for c in two.found["contenders"]] == [
-        ("ingot", "right"), ("<lambda>", "wrong"), ("<lambda>#2", "right")]
+    assert [(c["name"], c["state"]) for c in two.found["candidates"]] == [
+        ("ingot", "correct"), ("<lambda>", "incorrect"), ("<lambda>#2", "correct")]
     mine = ingot.compare(op, {"eager": wrong, "theirs": "eager"}, x, **options)
-    assert mine["eager"]["state"] == "wrong" and mine["theirs"]["state"] == "right"
+    assert mine["eager"]["state"] == "incorrect" and mine["theirs"]["state"] == "correct"
     path = tmp_path / "scale.cpp"
     path.write_text('extern "C" void scale(const float* x, float* out, float by, long n) { for (long k = 0; k < n; ++k) out[k] = x[k] * by; }')
     launched = [ingot.Against(str(path), launches=[f"args=x, out, f32({by}), n"]) for by in (2, 3)]
-    assert [c["state"] for c in ingot.compare(op, launched, x, **options).found["contenders"]] == ["right", "right", "wrong"]
+    assert [c["state"] for c in ingot.compare(op, launched, x, **options).found["candidates"]] == ["correct", "correct", "incorrect"]
     for named, message in (({"ingot": right}, "is the name of the op itself"), ({"copy": right}, "is the name of the copy"), ({"f": 3}, "is a int")):
         with pytest.raises(ingot.Error, match=message):
             ingot.compare(op, named, x)
@@ -149,11 +149,11 @@ def test_who_has_no_memory_for_a_case_tries_the_others(monkeypatch):
     def short(*_):
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(workload, "_CHANGES", [(name, short if name == "loud ends" else change, plants) for name, change, plants in workload._CHANGES])
+    monkeypatch.setattr(workload, "_CHANGES", [(name, short if name == "boundary spikes" else change, injects) for name, change, injects in workload._CHANGES])
     found = ingot.compare(ingot.op("x * 2"), "eager", torch.randn(100), rounds=3, isolated=False, why=False)
-    assert found.is_right and found["eager"]["us"] > 0 and "special values" in found["eager"]["cases"]
-    assert "nobody was tried on loud ends: no memory was left for that" in str(found)
-    monkeypatch.setattr(check.Wanted, "_measure", short)
+    assert found.is_correct and found["eager"]["us"] > 0 and "special values" in found["eager"]["cases"]
+    assert "nobody was tried on boundary spikes: no memory was left for that" in str(found)
+    monkeypatch.setattr(check.Expected, "_measure", short)
     off = ingot.compare(ingot.op("x * 2"), {"off": lambda x: x * (2 + 1e-6)}, torch.randn(100), rounds=3, isolated=False, why=False)
     assert off["ingot"]["us"] > 0 and off["off"]["message"].startswith("its results are not eager's bits, and no memory was left")
 
@@ -162,20 +162,20 @@ def test_what_draws_is_compared_only_anyway():
     drops, x = ingot.op("F.dropout(x, 0.5)"), torch.randn(1000)
     with pytest.raises(ingot.Error, match="draws random numbers, which nobody else draws"):
         ingot.compare(drops, "eager", x, isolated=False)
-    found = ingot.compare(drops, "eager", x, isolated=False, anyway=True, rounds=3)
+    found = ingot.compare(drops, "eager", x, isolated=False, time_incorrect=True, rounds=3)
     assert found["eager"]["us"] > 0
 
 
 def test_from_python_with_words_and_names(tmp_path):
-    word = function_file(tmp_path, "right", BODIES["right"])
+    word = function_file(tmp_path, "correct", BODIES["correct"])
     found = ingot.compare(ingot.op(RELU_ADD), {"by hand": word}, torch.randn(100, 7), torch.randn(7), bias=0.5, rounds=3)
-    assert found["by hand"]["state"] == "right" and found[word] is found["by hand"]
+    assert found["by hand"]["state"] == "correct" and found[word] is found["by hand"]
 
 
 def test_one_that_is_right_once_is_wrong_before_it_is_timed():
     calls = itertools.count()
     once = {"once": lambda x: x * 2 + (next(calls) > 0)}
-    found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, as_asked=True)
+    found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, given_only=True)
     assert found["once"]["message"].startswith("from call 2 on: wrong at [") and "us" not in found["once"]
 
 
@@ -183,20 +183,20 @@ def test_one_that_is_wrong_only_after_many_calls_is_wrong():
     calls = itertools.count()
     tired = {"tired": lambda x: x * 2 + (next(calls) > 100)}
     found = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
-    assert found["tired"]["state"] == "wrong" and "after it was timed: wrong at [" in found["tired"]["message"]
-    assert not found.is_right and found["ingot"]["state"] == "right"
+    assert found["tired"]["state"] == "incorrect" and "after it was timed: wrong at [" in found["tired"]["message"]
+    assert not found.is_correct and found["ingot"]["state"] == "correct"
 
 
 def test_in_this_process_nothing_is_copied_and_gradients_are_of_what_requires_them():
     x, y = torch.randn(100, 7, requires_grad=True), torch.randn(7)
-    found = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, as_asked=True, isolated=False, rounds=3,
+    found = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x, y, backward=True, given_only=True, isolated=False, rounds=3,
                           why=False)
-    assert found.is_right and set(found["eager"]["cases"]) == {"as asked"} and found["ingot"]["kernels"] is None
+    assert found.is_correct and set(found["eager"]["cases"]) == {"as given"} and found["ingot"]["kernels"] is None
     moved = found.found["bytes"]  # x, y, the incoming gradient, and x's alone
     assert moved == 4 * (700 + 7 + 700 + 700)
     assert x.grad is None
-    both = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x.detach(), y, backward=True, as_asked=True, rounds=3, why=False)
-    assert both.is_right and both.found["bytes"] == moved + 4 * 7
+    both = ingot.compare(ingot.op("torch.relu(x) * y"), "eager", x.detach(), y, backward=True, given_only=True, rounds=3, why=False)
+    assert both.is_correct and both.found["bytes"] == moved + 4 * 7
 
 
 TRITON = """
@@ -219,7 +219,7 @@ def test_a_triton_kernel_is_given_from_python_with_its_launch(tmp_path, monkeypa
     x = torch.randn(10000, device="cuda" if torch.cuda.is_available() else "cpu")
     mine = ingot.Against(kernel, launches=["grid=ceil(n / BLOCK), args=x, out, 2.0, n, BLOCK=1024"])
     found = ingot.compare(op, {"mine": mine, "eager": "eager"}, x, rounds=3, why=False)
-    assert found["mine"]["state"] == ("right" if x.is_cuda else "unchecked"), found["mine"]["message"]
+    assert found["mine"]["state"] == ("correct" if x.is_cuda else "unchecked"), found["mine"]["message"]
     with pytest.raises(ingot.Error, match="the Triton kernel `scaled` needs a launch"):
         ingot.compare(op, kernel, x)
     with pytest.raises(ingot.Error, match="`twice` is called, not launched"):
@@ -230,16 +230,16 @@ def test_a_triton_kernel_is_given_from_python_with_its_launch(tmp_path, monkeypa
 def test_a_triton_kernel_is_launched(tmp_path):
     (tmp_path / "scales.py").write_text(TRITON)
     word = f"{tmp_path / 'scales.py'}:scaled"
-    launches = {"right": "grid=ceil(n / 1024), args=x, out, 2.0, n, BLOCK=1024", "short": "grid=n // 1024, args=x, out, 2.0, n, BLOCK=1024"}
+    launches = {"correct": "grid=ceil(n / 1024), args=x, out, 2.0, n, BLOCK=1024", "short": "grid=n // 1024, args=x, out, 2.0, n, BLOCK=1024"}
     against = [Against(word, [launch], name=name) for name, launch in launches.items()]
     document = found(job(*against, text="x * 2", values={"x": "f32:10000"}, device="cuda:0"))
-    right, short = document["contenders"][1:]
-    assert (right["state"], right["kind"]) == ("right", "triton") and right["us"] > 0, right["message"]
-    assert short["state"] == "wrong" and "elements unwritten" in short["message"]
+    right, short = document["candidates"][1:]
+    assert (right["state"], right["kind"]) == ("correct", "triton") and right["us"] > 0, right["message"]
+    assert short["state"] == "incorrect" and "elements unwritten" in short["message"]
 
 
 def test_an_op_may_have_a_parameter_that_is_called_grad():
     step, x, y = ingot.op("def step(p, grad, rate: float): return p - rate * grad"), torch.randn(100), torch.randn(100)
-    assert ingot.compare(step, "eager", x, y, 0.5, rounds=3, as_asked=True).is_right
+    assert ingot.compare(step, "eager", x, y, 0.5, rounds=3, given_only=True).is_correct
     with pytest.raises(ingot.Error, match="has a parameter `grad`"):
         ingot.compare(step, "eager", x, y, 0.5, rounds=3, backward=True, isolated=False)

@@ -9,7 +9,7 @@ import ingot
 import pytest
 import torch
 from eager_bits import agree_where_terms_cancel
-from ingot.oracle import bits, difference, judge
+from ingot.oracle import bits, difference, compare_to_eager
 from names_table import BINARY, OPERATORS, TERNARY, UNARY
 from full_run import some
 
@@ -97,7 +97,7 @@ def complaint(row, args, result, expected) -> str:
 
 
 def is_near(row, args, result) -> bool:
-    return judge(row.eager, args[: row.arity], {}, result, numerics="eager").ok
+    return compare_to_eager(row.eager, args[: row.arity], {}, result, numerics="eager").ok
 
 
 def complaints(rows, args) -> list[str]:

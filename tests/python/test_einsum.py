@@ -8,7 +8,7 @@ import torch
 from full_run import WHOLE
 
 import ingot
-from ingot.oracle import judge
+from ingot.oracle import compare_to_eager
 
 CASES, SEED = 600 if WHOLE else 60, 3
 LETTERS = "abcde"
@@ -69,7 +69,7 @@ def complaint(op, tensors) -> str:
         looks_at_dtypes = "dtype" in str(ours) or "not implemented for" in str(ours)
         has_no_elements = looks_at_dtypes and not all(t.numel() for t in tensors)
         return "" if same or lacks_a_kernel or has_no_elements else f"eager {eager!r}, ingot {ours!r}"
-    verdict = judge(op.reference, tensors, {}, ours)
+    verdict = compare_to_eager(op.reference, tensors, {}, ours)
     return "" if verdict.ok else verdict.message
 
 

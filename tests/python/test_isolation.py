@@ -1,4 +1,4 @@
-"""`ingot compare`: contenders that fail late, leave things behind, or change what all share, and the others beside them."""
+"""`ingot compare`: candidates that fail late, leave things behind, or change what all share, and the others beside them."""
 
 import subprocess
 import sys
@@ -120,23 +120,23 @@ def beside(callables: str, *names: str, time_limit: float = PATIENT, **options) 
 def test_who_fails_while_he_is_timed_takes_nobody_along(callables):
     document = beside(callables, "raises", "exits", "hangs", time_limit=25)
     for name, message in (("raises", "ValueError: no more"), ("exits", "its process exited with 0"), ("hangs", "did not come back within 25 s")):
-        contender = of(document, f"{callables}:{name}")
-        assert contender["state"] == "failed" and contender["message"] == f"while it was timed: {message}" + " (--time-limit)" * (name == "hangs")
-        assert "us" not in contender
+        candidate = of(document, f"{callables}:{name}")
+        assert candidate["state"] == "failed" and candidate["message"] == f"while it was timed: {message}" + " (--time-limit)" * (name == "hangs")
+        assert "us" not in candidate
     for name in ("ingot", "eager"):
-        assert of(document, name)["state"] == "right" and of(document, name)["us"] > 0
+        assert of(document, name)["state"] == "correct" and of(document, name)["us"] > 0
 
 
 def test_what_is_left_behind_is_not_waited_for(callables):
     document = beside(callables, "threads", "forks", time_limit=30)
-    assert all(c["state"] == "right" and c["us"] > 0 for c in document["contenders"]), document["contenders"]
+    assert all(c["state"] == "correct" and c["us"] > 0 for c in document["candidates"]), document["candidates"]
 
 
 def test_what_one_sets_is_undone(callables):
     document = beside(callables, "sets", "makes")
-    assert [c["state"] for c in document["contenders"]] == ["right"] * 4, document["contenders"]
+    assert [c["state"] for c in document["candidates"]] == ["correct"] * 4, document["candidates"]
     document = beside(callables, "sets", "makes", backward=True, rounds=1)
-    assert [of(document, word)["state"] for word in ("ingot", f"{callables}:makes", "eager")] == ["right"] * 3
+    assert [of(document, word)["state"] for word in ("ingot", f"{callables}:makes", "eager")] == ["correct"] * 3
 
 
 IN_ONE_PROCESS = """
@@ -147,7 +147,7 @@ from ingot.tools.settings import Settings
 before = Settings()._now()
 sets = lambda x: (torch.set_default_dtype(torch.float64), torch.set_num_threads(1), x / 2)[-1]
 found = ingot.compare(ingot.op("x / 2"), {"sets": sets, "new": lambda x: x / torch.full((), 2.0)}, torch.randn(100), rounds=3, isolated=False)
-assert found.is_right, found
+assert found.is_correct, found
 assert Settings()._now() == before
 """
 
@@ -164,27 +164,27 @@ def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_pat
     small = f"{callables}:halves_what_is_normal"
     for before in (str(fast), f"{callables}:flushes"):
         document = found(job(before, small, "eager", text="x * 2", values={"x": "f32:1000"}))
-        assert of(document, "eager")["message"] == "bit for bit", document["contenders"]
-        assert of(document, small)["state"] == "wrong"  # whoever came first
+        assert of(document, "eager")["message"] == "bit for bit", document["candidates"]
+        assert of(document, small)["state"] == "incorrect"  # whoever came first
         eager = of(document, "eager")["cases"]["special values"]
         assert eager["bit_for_bit"], eager
     assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: wrong at [")
 
 
 def test_who_writes_an_input_is_named_and_nobody_else_is_wrong_for_it(callables):
-    document = beside(callables, "clears", "makes", anyway=True)
-    assert {c["name"]: c["state"] for c in document["contenders"]} == {
-        "ingot": "right", "callables.py:clears": "wrong", "callables.py:makes": "right", "eager": "right"}
+    document = beside(callables, "clears", "makes", time_incorrect=True)
+    assert {c["name"]: c["state"] for c in document["candidates"]} == {
+        "ingot": "correct", "callables.py:clears": "incorrect", "callables.py:makes": "correct", "eager": "correct"}
     document = beside(callables, "clears_late", "makes")
     late = of(document, f"{callables}:clears_late")
-    assert late["state"] == "wrong" and late["message"] == "after it was timed: writes its input x"
-    assert [c["state"] for c in document["contenders"]].count("right") == 3
+    assert late["state"] == "incorrect" and late["message"] == "after it was timed: writes its input x"
+    assert [c["state"] for c in document["candidates"]].count("correct") == 3
 
 
 def test_an_exception_that_says_nothing_fails_alone(callables):
     document = beside(callables, "mute")
     assert of(document, f"{callables}:mute")["message"] == "Mute: it says nothing that can be read"
-    assert of(document, "eager")["state"] == "right"
+    assert of(document, "eager")["state"] == "correct"
 
 
 def test_a_file_is_not_found_for_the_module_of_its_name(tmp_path):
@@ -193,15 +193,15 @@ def test_a_file_is_not_found_for_the_module_of_its_name(tmp_path):
         (tmp_path / f"{name}.py").write_text("def f(x):\n    return x * 2\n")
         words.append(f"{tmp_path}/{name}.py:f")
     document = found(job(*words, "torch.compile", text="x * 2", values={"x": "f32:100"}))
-    assert [c["state"] for c in document["contenders"]] == ["right"] * 5, document["contenders"]
+    assert [c["state"] for c in document["candidates"]] == ["correct"] * 5, document["candidates"]
 
 
 def test_who_is_wrong_or_fails_at_a_size_of_a_sweep_is_not_right(callables):
     document = beside(callables, "grows_wrong", "refuses_much")
-    assert [c["state"] for c in document["contenders"]] == ["right"] * 4
+    assert [c["state"] for c in document["candidates"]] == ["correct"] * 4
     words = [f"{callables}:{name}" for name in ("grows_wrong", "refuses_much")]
     document = found(job(*words, text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, swept="n", points=[1000, 10000]))
     wrong, failed = (of(document, word) for word in words)
-    assert wrong["state"] == "wrong" and wrong["message"].startswith("at n=10000: after it was timed: wrong at [")
+    assert wrong["state"] == "incorrect" and wrong["message"].startswith("at n=10000: after it was timed: wrong at [")
     assert (failed["state"], failed["message"]) == ("failed", "at n=10000: while it was timed: ValueError: so many")
-    assert [sorted(p["contenders"]) for p in document["sweep"]["points"]] == [sorted(["ingot", *words]), sorted(["ingot", words[0]])]
+    assert [sorted(p["candidates"]) for p in document["sweep"]["points"]] == [sorted(["ingot", *words]), sorted(["ingot", words[0]])]

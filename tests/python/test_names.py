@@ -29,7 +29,7 @@ from reductions_table import FLOATING as REDUCED
 from full_run import WHOLE
 
 import ingot
-from ingot.oracle import difference, judge
+from ingot.oracle import difference, compare_to_eager
 
 ROWS = UNARY + CASTS + BINARY + TERNARY + OPERATORS
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
@@ -105,7 +105,7 @@ def refusal(row: Row, tensors):
 def complaint(row: Row, tensors, result) -> str:
     """What is wrong with a row's result; nothing if it is PyTorch's."""
     bits = held_to_bits(row.text, tensors[: row.arity], result)
-    verdict = judge(lambda *args: row.eager(*args), tensors[: row.arity], {}, result, exact=bits)
+    verdict = compare_to_eager(lambda *args: row.eager(*args), tensors[: row.arity], {}, result, exact=bits)
     if not verdict.ok and not agree_where_terms_cancel(row.text, result, row.eager(*tensors[: row.arity])):
         return verdict.message
     # Where two zeros of different sign tie, eager's own vector and tail loops choose differently on the CPU.

@@ -18,7 +18,7 @@ from float64_accuracy import complaint as reduced_complaint
 from full_run import WHOLE, some
 
 import ingot
-from ingot.oracle import judge
+from ingot.oracle import compare_to_eager
 
 LANGUAGE = {s for name in ingot.language() for s in (name.name, *name.aliases)}
 RUN = [entry for entry in ENTRIES if entry not in NAMELESS]
@@ -44,7 +44,7 @@ def complaint(call) -> str:
         return "" if is_refused(call) else getattr(error, "message", str(error))
     if call.entry in REDUCTION:
         return reduced_complaint(call.eager, tensors, result)
-    verdict = judge(call.eager, call.tensors, {}, result)
+    verdict = compare_to_eager(call.eager, call.tensors, {}, result)
     if verdict.ok or verdict.max_ulp <= WITHIN_ULP.get(call.entry, 0):
         return ""
     if has_terms_that_cancel(call) and agree_where_terms_cancel(call.text, result, call.eager(*call.tensors)):

@@ -1,10 +1,10 @@
-"""The judge itself: what it must let pass and what it must not."""
+"""The compare_to_eager itself: what it must let pass and what it must not."""
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from ingot.oracle import judge, ulp
+from ingot.oracle import compare_to_eager, ulp
 
 
 def exact(x, y):
@@ -22,15 +22,15 @@ def tensors(dtype=torch.float32):
 
 def test_eagers_own_results_are_right():
     x, y = tensors()
-    assert judge(exact, (x, y), {}, exact(x, y)).bit_for_bit
-    assert judge(smooth, (x,), {"y": y}, smooth(x, y)).message == "bit for bit"
+    assert compare_to_eager(exact, (x, y), {}, exact(x, y)).bit_for_bit
+    assert compare_to_eager(smooth, (x,), {"y": y}, smooth(x, y)).message == "bit for bit"
 
 
 def test_what_is_nearer_to_the_truth_is_right():
     x, y = tensors()
-    verdict = judge(smooth, (x, y), {}, smooth(x.double(), y.double()).float())
+    verdict = compare_to_eager(smooth, (x, y), {}, smooth(x.double(), y.double()).float())
     assert verdict.ok and not verdict.bit_for_bit
-    assert judge(F.gelu, (x,), {}, F.gelu(x.double()).float()).ok
+    assert compare_to_eager(F.gelu, (x,), {}, F.gelu(x.double()).float()).ok
 
 
 def test_half_precision_may_keep_its_intermediates():
@@ -40,8 +40,8 @@ def test_half_precision_may_keep_its_intermediates():
         return x * y + y
 
     ours = product(x.float(), y.float()).bfloat16()
-    assert judge(product, (x, y), {}, ours).ok
-    assert not judge(product, (x, y), {}, ours, numerics="eager").ok
+    assert compare_to_eager(product, (x, y), {}, ours).ok
+    assert not compare_to_eager(product, (x, y), {}, ours, numerics="eager").ok
 
 
 @pytest.mark.parametrize("function", [exact, smooth])
@@ -58,7 +58,7 @@ def test_one_wrong_element_is_wrong(function, spoil):
         flat[3], flat[4] = flat[4].clone(), flat[3].clone()
     else:
         flat[5] = float("nan") if spoil == "nan" else float("inf")
-    verdict = judge(function, (x, y), {}, result)
+    verdict = compare_to_eager(function, (x, y), {}, result)
     assert not verdict.ok
     assert "1 of 2112" in verdict.message or "2 of 2112" in verdict.message
 
@@ -67,13 +67,13 @@ def test_one_ulp_is_too_much_where_arithmetic_is_exact():
     x, y = tensors()
     result = exact(x, y)
     result.view(-1)[9] += ulp(result).view(-1)[9]
-    assert not judge(exact, (x, y), {}, result).ok
+    assert not compare_to_eager(exact, (x, y), {}, result).ok
 
 
 def test_a_nan_that_eager_has_must_be_there():
     x = torch.tensor([1.0, float("nan"), 3.0])
-    assert not judge(torch.relu, (x,), {}, torch.nan_to_num(torch.relu(x))).ok
-    assert judge(torch.relu, (x,), {}, torch.relu(x)).bit_for_bit
+    assert not compare_to_eager(torch.relu, (x,), {}, torch.nan_to_num(torch.relu(x))).ok
+    assert compare_to_eager(torch.relu, (x,), {}, torch.relu(x)).bit_for_bit
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
@@ -85,13 +85,13 @@ def test_a_number_that_eager_has_must_be_there(wrong):
         return torch.log(1 - torch.tanh(x))
 
     result = function(x)
-    assert result.isfinite().all() and judge(function, (x,), {}, result * (1 + 1e-7)).ok
+    assert result.isfinite().all() and compare_to_eager(function, (x,), {}, result * (1 + 1e-7)).ok
     result[0] = wrong
-    assert not judge(function, (x,), {}, result).ok
+    assert not compare_to_eager(function, (x,), {}, result).ok
 
 
 def test_zeros_of_either_sign_are_equal_in_value():
-    verdict = judge(lambda x: x * 1, (torch.zeros(3),), {}, -torch.zeros(3))
+    verdict = compare_to_eager(lambda x: x * 1, (torch.zeros(3),), {}, -torch.zeros(3))
     assert verdict.ok and not verdict.bit_for_bit
 
 
@@ -106,7 +106,7 @@ def test_zeros_of_either_sign_are_equal_in_value():
 )
 def test_dtype_shape_strides_and_count(result, message):
     x, y = tensors()
-    verdict = judge(exact, (x, y), {}, result(exact(x, y)))
+    verdict = compare_to_eager(exact, (x, y), {}, result(exact(x, y)))
     assert not verdict.ok and message in verdict.message
 
 
@@ -117,15 +117,15 @@ def contracted(x, y, z):
 
 def test_a_contracted_sum_has_not_eagers_bits():
     x, y = tensors()
-    assert not judge(lambda x, y, z: torch.exp(x) * y + z, (x, y, x), {}, contracted(x, y, x), exact=True).ok
-    assert not judge(lambda x, y, z: x * y + z, (x, y, x), {}, (x.double() * y + x).float()).ok
+    assert not compare_to_eager(lambda x, y, z: torch.exp(x) * y + z, (x, y, x), {}, contracted(x, y, x), exact=True).ok
+    assert not compare_to_eager(lambda x, y, z: x * y + z, (x, y, x), {}, (x.double() * y + x).float()).ok
 
 
 def test_bits_are_those_of_zeros_and_of_any_nan():
     x = torch.tensor([0.0, float("nan")])
     other_nan = torch.tensor([0, 0x7FC12345], dtype=torch.int32).view(torch.float32)
-    assert judge(lambda x: x + 0, (x,), {}, other_nan, exact=True).ok
-    assert not judge(lambda x: x + 0, (x,), {}, -other_nan, exact=True).ok
+    assert compare_to_eager(lambda x: x + 0, (x,), {}, other_nan, exact=True).ok
+    assert not compare_to_eager(lambda x: x + 0, (x,), {}, -other_nan, exact=True).ok
 
 
 WEIGHT, BIAS = torch.randn(2, 64, generator=torch.Generator().manual_seed(2))
@@ -146,8 +146,8 @@ def test_what_is_added_up_may_be_so_in_any_order(name):
     x, function = torch.randn(64, 1000, generator=torch.Generator().manual_seed(1)), SUMS[name]
     turned = function(x.flip(1))
     result = turned.flip(2) if "norm" in name else turned
-    assert judge(function, (x,), {}, result).ok
-    assert not judge(function, (x,), {}, result + 1e-2).ok
+    assert compare_to_eager(function, (x,), {}, result).ok
+    assert not compare_to_eager(function, (x,), {}, result + 1e-2).ok
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -159,8 +159,8 @@ def test_batch_norm_may_be_a_product_and_a_sum(training):
     def norm(x):
         return F.batch_norm(x, None if training else mean, None if training else variance, WEIGHT, BIAS, training)
 
-    assert judge(norm, (x,), {}, x * scale + (BIAS - mean * scale)).ok
-    assert not judge(norm, (x,), {}, x * scale + (BIAS - mean * scale) + 1e-4).ok
+    assert compare_to_eager(norm, (x,), {}, x * scale + (BIAS - mean * scale)).ok
+    assert not compare_to_eager(norm, (x,), {}, x * scale + (BIAS - mean * scale) + 1e-4).ok
 
 
 # In float32 eager's tanh-gelu is itself nearly nothing there.
@@ -168,7 +168,7 @@ def test_batch_norm_may_be_a_product_and_a_sum(training):
 def test_gelu_is_not_zero_below_minus_five(approximate, dtype):
     x = torch.tensor([-5.0625, 1.0, -3.0], dtype=dtype)
     zeroed = torch.where(x < -5, 0, F.gelu(x, approximate=approximate))
-    assert not judge(lambda x: F.gelu(x, approximate=approximate), (x,), {}, zeroed).ok
+    assert not compare_to_eager(lambda x: F.gelu(x, approximate=approximate), (x,), {}, zeroed).ok
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -176,10 +176,10 @@ def test_gelu_is_not_zero_below_minus_five(approximate, dtype):
 def test_a_single_function_is_held_to_four_ulp(function, dtype):
     x = tensors(dtype)[0].abs() + 0.5
     result = function(x.double()).to(dtype)
-    assert judge(function, (x,), {}, result).ok
+    assert compare_to_eager(function, (x,), {}, result).ok
     away = (result - function(x)).sign() + (result == function(x))
     for ulps, ok in ((3, True), (9, False)):
-        assert judge(function, (x,), {}, result + away * ulps * ulp(result).to(dtype)).ok == ok, ulps
+        assert compare_to_eager(function, (x,), {}, result + away * ulps * ulp(result).to(dtype)).ok == ok, ulps
 
 
 # What is searched, of which rows tie in a 16-bit float, or nearly do.
@@ -203,8 +203,8 @@ def test_the_largest_of_what_was_rounded_may_be_another(searched, search):
         return search(searched(x))
 
     dtype = function(x).dtype
-    assert judge(function, (x,), {}, search(searched(x.float())).to(dtype)).ok
-    assert not judge(function, (x,), {}, search(-searched(x.float())).to(dtype)).ok
+    assert compare_to_eager(function, (x,), {}, search(searched(x.float())).to(dtype)).ok
+    assert not compare_to_eager(function, (x,), {}, search(-searched(x.float())).to(dtype)).ok
 
 
 def test_the_largest_of_what_is_exact_is_where_eager_finds_it():
@@ -212,9 +212,9 @@ def test_the_largest_of_what_is_exact_is_where_eager_finds_it():
     short = wide.bfloat16()
     for function, x, numerics in ((lambda x: x.argmax(1), short, "default"), (lambda x: (x * x).argmax(1), wide, "default"),
                                   (lambda x: (x * x).argmax(1), short, "eager")):  # fmt: skip
-        assert judge(function, (x,), {}, torch.tensor([0, 1]), numerics).bit_for_bit
+        assert compare_to_eager(function, (x,), {}, torch.tensor([0, 1]), numerics).bit_for_bit
         for wrong in ([2, 1], [0, 3], [0, 2]):
-            assert not judge(function, (x,), {}, torch.tensor(wrong), numerics).ok
+            assert not compare_to_eager(function, (x,), {}, torch.tensor(wrong), numerics).ok
     for wrong in ([0, 3], [0, 2], [3, 1]):  # of what was rounded the same, but for what ties
-        assert not judge(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor(wrong)).ok
-    assert judge(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor([2, 1])).ok
+        assert not compare_to_eager(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor(wrong)).ok
+    assert compare_to_eager(lambda x: (x * x).argmax(1), (short,), {}, torch.tensor([2, 1])).ok

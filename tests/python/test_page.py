@@ -247,7 +247,7 @@ def test_a_comparison_is_drawn_with_its_data():
     labels = [a["aria-label"] for tag, a in document.tags if tag == "svg"]
     assert labels == ["Speed, as a share of a copy's", "Speed over n", "Between memory and arithmetic: the roofline"]
     assert "mine.cu <reads> x by 4 bytes" in document.text and "operations a byte" in document.text
-    assert drawings.roofline_points(measured()) == [(0, measured()["contenders"][0], 2.0, 2e6 / 11e-6)]
+    assert drawings.roofline_points(measured()) == [(0, measured()["candidates"][0], 2.0, 2e6 / 11e-6)]
 
 
 def test_a_comparison_draws_itself_in_a_notebook_and_with_pyplot():
@@ -262,8 +262,8 @@ def test_a_comparison_draws_itself_in_a_notebook_and_with_pyplot():
 
 def test_names_are_names_in_drawings_too():
     found = measured()
-    for contender, name in zip(found["contenders"], ("costs $1 and $2", "_C.so:f")):
-        contender["name"] = name
+    for candidate, name in zip(found["candidates"], ("costs $1 and $2", "_C.so:f")):
+        candidate["name"] = name
     made = comparison.Comparison(found).html()
     assert made.count("costs $1 and $2") >= 4 and made.count("_C.so:f") >= 4  # legends and axes among them
 
@@ -353,4 +353,4 @@ def test_compare_writes_a_page(tmp_path, capsys):
     document = Document((tmp_path / "a.html").read_text())
     assert "Source: mine.cu" in document.text and "Source: expression.cu" in document.text and "STG" in document.text
     kept = json.loads((tmp_path / "a.json").read_text())
-    assert "listing" not in kept["contenders"][0] and "__global__" in kept["contenders"][0]["source"]
+    assert "listing" not in kept["candidates"][0] and "__global__" in kept["candidates"][0]["source"]

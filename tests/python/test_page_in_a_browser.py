@@ -177,8 +177,8 @@ def test_a_page_is_light_and_dark_and_asks_for_nothing(shown):
 
 def test_kernels_of_a_comparison_light_up_apart(browser, tmp_path, explained):
     found = measured()
-    for contender in found["contenders"]:
-        contender["listing"] = explained.found["listing"]
+    for candidate in found["candidates"]:
+        candidate["listing"] = explained.found["listing"]
     comparison.Comparison(found).save(tmp_path / "a.html")
     both = Shown(browser, tmp_path / "a.html")
     benches = browser.find_elements("css selector", ".bench")

@@ -14,7 +14,7 @@ from random_ops import make_expression, make_form, make_recipes
 from full_run import WHOLE
 
 import ingot
-from ingot.oracle import as_list, judge
+from ingot.oracle import as_list, compare_to_eager
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "60" if WHOLE else "10"))
@@ -24,12 +24,12 @@ FEWEST_CASES = 1000 if WHOLE else 500
 
 def snippet(expression, recipes, device, numerics) -> str:
     """A program that shows the failure."""
-    lines = ["import torch, ingot", "from ingot.oracle import judge"]
+    lines = ["import torch, ingot", "from ingot.oracle import compare_to_eager"]
     lines.append(f"f = ingot.op({expression.source!r}, numerics={numerics!r})")
     for name, recipe in zip(expression.names, recipes):
         lines.append(f"{name} = {recipe.code()}" + (f".to({device!r})" if device != "cpu" else ""))
     arguments = ", ".join(expression.names)
-    lines.append(f"print(judge(f.reference, ({arguments},), {{}}, f({arguments}), {numerics!r}))")
+    lines.append(f"print(compare_to_eager(f.reference, ({arguments},), {{}}, f({arguments}), {numerics!r}))")
     return "\n".join(lines)
 
 
@@ -53,7 +53,7 @@ def run_case(op, expression, recipes, device):
     if error is not None:
         return f"{type(error).__name__}: {error}"
     bits = not expression.reduces and all(held_to_bits(expression.text, tensors, result) for result in as_list(ours))
-    verdict = judge(op.reference, tensors, {}, ours, op.numerics, exact=bits)
+    verdict = compare_to_eager(op.reference, tensors, {}, ours, op.numerics, exact=bits)
     return "" if verdict.ok else verdict.message
 
 

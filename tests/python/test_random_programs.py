@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from full_run import WHOLE
 
 import ingot
-from ingot.oracle import as_list, functional, judge
+from ingot.oracle import as_list, functional, compare_to_eager
 
 SEED = int(os.environ.get("INGOT_RANDOM_SEED", "20"))
 SECONDS = float(os.environ.get("INGOT_RANDOM_SECONDS", "150" if WHOLE else "0"))
@@ -98,7 +98,7 @@ def values_differ(op, program: Program, device: str) -> str:
     if complaint is not None or eager is None:
         return complaint or ""
     # A step that is pushed may make a divisor zero or an index too large: then nothing is known of what it explains.
-    verdict, _ = attempt(lambda: judge(functional(op.reference), arguments, {}, ours, program.numerics))
+    verdict, _ = attempt(lambda: compare_to_eager(functional(op.reference), arguments, {}, ours, program.numerics))
     if verdict is None or verdict.ok:
         return ""
     # The oracle moves a step by an ulp. A 16-bit float above 128 or so stays a whole number then, and its remainder 0.

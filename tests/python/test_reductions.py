@@ -49,7 +49,7 @@ def op_of(text: str, tensors: dict, **options) -> ingot.Op:
     return ingot.op(f"def f({', '.join(tensors)}):\n    return {text}\n", **options)
 
 
-def judged(texts, tensors: dict, ulps: float = 8, strides: bool = True, **options) -> list[str]:
+def compared(texts, tensors: dict, ulps: float = 8, strides: bool = True, **options) -> list[str]:
     """What is wrong with texts that eager takes."""
     calls = []
     for text in texts:
@@ -89,31 +89,31 @@ def check(lines: list[str], known=()):
 @pytest.mark.parametrize("dtype", FLOATS, ids=named)
 def test_floating(device, dtype):
     texts = in_turn(texts_of(FLOATING), dtype)
-    check(judged(texts, inputs_of(dtype, device)), [text for text in KNOWN if text in texts and device == "cpu"])
+    check(compared(texts, inputs_of(dtype, device)), [text for text in KNOWN if text in texts and device == "cpu"])
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=named)
 def test_exact(device, dtype):
-    check(judged(in_turn(texts_of(EXACT), dtype), inputs_of(dtype, device), ulps=0))
+    check(compared(in_turn(texts_of(EXACT), dtype), inputs_of(dtype, device), ulps=0))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=named)
 def test_numerics_of_eager(device, dtype):
     texts = some([text for texts in FLOATING.values() for text in texts if "REDUCED" not in text], FLOATS.index(dtype), of=6)
     known = [text for text in KNOWN_IN_NUMERICS_OF_EAGER if text in texts and device == "cpu"]
-    check(judged(texts, inputs_of(dtype, device), numerics="eager"), known)
+    check(compared(texts, inputs_of(dtype, device), numerics="eager"), known)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=named)
 def test_composed(device, dtype):
-    check(judged(in_turn(COMPOSED, dtype), inputs_of(dtype, device), strides=False))  # a view is a tensor of its own here
+    check(compared(in_turn(COMPOSED, dtype), inputs_of(dtype, device), strides=False))  # a view is a tensor of its own here
 
 
 def test_of_integers(device):
     tensors = inputs_of(torch.float32, device)
     texts = [f"{x}.{text}" for x in "kbuj" for text in ("logsumexp(1)", "nansum((0, 1))", "sum(1, dtype=torch.float32)", "mean(1, dtype=torch.float64)",
              "softmax(1, dtype=torch.float32)", "prod(2, dtype=torch.float64)", "sum(dtype=torch.float16)")]  # fmt: skip
-    check(judged(texts, tensors))
+    check(compared(texts, tensors))
 
 
 def test_of_float8(device):
@@ -121,7 +121,7 @@ def test_of_float8(device):
     x = torch.tensor([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]], device=device).to(torch.float8_e4m3fn)
     texts = ["x.sum(dtype=torch.float32)", "x.sum(1, dtype=torch.int32)", "x.prod(0, dtype=torch.bfloat16)", "x.nansum(dtype=torch.float16)",
              "x.mean(1, dtype=torch.float32)", "x.nanmean(dtype=torch.float32)", "x.sum(dtype=torch.bool)", "x.int().nansum(dtype=torch.bool)"]  # fmt: skip
-    check(judged(texts, {"x": x}))
+    check(compared(texts, {"x": x}))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -130,9 +130,9 @@ def test_sizes(device, size):
     texts = SIZED + SIZED_EXACT + (SIZED_OF_SOME if size else [])
     if size == 0:
         texts = [text for text in texts if "layer_norm" not in text]
-    lines = judged(some(texts, SIZES.index(size), of=2), {"x": x}, ulps=16)
+    lines = compared(some(texts, SIZES.index(size), of=2), {"x": x}, ulps=16)
     if size in (0, 1, 65, 4097):
-        lines += judged(SIZED_EXACT + (SIZED_OF_SOME if size else []) + ["x.sum(1)", "x.softmax(1)"], {"x": x.half()}, ulps=16)
+        lines += compared(SIZED_EXACT + (SIZED_OF_SOME if size else []) + ["x.sum(1)", "x.softmax(1)"], {"x": x.half()}, ulps=16)
     check(lines)
 
 
@@ -142,13 +142,13 @@ def test_few_elements(device, shape):
     texts = ["x.sum()", "x.sum(0)", "x.mean(0)", "x.prod(-1)", "x.any(0)", "x.all()", "x.var(0)", "x.std()", "x.logsumexp(0)", "x.softmax(-1)",
              "x.count_nonzero()", "x.norm()", "torch.var_mean(x, -1)", "x.sum(0, keepdim=True)", "x.log_softmax(0)", "x.nanmean()", "x.long().sum(0)",
              "F.mse_loss(x, x)"]  # fmt: skip
-    check(judged(texts, {"x": x}))
+    check(compared(texts, {"x": x}))
 
 
 def test_no_dims(device):
     texts = ["x.sum()", "x.sum(0)", "x.sum(-1, True)", "x.max(0)", "x.argmax()", "x.argmin(-1)", "x.amax(())", "x.softmax(0)", "x.var(0)",
              "x.any()", "x.all(0)", "x.norm(1)", "x.logsumexp(0)", "torch.var_mean(x, 0, correction=0)", "x.mean(0)", "x.prod(0)"]  # fmt: skip
-    check(judged(texts, {"x": torch.tensor(2.5, device=device)}))
+    check(compared(texts, {"x": torch.tensor(2.5, device=device)}))
 
 
 LAYOUTS = {
@@ -174,7 +174,7 @@ def test_layouts(device, layout):
              "F.cosine_similarity(x, x[0])", "x.prod(1)", "b.sum((0, 1))"]  # fmt: skip
     if "expanded" in layout:  # of equal values the variance is what is left of their mean's rounding
         texts = [text for text in texts if not re.search("var|std|_norm", text)]
-    check(judged(some(texts, list(LAYOUTS).index(layout), of=2), tensors, ulps=16))
+    check(compared(some(texts, list(LAYOUTS).index(layout), of=2), tensors, ulps=16))
 
 
 def test_channels_last(device):
@@ -182,7 +182,7 @@ def test_channels_last(device):
     v, a = torch.randn(6, device=device), torch.rand(6, device=device) + 0.1
     texts = ["x.sum(1)", "x.sum((2, 3))", "x.softmax(1)", "x.log_softmax(-1)", "F.group_norm(x, 2)", "F.group_norm(x, 3, v, a)", "F.batch_norm(x, v, a)",
              "F.batch_norm(x, None, None, v, a, True)", "F.instance_norm(x)", "F.layer_norm(x, (4,))", "F.rms_norm(x, (4,))", "x.amax((0, 2, 3))", "F.normalize(x)"]  # fmt: skip
-    check(judged(texts, {"x": x.contiguous(memory_format=torch.channels_last), "v": v, "a": a}))
+    check(compared(texts, {"x": x.contiguous(memory_format=torch.channels_last), "v": v, "a": a}))
 
 
 PLANTED = {
@@ -205,7 +205,7 @@ def test_nan_and_infinities(device, dtype, planted):
              "x.all(0)", "x.nansum(1)", "x.nanmean(1)", "x.var(1)", "x.std(0)", "x.logsumexp(1)", "x.logsumexp(0)", "x.softmax(1)", "x.log_softmax(1)",
              "x.softmax(0)", "x.norm(dim=1)", "x.norm(math.inf, 1)", "x.norm(-math.inf, 0)", "x.norm(0, 1)", "x.count_nonzero(1)", "x.aminmax(dim=1)",
              "F.layer_norm(x, (70,))", "F.normalize(x)", "F.rms_norm(x, (70,))"]  # fmt: skip
-    check(judged(texts, {"x": x.to(dtype).to(device)}, ulps=16))
+    check(compared(texts, {"x": x.to(dtype).to(device)}, ulps=16))
 
 
 @pytest.mark.parametrize("columns", [1, 4, 300, 9001])
@@ -215,7 +215,7 @@ def test_exponentials_of_rows_of_one_large_value(device, columns):
     x = torch.tensor(values).to(torch.bfloat16)[:, None].expand(-1, columns).contiguous().to(device)
     x[:, columns // 2] += x[:, columns // 2] / 64
     texts = ["x.softmax(1)", "x.log_softmax(1)", "x.logsumexp(1)", "x.logsumexp((1,))", "x.t().softmax(0)", "x[0].log_softmax(0)"]
-    check(judged(texts, {"x": x}, ulps=2))
+    check(compared(texts, {"x": x}, ulps=2))
 
 
 FIRST_OF_ROWS = {"far below": -200.0, "a little below": -40.0, "above": 60.0, "-inf": -math.inf, "inf": math.inf, "nan": math.nan}
@@ -234,12 +234,12 @@ def test_exponentials_of_rows_that_begin_anyhow(device, dtype, columns):
     texts = ["x.softmax(1)", "x.log_softmax(1)", "x.logsumexp(1)", "x.t().logsumexp(0)", "x.t().log_softmax(0)", "x.exp().log().logsumexp(1)", "x[0].logsumexp(0)",
              "x[1].softmax(0)", "x[2:3].log_softmax(1)", "F.cross_entropy(x, t, reduction='none')", "F.cross_entropy(x[1::2], t[1::2])"]  # fmt: skip
     classes = torch.arange(len(x), device=device) % columns
-    check(judged(texts, {"x": x, "t": classes}, ulps=2))
+    check(compared(texts, {"x": x, "t": classes}, ulps=2))
 
 
 def test_variances_far_from_zero(device):
     x = torch.randn(5, 70, device=device)
-    check(judged(["(x + 1000).var(1)", "(x + 1000).std()", "F.layer_norm(x + 100, (70,))", "F.rms_norm(x / 1000, (70,))"], {"x": x}))
+    check(compared(["(x + 1000).var(1)", "(x + 1000).std()", "F.layer_norm(x + 100, (70,))", "F.rms_norm(x / 1000, (70,))"], {"x": x}))
 
 
 def test_variances_that_are_small_beside_the_mean(device):
@@ -258,7 +258,7 @@ def test_variances_that_are_small_beside_the_mean(device):
 
 def test_a_mean_is_rounded_once(device):
     for x in (torch.tensor([70000.0, 0]), torch.tensor([70000, 0]), torch.tensor([70000.0, 0]).double()):
-        check(judged(["x.mean(dtype=torch.float16)", "x.mean(0, dtype=torch.bfloat16)"], {"x": x.to(device)}))
+        check(compared(["x.mean(dtype=torch.float16)", "x.mean(0, dtype=torch.bfloat16)"], {"x": x.to(device)}))
 
 
 def test_ties_go_to_the_first(device):
@@ -266,7 +266,7 @@ def test_ties_go_to_the_first(device):
         x = torch.zeros(3, n, device=device)
         x[1, n // 2 :] = 1
         x[2, n - 1] = math.nan
-        check(judged(["x.argmax(1)", "x.argmin(1)", "x.max(1)", "x.min(1)", "x.argmax()", "x.t().argmax(0)", "x.argmax(0)"], {"x": x}))
+        check(compared(["x.argmax(1)", "x.argmin(1)", "x.max(1)", "x.min(1)", "x.argmax()", "x.t().argmax(0)", "x.argmax(0)"], {"x": x}))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=named)

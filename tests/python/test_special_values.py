@@ -9,7 +9,7 @@ from eager_bits import agree_where_terms_cancel, held_to_bits
 from names_table import BINARY, OPERATORS
 
 import ingot
-from ingot.oracle import difference, judge
+from ingot.oracle import difference, compare_to_eager
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
@@ -64,7 +64,7 @@ def test_pairs(device, dtype):
 def complaint(row, op, tensors) -> str:
     result = op(*tensors)
     bits = held_to_bits(row.text, tensors, result)
-    verdict = judge(lambda x, y: row.eager(x, y), tensors, {}, result, exact=bits)
+    verdict = compare_to_eager(lambda x, y: row.eager(x, y), tensors, {}, result, exact=bits)
     if not verdict.ok and not agree_where_terms_cancel(row.text, result, row.eager(*tensors)):
         wrong = (difference(result, row.eager(*tensors)) > 0).nonzero()
         where = [tuple(t[int(i)].item() for t in tensors) for i in wrong[::17][:3, 0]]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import ingot
-from ingot.oracle import judge
+from ingot.oracle import compare_to_eager
 
 TEXTS = ["relu(a) * 2 + b", "a + b", "(a + b) + c", "a * (b + c)", "where(a > b, a, c)", "(a - b).float() * c", "-a",
          "clamp(a, -1, 1) + b", "torch.lerp(a, b, c)", "maximum(a, b) - c", "a.flip(0) + b", "(a + b).transpose(0, 1) * 1",
@@ -82,7 +82,7 @@ def test_strides_of_what_eager_returns_as_it_is(text):
     rng = random.Random(f"{SEED} {text}")
     op = ingot.op(f"def f(a): return {text}")
     for a in (inputs(rng)[0] for _ in range(CALLS_OF_A_TEXT)):
-        verdict = judge(op.reference, (a,), {}, op(a))
+        verdict = compare_to_eager(op.reference, (a,), {}, op(a))
         assert verdict.bit_for_bit, f"{arrangement([a])}: {verdict.message}"
 
 

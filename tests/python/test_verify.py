@@ -9,7 +9,7 @@ from full_run import WHOLE, some
 
 import ingot
 from ingot.tools import command, verification
-from ingot.tools.error_statistics import Tally
+from ingot.tools.error_statistics import ErrorStatistics
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"))]
 SHORT = {"f16": torch.float16, "bf16": torch.bfloat16}
@@ -38,11 +38,11 @@ def ops(request) -> list:
 def test_every_name_on_every_short_float(ops, device):
     wrong, tried = [], 0
     for op in ops:
-        for tally in verification.tallies(op, ("f16", "bf16"), device, pairs=1 << 16):
+        for statistics in verification.statistics(op, ("f16", "bf16"), device, pairs=1 << 16):
             tried += 1
-            assert tally.inputs >= 1 << 16
-            if tally.wrong:
-                wrong.append((op.text, tally.dtype, tally.wrong, tally.first_wrong["call"], tally.first_wrong["ours"], tally.first_wrong["eager"]))
+            assert statistics.inputs >= 1 << 16
+            if statistics.incorrect:
+                wrong.append((op.text, statistics.dtype, statistics.incorrect, statistics.first_wrong["call"], statistics.first_wrong["ours"], statistics.first_wrong["eager"]))
     assert not wrong
     assert tried > (60 if WHOLE else 20)
 
@@ -53,24 +53,24 @@ def test_a_tally_notices_one_wrong_element():
     ours = eager.clone()
     place = int((x == 1.5).nonzero())
     ours[place] = ours[place] * 1.01
-    tally = Tally(ingot.op("exp(x)"), torch.float16)
-    tally.add({"x": x}, ours, eager, exact)
-    assert tally.inputs == 65536 and tally.as_eager == 65535 and tally.wrong == 1
-    assert tally.first_wrong["inputs"] == {"x": "1.5"} and tally.first_wrong == tally.first_other == tally.worst_at
-    call = tally.first_wrong["call"]
+    statistics = ErrorStatistics(ingot.op("exp(x)"), torch.float16)
+    statistics.add({"x": x}, ours, eager, exact)
+    assert statistics.inputs == 65536 and statistics.as_eager == 65535 and statistics.incorrect == 1
+    assert statistics.first_wrong["inputs"] == {"x": "1.5"} and statistics.first_wrong == statistics.first_other == statistics.worst_at
+    call = statistics.first_wrong["call"]
     assert eval(call, {"ingot": ingot, "torch": torch}).item() == eager[place].item()
-    assert sum(tally.histogram) == int((exact.half().isfinite()).sum())
+    assert sum(statistics.histogram) == int((exact.half().isfinite()).sum())
 
 
 def test_a_tally_notices_a_lost_nan_and_a_wrong_integer():
     x = torch.tensor([float("nan"), 1.0])
-    tally = Tally(ingot.op("relu(x)"), torch.float32)
-    tally.add({"x": x}, torch.tensor([0.0, 1.0]), torch.relu(x), x.double().relu())
-    assert tally.wrong == 1 and tally.first_wrong["ours"] == "0.0"
+    statistics = ErrorStatistics(ingot.op("relu(x)"), torch.float32)
+    statistics.add({"x": x}, torch.tensor([0.0, 1.0]), torch.relu(x), x.double().relu())
+    assert statistics.incorrect == 1 and statistics.first_wrong["ours"] == "0.0"
     n = torch.tensor([1, 2])
-    tally = Tally(ingot.op("x + 1"), torch.int64)
-    tally.add({"x": n}, n, n + 1, n + 1)
-    assert tally.wrong == 2
+    statistics = ErrorStatistics(ingot.op("x + 1"), torch.int64)
+    statistics.add({"x": n}, n, n + 1, n + 1)
+    assert statistics.incorrect == 2
 
 
 def run(capsys, *words) -> tuple[int, str, str]:
@@ -84,7 +84,7 @@ def test_names_on_a_command_line(capsys):
     assert status == 0
     assert re.search(r"^tanh\(x\) on cpu\n  float16: 65536 inputs, all with eager's bits\n    at worst 0\.5 ulp off float64", out)
     assert "fmax(x, y) on cpu\n  float16: 100" in out
-    assert "trials right: as asked, special values, a special value a row, loud ends, large values, subnormal values, odd sizes, few elements, one element" in out
+    assert "checks right: as given, special values, a special value a row, boundary spikes, large values, subnormal values, odd sizes, few elements, one element" in out
 
 
 def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
@@ -116,7 +116,7 @@ def test_why_a_dtype_is_not_tried_is_said(capsys):
     status, _, err = run(capsys, "-e", "x.cumsum(-1)")
     assert status == 2 and "takes none of f16, bf16, f32 as it was tried: `cumsum` is not in the language" in err
     status, out, _ = run(capsys, "floor_divide", "--dtype", "i32,bool", "--pairs", "1000")
-    assert status == 0 and "trials right: as asked, odd sizes" in out and "bool was tried in no layout: " in out
+    assert status == 0 and "checks right: as given, odd sizes" in out and "bool was tried in no layout: " in out
 
 
 def test_integers_are_not_divided_by_zero_and_long_ones_are_sampled(capsys):
@@ -134,7 +134,7 @@ def test_a_wrong_gradient_is_noticed(capsys, tmp_path):
     path = tmp_path / "cube.py"
     path.write_text("def cube_backward(grad, x):\n    return 2 * grad * x * x\n\ndef cube(x):\n    return x * x * x\n")
     status, out, _ = run(capsys, f"{path}:cube", "x=f32:40x50")
-    assert status == 1 and "WRONG f32, gradient" in out
+    assert status == 1 and "INCORRECT f32, gradient" in out
 
 
 @pytest.mark.parametrize("words, message", [

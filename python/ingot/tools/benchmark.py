@@ -89,7 +89,7 @@ def cache_bytes(device: torch.device) -> int:
     return found or 32 << 20
 
 
-def race(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False,
+def run_rounds(runners: dict[str, Calls], device: torch.device, rounds: int = ROUNDS, graph: bool = False,
          ahead: bool = True, watch: Callable[[str], None] = lambda name: None) -> dict[str, Times]:
     """Seconds of a call of each runner, and of COPY, of as many bytes as COPIED_BYTES says. `graph`: the calls of each
     are captured in a CUDA graph, and that is what is launched. `ahead=False`: a GPU's seconds are what a call takes in a

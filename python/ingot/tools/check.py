@@ -1,4 +1,4 @@
-"""Whether a contender's results are right: by eager PyTorch and by float64.
+"""Whether a candidate's results are right: by eager PyTorch and by float64.
 
 Somebody else's formula may round elsewhere than eager's, contract a product and a sum, or add in another order, and be no
 worse for it. So it is held to float64: an element may be as far off as eager is anywhere among results of its size, four
@@ -20,7 +20,7 @@ import torch
 
 from ..capture import fail
 from ..oracle import allowed_of_steps, bits, difference, ulp
-from .workload import EagerRun, Subject, each, in_float64
+from .workload import EagerRun, Workload, each, in_float64
 
 OF_EAGERS_ERROR, ULPS, SHORT_ULPS, OF_SUMS = 4, 8, 2, 8
 JUMP = 64  # a step that is so many times as small, and does more than half as much, is one over a jump
@@ -28,19 +28,19 @@ FEW_ULPS = 16
 
 
 @dataclasses.dataclass
-class Wanted:
-    """What a contender is held to on some arguments: eager's results, and in float64 the truth and how far from it a
+class Expected:
+    """What a candidate is held to on some arguments: eager's results, and in float64 the truth and how far from it a
     right result may be."""
 
-    subject: Subject
+    workload: Workload
     run: EagerRun
     exact: list[torch.Tensor] | None = None
     allowed: list[torch.Tensor] | None = None
     measured: int = 0  # how many of the ways there are to measure what is allowed
 
     @classmethod
-    def of(cls, subject: Subject) -> Wanted:
-        return cls(subject, subject.run_eager())
+    def of(cls, workload: Workload) -> Expected:
+        return cls(workload, workload.run_eager())
 
     @property
     def changed(self) -> list[str]:
@@ -58,19 +58,19 @@ class Wanted:
         try:
             return self._measure()
         except torch.OutOfMemoryError as error:
-            raise fail("its results are not eager's bits, and no memory was left to judge them by float64",
+            raise fail("its results are not eager's bits, and no memory was left to check them by float64",
                        "compare fewer elements") from error
 
     def _measure(self) -> bool:
         if self.measured == 0:
-            self.exact = self.subject.run_in_float64()
+            self.exact = self.workload.run_in_float64()
             self.allowed = [allowed(e, d) for e, d in zip(self.eager, self.exact)]
         elif self.measured == 1:
-            largest = max((t.numel() for t in self.subject.tensors().values()), default=1)
-            for k, sensitivity in enumerate(_sensitivity(self.subject, self.eager, self.exact)):
+            largest = max((t.numel() for t in self.workload.tensors().values()), default=1)
+            for k, sensitivity in enumerate(_sensitivity(self.workload, self.eager, self.exact)):
                 self.allowed[k] += of_arguments(sensitivity, largest / max(self.eager[k].numel(), 1))
-        elif self.measured == 2 and not self.subject.adds_up and not self.changed:
-            computed = each(self.subject, _as_computed)
+        elif self.measured == 2 and not self.workload.adds_up and not self.changed:
+            computed = each(self.workload, _as_computed)
             of_steps = allowed_of_steps(lambda: computed.run_eager().results, computed.run_eager().results)
             for allowed_already, more in zip(self.allowed, of_steps):
                 allowed_already += more.nan_to_num(nan=0.0, posinf=0.0)
@@ -95,31 +95,31 @@ class Verdict:
         return {k: _finite(v) for k, v in dataclasses.asdict(self).items()}
 
 
-def judge(wanted: Wanted, results: list[torch.Tensor]) -> Verdict:
-    if message := _other_form(results, wanted.eager):
+def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
+    if message := _other_form(results, expected.eager):
         return Verdict(False, message)
-    if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, wanted.eager)):
+    if all(torch.equal(bits(ours), bits(theirs)) for ours, theirs in zip(results, expected.eager)):
         return Verdict(True, "bit for bit", True, 0.0, 0.0)
-    if wanted.measured == 0:
-        wanted.measure()
+    if expected.measured == 0:
+        expected.measure()
     while True:
-        worst = [_worst(wanted, k, result) for k, result in enumerate(results)]
+        worst = [_worst(expected, k, result) for k, result in enumerate(results)]
         largest = max(worst, key=lambda found: found.excess)
-        if largest.excess <= 1 or not wanted.measure():
+        if largest.excess <= 1 or not expected.measure():
             break
     ulps, eagers = max(w.ulp for w in worst), max(w.eager_ulp for w in worst)
     if largest.excess > 1:
         others = f" and {largest.count - 1} more" if largest.count > 1 else ""
         return Verdict(False, f"wrong at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
-                       largest.as_json(wanted))
+                       largest.as_json(expected))
     # Next to zero an ulp is worth nothing: there it is eager's error that says what is much.
-    if all(torch.equal(ours, theirs) for ours, theirs in zip(results, wanted.eager)):
+    if all(torch.equal(ours, theirs) for ours, theirs in zip(results, expected.eager)):
         close = "equal in value; the bits of a zero differ"
     elif ulps <= FEW_ULPS:
         close = f"within {ulps:.2g} ulp"
     else:
         close = f"{ulps / eagers:.2g} of eager's error" if eagers else f"{ulps:.2g} ulp off"
-    return Verdict(True, close, False, ulps, eagers, largest.as_json(wanted))
+    return Verdict(True, close, False, ulps, eagers, largest.as_json(expected))
 
 
 @dataclasses.dataclass
@@ -140,13 +140,13 @@ class _Worst:
     def place(self) -> str:
         return f"[{', '.join(map(str, self.index))}]"
 
-    def as_json(self, wanted: Wanted) -> dict:
+    def as_json(self, expected: Expected) -> dict:
         return {"result": self.result, "index": list(self.index), "value": repr(self.ours), "eager": repr(self.eager),
-                "float64": repr(self.exact), "inputs": inputs_at(wanted, self.result, self.index)}
+                "float64": repr(self.exact), "inputs": inputs_at(expected, self.result, self.index)}
 
 
-def _worst(wanted: Wanted, k: int, ours: torch.Tensor) -> _Worst:
-    eager, exact, allowed = wanted.eager[k], wanted.exact[k], wanted.allowed[k]
+def _worst(expected: Expected, k: int, ours: torch.Tensor) -> _Worst:
+    eager, exact, allowed = expected.eager[k], expected.exact[k], expected.allowed[k]
     if ours.numel() == 0:
         return _Worst(0.0, 0, 0.0, 0.0, k)
     if not eager.dtype.is_floating_point:
@@ -169,11 +169,11 @@ def _worst(wanted: Wanted, k: int, ours: torch.Tensor) -> _Worst:
                   ours[index].item(), eager[index].item(), exact[index].item())
 
 
-def inputs_at(wanted: Wanted, k: int, index: tuple[int, ...]) -> dict:
+def inputs_at(expected: Expected, k: int, index: tuple[int, ...]) -> dict:
     """What each tensor has at the place of an element of result k, broadcast as it is; a few numbers where that is a row.
     A tensor of another shape has none."""
-    shape, found = wanted.eager[k].shape, {}
-    for name, value in wanted.subject.values.items():
+    shape, found = expected.eager[k].shape, {}
+    for name, value in expected.workload.values.items():
         if not isinstance(value, torch.Tensor):
             found[name] = repr(value)
             continue
@@ -213,18 +213,18 @@ def allowed(eager: torch.Tensor, exact: torch.Tensor, of_eagers: float = OF_EAGE
     return of_eagers * worst[sizes] + of_result * ulp(rounded)
 
 
-def _sensitivity(subject: Subject, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
+def _sensitivity(workload: Workload, eager: list[torch.Tensor], exact: list[torch.Tensor]) -> list[torch.Tensor]:
     """What a relative step of half an ulp of each argument alone does to each result: of all its elements, of their sizes,
     and of each up or down, which shows what is left of a row's equal elements when their mean is taken off. It is what
     rounding is worth where formulas cancel, and in sums. Of 16-bit floats it is float32's, in which all compute. An element
     whose arguments are where the function jumps, as at a half that is rounded, has one answer."""
     moved = [torch.zeros_like(d, dtype=torch.float64) for d in exact]
-    for name, value in subject.tensors().items():
+    for name, value in workload.tensors().items():
         if not value.dtype.is_floating_point:
             continue
         step = torch.finfo(torch.float32 if value.dtype.itemsize == 2 else value.dtype).eps / 2
         for push in (lambda x, by: x * (1 + by), lambda x, by: x + by * x.abs(), lambda x, by: x * (1 + by * _signs(x))):
-            far, near = (subject.with_values({**subject.values, name: push(in_float64(value), by)}).run_in_float64()
+            far, near = (workload.with_values({**workload.values, name: push(in_float64(value), by)}).run_in_float64()
                          for by in (step, step / JUMP))
             for k in range(len(exact)):
                 if eager[k].dtype.is_floating_point:

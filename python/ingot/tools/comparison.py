@@ -19,14 +19,14 @@ from ..capture import fail
 from . import candidates, report, work
 from .explanation import bound, described
 from .job import Against, Job
-from .workload import Subject
+from .workload import Workload
 from .benchmark import COPY
 from .supervisor import TIME_LIMIT, supervise
 from .work import OWN
 
 READABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool, torch.uint8, torch.int8, torch.int16,
             torch.int32, torch.int64)  # what the reader of saved tensors knows
-EXIT_OK, EXIT_WRONG, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
+EXIT_OK, EXIT_INCORRECT, EXIT_BAD_INPUT, EXIT_TOO_SLOW, EXIT_ENVIRONMENT = range(5)
 
 
 @dataclasses.dataclass
@@ -39,37 +39,37 @@ class Comparison:
         return report.text(self.found)
 
     def __getitem__(self, name: str) -> dict:
-        """What was found of a contender, by the name that the table has, or the word that it was asked for by."""
+        """What was found of a candidate, by the name that the table has, or the word that it was given for by."""
         for key in ("name", "word"):
-            for contender in self.found["contenders"]:
-                if contender[key] == name:
-                    return contender
+            for candidate in self.found["candidates"]:
+                if candidate[key] == name:
+                    return candidate
         raise KeyError(name)
 
     @property
-    def is_right(self) -> bool:
+    def is_correct(self) -> bool:
         """Whether nobody was wrong, and nobody failed."""
-        return all(c["state"] in (report.RIGHT, report.UNCHECKED) for c in self.found["contenders"])
+        return all(c["state"] in (report.CORRECT, report.UNCHECKED) for c in self.found["candidates"])
 
-    def speed_of(self, name: str) -> float | None:
-        """A contender's speed as a multiple of Ingot's."""
-        return self[name].get("speed")
+    def speedup_of(self, name: str) -> float | None:
+        """A candidate's speed as a multiple of Ingot's."""
+        return self[name].get("speedup")
 
     def slower_than(self, share: float) -> list[str]:
-        """The contenders of whose speed Ingot does not reach so much, at any size that was swept."""
-        slow = [c["name"] for c in self.found["contenders"][1:] if c.get("speed") and 1 / c["speed"] < share]
-        names = {c["word"]: c["name"] for c in self.found["contenders"][1:]}
+        """The candidates of whose speed Ingot does not reach so much, at any size that was swept."""
+        slow = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") and 1 / c["speedup"] < share]
+        names = {c["word"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
         return slow + [f"{names[word]} at {sweep['name']}={point['size']}" for point in sweep["points"]
-                       for word, times in point["contenders"].items() if word in names and times.get("speed", 0) * share > 1]
+                       for word, times in point["candidates"].items() if word in names and times.get("speedup", 0) * share > 1]
 
     def untimed(self) -> list[str]:
-        """Who was not timed beside Ingot, and where: as asked, or at a size of a sweep."""
-        names = {c["word"]: c["name"] for c in self.found["contenders"][1:]}
+        """Who was not timed beside Ingot, and where: as given, or at a size of a sweep."""
+        names = {c["word"]: c["name"] for c in self.found["candidates"][1:]}
         sweep = self.found.get("sweep", {"points": ()})
-        missing = [c["name"] for c in self.found["contenders"][1:] if c.get("speed") is None]
+        missing = [c["name"] for c in self.found["candidates"][1:] if c.get("speedup") is None]
         return missing + [f"{name} at {sweep['name']}={point['size']}" for point in sweep["points"]
-                          for word, name in names.items() if name not in missing and word not in point["contenders"]]
+                          for word, name in names.items() if name not in missing and word not in point["candidates"]]
 
     def plot(self):
         """Draws the speeds, or times over sizes where these were swept. Needs matplotlib; gives its axes."""
@@ -101,7 +101,7 @@ class Comparison:
 
 
 @torch.inference_mode(False)  # which counts what is written to a tensor
-def compare(op, against, *args, backward: bool = False, specials: bool = True, as_asked: bool = False, anyway: bool = False,
+def compare(op, against, *args, backward: bool = False, specials: bool = True, given_only: bool = False, time_incorrect: bool = False,
             warm: bool = False, graph: bool = False, rounds: int = 21, why: bool = True, isolated: bool = True,
             time_limit: float = TIME_LIMIT, **kwargs) -> Comparison:
     """Sets an op beside others, on these arguments: which are right, which is faster, and why; as `ingot compare` does.
@@ -113,15 +113,15 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
     backward: compare the gradient's kernels, with respect to the tensors that require grad, or to all floats where none
         does.
     specials: ask what NaN, infinities and zeros become.
-    as_asked: try them on these arguments alone, and not on special values and other layouts.
-    anyway: time those that are wrong, too.
+    given_only: try them on these arguments alone, and not on special values and other layouts.
+    time_incorrect: time those that are wrong, too.
     warm: one set of inputs, which caches may hold.
     graph: time calls in a CUDA graph.
     rounds: how often each is sampled.
     why: look at kernels' machine code, too.
-    isolated: False for contenders that are trusted: all runs in this process, and no argument is copied to another.
+    isolated: False for candidates that are trusted: all runs in this process, and no argument is copied to another.
     time_limit: seconds that a step in another process may take.
-    Raises `ingot.Error` for arguments that the op does not take; what is wrong with a contender stands in the result.
+    Raises `ingot.Error` for arguments that the op does not take; what is wrong with a candidate stands in the result.
     """
     if rounds < 1:
         raise fail(f"there are no {rounds} rounds", "1 is the least")
@@ -133,7 +133,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
         raise fail(f"`{several[0]}` is made up of several tensors, and is not compared", "compare an op that takes each as a parameter of its own")
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     device = next((str(value.device) for value in tensors.values()), "cpu")
-    options = {"backward": backward, "specials": specials, "as_asked": as_asked, "anyway": anyway, "warm": warm,
+    options = {"backward": backward, "specials": specials, "given_only": given_only, "time_incorrect": time_incorrect, "warm": warm,
                "graph": graph, "rounds": rounds, "why": why}
     if graph and not device.startswith("cuda"):
         raise fail("a CUDA graph is of a GPU, and these arguments are not on one")
@@ -143,9 +143,9 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
               folders=[folder for folder in sys.path if folder], **options)
     functions = _functions(named, [OWN, COPY, *(each.key for each in given)])
     if not isolated:
-        subject = Subject(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
+        workload = Workload(op, {n: v.detach() if n in tensors else v for n, v in values.items()}, leaves=frozenset(job.leaves))
         done: dict = {}
-        work.do(work.Work(job, done, functions, subject.gradient() if backward else subject), lambda *_: None, _leave)
+        work.do(work.Work(job, done, functions, workload.gradient() if backward else workload), lambda *_: None, _leave)
         return Comparison(report.document(job, done, device_name(device)))
     if strange := [name for name, tensor in tensors.items() if tensor.dtype not in READABLE]:
         raise fail(f"`{strange[0]}` is of {tensors[strange[0]].dtype}, which does not travel to another process",
@@ -165,7 +165,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, a
 
 
 def _leave(_: int) -> None:
-    raise fail("a contender has broken this process's GPU context",
+    raise fail("a candidate has broken this process's GPU context",
                "start anew; as module:function it is tried in a process of its own")
 
 
@@ -175,7 +175,7 @@ def _is_function(each) -> bool:
 
 
 def _named(against) -> list[tuple[str, object]]:
-    """The contenders, with the names that they were given; empty where tables are to call them by their words."""
+    """The candidates, with the names that they were given; empty where tables are to call them by their words."""
     if against is None:
         return []
     if isinstance(against, (str, Against)) or callable(against):
@@ -191,24 +191,24 @@ def _named(against) -> list[tuple[str, object]]:
     return named
 
 
-def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, candidates.Contender]:
+def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, candidates.Candidate]:
     """Python callables, and what Triton made of one, by names of their own."""
-    found: dict[str, candidates.Contender] = {}
+    found: dict[str, candidates.Candidate] = {}
     for given, each in named:
         if not _is_function(each):
             continue
         function, launches, given = (each.word, each.launches, given or each.name) if isinstance(each, Against) else (each, (), given)
-        wanted = name = given or getattr(function, "__name__", type(function).__name__)
+        expected = name = given or getattr(function, "__name__", type(function).__name__)
         for number in itertools.count(2):
             if name not in taken and name not in found:
                 break
-            name = f"{wanted}#{number}"
+            name = f"{expected}#{number}"
         found[name] = candidates.PythonFunction.of(function, given or name, launches=launches)
     return found
 
 
 def _is_default(op, name: str, value) -> bool:
-    """Whether it is what the op has for it anyway, which need not travel."""
+    """Whether it is what the op has for it time_incorrect, which need not travel."""
     return not isinstance(value, torch.Tensor) and repr(value) == repr(op.signature.parameters[name].default)
 
 
@@ -251,7 +251,7 @@ SAME = {"op": "another op", "text": "another text", "arguments": "other argument
 
 def against_baseline(found: dict, baseline: dict) -> list[str]:
     """What became slower since: by more than the spread of both, as shares of a copy, which both measured."""
-    names = {c["word"]: c["name"] for c in found["contenders"]}
+    names = {c["word"]: c["name"] for c in found["candidates"]}
     before, slower = _timed(baseline), []
     for (word, where), now in _timed(found).items():
         if (then := before.get((word, where))) is None:
@@ -265,11 +265,11 @@ def against_baseline(found: dict, baseline: dict) -> list[str]:
 
 
 def _timed(found: dict) -> dict[tuple[str, str], dict]:
-    """The times of each contender by its word, and of each at a size of a sweep."""
+    """The times of each candidate by its word, and of each at a size of a sweep."""
     sweep = found.get("sweep") or {"name": "", "points": ()}
-    timed = {(c["word"], ""): c for c in found["contenders"]}
+    timed = {(c["word"], ""): c for c in found["candidates"]}
     timed |= {(word, f" at {sweep['name']}={point['size']}"): times
-              for point in sweep["points"] for word, times in point["contenders"].items()}
+              for point in sweep["points"] for word, times in point["candidates"].items()}
     return {key: times for key, times in timed.items() if times.get("share_of_copy")}
 
 
@@ -277,7 +277,7 @@ def load_baseline(path: pathlib.Path) -> dict:
     """What `--save` has kept. Raises ValueError for something else."""
     try:
         found = json.loads(path.read_text())
-        is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["contenders"][0]["word"] == OWN
+        is_comparison = {*SAME} <= {*found} and isinstance(found["date"], str) and found["candidates"][0]["word"] == OWN
         has_times = is_comparison and all(map(_is_timed, _timed(found).values()))
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):
         has_times = False

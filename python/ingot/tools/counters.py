@@ -2,7 +2,7 @@
 
     python -m ingot.tools.counters FOLDER WORD
 
-is the process that it looks at: it makes the contender and calls it, once between the profiler's start and stop.
+is the process that it looks at: it makes the candidate and calls it, once between the profiler's start and stop.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def main(folder: str, word: str) -> None:
     job = Job.load(pathlib.Path(folder) / "job.json")
     op = job.make_op()
     torch.cuda.set_device(job.device)
-    subject = job.subject(op)
-    contender = next((make(a, op) for a in job.against if a.key == word), None) or Ingot(op)
-    results = [torch.empty_like(result) for result in subject.run_eager().returned]
-    call = bind(contender, subject, copied(subject.values), results)
+    workload = job.workload(op)
+    candidate = next((make(a, op) for a in job.against if a.key == word), None) or Ingot(op)
+    results = [torch.empty_like(result) for result in workload.run_eager().returned]
+    call = bind(candidate, workload, copied(workload.values), results)
     call()
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStart()

@@ -1,20 +1,20 @@
-"""In words: what differs most between a contender's kernels and Ingot's, and how everything was measured."""
+"""In words: what differs most between a candidate's kernels and Ingot's, and how everything was measured."""
 
 from __future__ import annotations
 
 from .benchmark import CALLS_OF_A_GRAPH
 
-MOST = 2  # lines of a contender
+MOST = 2  # lines of a candidate
 
 
 def differences(found: dict) -> list[str]:
-    """Two lines a contender at most, what weighs more first."""
-    own = found["contenders"][0]
+    """Two lines a candidate at most, what weighs more first."""
+    own = found["candidates"][0]
     lines = []
-    for other in found["contenders"][1:]:
+    for other in found["candidates"][1:]:
         said = [sentence for rule in _RULES if (sentence := rule(other, own))][:MOST]
-        if said and "speed" in other:
-            said[0] += f": {other['speed']:.2f} of its speed"
+        if said and "speedup" in other:
+            said[0] += f": {other['speedup']:.2f} of its speed"
         lines += [f"{other['name']} {sentence}" for sentence in said]
     return lines
 
@@ -66,7 +66,7 @@ def _instructions(other: dict, own: dict) -> str:
 
 
 def _host(other: dict, own: dict) -> str:
-    theirs, mine = other.get("host_us"), own.get("host_us")
+    theirs, mine = other.get("cpu_overhead_us"), own.get("cpu_overhead_us")
     if not theirs or not mine or "us" not in other or theirs < other["us"] or theirs < 1.5 * mine:
         return ""
     return f"costs the host {theirs:.1f} µs a call, Ingot {mine:.1f}"
@@ -75,24 +75,24 @@ def _host(other: dict, own: dict) -> str:
 _RULES = [_launches, _spills, _widths, _occupancy, _instructions, _host]
 
 
-def _accesses(contender: dict, what: str) -> dict[str, int]:
+def _accesses(candidate: dict, what: str) -> dict[str, int]:
     """By tensor, the widest access of any kernel."""
     found: dict[str, int] = {}
-    for kernel in contender.get("kernels") or ():
+    for kernel in candidate.get("kernels") or ():
         for name, access in kernel[what].items():
             found[name] = max(found.get(name, 0), access["widest"])
     return found
 
 
-def _of_main(contender: dict, what: str):
+def _of_main(candidate: dict, what: str):
     """Of the kernel that reads and writes most tensors: others only prepare, or put pieces together."""
-    kernels = contender.get("kernels") or ()
+    kernels = candidate.get("kernels") or ()
     size = lambda k: (len(k["loads"]) + len(k["stores"]), k["instructions"] or 0)  # noqa: E731
     return max(kernels, key=size)[what] if kernels else None
 
 
-def _instructions_a_byte(contender: dict) -> float | None:
-    kernels = contender.get("kernels") or ()
+def _instructions_a_byte(candidate: dict) -> float | None:
+    kernels = candidate.get("kernels") or ()
     instructions = sum(k["instructions"] or 0 for k in kernels)
     moved = sum(int(width) * count for k in kernels for widths in (k["load_widths"], k["store_widths"])
                 for width, count in widths.items())
@@ -111,7 +111,7 @@ def how(found: dict) -> list[str]:
     """How the table was measured."""
     if found["bytes"] is None:
         return ["nothing was timed: what is shown is who is right, and the kernels' machine code"]
-    on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
+    on_gpu = any(c.get("cpu_overhead_us") is not None for c in found["candidates"])
     where = "between events on the GPU, the host ahead" if on_gpu else "by the clock"
     if found["graph"]:
         where = f"in a CUDA graph of {CALLS_OF_A_GRAPH} of them"
@@ -128,7 +128,7 @@ def how(found: dict) -> list[str]:
 
 def _roofline(found: dict) -> list[str]:
     """Where Ingot's kernels stand between memory and arithmetic."""
-    own, peak = found["contenders"][0], found.get("peak_flops")
+    own, peak = found["candidates"][0], found.get("peak_flops")
     if not own.get("operations") or not peak or "us" not in own:
         return []
     intensity, ridge = own["operations"] / found["bytes"], peak / (found["copy_gb_s"] * 1e9)

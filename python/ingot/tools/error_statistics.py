@@ -15,7 +15,7 @@ EDGES = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the histogram, in ulps
 
 
 @dataclasses.dataclass
-class Tally:
+class ErrorStatistics:
     """Of one op, dtype and device. An ulp is one of the result's dtype; a result that is no number, or infinite, has none."""
 
     op: object  # ingot.Op
@@ -71,7 +71,7 @@ class Tally:
 
     def _count_wrong(self, wrong: torch.Tensor, tensors, ours, eager, exact) -> None:
         count = int(wrong.sum())
-        self.wrong += count
+        self.incorrect += count
         if count and self.first_wrong is None:
             self.first_wrong = self._place(int(wrong.flatten().int().argmax()), tensors, ours, eager, exact)
 

@@ -15,7 +15,7 @@ from ..capture import fail
 from . import explanation_text, listing, profile
 from .candidates.kernels import architecture_of
 from .dtypes import DTYPES
-from .workload import Subject
+from .workload import Workload
 
 
 @dataclasses.dataclass
@@ -50,7 +50,7 @@ def explain(op, *args, backward: bool = False, device: str = "cuda", architectur
     arguments', or 90.
     Raises `ingot.Error` for arguments that the op does not take, and where CUDA's compiler is not there.
     """
-    return explain_subject(Subject(op, bound(op, args, kwargs)), backward, str(device).partition(":")[0], architecture)
+    return explain_workload(Workload(op, bound(op, args, kwargs)), backward, str(device).partition(":")[0], architecture)
 
 
 def bound(op, args: tuple, kwargs: dict) -> dict:
@@ -65,22 +65,22 @@ def bound(op, args: tuple, kwargs: dict) -> dict:
     return dict(found.arguments)
 
 
-def explain_subject(subject: Subject, backward: bool, device: str, architecture: int) -> Explanation:
-    op = subject.op
+def explain_workload(workload: Workload, backward: bool, device: str, architecture: int) -> Explanation:
+    op = workload.op
     if backward:
-        subject.refuse_grad()
-    subject = dataclasses.replace(subject, is_gradient=backward)
+        workload.refuse_grad()
+    workload = dataclasses.replace(workload, is_gradient=backward)
     found = {"ingot": ingot.__version__, "torch": torch.__version__, "op": op.name, "backward": backward, "device": device,
              "numerics": op.numerics, "lazy": op.lazy,
-             "arguments": {name: described(value) for name, value in subject.values.items()}}
+             "arguments": {name: described(value) for name, value in workload.values.items()}}
     if device == "cuda":
-        on = next((t.device for t in tree_leaves(subject.values) if isinstance(t, torch.Tensor) and t.is_cuda), None)
+        on = next((t.device for t in tree_leaves(workload.values) if isinstance(t, torch.Tensor) and t.is_cuda), None)
         architecture = architecture or (architecture_of(on.index) if on else 90)
-        kernels, stages = profile.of_op(op, subject, architecture, op.name)
+        kernels, stages = profile.of_op(op, workload, architecture, op.name)
         return Explanation(found | {"architecture": architecture, "kernels": kernels, "listing": stages})
     if architecture:
         raise fail("an architecture is of a GPU, and the CPU's kernels are asked for")
-    stages = profile.explain(op, subject, device, 0)
+    stages = profile.explain(op, workload, device, 0)
     stages |= listing.of_source(op.name, f"{op.name}.cpp", stages["source"])
     return Explanation(found | {"architecture": None, "kernels": [], "listing": stages})
 

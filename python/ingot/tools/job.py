@@ -13,12 +13,12 @@ import ingot
 from .. import _ingot
 from ..capture import fail
 from . import candidates
-from .workload import Subject
+from .workload import Workload
 
 
 @dataclasses.dataclass
 class Against:
-    """A contender, as it was asked for: a word of `ingot compare --against` (or, of `ingot.compare`, a kernel that Triton made
+    """A candidate, as it was given for: a word of `ingot compare --against` (or, of `ingot.compare`, a kernel that Triton made
     of a function), how its kernel is launched and compiled where its file does not say, and what tables call it."""
 
     word: str
@@ -48,8 +48,8 @@ class Job:
     leaves: list[str] = dataclasses.field(default_factory=list)  # with respect to which; to all floats where nobody says
     promised: list[str] | None = None  # tensors whose elements stay in their range; else those with one, and those of files
     specials: bool = True
-    as_asked: bool = False  # tried on the arguments alone, and not on special values and other layouts
-    anyway: bool = False
+    given_only: bool = False  # tried on the arguments alone, and not on special values and other layouts
+    time_incorrect: bool = False
     warm: bool = False
     graph: bool = False  # timed in a CUDA graph
     why: bool = True  # looked at
@@ -76,15 +76,15 @@ class Job:
     def make_op(self):
         return ingot.op(self.text, name=self.op or None, numerics=self.numerics, lazy=self.lazy)
 
-    def subject(self, op, swept: int | None = None) -> Subject:
+    def workload(self, op, swept: int | None = None) -> Workload:
         """The op with its arguments on the device, for one size of a sweep where that is given. Raises `ingot.Error` for
         what is no value of it."""
         values = read_values(op, self.values, self.seed, self.sizes | ({} if swept is None else {self.swept: swept}))
         device = torch.device(self.device)
         values = {name: v.to(device) if isinstance(v, torch.Tensor) else v for name, v in values.items()}
         promised = promised_in(self.values) if self.promised is None else self.promised
-        subject = Subject(op, values, frozenset(promised), leaves=frozenset(self.leaves))
-        return subject.gradient(self.seed) if self.backward else subject
+        workload = Workload(op, values, frozenset(promised), leaves=frozenset(self.leaves))
+        return workload.gradient(self.seed) if self.backward else workload
 
 
 def promised_in(texts: dict[str, str]) -> list[str]:
@@ -107,7 +107,7 @@ def read_values(op, texts: dict[str, str], seed: int, sizes: dict[str, int], sha
     return values
 
 
-def make(against: Against, op) -> candidates.Contender:
-    contender = candidates.named(against.word, op, against.launches, against.options)
-    contender.name = against.name or contender.name + against.key[len(against.word) :]
-    return contender
+def make(against: Against, op) -> candidates.Candidate:
+    candidate = candidates.named(against.word, op, against.launches, against.options)
+    candidate.name = against.name or candidate.name + against.key[len(against.word) :]
+    return candidate

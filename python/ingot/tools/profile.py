@@ -1,4 +1,4 @@
-"""What each contender's kernels look like: their anatomy where there is a text or a cubin, and on a GPU what they do when
+"""What each candidate's kernels look like: their anatomy where there is a text or a cubin, and on a GPU what they do when
 they run."""
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import torch
 from .. import _ingot
 from . import cuda_text, listing
 from .anatomy import Anatomy, anatomy
-from .candidates import Contender, CudaKernel, Ingot
+from .candidates import Candidate, CudaKernel, Ingot
 from .candidates.kernels import architecture_of
 from .job import Job
-from .workload import Subject, copied
+from .workload import Workload, copied
 from .run_case import bind
 
 OWN_OPTIONS = ["-default-device", "-minimal", "-lineinfo"]  # what Ingot compiles with, and the lines
@@ -28,17 +28,17 @@ def architecture(job: Job, device: torch.device) -> int:
     return job.architecture or (architecture_of(device.index or 0) if device.type == "cuda" else 90)
 
 
-def at(contender: Contender, subject: Subject, job: Job, runs: bool) -> dict:
+def at(candidate: Candidate, workload: Workload, job: Job, runs: bool) -> dict:
     """`kernels`, in the order of their launches, `listing`, their stages, of Ingot `operations`, those of the formula, and of
     one that runs on a GPU `launched`: what CUPTI tells of a call."""
     device, found = torch.device(job.device), {}
-    if isinstance(contender, CudaKernel):
-        found["kernels"], found["listing"] = _of_file(contender, subject, architecture(job, device))
-    elif isinstance(contender, Ingot):
-        found["kernels"], found["listing"] = of_op(contender.op, subject, architecture(job, device), contender.name)
+    if isinstance(candidate, CudaKernel):
+        found["kernels"], found["listing"] = _of_file(candidate, workload, architecture(job, device))
+    elif isinstance(candidate, Ingot):
+        found["kernels"], found["listing"] = of_op(candidate.op, workload, architecture(job, device), candidate.name)
         found["operations"] = found["listing"]["operations"]
     if runs and device.type == "cuda":
-        found["launched"] = launched(contender, subject)
+        found["launched"] = launched(candidate, workload)
     return found
 
 
@@ -51,24 +51,24 @@ def peak_flops(device: torch.device) -> float | None:
     return clock and facts.multi_processor_count * a_cycle * 2 * clock * 1e3
 
 
-def _of_file(contender: CudaKernel, subject: Subject, architecture: int) -> tuple[list[dict], dict]:
-    program, kernels = contender.program(architecture), []
-    threads = contender.threads(subject.values, results_like(subject))
-    for said, (entry, grid, block, shared) in zip(contender.launches, threads):
+def _of_file(candidate: CudaKernel, workload: Workload, architecture: int) -> tuple[list[dict], dict]:
+    program, kernels = candidate.program(architecture), []
+    threads = candidate.threads(workload.values, results_like(workload))
+    for said, (entry, grid, block, shared) in zip(candidate.launches, threads):
         parameters = program.parameters[entry]
         kernel = anatomy(program.cubin, program.ptx, program.names[entry], said.names(parameters), math.prod(block),
                          shared, {k for k, p in enumerate(parameters) if "*" in p.type}, architecture)
         kernel.blocks, kernel.compile_ms = math.prod(grid), program.seconds * 1e3
-        _ask_driver(kernel, program.cubin, architecture, shared, subject)
+        _ask_driver(kernel, program.cubin, architecture, shared, workload)
         kernels.append(kernel.as_json())
-    entries = list(dict.fromkeys(program.names[entry] for entry in contender.entries))
-    file = contender.path.name
-    return kernels, listing.of_program(contender.name, file, contender.text, program.ptx, program.cubin, entries)
+    entries = list(dict.fromkeys(program.names[entry] for entry in candidate.entries))
+    file = candidate.path.name
+    return kernels, listing.of_program(candidate.name, file, candidate.text, program.ptx, program.cubin, entries)
 
 
-def of_op(op, subject: Subject, architecture: int, name: str = "ingot") -> tuple[list[dict], dict]:
+def of_op(op, workload: Workload, architecture: int, name: str = "ingot") -> tuple[list[dict], dict]:
     """The kernels that Ingot makes of an op for a GPU, which need not be there, and their stages."""
-    explained = explain(op, subject, "cuda", architecture)
+    explained = explain(op, workload, "cuda", architecture)
     source, file = explained["source"], f"{op.name}.cu"
     shown = cuda_text.kernels(source)
     options = [*OWN_OPTIONS, "--use_fast_math" if op.numerics == "fast" else "--fmad=false"]
@@ -80,14 +80,14 @@ def of_op(op, subject: Subject, architecture: int, name: str = "ingot") -> tuple
                               for k in shown]
     for kernel in kernels:
         kernel.compile_ms = milliseconds
-        _ask_driver(kernel, cubin, architecture, 0, subject)
+        _ask_driver(kernel, cubin, architecture, 0, workload)
     stages = explained | listing.of_program(name, file, source, ptx, cubin, [k.name for k in shown])
     return [kernel.as_json() for kernel in kernels], stages
 
 
-def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, subject: Subject) -> None:
+def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, workload: Workload) -> None:
     """What the device that runs it says, where there is one: other GPUs hold other numbers of blocks."""
-    device = next((t.device for t in subject.tensors().values() if t.is_cuda), None)
+    device = next((t.device for t in workload.tensors().values() if t.is_cuda), None)
     if device is None or not kernel.threads or architecture != architecture_of(device.index):
         return
     said = _ingot._kernel_resources(_ingot._load_kernels(cubin, [kernel.kernel], device.index)[0], kernel.threads, shared)
@@ -95,28 +95,28 @@ def _ask_driver(kernel: Anatomy, cubin: bytes, architecture: int, shared: int, s
     kernel.shared_bytes, kernel.blocks_an_sm = said["shared_bytes"] + shared, said["blocks"]
 
 
-def explain(op, subject: Subject, device: str, architecture: int) -> dict:
+def explain(op, workload: Workload, device: str, architecture: int) -> dict:
     """The stages from the text to the source, and what each part of them came from (runtime/api/explanation.h)."""
-    values = list(subject.arguments.values())
-    if subject.is_gradient:
-        values = [v.detach().requires_grad_() if subject.is_leaf(n) else v for n, v in subject.arguments.items()]
-    return json.loads(op._explain(subject.is_gradient, device, architecture, *values))
+    values = list(workload.arguments.values())
+    if workload.is_gradient:
+        values = [v.detach().requires_grad_() if workload.is_leaf(n) else v for n, v in workload.arguments.items()]
+    return json.loads(op._explain(workload.is_gradient, device, architecture, *values))
 
 
-def results_like(subject: Subject) -> list[torch.Tensor]:
+def results_like(workload: Workload) -> list[torch.Tensor]:
     """The results' dtypes and shapes, without their elements where PyTorch can do without."""
-    shapes = subject.with_values({n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in subject.values.items()})
+    shapes = workload.with_values({n: v.to("meta") if isinstance(v, torch.Tensor) else v for n, v in workload.values.items()})
     try:
         return shapes.run_eager().returned
     except Exception:  # a function that has to see elements
-        return subject.run_eager().returned
+        return workload.run_eager().returned
 
 
 @torch.no_grad()
-def launched(contender: Contender, subject: Subject) -> list[dict] | None:
+def launched(candidate: Candidate, workload: Workload) -> list[dict] | None:
     """The kernels of a call: their names, microseconds, grids, blocks, registers; None where CUPTI may not be asked."""
-    results = [torch.empty_like(r) for r in subject.run_eager().returned] if contender.is_raw else []
-    call = bind(contender, subject, copied(subject.values), results)
+    results = [torch.empty_like(r) for r in workload.run_eager().returned] if candidate.is_raw else []
+    call = bind(candidate, workload, copied(workload.values), results)
     call()
     torch.cuda.synchronize()
     try:

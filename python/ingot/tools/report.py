@@ -14,10 +14,10 @@ import ingot
 from . import diagnosis
 from .job import Job
 from .benchmark import COPIED_BYTES, COPY
-from .workload import ASKED, DECISIVE
-from .work import LEFT_OUT, OWN, RACE, SWEEP, Step
+from .workload import AS_GIVEN, DECISIVE
+from .work import LEFT_OUT, OWN, TIMING, SWEEP, Step
 
-RIGHT, WRONG, FAILED, UNCHECKED = "right", "wrong", "failed", "unchecked"
+CORRECT, INCORRECT, FAILED, UNCHECKED = "correct", "incorrect", "failed", "unchecked"
 
 
 def asked(job: Job, device: str) -> dict:
@@ -29,41 +29,41 @@ def asked(job: Job, device: str) -> dict:
 
 def document(job: Job, done: dict[Step, dict], device: str) -> dict:
     """Everything that was found, as JSON can hold it. `device`: what the machine calls it."""
-    race = done.get(RACE, {})
+    timing = done.get(TIMING, {})
     names = [OWN, *dict.fromkeys(step[1] for step in done if step[0] == "make")]
     made = {
         "ingot": ingot.__version__, "torch": torch.__version__, "cuda": torch.version.cuda,
         "date": datetime.datetime.now().isoformat(timespec="seconds"), **asked(job, device),
-        "bytes": race.get("bytes"), "sets": race.get("sets"), "rounds": race.get("rounds"), "race_error": race.get("error"),
-        "peak_flops": race.get("peak_flops"),
+        "bytes": timing.get("bytes"), "sets": timing.get("sets"), "rounds": timing.get("rounds"), "timing_error": timing.get("error"),
+        "peak_flops": timing.get("peak_flops"),
         "left_out": {step[1]: result["error"] for step, result in done.items() if step[0] == LEFT_OUT},
-        "contenders": [_contender(name, done, job) for name in names],
+        "candidates": [_candidate(name, done, job) for name in names],
     }
     if job.points:
         made["sweep"] = {"name": job.swept, "points": [_point(size, done) for size in job.points]}
-    if "seconds" in race:
-        made["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(race["seconds"][COPY]) / 1e9
+    if "seconds" in timing:
+        made["copy_gb_s"] = 2 * COPIED_BYTES[job.device.split(":")[0]] / statistics.median(timing["seconds"][COPY]) / 1e9
     made["why"] = diagnosis.differences(made)
     made["how"] = diagnosis.how(made)
     return made
 
 
-def _contender(name: str, done: dict[Step, dict], job: Job) -> dict:
-    make, look, race = (done.get(step, {}) for step in (("make", name), ("look", name), RACE))
-    operations = done.get(("look", OWN), {}).get("operations")  # of the formula, whoever computes it
+def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
+    make, profile, timing = (done.get(step, {}) for step in (("make", name), ("profile", name), TIMING))
+    operations = done.get(("profile", OWN), {}).get("operations")  # of the formula, whoever computes it
     tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
     state, message = _state(make, tried)
-    if state == RIGHT:
+    if state == CORRECT:
         points = [((SWEEP, str(size)), f"at {job.swept}={size}: ") for size in job.points]
-        late = (_state_late(name, step, where, done) for step, where in [(RACE, ""), *points])
+        late = (_state_late(name, step, where, done) for step, where in [(TIMING, ""), *points])
         state, message = next(filter(None, late), (state, message))
     found = {"name": make.get("name", name), "word": name, "kind": make.get("kind", "ingot" if name == OWN else ""),
              "state": state, "message": message, "cases": tried, "limits": _limits(tried),
-             "warnings": make.get("warnings", ""), "kernels": look.get("kernels"), "launched": look.get("launched"),
+             "warnings": make.get("warnings", ""), "kernels": profile.get("kernels"), "launched": profile.get("launched"),
              "counted": done.get(("count", name), {}).get("kernels"), "count_error": done.get(("count", name), {}).get("error"),
-             "operations": operations, "unjudged": race.get("unjudged", {}).get(name), "look_error": look.get("error"), "listing": look.get("listing")}
-    if name in race.get("seconds", {}):
-        found |= _times(name, race)
+             "operations": operations, "not_rechecked": timing.get("not_rechecked", {}).get(name), "profile_error": profile.get("error"), "listing": profile.get("listing")}
+    if name in timing.get("seconds", {}):
+        found |= _times(name, timing)
     return found
 
 
@@ -71,16 +71,16 @@ def _state_late(name: str, step: Step, where: str, done: dict[Step, dict]) -> tu
     """Of one who was right until he was timed."""
     if error := done.get((*step, name), {}).get("error"):
         return FAILED, f"{where}while it was timed: {error}"
-    if wrong := done.get(step, {}).get("wrong", {}).get(name):
-        return WRONG, where + wrong
+    if wrong := done.get(step, {}).get("incorrect", {}).get(name):
+        return INCORRECT, where + wrong
     return None
 
 
 def _point(size: int, done: dict[Step, dict]) -> dict:
-    race = done.get((SWEEP, str(size)), {})
-    names = [name for name in race.get("seconds", {}) if name != COPY]
-    return {"size": size, "bytes": race.get("bytes"), "error": race.get("error"),
-            "contenders": {name: _times(name, race) for name in names}}
+    timing = done.get((SWEEP, str(size)), {})
+    names = [name for name in timing.get("seconds", {}) if name != COPY]
+    return {"size": size, "bytes": timing.get("bytes"), "error": timing.get("error"),
+            "candidates": {name: _times(name, timing) for name in names}}
 
 
 def _state(make: dict, tried: dict) -> tuple[str, str]:
@@ -90,33 +90,33 @@ def _state(make: dict, tried: dict) -> tuple[str, str]:
         return UNCHECKED, make["why_not"]
     for case in DECISIVE:
         result = tried.get(case, {})
-        where = "" if case == ASKED else f"on {case}: "
+        where = "" if case == AS_GIVEN else f"on {case}: "
         if "error" in result:
             return FAILED, where + result["error"]
-        if result and not result["right"]:
-            return WRONG, where + result["message"]
-    if ASKED not in tried:
+        if result and not result["correct"]:
+            return INCORRECT, where + result["message"]
+    if AS_GIVEN not in tried:
         return FAILED, "it was not tried"
-    other = next((case for case in DECISIVE if case in tried and not tried[case]["bit_for_bit"]), ASKED)
-    return RIGHT, tried[other]["message"] + ("" if other == ASKED else f" on {other}")
+    other = next((case for case in DECISIVE if case in tried and not tried[case]["bit_for_bit"]), AS_GIVEN)
+    return CORRECT, tried[other]["message"] + ("" if other == AS_GIVEN else f" on {other}")
 
 
 def _limits(tried: dict) -> list[str]:
-    """Where it is not right beside what was asked for."""
+    """Where it is not right beside what was given for."""
     return [f"{case}: {result.get('error') or result['message']}" for case, result in tried.items()
-            if case not in DECISIVE and not result.get("right")]
+            if case not in DECISIVE and not result.get("correct")]
 
 
-def _times(name: str, race: dict) -> dict:
-    seconds, host = race["seconds"][name], race["host_seconds"][name]
+def _times(name: str, timing: dict) -> dict:
+    seconds, host = timing["seconds"][name], timing["host_seconds"][name]
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
     copied = COPIED_BYTES["cuda" if host is not None else "cpu"]
     # What a copy of as many bytes would take: half of those it moves are read.
-    share = statistics.median(c * race["bytes"] / (2 * copied) / s for c, s in zip(race["seconds"][COPY], seconds))
-    found = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "host_us": None if host is None else host * 1e6,
-             "gb_s": race["bytes"] / median / 1e9, "share_of_copy": share}
-    if OWN in race["seconds"]:
-        found["speed"] = statistics.median(mine / s for mine, s in zip(race["seconds"][OWN], seconds))
+    share = statistics.median(c * timing["bytes"] / (2 * copied) / s for c, s in zip(timing["seconds"][COPY], seconds))
+    found = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "cpu_overhead_us": None if host is None else host * 1e6,
+             "gb_s": timing["bytes"] / median / 1e9, "share_of_copy": share}
+    if OWN in timing["seconds"]:
+        found["speedup"] = statistics.median(mine / s for mine, s in zip(timing["seconds"][OWN], seconds))
     return found
 
 
@@ -133,8 +133,8 @@ def heading(found: dict) -> str:
 
 def text(found: dict) -> str:
     parts = [heading(found), table(*timed(found))]
-    parts += [said for contender in found["contenders"] if (said := "\n".join(remarks(contender)))]
-    for header, rows in (kernels(found["contenders"]), counted(found)):
+    parts += [said for candidate in found["candidates"] if (said := "\n".join(remarks(candidate)))]
+    for header, rows in (kernels(found["candidates"]), counted(found)):
         if rows:
             parts.append(table(header, rows))
     if found.get("sweep") and len(curve(found)[0]) > 1:
@@ -148,52 +148,52 @@ def text(found: dict) -> str:
 
 
 def timed(found: dict) -> Cells:
-    """A row a contender."""
-    on_gpu = any(c.get("host_us") is not None for c in found["contenders"])
-    header = ["", "numbers", "time", "± %", "speed", "of a copy"] + ["host"] * on_gpu
-    rows = [[c["name"], _judged(c), duration(c.get("us")), spread(c), ratio(c.get("speed")), ratio(c.get("share_of_copy"))] +
-            [duration(c.get("host_us"))] * on_gpu for c in found["contenders"]]
+    """A row a candidate."""
+    on_gpu = any(c.get("cpu_overhead_us") is not None for c in found["candidates"])
+    header = ["", "numbers", "time", "± %", "speedup", "of a copy"] + ["host"] * on_gpu
+    rows = [[c["name"], _accuracy(c), duration(c.get("us")), spread(c), ratio(c.get("speedup")), ratio(c.get("share_of_copy"))] +
+            [duration(c.get("cpu_overhead_us"))] * on_gpu for c in found["candidates"]]
     return header, rows
 
 
-def _judged(contender: dict) -> str:
+def _accuracy(candidate: dict) -> str:
     """In a word or two; of who is wrong the rest stands below the table."""
-    state = contender["state"]
-    return contender["message"] if state == RIGHT else state.upper() if state in (WRONG, FAILED) else state
+    state = candidate["state"]
+    return candidate["message"] if state == CORRECT else state.upper() if state in (INCORRECT, FAILED) else state
 
 
 def curve(found: dict) -> Cells:
     """Times over sizes; behind each other one's the speed, as a multiple of Ingot's."""
-    swept = [c for c in found["contenders"] if any(c["word"] in p["contenders"] for p in found["sweep"]["points"])]
+    swept = [c for c in found["candidates"] if any(c["word"] in p["candidates"] for p in found["sweep"]["points"])]
     rows = []
     for point in found["sweep"]["points"]:
-        cells = [point["contenders"].get(c["word"], {}) for c in swept]
-        rows.append([str(point["size"]), *(duration(t.get("us")) + (f" ({t['speed']:.2f})" if t.get("speed") and k else "")
+        cells = [point["candidates"].get(c["word"], {}) for c in swept]
+        rows.append([str(point["size"]), *(duration(t.get("us")) + (f" ({t['speedup']:.2f})" if t.get("speedup") and k else "")
                                            for k, t in enumerate(cells))])
     return [found["sweep"]["name"], *(c["name"] for c in swept)], rows
 
 
-def remarks(contender: dict) -> list[str]:
+def remarks(candidate: dict) -> list[str]:
     """What has no room in a table: what is wrong, and where else."""
     lines = []
-    if contender["state"] != RIGHT and contender["message"]:
-        lines.append(f"{contender['name']}: {contender['state']}, {contender['message']}")
-        worst = next((r["worst"] for r in contender["cases"].values() if r.get("worst") and not r["right"]), None)
+    if candidate["state"] != CORRECT and candidate["message"]:
+        lines.append(f"{candidate['name']}: {candidate['state']}, {candidate['message']}")
+        worst = next((r["worst"] for r in candidate["cases"].values() if r.get("worst") and not r["correct"]), None)
         if worst and worst["inputs"]:
             lines.append(f"  there {', '.join(f'{n} = {v}' for n, v in worst['inputs'].items())}; float64 {worst['float64']}")
-    if contender["state"] == RIGHT:
-        lines += [f"{contender['name']}: right as asked, not with {limit}" for limit in contender["limits"]]
+    if candidate["state"] == CORRECT:
+        lines += [f"{candidate['name']}: right as given, not with {limit}" for limit in candidate["limits"]]
     return lines
 
 
-def kernels(contenders: list[dict]) -> Cells:
+def kernels(candidates: list[dict]) -> Cells:
     """A row a kernel whose machine code is known."""
     header = ["kernel", "registers", "spilled", "shared", "threads", "occupancy", "instructions", "loads", "stores", "branches",
               "compiled"]
     rows = [[f"{c['name']}: {k['kernel']}" if len(c["kernels"]) > 1 else c["name"], k["registers"], k["local_bytes"],
              k["shared_bytes"], k["threads"], ratio(k["occupancy"]), k["instructions"], widths(k["load_widths"]),
              widths(k["store_widths"]), k["branches"], f"{k['compile_ms']:.0f} ms"]
-            for c in contenders for k in c["kernels"] or ()]
+            for c in candidates for k in c["kernels"] or ()]
     return header, [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
@@ -202,19 +202,19 @@ def counted(found: dict) -> Cells:
     header = ["counted", "time", "read", "written", "L2 hits", "warps active", "memory busy", "arithmetic busy"]
     rows = [[f"{c['name']}: {k['name']}", duration(k["us"]), megabytes(k["bytes_read"]), megabytes(k["bytes_written"]),
              *(ratio(k[name]) for name in ("l2_hit_rate", "warps_active", "memory_busy", "arithmetic_busy"))]
-            for c in found["contenders"] for k in c["counted"] or ()]
+            for c in found["candidates"] for k in c["counted"] or ()]
     return header, rows
 
 
 def lacking(found: dict) -> list[str]:
-    """What is not known though it was asked for, and why."""
-    contenders, sweep = found["contenders"], found.get("sweep") or {"points": ()}
-    untimed = [("", found["race_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
+    """What is not known though it was given for, and why."""
+    candidates, sweep = found["candidates"], found.get("sweep") or {"points": ()}
+    untimed = [("", found["timing_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
     lines = [f"nobody was tried on {case}: {why}" for case, why in found["left_out"].items()]
     lines += [f"nothing was timed{where}: {why}" for where, why in untimed if why]
-    lines += [f"{c['name']} was not judged after it was timed: {c['unjudged']}" for c in contenders if c["unjudged"]]
-    lines += [f"{c['name']} was not looked at: {c['look_error']}" for c in contenders if c["look_error"]]
-    missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in contenders if c["count_error"])
+    lines += [f"{c['name']} was not checked after it was timed: {c['not_rechecked']}" for c in candidates if c["not_rechecked"]]
+    lines += [f"{c['name']} was not looked at: {c['profile_error']}" for c in candidates if c["profile_error"]]
+    missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in candidates if c["count_error"])
     return lines + [f"not counted: {why}" for why in missing]
 
 
@@ -243,11 +243,11 @@ def duration(microseconds: float | None) -> str:
     return f"{microseconds:.3g} µs"
 
 
-def spread(contender: dict) -> str:
-    if "us" not in contender:
+def spread(candidate: dict) -> str:
+    if "us" not in candidate:
         return "-"
-    low, high = contender["us_quartiles"]
-    return f"{50 * (high - low) / contender['us']:.1f}"
+    low, high = candidate["us_quartiles"]
+    return f"{50 * (high - low) / candidate['us']:.1f}"
 
 
 def ratio(value: float | None) -> str:
@@ -262,20 +262,20 @@ def without_prelude(source: str) -> str:
 
 def without_listings(found: dict) -> dict:
     """To be kept: of the stages, which are for a page, only the sources."""
-    def kept(contender: dict) -> dict:
-        listing = contender.get("listing")
-        return {k: v for k, v in contender.items() if k != "listing"} | {"source": listing and listing["source"]}
+    def kept(candidate: dict) -> dict:
+        listing = candidate.get("listing")
+        return {k: v for k, v in candidate.items() if k != "listing"} | {"source": listing and listing["source"]}
 
-    return found | {"contenders": [kept(contender) for contender in found["contenders"]]}
+    return found | {"candidates": [kept(candidate) for candidate in found["candidates"]]}
 
 
 def as_csv(found: dict) -> str:
-    """A line a contender."""
+    """A line a candidate."""
     out = io.StringIO()
-    fields = ["name", "word", "kind", "state", "message", "us", "us_low", "us_high", "speed", "share_of_copy", "gb_s", "host_us"]
+    fields = ["name", "word", "kind", "state", "message", "us", "us_low", "us_high", "speedup", "share_of_copy", "gb_s", "cpu_overhead_us"]
     writer = csv.DictWriter(out, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    for contender in found["contenders"]:
-        low, high = contender.get("us_quartiles", (None, None))
-        writer.writerow({**contender, "us_low": low, "us_high": high})
+    for candidate in found["candidates"]:
+        low, high = candidate.get("us_quartiles", (None, None))
+        writer.writerow({**candidate, "us_low": low, "us_high": high})
     return out.getvalue()

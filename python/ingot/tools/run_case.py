@@ -1,4 +1,4 @@
-"""One contender on one case: what it gives, again and again, what else it writes, and whether it comes back."""
+"""One candidate on one case: what it gives, again and again, what else it writes, and whether it comes back."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ import itertools
 import torch
 
 from .canaries import PATTERNS, Guarded
-from .candidates import Contender
-from .check import Verdict, Wanted, judge
+from .candidates import Candidate
+from .check import Verdict, Expected, check
 from .settings import Settings
-from .workload import Case, Subject, copied
+from .workload import Case, Workload, copied
 
 CALLS = 3  # what is counted in memory of a kernel's own shows from the second on
 
 
-def bind(contender: Contender, subject: Subject, values: dict, results: list[torch.Tensor]):
+def bind(candidate: Candidate, workload: Workload, values: dict, results: list[torch.Tensor]):
     """A call of no arguments. Of a gradient, a kernel is launched with `grad` among its names; all else is recorded."""
-    if contender.is_raw:
-        return contender.bind(values, results)
-    return subject.bind(lambda arguments: contender.bind(arguments, results), values)
+    if candidate.is_raw:
+        return candidate.bind(values, results)
+    return workload.bind(lambda arguments: candidate.bind(arguments, results), values)
 
 
-def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
-    """The verdict on the first call that is wrong, else on the last. Raises what the contender raises."""
-    given, changed = case.subject.values, wanted.changed
+def run_case(candidate: Candidate, case: Case, expected: Expected) -> Verdict:
+    """The verdict on the first call that is wrong, else on the last. Raises what the candidate raises."""
+    given, changed = case.workload.values, expected.changed
     patterns = itertools.cycle(PATTERNS)
-    inputs, fresh = (case.subject.tensors(), wanted.run.returned) if contender.is_raw else ({}, [])
+    inputs, fresh = (case.workload.tensors(), expected.run.returned) if candidate.is_raw else ({}, [])
     guarded = {name: Guarded(tensor, next(patterns), keep=True) for name, tensor in inputs.items()}
     values = copied(given) | {name: guard.tensor for name, guard in guarded.items()}
     results, settings = [Guarded(like, next(patterns)) for like in fresh], Settings()
-    call = bind(contender, case.subject, values, [guard.tensor for guard in results])
+    call = bind(candidate, case.workload, values, [guard.tensor for guard in results])
     for number in range(CALLS):
         with torch.no_grad():
             returned = call()
-        settings.restore()  # what it set, or its library as it was loaded, ahead of what judges it
-        if any(t.is_cuda for t in case.subject.tensors().values()):
+        settings.restore()  # what it set, or its library as it was loaded, ahead of what checks it
+        if any(t.is_cuda for t in case.workload.tensors().values()):
             torch.cuda.synchronize()
-        verdict = judge(wanted, [*(values[name] for name in changed), *returned])
-        _look_around(verdict, wanted, results, guarded, written_of(given, values, changed))
-        if not verdict.right:
+        verdict = check(expected, [*(values[name] for name in changed), *returned])
+        _check_memory(verdict, expected, results, guarded, written_of(given, values, changed))
+        if not verdict.correct:
             if number:
                 verdict.message = f"from call {number + 1} on: {verdict.message}"
             break
@@ -50,17 +50,17 @@ def trial(contender: Contender, case: Case, wanted: Wanted) -> Verdict:
     return verdict
 
 
-def _look_around(verdict: Verdict, wanted: Wanted, results: list[Guarded], inputs: dict[str, Guarded], written: list[str]) -> None:
+def _check_memory(verdict: Verdict, expected: Expected, results: list[Guarded], inputs: dict[str, Guarded], written: list[str]) -> None:
     """What was written that was not to be, and what was not written that was."""
     said = [f"{found} a result" for guard in results if (found := guard.trespass())]
     said += [f"{found} {name}" for name, guard in inputs.items() if (found := guard.trespass())]
     said += [f"writes its input {name}" for name in written]
-    if missing := sum(guard.untouched(eager) for guard, eager in zip(results, wanted.run.returned)):
+    if missing := sum(guard.untouched(eager) for guard, eager in zip(results, expected.run.returned)):
         said.append(f"leaves {missing} elements unwritten")
     elif any(g.tensor.dtype == torch.bool and (g.tensor.view(torch.uint8) > 1).any() for g in results if g.tensor.numel()):
         said.append("writes bools that are neither 0 nor 1")
     if said:
-        verdict.right, verdict.message = False, "; ".join(said + ([] if verdict.right else [verdict.message]))
+        verdict.correct, verdict.message = False, "; ".join(said + ([] if verdict.correct else [verdict.message]))
 
 
 def written_of(given: dict, values: dict, changed: list[str] = ()) -> list[str]:

@@ -13,13 +13,13 @@ import torch
 import ingot
 
 from ..capture import fail
-from ..oracle import integer_of, judge as judge_steps
-from . import workload as subjects
+from ..oracle import compare_to_eager, integer_of
+from . import workload as workloads
 from .candidates import Ingot
 from .dtypes import DTYPES
-from .check import Wanted, judge
-from .workload import Case, Subject, copied, special_values
-from .error_statistics import EDGES, Tally
+from .check import Expected, check
+from .workload import Case, Workload, copied, special_values
+from .error_statistics import EDGES, ErrorStatistics
 from .run_case import bind
 
 FLOATS = ("f16", "bf16", "f32")
@@ -31,7 +31,7 @@ Watch = Callable[[str, float], None]  # what is under way, and how much of it is
 
 
 @dataclasses.dataclass
-class Trial:
+class Check:
     """Of one case of an op: arguments of a dtype in a layout, or its gradient."""
 
     what: str
@@ -45,17 +45,17 @@ class Verification:
 
     name: str  # the op's, or its text where that is an expression
     device: str
-    tallies: list[Tally] = dataclasses.field(default_factory=list)
-    trials: list[Trial] = dataclasses.field(default_factory=list)
+    statistics: list[ErrorStatistics] = dataclasses.field(default_factory=list)
+    checks: list[Check] = dataclasses.field(default_factory=list)
     refused: dict[str, str] = dataclasses.field(default_factory=dict)  # why a dtype was tried in no layout
 
     @property
-    def is_right(self) -> bool:
-        return not any(t.wrong for t in self.tallies) and all(t.right for t in self.trials)
+    def is_correct(self) -> bool:
+        return not any(t.incorrect for t in self.statistics) and all(t.correct for t in self.checks)
 
     def as_json(self) -> dict:
-        return {"name": self.name, "device": self.device, "is_right": self.is_right,
-                "inputs": [t.as_json() for t in self.tallies], "trials": [dataclasses.asdict(t) for t in self.trials],
+        return {"name": self.name, "device": self.device, "is_correct": self.is_correct,
+                "inputs": [t.as_json() for t in self.statistics], "checks": [dataclasses.asdict(t) for t in self.checks],
                 "refused": self.refused}
 
 
@@ -97,10 +97,10 @@ def verify(op, values: dict | None = None, dtypes: tuple[str, ...] | None = None
         dtypes = tuple(name for name, dtype in DTYPES.items() if not dtype.is_floating_point and _takes_of(op, dtype))
     dtypes = dtypes or FLOATS
     if values is None:
-        found.tallies += tallies(op, dtypes, device, pairs, seed, watch)
+        found.statistics += statistics(op, dtypes, device, pairs, seed, watch)
     refused: dict[str, Exception] = {}
-    found.trials += list(_trials(op, values, frozenset(promised), dtypes, device, seed, watch, refused))
-    if not found.tallies and not found.trials:
+    found.checks += list(_checks(op, values, frozenset(promised), dtypes, device, seed, watch, refused))
+    if not found.statistics and not found.checks:
         why = _first_line(next(iter(refused.values())))
         if values is not None:
             raise fail(f"`{op.name}` does not take these arguments: {why}")
@@ -116,12 +116,12 @@ def _takes_of(op, dtype: torch.dtype) -> bool:
     return _takes(op.text, [torch.ones(2, 3, dtype=dtype)] * len(names))
 
 
-def tallies(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,
-            watch: Watch = lambda what, share: None) -> list[Tally]:
+def statistics(op, dtypes: tuple[str, ...], device: str, pairs: int = PAIRS, seed: int = 0,
+            watch: Watch = lambda what, share: None) -> list[ErrorStatistics]:
     """Of a function of the elements of one or two tensors, for each dtype that it takes: all inputs, or so many pairs."""
     names = list(op.signature.parameters)
     made = [_Elements.of(op, names, DTYPES[dtype], device) for dtype in dtypes] if len(names) in (1, 2) else []
-    return [elements.tally(pairs, seed, watch) for elements in made if elements is not None]
+    return [elements.statistics(pairs, seed, watch) for elements in made if elements is not None]
 
 
 # --- Functions of elements ------------------------------------------------------------------------------------------
@@ -148,8 +148,8 @@ class _Elements:
             return None
         return cls(op, names, dtype, device) if is_by_element else None
 
-    def tally(self, pairs: int, seed: int, watch: Watch) -> Tally:
-        made = Tally(self.op, self.dtype)
+    def statistics(self, pairs: int, seed: int, watch: Watch) -> ErrorStatistics:
+        made = ErrorStatistics(self.op, self.dtype)
         if len(self.names) == 2:
             chunks, total = _pairs(self.dtype, self.device, pairs, seed), pairs + len(special_values(self.dtype)) ** 2
         elif self.dtype.itemsize > 4:  # of which there are more than can be tried
@@ -160,7 +160,7 @@ class _Elements:
             given = dict(zip(self.names, tensors))
             with torch.no_grad():
                 self._leave_out_zeros(tensors)
-                exact = torch.as_tensor(self.op.reference(*(subjects.in_float64(t) for t in tensors)))
+                exact = torch.as_tensor(self.op.reference(*(workloads.in_float64(t) for t in tensors)))
                 made.add(given, self.op(*tensors), self.op.reference(*tensors), exact)
             watch(f"{self.op.text} {str(self.dtype).removeprefix('torch.')}", made.inputs / total)
         return made
@@ -222,24 +222,24 @@ def _random(dtype: torch.dtype, device: str, count: int, draw: torch.Generator) 
 # --- Any op ---------------------------------------------------------------------------------------------------------
 
 
-def _trials(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str, ...], device: str, seed: int, watch: Watch,
-            refused: dict[str, Exception]) -> Iterator[Trial]:
+def _checks(op, values: dict | None, promised: frozenset[str], dtypes: tuple[str, ...], device: str, seed: int, watch: Watch,
+            refused: dict[str, Exception]) -> Iterator[Check]:
     """`refused` gets the dtypes that eager PyTorch, or the op, does not take, and why."""
     for number, name in enumerate(dtypes):
         try:
-            subject = _subject(op, values, promised, DTYPES[name], device, seed)
+            workload = _workload(op, values, promised, DTYPES[name], device, seed)
         except Exception as error:
             refused[name] = error
             continue
-        for case in _layouts(subject):
+        for case in _layouts(workload):
             watch(f"{op.name} {name} {case.name}", number / len(dtypes))
-            if _is_taken(case.subject):
+            if _is_taken(case.workload):
                 yield _forward(case, f"{name}, {case.name}")
         if DTYPES[name].is_floating_point:
-            yield from _gradient(subject, name)
+            yield from _gradient(workload, name)
 
 
-def _subject(op, values: dict | None, promised: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Subject:
+def _workload(op, values: dict | None, promised: frozenset[str], dtype: torch.dtype, device: str, seed: int) -> Workload:
     """Arguments whose floats have the dtype. Raises what eager PyTorch, or the op, does where none such are taken."""
     draw = torch.Generator().manual_seed(seed)
     if values is None:
@@ -249,16 +249,16 @@ def _subject(op, values: dict | None, promised: frozenset[str], dtype: torch.dty
         scale = 1 if dtype.is_floating_point else 50
         given = {n: (v * scale).to(dtype) if isinstance(v, torch.Tensor) else v for n, v in given.items()}
     else:
-        given = {n: v.to(dtype) if subjects.is_float(v) else v for n, v in values.items()}
+        given = {n: v.to(dtype) if workloads.is_float(v) else v for n, v in values.items()}
     defaults = {n: p.default for n, p in op.signature.parameters.items() if n not in given}
     ordered = {n: (given | defaults)[n] for n in op.signature.parameters}
     ordered = {n: v.to(device) if isinstance(v, torch.Tensor) else v for n, v in ordered.items()}
     op.emit("ir", *ordered.values())
-    subject = Subject(op, ordered, promised)
-    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _is_taken(subject)):  # a divisor is zero
-        subject = subjects.each(subject, lambda tensor: tensor.clamp(min=1))
-    subject.run_eager()
-    return subject
+    workload = Workload(op, ordered, promised)
+    if values is None and not (dtype.is_floating_point or dtype == torch.bool or _is_taken(workload)):  # a divisor is zero
+        workload = workloads.each(workload, lambda tensor: tensor.clamp(min=1))
+    workload.run_eager()
+    return workload
 
 
 def _first_line(error: Exception) -> str:
@@ -266,15 +266,15 @@ def _first_line(error: Exception) -> str:
     return said[0] if said else type(error).__name__
 
 
-def _layouts(subject: Subject) -> Iterator[Case]:
+def _layouts(workload: Workload) -> Iterator[Case]:
     """Arguments in every class of layout that kernels tell apart."""
-    yield from (case for case in subjects.cases(subject) if case.subject is not None)
-    yield Case("every second element", subjects.each(subject, _every_second))
-    if len(subject.tensors()) > 1:
-        name_of_last, last = list(subject.tensors().items())[-1]
+    yield from (case for case in workloads.cases(workload) if case.workload is not None)
+    yield Case("every second element", workloads.each(workload, _every_second))
+    if len(workload.tensors()) > 1:
+        name_of_last, last = list(workload.tensors().items())[-1]
         for name, change in (("a row for all", lambda t: t[:1]), ("a column for all", lambda t: t[..., :1]),
                              ("one for all", lambda t: t[:1, :1].expand(t.shape))):
-            changed = subject.with_values({**subject.values, name_of_last: change(last)}) if last.ndim == 2 else None
+            changed = workload.with_values({**workload.values, name_of_last: change(last)}) if last.ndim == 2 else None
             if changed is not None and _is_taken(changed):
                 yield Case(name, changed)
 
@@ -286,62 +286,62 @@ def _every_second(tensor: torch.Tensor) -> torch.Tensor:
     return spread[..., ::2]
 
 
-def _is_taken(subject: Subject) -> bool:
+def _is_taken(workload: Workload) -> bool:
     try:
-        subject.run_eager()
+        workload.run_eager()
     except Exception:
         return False
     return True
 
 
-def _forward(case: Case, what: str) -> Trial:
-    values = copied(case.subject.values)
+def _forward(case: Case, what: str) -> Check:
+    values = copied(case.workload.values)
     versions = {n: v._version for n, v in values.items() if isinstance(v, torch.Tensor)}
     try:
-        returned = bind(Ingot(case.subject.op), case.subject, values, [])()
+        returned = bind(Ingot(case.workload.op), case.workload, values, [])()
     except Exception as error:
-        return Trial(what, False, f"{type(error).__name__}: {_first_line(error)}")
+        return Check(what, False, f"{type(error).__name__}: {_first_line(error)}")
     changed = [values[n].contiguous() for n, version in versions.items() if values[n]._version > version]
-    verdict = judge_steps(_reference(case.subject), (), {}, [*changed, *returned], case.subject.op.numerics)
-    return Trial(what, verdict.ok, verdict.message)
+    verdict = compare_to_eager(_reference(case.workload), (), {}, [*changed, *returned], case.workload.op.numerics)
+    return Check(what, verdict.ok, verdict.message)
 
 
-def _reference(subject: Subject):
+def _reference(workload: Workload):
     """Eager's results, on copies of the arguments, as the oracle asks for them again and again; what it changes in place, as
     dense as the oracle asks for."""
 
     def results() -> list[torch.Tensor]:
-        run = subject.run_eager()
+        run = workload.run_eager()
         return [*(t.contiguous() for t in run.written), *run.returned]
 
     return results
 
 
-def _gradient(subject: Subject, dtype: str) -> Iterator[Trial]:
+def _gradient(workload: Workload, dtype: str) -> Iterator[Check]:
     try:
-        of_gradient = subject.gradient()
-        wanted = Wanted.of(of_gradient)
+        of_gradient = workload.gradient()
+        expected = Expected.of(of_gradient)
     except Exception:  # it has no gradient, or not one result
         return
     try:
-        found = bind(Ingot(subject.op), of_gradient, copied(of_gradient.values), [])()
-        verdict = judge(wanted, found)
-        yield Trial(f"{dtype}, gradient beside eager's", verdict.right, verdict.message)
-        if dtype == "f32" and (smooth := _in_its_domain(subject)):
+        found = bind(Ingot(workload.op), of_gradient, copied(of_gradient.values), [])()
+        verdict = check(expected, found)
+        yield Check(f"{dtype}, gradient beside eager's", verdict.correct, verdict.message)
+        if dtype == "f32" and (smooth := _in_its_domain(workload)):
             ingot.check_gradient(smooth.op, *smooth.arguments.values())
-            yield Trial("gradient beside differences in float64", True, "a part in 10⁴ at most")
+            yield Check("gradient beside differences in float64", True, "a part in 10⁴ at most")
     except Exception as error:
-        yield Trial(f"{dtype}, gradient", False, _first_line(error))
+        yield Check(f"{dtype}, gradient", False, _first_line(error))
 
 
-def _in_its_domain(subject: Subject) -> Subject | None:
+def _in_its_domain(workload: Workload) -> Workload | None:
     """Arguments whose results are finite, as they must be for differences: the same, or between 0.1 and 0.9."""
     def between(name: str, value):
-        is_free = subjects.is_float(value) and name not in subject.promised
+        is_free = workloads.is_float(value) and name not in workload.promised
         return value.sigmoid() * 0.8 + 0.1 if is_free else value
 
-    inside = subject.with_values({name: between(name, value) for name, value in subject.values.items()})
-    for each in (subject, inside):
+    inside = workload.with_values({name: between(name, value) for name, value in workload.values.items()})
+    for each in (workload, inside):
         if _is_taken(each) and all(result.isfinite().all() for result in each.run_in_float64()):
             return each
     return None
@@ -352,32 +352,32 @@ def _in_its_domain(subject: Subject) -> Subject | None:
 
 def text(found: Verification) -> str:
     lines = [f"{found.name} on {found.device}"]
-    for tally in found.tallies:
-        lines += _tally_lines(tally)
-    wrong = [t for t in found.trials if not t.right]
-    if found.trials:
-        kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in found.trials if t.right))
-        lines.append(f"  {len(found.trials) - len(wrong)} of {len(found.trials)} trials right: {kinds}")
-    lines += [f"  WRONG {t.what}: {t.message}" for t in wrong]
+    for statistics in found.statistics:
+        lines += _statistics_lines(statistics)
+    wrong = [t for t in found.checks if not t.correct]
+    if found.checks:
+        kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in found.checks if t.correct))
+        lines.append(f"  {len(found.checks) - len(wrong)} of {len(found.checks)} checks right: {kinds}")
+    lines += [f"  INCORRECT {t.what}: {t.message}" for t in wrong]
     lines += [f"  {dtype} was tried in no layout: {why}" for dtype, why in found.refused.items()]
     return "\n".join(lines)
 
 
-def _tally_lines(tally: Tally) -> list[str]:
-    name = str(tally.dtype).removeprefix("torch.")
-    share = tally.as_eager / tally.inputs
-    percent = "all" if tally.as_eager == tally.inputs else f"{min(share, 0.99999):.3%} of them"
-    lines = [f"  {name}: {tally.inputs} inputs, {percent} with eager's bits" + (f", {tally.wrong} WRONG" if tally.wrong else "")]
-    if tally.worst > 0:
-        lines.append(f"    at worst {tally.worst:.3g} ulp off float64 (eager {tally.worst_of_eager:.3g}), at " +
-                     ", ".join(f"{n} = {v}" for n, v in tally.worst_at["inputs"].items()))
-        lines.append(f"    {_histogram(tally)}")
-    for what, place in (("first without eager's bits", tally.first_other), ("first wrong", tally.first_wrong)):
+def _statistics_lines(statistics: ErrorStatistics) -> list[str]:
+    name = str(statistics.dtype).removeprefix("torch.")
+    share = statistics.as_eager / statistics.inputs
+    percent = "all" if statistics.as_eager == statistics.inputs else f"{min(share, 0.99999):.3%} of them"
+    lines = [f"  {name}: {statistics.inputs} inputs, {percent} with eager's bits" + (f", {statistics.incorrect} INCORRECT" if statistics.incorrect else "")]
+    if statistics.worst > 0:
+        lines.append(f"    at worst {statistics.worst:.3g} ulp off float64 (eager {statistics.worst_of_eager:.3g}), at " +
+                     ", ".join(f"{n} = {v}" for n, v in statistics.worst_at["inputs"].items()))
+        lines.append(f"    {_histogram(statistics)}")
+    for what, place in (("first without eager's bits", statistics.first_other), ("first wrong", statistics.first_wrong)):
         if place:
             lines.append(f"    {what}: {place['call']} is {place['ours']}, eager {place['eager']}")
     return lines
 
 
-def _histogram(tally: Tally) -> str:
+def _histogram(statistics: ErrorStatistics) -> str:
     names = [f"≤ {edge:g} ulp" for edge in EDGES] + [f"> {EDGES[-1]:g} ulp"]
-    return ", ".join(f"{name}: {count}" for name, count in zip(names, tally.histogram) if count)
+    return ", ".join(f"{name}: {count}" for name, count in zip(names, statistics.histogram) if count)

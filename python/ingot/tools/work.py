@@ -1,4 +1,4 @@
-"""The steps of a comparison, one after another, in the process that they are done in: each contender is made, tried on
+"""The steps of a comparison, one after another, in the process that they are done in: each candidate is made, tried on
 every case, timed with the others and looked at. A step that fails fails alone.
 """
 
@@ -15,45 +15,45 @@ import torch
 from .. import _ingot
 from ..capture import fail
 from . import profile
-from .candidates import Contender, Ingot
+from .candidates import Candidate, Ingot
 from .counters import counters
 from .job import Job, make
-from .check import Wanted, judge
-from .benchmark import COPY, Dropped, race, sets_for, wait
+from .check import Expected, check
+from .benchmark import COPY, Dropped, run_rounds, sets_for, wait
 from .settings import Settings
-from .workload import ASKED, DECISIVE, Case, Subject, cases, copied, restore
-from .run_case import bind, trial, written_of
+from .workload import AS_GIVEN, DECISIVE, Case, Workload, cases, copied, restore
+from .run_case import bind, run_case, written_of
 
-BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a contender has broken
+BROKEN_CONTEXT = 75  # the exit status of a process whose GPU context a candidate has broken
 OWN = "ingot"
-RACE, SWEEP, LEFT_OUT = ("race",), "sweep", "leave out"
-TAKES_TURNS = {RACE[0]: 1, SWEEP: 2}  # words of a step in which contenders take turns; behind them stands whose turn it is
+TIMING, SWEEP, LEFT_OUT = ("time",), "sweep", "leave out"
+TAKES_TURNS = {TIMING[0]: 1, SWEEP: 2}  # words of a step in which candidates take turns; behind them stands whose turn it is
 POINT_ROUNDS = 9  # at each size of a sweep
 LARGE = 1 << 26  # bytes
 
-# ("make", contender), ("try", contender, case), ("leave out", case), ("race",), ("look", contender); of one that failed in its turn of a race
-# ("race", contender), and of a point of a sweep ("sweep", size, contender).
+# ("make", candidate), ("try", candidate, case), ("leave out", case), ("time",), ("profile", candidate); of one that failed in its turn of a race
+# ("race", candidate), and of a point of a sweep ("sweep", size, candidate).
 Step = tuple[str, ...]
 Tell = Callable[[str, Step, "dict | None"], None]
 
 
 class Work:
-    """Does the steps. `done`: the results of those that another process has done. `subject`: what is compared, where it is
+    """Does the steps. `done`: the results of those that another process has done. `workload`: what is compared, where it is
     not to be made anew from the job's texts."""
 
-    def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Contender] | None = None,
-                 subject: Subject | None = None):
+    def __init__(self, job: Job, done: dict[Step, dict], functions: dict[str, Candidate] | None = None,
+                 workload: Workload | None = None):
         self.job, self.done = job, done
-        self.op = subject.op if subject else job.make_op()
-        self.subject = subject or job.subject(self.op)
-        self.op.emit("ir", *self.subject.arguments.values())  # refuses what is no op
-        if self.op.may_draw and not job.anyway:
+        self.op = workload.op if workload else job.make_op()
+        self.workload = workload or job.workload(self.op)
+        self.op.emit("ir", *self.workload.arguments.values())  # refuses what is no op
+        if self.op.may_draw and not job.time_incorrect:
             raise fail(f"`{self.op.name}` draws random numbers, which nobody else draws, so that nobody is known to be right",
-                       "anyway (--anyway) times them all the same")
+                       "time_incorrect (--time-incorrect) times them all the same")
         self.device = torch.device(job.device)
-        self.functions = functions or {}  # contenders that are there already
-        self.contenders: dict[str, Contender | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
-        self.contenders |= self.functions
+        self.functions = functions or {}  # candidates that are there already
+        self.candidates: dict[str, Candidate | None] = {OWN: Ingot(self.op), **{a.key: None for a in job.against}}
+        self.candidates |= self.functions
         self.watch: Callable[[str], None] = lambda name: None  # told whose turn it is in a race
         if job.threads:
             torch.set_num_threads(job.threads)
@@ -62,104 +62,104 @@ class Work:
         """What is still to be done, in order; a later step looks at what the earlier ones found."""
         for against in self.job.against:
             yield ("make", against.key), lambda against=against: self._make(against)
-        for name, contender in self.functions.items():
-            yield ("make", name), lambda contender=contender: self._made(contender)
-        for case in cases(self.subject, self.job.specials):
-            if (yield from self._trials(case)) > LARGE:
+        for name, candidate in self.functions.items():
+            yield ("make", name), lambda candidate=candidate: self._made(candidate)
+        for case in cases(self.workload, self.job.specials):
+            if (yield from self._checks(case)) > LARGE:
                 gc.collect()  # else results that nobody holds fill the device
-            if self.job.as_asked:  # which is the first
+            if self.job.given_only:  # which is the first
                 break
-        yield RACE, lambda: self._race(self.subject, self.job.rounds)
+        yield TIMING, lambda: self._time(self.workload, self.job.rounds)
         for size in self.job.points:
-            yield (SWEEP, str(size)), lambda size=size: self._race(self.job.subject(self.op, size), POINT_ROUNDS)
-        for name, contender in self.contenders.items():
-            if contender is not None and self.job.why:
-                yield ("look", name), lambda c=contender, n=name: profile.at(c, self.subject, self.job, n in self.entrants())
-            if contender is not None and self.job.ncu and name in self.entrants():
+            yield (SWEEP, str(size)), lambda size=size: self._time(self.job.workload(self.op, size), POINT_ROUNDS)
+        for name, candidate in self.candidates.items():
+            if candidate is not None and self.job.why:
+                yield ("profile", name), lambda c=candidate, n=name: profile.at(c, self.workload, self.job, n in self.entrants())
+            if candidate is not None and self.job.ncu and name in self.entrants():
                 yield ("count", name), lambda n=name: {"kernels": counters(self.job, n)}
 
-    def _trials(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
+    def _checks(self, case: Case) -> Generator[tuple[Step, Callable[[], dict]], None, int]:
         """The steps of a case. Returns the bytes of its arguments and results."""
-        tried = [(name, contender) for name, contender in self.contenders.items()
-                 if ("try", name, case.name) not in self.done and self._may_be_tried(name, contender, case)]
+        tried = [(name, candidate) for name, candidate in self.candidates.items()
+                 if ("try", name, case.name) not in self.done and self._may_be_tried(name, candidate, case)]
         if not tried:
             return 0
         try:
-            if case.subject is None:
+            if case.workload is None:
                 raise torch.OutOfMemoryError
-            wanted = Wanted.of(case.subject)
+            expected = Expected.of(case.workload)
         except torch.OutOfMemoryError:
             yield (LEFT_OUT, case.name), _no_memory
             return 0
         except Exception:
-            if case.name == ASKED:  # eager PyTorch refuses what was asked for
+            if case.name == AS_GIVEN:  # eager PyTorch refuses what was given for
                 raise
             return 0
-        for name, contender in tried:
-            yield ("try", name, case.name), lambda c=contender: trial(c, case, wanted).as_json()
-        return case.subject.bytes_moved(wanted.run)
+        for name, candidate in tried:
+            yield ("try", name, case.name), lambda c=candidate: run_case(c, case, expected).as_json()
+        return case.workload.bytes_moved(expected.run)
 
-    def _may_be_tried(self, name: str, contender: Contender | None, case: Case) -> bool:
+    def _may_be_tried(self, name: str, candidate: Candidate | None, case: Case) -> bool:
         """Not where it cannot run, or has not come back from the arguments as they were asked for."""
-        if contender is None or contender.why_not_on(self.device) or "error" in self.done.get(("try", name, ASKED), {}):
+        if candidate is None or candidate.why_not_on(self.device) or "error" in self.done.get(("try", name, AS_GIVEN), {}):
             return False
-        return contender.knows_strides or not case.needs_strides
+        return candidate.knows_strides or not case.needs_strides
 
     def entrants(self) -> list[str]:
-        """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
+        """Who is timed: whoever was right, or whoever came back where it is asked for time_incorrect; but none who was dropped."""
         chosen = []
         dropped = {dropped_in(step) for step in self.done}
-        for name, contender in self.contenders.items():
+        for name, candidate in self.candidates.items():
             decisive = [self.done[tried] for case in DECISIVE if (tried := ("try", name, case)) in self.done]
-            if contender is None or not decisive or any("error" in result for result in decisive):
+            if candidate is None or not decisive or any("error" in result for result in decisive):
                 continue
             if name in dropped:
                 continue
-            if self.job.anyway or all(result["right"] for result in decisive):
+            if self.job.time_incorrect or all(result["correct"] for result in decisive):
                 chosen.append(name)
         return chosen
 
     def _make(self, against) -> dict:
-        contender = make(against, self.op)
-        found = self._made(contender)
-        self.contenders[against.key] = contender
+        candidate = make(against, self.op)
+        found = self._made(candidate)
+        self.candidates[against.key] = candidate
         return found
 
-    def _made(self, contender: Contender) -> dict:
-        found = {"name": contender.name, "kind": contender.kind, "why_not": contender.why_not_on(self.device)}
-        if hasattr(contender, "program"):
+    def _made(self, candidate: Candidate) -> dict:
+        found = {"name": candidate.name, "kind": candidate.kind, "why_not": candidate.why_not_on(self.device)}
+        if hasattr(candidate, "program"):
             architecture = profile.architecture(self.job, self.device)
-            program = contender.program(architecture)
+            program = candidate.program(architecture)
             found |= {"compile_ms": program.seconds * 1e3, "warnings": program.warnings}
             if found["why_not"]:  # else whoever tries it finds out
-                contender.refuse_launch(self.subject.values, profile.results_like(self.subject), architecture)
+                candidate.refuse_launch(self.workload.values, profile.results_like(self.workload), architecture)
         return found
 
-    def _race(self, subject: Subject, rounds: int) -> dict:
+    def _time(self, workload: Workload, rounds: int) -> dict:
         """`seconds` of a call of each, one a round; the host's, where it has a part; `bytes` that a call must move; and who is
-        `wrong` now, or `unjudged`."""
-        wanted = Wanted.of(subject)
-        moved = subject.bytes_moved(wanted.run)
+        `wrong` now, or `not_rechecked`."""
+        expected = Expected.of(workload)
+        moved = workload.bytes_moved(expected.run)
         sets = 1 if self.job.warm else sets_for(moved, self.device)
-        inputs = [copied(subject.values) for _ in range(sets)]
+        inputs = [copied(workload.values) for _ in range(sets)]
 
         def ready(name: str) -> list[Callable[[], object]]:
-            made = wanted.run.returned if self.contenders[name].is_raw else []
+            made = expected.run.returned if self.candidates[name].is_raw else []
             with self._turn(name):
-                return [bind(self.contenders[name], subject, values, [torch.empty_like(like) for like in made]) for values in inputs]
+                return [bind(self.candidates[name], workload, values, [torch.empty_like(like) for like in made]) for values in inputs]
 
         def watch(name: str) -> None:
             self.watch(name)
-            for each in inputs if wanted.changed and name != COPY else ():
-                restore(each, subject.values)  # what was written in other turns
+            for each in inputs if expected.changed and name != COPY else ():
+                restore(each, workload.values)  # what was written in other turns
 
         runners = {name: ready(name) for name in self.entrants()}
         with torch.no_grad():
-            times = race(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
+            times = run_rounds(runners, self.device, min(rounds, self.job.rounds), self.job.graph, watch=watch)
         runners = {name: calls[:1] for name, calls in runners.items()}
         del inputs[1:]  # whose memory the truth needs
-        wrong, unjudged = self._judged_again(runners, wanted, inputs[0])
-        return {"bytes": moved, "sets": sets, "rounds": rounds, "wrong": wrong, "unjudged": unjudged,
+        wrong, not_rechecked = self._checked_again(runners, expected, inputs[0])
+        return {"bytes": moved, "sets": sets, "rounds": rounds, "incorrect": wrong, "not_rechecked": not_rechecked,
                 "peak_flops": profile.peak_flops(self.device) if self.device.type == "cuda" else None,
                 "seconds": {name: t.device for name, t in times.items()},
                 "host_seconds": {name: t.host for name, t in times.items() if name != COPY}}
@@ -178,27 +178,27 @@ class Work:
             settings.restore()
         self.watch(COPY)  # it is nobody's
 
-    def _judged_again(self, runners: dict, wanted: Wanted, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
+    def _checked_again(self, runners: dict, expected: Expected, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
         """What is wrong, after so many calls, of those that were right when they were tried, and why nobody knows of others;
-        each is given what was asked for, whatever somebody has written there."""
-        found, unjudged, given = {}, {}, wanted.subject.tensors()
+        each is given what was given for, whatever somebody has written there."""
+        found, not_rechecked, given = {}, {}, expected.workload.tensors()
         for name, calls in runners.items():
-            if all(result.get("right", False) for step, result in self.done.items() if step[:2] == ("try", name) and
+            if all(result.get("correct", False) for step, result in self.done.items() if step[:2] == ("try", name) and
                    step[2] in DECISIVE):
                 with self._turn(name), torch.no_grad():
                     if written_of(given, inputs):
                         restore(inputs, given)
                     results = calls[0]()
-                    written = written_of(given, inputs, wanted.changed)
+                    written = written_of(given, inputs, expected.changed)
                 said = [f"writes its input {each}" for each in written]
                 try:
-                    if not (verdict := judge(wanted, [*(inputs[each] for each in wanted.changed), *results])).right:
+                    if not (verdict := check(expected, [*(inputs[each] for each in expected.changed), *results])).correct:
                         said.append(verdict.message)
                 except _ingot.Error as error:
-                    unjudged[name] = failure(error)["error"]
+                    not_rechecked[name] = failure(error)["error"]
                 if said:
                     found[name] = f"after it was timed: {'; '.join(said)}"
-        return found, unjudged
+        return found, not_rechecked
 
 
 def _no_memory() -> dict:
@@ -229,7 +229,7 @@ def _is_done(work: Work, step: Step, action: Callable[[], dict], tell: Tell, lea
         result = action()
     except Dropped as dropped:
         of, result = (*step, dropped.name), failure(dropped.__cause__)
-    except Exception as error:  # of a contender's; the others are not to suffer
+    except Exception as error:  # of a candidate's; the others are not to suffer
         result = failure(error)
     settings.restore()
     work.done[of] = result

@@ -1,4 +1,4 @@
-"""What is compared: an op, and what it is called with, as asked and in ways that hand-written kernels stumble over."""
+"""What is compared: an op, and what it is called with, as given and in ways that hand-written kernels stumble over."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FEW = 5
 
 GRAD = "grad"
 # One that fails on these is wrong.
-ASKED, SPECIAL, ONE_A_ROW, LOUD_ENDS, POSITIVE = DECISIVE = (
-    "as asked", "special values", "a special value a row", "loud ends", "positive values")
+AS_GIVEN, SPECIAL, ONE_A_ROW, LOUD_ENDS, POSITIVE = DECISIVE = (
+    "as given", "special values", "a special value a row", "boundary spikes", "positive values")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,18 +36,18 @@ class EagerRun:
 
     @property
     def results(self) -> list[torch.Tensor]:
-        """All that it makes, as results are judged."""
+        """All that it makes, as results are checked."""
         return [*self.written, *self.returned]
 
 
 @dataclasses.dataclass(frozen=True)
-class Subject:
+class Workload:
     """An op and its arguments by name, all of them, in the order of its parameters. Of its gradient: with respect to
     `leaves`, or to all floats among its tensors, given `grad`, that of its one result, which stands behind the arguments."""
 
     op: object  # ingot.Op
     values: dict
-    promised: frozenset[str] = frozenset()  # whose elements must stay in the range that was asked for
+    promised: frozenset[str] = frozenset()  # whose elements must stay in the range that was given for
     is_gradient: bool = False
     leaves: frozenset[str] = frozenset()
 
@@ -76,7 +76,7 @@ class Subject:
     def is_leaf(self, name: str) -> bool:
         return name in self.leaves if self.leaves else is_float(self.values[name])
 
-    def with_values(self, values: dict) -> Subject:
+    def with_values(self, values: dict) -> Workload:
         return dataclasses.replace(self, values=values)
 
     def refuse_grad(self) -> None:
@@ -84,7 +84,7 @@ class Subject:
         if GRAD in self.values:
             raise fail(f"`{self.op.name}` has a parameter `{GRAD}`, which is what its gradient is given", "give it another name")
 
-    def gradient(self, seed: int = 0) -> Subject:
+    def gradient(self, seed: int = 0) -> Workload:
         """The same op's gradient. Raises `ingot.Error` where the op has not one float for a result."""
         self.refuse_grad()
         results = self.run_eager().results
@@ -175,22 +175,22 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Arguments that a contender is tried on. Where it fails on others than DECISIVE, that is a limit of its use."""
+    """Arguments that a candidate is tried on. Where it fails on others than DECISIVE, that is a limit of its use."""
 
     name: str
-    subject: Subject | None  # None where no memory was left for them
+    workload: Workload | None  # None where no memory was left for them
     needs_strides: bool = False  # whether a kernel that takes pointers alone is given what it cannot know
 
 
-def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
-    """The arguments as asked, with special values planted, small but for the ends of rows, and positive, which decide; then
-    other values, sizes, addresses and strides. `specials`: whether values are planted."""
-    yield Case(ASKED, subject)
-    for name, change, is_planted in _CHANGES:
-        if is_planted and not specials:
+def cases(workload: Workload, specials: bool = True) -> Iterator[Case]:
+    """The arguments as given, with special values injected, small but for the ends of rows, and positive, which decide; then
+    other values, sizes, addresses and strides. `specials`: whether values are injected."""
+    yield Case(AS_GIVEN, workload)
+    for name, change, is_injected in _CHANGES:
+        if is_injected and not specials:
             continue
         try:
-            changed = change(subject)
+            changed = change(workload)
         except torch.OutOfMemoryError:
             yield Case(name, None)
         else:
@@ -198,19 +198,19 @@ def cases(subject: Subject, specials: bool = True) -> Iterator[Case]:
                 yield Case(name, changed, change is with_transposed_memory)
 
 
-def each(subject: Subject, change) -> Subject:
+def each(workload: Workload, change) -> Workload:
     """With every tensor changed."""
-    return subject.with_values(
-        {name: change(v) if isinstance(v, torch.Tensor) else v for name, v in subject.values.items()})
+    return workload.with_values(
+        {name: change(v) if isinstance(v, torch.Tensor) else v for name, v in workload.values.items()})
 
 
-def with_addresses_off(subject: Subject) -> Subject:
-    return each(subject, _one_off)
+def with_addresses_off(workload: Workload) -> Workload:
+    return each(workload, _one_off)
 
 
-def with_transposed_memory(subject: Subject) -> Subject | None:
-    has_rows = any(t.ndim >= 2 and t.numel() for t in subject.tensors().values())
-    return each(subject, _transposed) if has_rows else None
+def with_transposed_memory(workload: Workload) -> Workload | None:
+    has_rows = any(t.ndim >= 2 and t.numel() for t in workload.tensors().values())
+    return each(workload, _transposed) if has_rows else None
 
 
 def _one_off(tensor: torch.Tensor) -> torch.Tensor:
@@ -243,12 +243,12 @@ def special_values(dtype: torch.dtype, adds_up: bool = False) -> list[float | in
             info.smallest_normal * info.eps, 0.5, -2.5, 88.8, -104.0]
 
 
-def with_specials(subject: Subject) -> Subject | None:
+def with_specials(workload: Workload) -> Workload | None:
     """Special values in the first elements of every tensor whose range nobody asked for, so that each meets each of the
-    next one's, where there are so many. None where there is none to plant."""
-    values, period = dict(subject.values), 1
-    for number, (name, tensor) in enumerate(_to_plant_in(subject)):
-        special = torch.tensor(special_values(tensor.dtype, subject.adds_up), dtype=tensor.dtype, device=tensor.device)
+    next one's, where there are so many. None where there is none to inject."""
+    values, period = dict(workload.values), 1
+    for number, (name, tensor) in enumerate(_to_inject_into(workload)):
+        special = torch.tensor(special_values(tensor.dtype, workload.adds_up), dtype=tensor.dtype, device=tensor.device)
         if tensor.numel() < len(special) ** 2:  # not each with each, but others beside others
             order = torch.arange(-(-tensor.numel() // 2), device=tensor.device) * (2 * number + 1) + 5 * number
         else:
@@ -257,31 +257,31 @@ def with_specials(subject: Subject) -> Subject | None:
         changed = tensor.contiguous().clone()
         changed.view(-1)[: len(order)] = special[order % len(special)]
         values[name] = torch.empty_like(tensor).copy_(changed)
-    return _if_other(subject, values)
+    return _if_other(workload, values)
 
 
-def with_a_special_a_row(subject: Subject) -> Subject | None:
+def with_a_special_a_row(workload: Workload) -> Workload | None:
     """One special value a row, another one in the next: a sum of many has one answer at most. A product may have two."""
-    if subject.multiplies:
+    if workload.multiplies:
         return None
-    values = dict(subject.values)
-    for name, tensor in _to_plant_in(subject):
+    values = dict(workload.values)
+    for name, tensor in _to_inject_into(workload):
         if tensor.ndim < 2:
             continue
-        special = torch.tensor(special_values(tensor.dtype, subject.adds_up), dtype=tensor.dtype, device=tensor.device)
+        special = torch.tensor(special_values(tensor.dtype, workload.adds_up), dtype=tensor.dtype, device=tensor.device)
         changed = tensor.contiguous().clone()
         rows = changed.view(-1, tensor.shape[-1])
         number = torch.arange(len(rows), device=tensor.device)
         rows[number, number // len(special) % rows.shape[1]] = special[number % len(special)]
         values[name] = torch.empty_like(tensor).copy_(changed)
-    return _if_other(subject, values)
+    return _if_other(workload, values)
 
 
-def with_loud_ends(subject: Subject) -> Subject | None:
+def with_boundary_spikes(workload: Workload) -> Workload | None:
     """Every tensor a thousandth of what it was, but for its largest value in the last place along each dim: whoever loses a
     tail is far off."""
-    values = dict(subject.values)
-    for name, tensor in _to_plant_in(subject):
+    values = dict(workload.values)
+    for name, tensor in _to_inject_into(workload):
         if not tensor.dtype.is_floating_point or tensor.ndim == 0 or tensor.numel() < 2:
             continue
         changed, largest = tensor * 2**-10, tensor.flatten()[tensor.abs().argmax()].item()
@@ -289,87 +289,87 @@ def with_loud_ends(subject: Subject) -> Subject | None:
             if tensor.shape[dim] > 1:
                 changed.select(dim, -1).fill_(largest)
         values[name] = torch.empty_like(tensor).copy_(changed)
-    return _if_other(subject, values)
+    return _if_other(workload, values)
 
 
-def with_positive_values(subject: Subject) -> Subject | None:
+def with_positive_values(workload: Workload) -> Workload | None:
     """Floats of one sign and about one size, where elements are added up: of sums that cancel, one that is lost is not much
     beside what rounding may do."""
-    return _if_other(subject, subject.values | {
-        name: torch.empty_like(t).copy_(t.abs().clamp(max=1) + 0.5) for name, t in _to_plant_in(subject)
-        if t.dtype.is_floating_point and subject.adds_up})
+    return _if_other(workload, workload.values | {
+        name: torch.empty_like(t).copy_(t.abs().clamp(max=1) + 0.5) for name, t in _to_inject_into(workload)
+        if t.dtype.is_floating_point and workload.adds_up})
 
 
-def with_large_values(subject: Subject) -> Subject | None:
+def with_large_values(workload: Workload) -> Workload | None:
     """Floats far from zero, whose exponentials and squares are large."""
-    return _if_other(subject, subject.values | {
-        name: torch.empty_like(t).copy_(t * 4 + 100) for name, t in _to_plant_in(subject) if t.dtype.is_floating_point})
+    return _if_other(workload, workload.values | {
+        name: torch.empty_like(t).copy_(t * 4 + 100) for name, t in _to_inject_into(workload) if t.dtype.is_floating_point})
 
 
-def with_subnormal_values(subject: Subject) -> Subject | None:
+def with_subnormal_values(workload: Workload) -> Workload | None:
     """Floats below the smallest normal number, which --use_fast_math and -ffast-math make zero. Not of what adds up elements,
     whose squares are zero whoever computes them."""
-    if subject.adds_up or subject.op.numerics == "fast":
+    if workload.adds_up or workload.op.numerics == "fast":
         return None
-    return _if_other(subject, subject.values | {
+    return _if_other(workload, workload.values | {
         name: torch.empty_like(t).copy_((t.double().clamp(-1, 1) * torch.finfo(t.dtype).tiny).to(t.dtype))
-        for name, t in _to_plant_in(subject) if t.dtype.is_floating_point})
+        for name, t in _to_inject_into(workload) if t.dtype.is_floating_point})
 
 
-def _to_plant_in(subject: Subject) -> list[tuple[str, torch.Tensor]]:
+def _to_inject_into(workload: Workload) -> list[tuple[str, torch.Tensor]]:
     """The tensors whose range nobody asked for: floats, and integers where there is nothing else, for they may be indices."""
-    tensors = subject.tensors()
+    tensors = workload.tensors()
     integers_too = all(not t.dtype.is_floating_point for t in tensors.values())
     return [(name, t) for name, t in tensors.items()
-            if name not in subject.promised and t.numel() > 0 and (t.dtype.is_floating_point or integers_too)]
+            if name not in workload.promised and t.numel() > 0 and (t.dtype.is_floating_point or integers_too)]
 
 
-def _if_other(subject: Subject, values: dict) -> Subject | None:
-    return subject.with_values(values) if any(values[n] is not subject.values[n] for n in values) else None
+def _if_other(workload: Workload, values: dict) -> Workload | None:
+    return workload.with_values(values) if any(values[n] is not workload.values[n] for n in values) else None
 
 
 # --- Odd sizes ------------------------------------------------------------------------------------------------------
 
 
-def with_odd_sizes(subject: Subject) -> Subject | None:
+def with_odd_sizes(workload: Workload) -> Workload | None:
     """The first elements along each dim, of sizes that no vector or block divides."""
-    tensors = subject.tensors()
-    odd = _kept_sizes(subject, lambda size: size - 1 - size % 2)
+    tensors = workload.tensors()
+    odd = _kept_sizes(workload, lambda size: size - 1 - size % 2)
     while odd and max(math.prod(odd.get(size, size) for size in t.shape) for t in tensors.values()) > MOST_ODD:
         largest = max(odd, key=odd.get)
         if odd[largest] < 2 * SMALLEST_FREE:
             break
         odd[largest] = odd[largest] // 2 | 1
-        if any(odd[largest] <= index < largest for index in _reached(subject)):
+        if any(odd[largest] <= index < largest for index in _reached(workload)):
             del odd[largest]
-    return _narrowed(subject, odd)
+    return _narrowed(workload, odd)
 
 
-def with_few_elements(subject: Subject) -> Subject | None:
+def with_few_elements(workload: Workload) -> Workload | None:
     """The first of them along each dim: what is off by a part in N, as a mean by N - 1 is, is far off there."""
-    return _narrowed(subject, _kept_sizes(subject, lambda size: FEW))
+    return _narrowed(workload, _kept_sizes(workload, lambda size: FEW))
 
 
-def _kept_sizes(subject: Subject, smaller: Callable[[int], int]) -> dict[int, int]:
+def _kept_sizes(workload: Workload, smaller: Callable[[int], int]) -> dict[int, int]:
     """By size what is kept of it. What is too small to mean nothing keeps its size, and so does what an index counts up to."""
-    sizes = {size for t in subject.tensors().values() for size in t.shape if size >= SMALLEST_FREE}
-    return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in _reached(subject))}
+    sizes = {size for t in workload.tensors().values() for size in t.shape if size >= SMALLEST_FREE}
+    return {size: smaller(size) for size in sizes if not any(smaller(size) <= index < size for index in _reached(workload))}
 
 
-def _reached(subject: Subject) -> list[int]:
-    return [int(t.max()) for t in subject.tensors().values() if t.dtype in (torch.int32, torch.int64) and t.numel()]
+def _reached(workload: Workload) -> list[int]:
+    return [int(t.max()) for t in workload.tensors().values() if t.dtype in (torch.int32, torch.int64) and t.numel()]
 
 
-def _narrowed(subject: Subject, kept: dict[int, int]) -> Subject | None:
+def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
     """What has one size still has. None where eager PyTorch refuses that, or nothing changes."""
-    tensors = subject.tensors()
+    tensors = workload.tensors()
     if not kept:
         return None
     narrowed = {name: v[tuple(slice(kept.get(size, size)) for size in v.shape)].contiguous() if name in tensors else v
-                for name, v in subject.values.items()}
-    changed = subject.with_values(narrowed)
+                for name, v in workload.values.items()}
+    changed = workload.with_values(narrowed)
     try:
-        if subject.is_gradient:
+        if workload.is_gradient:
             changed = dataclasses.replace(changed, values=changed.arguments, is_gradient=False).gradient()
         each(changed, torch.Tensor.cpu).run_eager()
     except Exception:  # whatever eager PyTorch says of them, these sizes are none that the op takes
@@ -377,11 +377,11 @@ def _narrowed(subject: Subject, kept: dict[int, int]) -> Subject | None:
     return changed
 
 
-# What is done to the arguments as asked, in order, and whether that plants values.
+# What is done to the arguments as given, in order, and whether that injects values.
 _CHANGES = [
     (SPECIAL, with_specials, True),
     (ONE_A_ROW, with_a_special_a_row, True),
-    (LOUD_ENDS, with_loud_ends, False),
+    (LOUD_ENDS, with_boundary_spikes, False),
     (POSITIVE, with_positive_values, True),
     ("large values", with_large_values, True),
     ("subnormal values", with_subnormal_values, True),

@@ -6,20 +6,20 @@ import pathlib
 import re
 
 from ...capture import fail
-from .candidate import Contender
+from .candidate import Candidate
 from .functions import PythonFunction
 from .hosts import HostFunction
 from .jiterated import Jiterated
 from .kernels import CudaKernel
 from .ops import Compiled, Eager, Ingot
 
-__all__ = ["Compiled", "Contender", "CudaKernel", "Eager", "HostFunction", "Ingot", "Jiterated", "PythonFunction", "named"]
+__all__ = ["Compiled", "Candidate", "CudaKernel", "Eager", "HostFunction", "Ingot", "Jiterated", "PythonFunction", "named"]
 
 FORMS = ("kernel.cu[:entry], function.cpp[:entry], library.so:entry, module.py:function, module:attribute, eager, "
          "torch.compile[:mode], jiterator, ingot:FILE.py[:op], ingot:numerics=fast or ingot:lazy=never")
 
 
-def named(word: str, op, launches: list[str] = (), options: list[str] = ()) -> Contender:
+def named(word: str, op, launches: list[str] = (), options: list[str] = ()) -> Candidate:
     """What stands behind `--against`. `launches` and `options` are those of a kernel, beside what its file says."""
     if launches and not _may_be_launched(word):
         raise fail(f"`{word}` is not launched", "a launch is for a kernel of a .cu file, a C++ function or a Triton kernel")

@@ -8,7 +8,7 @@ import torch
 from ..workload import Call
 
 
-class Contender(abc.ABC):
+class Candidate(abc.ABC):
     """Something that computes an op. `name` is what a table calls it; `word` what a command line does."""
 
     name: str

@@ -12,11 +12,11 @@ import torch
 
 from ...capture import fail
 from .. import launch
-from .candidate import Call, Contender
+from .candidate import Call, Candidate
 from .ops import listed
 
 
-class PythonFunction(Contender):
+class PythonFunction(Candidate):
     """Called with the op's arguments, in the order of its parameters."""
 
     kind = "python"
@@ -25,7 +25,7 @@ class PythonFunction(Contender):
         self.function, self.name, self.word = function, name, word
 
     @classmethod
-    def named(cls, module: str, attribute: str, launches: list[str] = ()) -> Contender:
+    def named(cls, module: str, attribute: str, launches: list[str] = ()) -> Candidate:
         """`module.py` or `module`, and what is to be called in it."""
         found = _imported(module)
         for part in attribute.split("."):
@@ -37,7 +37,7 @@ class PythonFunction(Contender):
         return cls.of(found, f"{pathlib.Path(module).name}:{attribute}", f"{module}:{attribute}", launches)
 
     @classmethod
-    def of(cls, found, name: str, word: str = "", launches: list[str] = ()) -> Contender:
+    def of(cls, found, name: str, word: str = "", launches: list[str] = ()) -> Candidate:
         """What can be called, or launched."""
         if _is_triton(found):
             return TritonKernel(found, name, word, launches)
@@ -52,7 +52,7 @@ class PythonFunction(Contender):
         return lambda: listed(self.function(*arguments))
 
 
-class TritonKernel(Contender):
+class TritonKernel(Candidate):
     """A function of `triton.jit`, launched as a line says: its args, and its constants by name, `BLOCK=1024`."""
 
     kind = "triton"
@@ -98,7 +98,7 @@ def _imported(module: str):
     if not path.is_file():
         raise fail(f"there is no file `{module}` to import")
     # By a name of its own: what is called torch.py, or triton.py, must not be found for these.
-    spec = importlib.util.spec_from_file_location(f"contender_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"candidate_{path.stem}", path)
     made = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = made  # where torch.compile and pickle look a function up
     folder = str(path.parent.resolve())

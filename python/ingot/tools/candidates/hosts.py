@@ -14,7 +14,7 @@ import torch
 from ... import _ingot
 from ...capture import fail
 from .. import cuda_text, launch
-from .candidate import Call, Contender
+from .candidate import Call, Candidate
 
 OPTIONS = ["-std=c++20", "-O3", "-march=native"]
 _PROBE = """
@@ -23,7 +23,7 @@ extern "C" const char* ingot_signature_of_entry() {{ return ingot_signature<decl
 """
 
 
-class HostFunction(Contender):
+class HostFunction(Candidate):
     """A function with C's linkage, called as a launch line's args say."""
 
     kind = "host"

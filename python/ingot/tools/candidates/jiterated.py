@@ -13,7 +13,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ...capture import fail
-from .candidate import Call, Contender
+from .candidate import Call, Candidate
 from .ops import listed
 
 _UNARY = {
@@ -39,7 +39,7 @@ _PLAIN = _UNARY | _BINARY | _TERNARY
 _TRUTHS = ("gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or")
 
 
-class Jiterated(Contender):
+class Jiterated(Candidate):
     kind = name = word = "jiterator"
 
     def __init__(self, op):

@@ -16,7 +16,7 @@ import torch
 from ... import _ingot
 from ...capture import fail
 from .. import cuda_text, launch
-from .candidate import Call, Contender
+from .candidate import Call, Candidate
 
 _PROBE = "\ntemplate <typename T> __global__ void ingot_signature() {}\n"
 
@@ -33,7 +33,7 @@ class Program:
     seconds: float  # that compiling took
 
 
-class CudaKernel(Contender):
+class CudaKernel(Candidate):
     """One kernel of a file, or several that are launched one after another."""
 
     kind = "cuda"

@@ -15,12 +15,12 @@ import ingot
 from ...capture import fail
 from ...oracle import as_list
 from .. import cuda_text
-from .candidate import Call, Contender
+from .candidate import Call, Candidate
 
 MODES = ("", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "dynamic")
 
 
-class Ingot(Contender):
+class Ingot(Candidate):
     """An op of Ingot's: the one that is compared, that one made with other options, or another one."""
 
     kind = "ingot"
@@ -49,7 +49,7 @@ class Ingot(Contender):
         return lambda: listed(self.op(*arguments))
 
 
-class Eager(Contender):
+class Eager(Candidate):
     """The text in eager PyTorch, as its author would run it."""
 
     name = word = kind = "eager"
@@ -62,7 +62,7 @@ class Eager(Contender):
         return lambda: listed(call())
 
 
-class Compiled(Contender):
+class Compiled(Candidate):
     """The text under torch.compile, for these shapes, or, as `dynamic`, for shapes in general."""
 
     kind = "torch.compile"

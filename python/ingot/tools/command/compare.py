@@ -23,25 +23,25 @@ def add(commands) -> None:
     parser = commands.add_parser(
         "compare", help="set an op's kernel beside others", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Sets an op's kernel beside others: which are right, which is faster, and why.",
-        epilog=f"Contenders: {candidates.FORMS}.\n\n{VALUES}\n"
+        epilog=f"Candidates: {candidates.FORMS}.\n\n{VALUES}\n"
         "A kernel's file says in a comment how it is launched: // launch: grid=ceil(n / 256), block=256, args=x, y, out, n\n\n"
-        "Exit status: 1 where a contender is wrong or failed, 2 for bad input, 3 where --at-least or --baseline is missed,\n"
+        "Exit status: 1 where a candidate is wrong or failed, 2 for bad input, 3 where --at-least or --baseline is missed,\n"
         "4 where the machine lacks something.")
     add_op(parser)
     parser.add_argument("--against", action=_Against, nargs="+", metavar="CONTENDER", help="what it is compared with")
     parser.add_argument("--launch", action=_OfLast, metavar="LINE",
-                        help="how the contender before it is launched, instead of what its file says")
+                        help="how the candidate before it is launched, instead of what its file says")
     parser.add_argument("--options", action=_OfLast, metavar="OPTIONS",
-                        help="the compiler's options for the contender before it, as nvcc takes them")
+                        help="the compiler's options for the candidate before it, as nvcc takes them")
     parser.add_argument("--backward", action="store_true", help="compare the gradient's kernels")
     parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
     parser.add_argument("--arch", type=int, default=0, metavar="90", help="of kernels that are only looked at")
     parser.add_argument("--seed", type=seed, default=0, help="of the random tensors")
     parser.add_argument("--threads", type=positive(int), help="of the CPU")
-    parser.add_argument("--as-asked", action="store_true",
+    parser.add_argument("--given-only", action="store_true",
                         help="try them on these arguments alone, and not on special values and other layouts")
     parser.add_argument("--no-specials", action="store_true", help="do not ask what NaN, infinities and zeros become")
-    parser.add_argument("--anyway", action="store_true", help="time those that are wrong, too")
+    parser.add_argument("--time-incorrect", action="store_true", help="time those that are wrong, too")
     parser.add_argument("--warm", action="store_true", help="one set of inputs, which caches may hold")
     parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph, which has no host between them")
     parser.add_argument("--ncu", action="store_true", help="ask Nsight Compute what the GPU counts, too")
@@ -50,20 +50,20 @@ def add(commands) -> None:
     parser.add_argument("--time-limit", type=positive(float), default=TIME_LIMIT, metavar="SECONDS",
                         help="of a step; what takes longer is stopped")
     parser.add_argument("--at-least", type=positive(float, or_zero=True), metavar="SHARE",
-                        help="exit with 3 where Ingot reaches less of a contender's speed")
+                        help="exit with 3 where Ingot reaches less of a candidate's speed")
     parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",
                         help="tell what became slower since that was kept, and exit with 3")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print all that was found as JSON")
-    form.add_argument("--csv", action="store_true", help="print a line a contender")
+    form.add_argument("--csv", action="store_true", help="print a line a candidate")
     parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
                         help="write a page: tables, drawings, and every kernel's stages side by side")
     parser.set_defaults(run=run)
 
 
 class _OfLast(argparse.Action):
-    """An option of the contender that was named last."""
+    """An option of the candidate that was named last."""
 
     def __call__(self, parser, options, value, option=None):
         if not options.against:
@@ -79,7 +79,7 @@ class _OfLast(argparse.Action):
 
 
 class _Against(argparse.Action):
-    """Contenders, and values behind them: `--against kernel.cu x=f32:1024`."""
+    """Candidates, and values behind them: `--against kernel.cu x=f32:1024`."""
 
     def __call__(self, parser, options, words, option=None):
         options.against = [*(options.against or []), *(Against(word) for word in words if not IS_VALUE.match(word))]
@@ -105,8 +105,8 @@ def run(options) -> int:
     too_slow = [f"{name}: less than {options.at_least:g} of its speed" for name in found.slower_than(options.at_least or 0)]
     if baseline:
         too_slow += comparison.against_baseline(found.found, baseline)
-    timed = [c for c in found.found["contenders"] if c.get("speed") is not None]
-    if (baseline or options.at_least) and found.speed_of(OWN) is None:
+    timed = [c for c in found.found["candidates"] if c.get("speedup") is not None]
+    if (baseline or options.at_least) and found.speedup_of(OWN) is None:
         too_slow.append("nothing was timed, so that nothing is known to be fast enough")
     elif options.at_least and len(timed) < 2:
         too_slow.append("nobody was timed beside Ingot, so that nothing is known to be fast enough")
@@ -114,8 +114,8 @@ def run(options) -> int:
         too_slow += [f"{name}: not timed, so that nothing is known of its speed" for name in found.untimed()]
     for line in too_slow:
         print(line, file=sys.stderr)
-    if not found.is_right:
-        return comparison.EXIT_WRONG
+    if not found.is_correct:
+        return comparison.EXIT_INCORRECT
     return comparison.EXIT_TOO_SLOW if too_slow else comparison.EXIT_OK
 
 
@@ -133,7 +133,7 @@ def _job(options) -> Job:
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,
                numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points,
-               backward=options.backward, specials=not options.no_specials, as_asked=options.as_asked, anyway=options.anyway,
+               backward=options.backward, specials=not options.no_specials, given_only=options.given_only, time_incorrect=options.time_incorrect,
                warm=options.warm, graph=options.graph, ncu=options.ncu, rounds=options.rounds,
                threads=options.threads, architecture=options.arch)
 

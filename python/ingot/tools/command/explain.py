@@ -10,7 +10,7 @@ import torch
 
 from .. import comparison, candidates, explanation
 from ..job import read_values
-from ..workload import Subject
+from ..workload import Workload
 from .options import VALUES, add_op, op_of, say, values_and_sizes, write
 
 
@@ -34,8 +34,8 @@ def run(options) -> int:
     op, _ = op_of(options, words)
     values, sizes = values_and_sizes(op, [*words, *options.values])
     arch = options.arch or (_architecture_here() if options.device == "cuda" else 0)
-    subject = Subject(op, read_values(op, values, 0, sizes, shapes_alone=True))
-    found = explanation.explain_subject(subject, options.backward, options.device, arch)
+    workload = Workload(op, read_values(op, values, 0, sizes, shapes_alone=True))
+    found = explanation.explain_workload(workload, options.backward, options.device, arch)
     if options.html:
         write(options.html, found.html())
     if options.json:

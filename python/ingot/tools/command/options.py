@@ -58,7 +58,7 @@ def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, in
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            raise fail(f"`{word}` is not name=value", "say which parameter it is for; contenders stand behind --against")
+            raise fail(f"`{word}` is not name=value", "say which parameter it is for; candidates stand behind --against")
         if key in values or key in sizes:
             raise fail(f"`{key}` is given twice", "give each parameter once")
         if key not in op.signature.parameters and (size := size_of(value)) is not None:

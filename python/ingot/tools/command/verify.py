@@ -44,7 +44,7 @@ def run(options) -> int:
             say(verification.text(found[-1]))
     if options.json:
         say(json.dumps([each.as_json() for each in found], indent=1))
-    return comparison.EXIT_OK if all(each.is_right for each in found) else comparison.EXIT_WRONG
+    return comparison.EXIT_OK if all(each.is_correct for each in found) else comparison.EXIT_INCORRECT
 
 
 def _verified(options):

@@ -30,13 +30,13 @@ def of_explanation(found: dict, prefix: str = "") -> Page:
 def of_comparison(found: dict, prefix: str = "") -> Page:
     """`prefix`: as for an explanation."""
     header, rows = report.timed(found)
-    tables = [Table("Contenders", header, rows, (0, 1))]
-    for caption, (header, rows) in {"The kernels": report.kernels(found["contenders"]),
+    tables = [Table("Candidates", header, rows, (0, 1))]
+    for caption, (header, rows) in {"The kernels": report.kernels(found["candidates"]),
                                     "What Nsight Compute counted": report.counted(found)}.items():
         if rows:
             tables.append(Table(caption, header, rows))
-    remarks = [remark for contender in found["contenders"] for remark in report.remarks(contender)]
-    benches = [Workbench(c["name"], of_listing(c["listing"])) for c in found["contenders"] if c.get("listing")]
+    remarks = [remark for candidate in found["candidates"] for remark in report.remarks(candidate)]
+    benches = [Workbench(c["name"], of_listing(c["listing"])) for c in found["candidates"] if c.get("listing")]
     return Page(title=report.heading(found), facts=[_versions(found)], findings=[*remarks, *found["why"]], tables=tables,
                 figures=_figures(found, prefix), workbenches=benches, notes=[*report.lacking(found), *found["how"]])
 
@@ -51,7 +51,7 @@ def _figures(found: dict, prefix: str) -> list[Figure]:
     def add(key: str, caption: str, draw, data: Table) -> None:
         figures.append(Figure(caption, drawings.drawn(f"{prefix}{key}", caption, lambda axes: draw(axes, found)), data))
 
-    if any(c.get("share_of_copy") is not None for c in found["contenders"]):
+    if any(c.get("share_of_copy") is not None for c in found["candidates"]):
         header, rows = report.timed(found)
         add("speeds", "Speed, as a share of a copy's", drawings.speeds, Table("", header, rows, (0, 1)))
     if found.get("sweep") and any(points for _, points in drawings.swept(found)):

@@ -15,7 +15,7 @@ INK, EDGE, WARM, COOL = (f"{_STAND_IN}{number}" for number in ("00", "10", "11",
 
 
 def colour(number: int) -> str:
-    """Of the number-th contender; Ingot is the first."""
+    """Of the number-th candidate; Ingot is the first."""
     return f"{_STAND_IN}0{number % 8 + 1}"
 
 
@@ -29,7 +29,7 @@ def drawn(key: str, label: str, draw: Callable, size: tuple[float, float] = (6.2
         return ""
     settings = {"svg.fonttype": "none", "svg.hashsalt": "ingot", "font.size": 9, "text.parse_math": False,
                 **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
-                "axes.edgecolor": EDGE, "grid.color": EDGE, "axes.spines.top": False, "axes.spines.right": False,
+                "axes.edgecolor": EDGE, "grid.color": EDGE, "axes.spines.top": False, "axes.spines.correct": False,
                 "legend.frameon": False}
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         figure = Figure(figsize=size, layout="constrained")
@@ -49,11 +49,11 @@ def _for_a_page(svg: str, key: str, label: str) -> str:
 
 
 def speeds(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
-    """Of each contender that was timed, the share of a copy's speed, with the quartiles. `colour`: of the number-th."""
-    timed = [(k, c) for k, c in enumerate(found["contenders"]) if c.get("share_of_copy") is not None]
-    for place, (number, contender) in enumerate(timed):
-        share = contender["share_of_copy"]
-        low, high = (share * contender["us"] / us for us in reversed(contender["us_quartiles"]))
+    """Of each candidate that was timed, the share of a copy's speed, with the quartiles. `colour`: of the number-th."""
+    timed = [(k, c) for k, c in enumerate(found["candidates"]) if c.get("share_of_copy") is not None]
+    for place, (number, candidate) in enumerate(timed):
+        share = candidate["share_of_copy"]
+        low, high = (share * candidate["us"] / us for us in reversed(candidate["us_quartiles"]))
         axes.barh(place, share, color=colour(number), xerr=[[max(share - low, 0)], [max(high - share, 0)]], ecolor=ink)
         axes.text(max(share, high), place, f" {share:.2f}", va="center", color=ink)
     axes.set_yticks(range(len(timed)), [c["name"] for _, c in timed])
@@ -63,11 +63,11 @@ def speeds(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = 
 
 
 def sweep(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = INK) -> None:
-    """Bytes a second over sizes, a line a contender. `colour`: of the number-th."""
-    for number, (contender, points) in enumerate(swept(found)):
+    """Bytes a second over sizes, a line a candidate. `colour`: of the number-th."""
+    for number, (candidate, points) in enumerate(swept(found)):
         if points:
             sizes, bandwidths = zip(*((size, gb_s) for size, _, gb_s in points))
-            axes.plot(sizes, bandwidths, marker="o", markersize=4, color=colour(number), label=_label(contender))
+            axes.plot(sizes, bandwidths, marker="o", markersize=4, color=colour(number), label=_label(candidate))
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
     if found.get("copy_gb_s"):
@@ -78,18 +78,18 @@ def sweep(axes, found: dict, colour: Callable[[int], str] = colour, ink: str = I
     axes.legend()
 
 
-def _label(contender: dict) -> str:
+def _label(candidate: dict) -> str:
     """A legend leaves out what begins with an underscore."""
-    return "\u200b" + contender["name"] if contender["name"].startswith("_") else contender["name"]
+    return "\u200b" + candidate["name"] if candidate["name"].startswith("_") else candidate["name"]
 
 
 def swept(found: dict) -> list[tuple[dict, list[tuple[int, float, float]]]]:
-    """Of each contender, sizes with their microseconds and GB/s."""
+    """Of each candidate, sizes with their microseconds and GB/s."""
     def of(word: str) -> list[tuple[int, float, float]]:
-        points = [(point["size"], point["contenders"].get(word)) for point in found["sweep"]["points"]]
+        points = [(point["size"], point["candidates"].get(word)) for point in found["sweep"]["points"]]
         return [(size, times["us"], times["gb_s"]) for size, times in points if times]
 
-    return [(contender, of(contender["word"])) for contender in found["contenders"]]
+    return [(candidate, of(candidate["word"])) for candidate in found["candidates"]]
 
 
 def roofline(axes, found: dict) -> None:
@@ -100,8 +100,8 @@ def roofline(axes, found: dict) -> None:
     low = min(*(intensity for _, _, intensity, _ in points), ridge) / 4
     high = max(*(intensity for _, _, intensity, _ in points), ridge) * 4
     axes.plot([low, ridge, high], [low * bandwidth, peak, peak], color=INK, linewidth=1)
-    for number, contender, intensity, speed in points:
-        axes.plot([intensity], [speed], "o", color=colour(number), label=_label(contender))
+    for number, candidate, intensity, speed in points:
+        axes.plot([intensity], [speed], "o", color=colour(number), label=_label(candidate))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("operations a byte")
@@ -111,11 +111,11 @@ def roofline(axes, found: dict) -> None:
 
 
 def roofline_points(found: dict) -> list[tuple[int, dict, float, float]]:
-    """Number and contender, operations a byte that must move, and operations a second; of those where both are known."""
+    """Number and candidate, operations a byte that must move, and operations a second; of those where both are known."""
     if not found.get("peak_flops") or not found.get("copy_gb_s") or not found.get("bytes"):
         return []
     return [(number, c, c["operations"] / found["bytes"], c["operations"] / c["us"] * 1e6)
-            for number, c in enumerate(found["contenders"]) if c.get("operations") and c.get("us")]
+            for number, c in enumerate(found["candidates"]) if c.get("operations") and c.get("us")]
 
 
 ROWS, COLUMNS, SECTOR = 4, 16, 32
