@@ -1,7 +1,7 @@
-"""One step of a diffusion sampler with its constants gathered on the device (DDIM with noise, Song et al., 2021).
+"""One step of a diffusion sampler that gathers its constants on the device (DDIM with noise, Song et al., 2021).
 
-table: [5, steps], the schedule; t: integer timesteps, one a sample, shaped to broadcast against the images. Nothing
-leaves the device, so the step can be captured in a CUDA graph.
+table: [5, steps], the schedule. t: integer timesteps, one per sample, with a shape that broadcasts against the images.
+No value leaves the device, so a CUDA graph can capture the step.
 """
 
 

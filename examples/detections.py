@@ -1,10 +1,10 @@
-"""Makes a detector's padded batch of boxes, as a collate function hands it to a loss, and saves it.
+"""Make a detector's padded batch of boxes, as a collate function passes it to a loss, and save it.
 
     python examples/detections.py detections.pt --images 256 [--float]
 
-Each image has its own number of objects (few, sometimes many: a geometric law with mean 7, at most 100); the batch is
-padded with zeros to `slots`. Targets are whole pixels of a 256-pixel image in uint8; predictions are the targets off by
-a few pixels, and for padding they are what a network says of nothing: small boxes anywhere.
+The number of objects per image follows a geometric distribution with mean 7, limited to 100. The batch is padded with
+zeros to `slots`. Targets are whole pixels of a 256-pixel image in uint8. A prediction differs from its target by a few
+pixels; for padding, predictions are small boxes at random positions, as a network gives them for empty slots.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import torch
 
 
 def detections(images: int, slots: int = 100, seed: int = 0) -> dict[str, torch.Tensor]:
-    """pred: float32 [images, slots, 4]; target: uint8 [images, slots, 4], both (x1, y1, x2, y2) in pixels."""
+    """Return pred: float32, and target: uint8; both [images, slots, 4], as (x1, y1, x2, y2) in pixels."""
     rng = torch.Generator().manual_seed(seed)
     counts = torch.empty(images).geometric_(1 / 7, generator=rng).clamp(max=slots)
     real = (torch.arange(slots) < counts[:, None])[..., None]

@@ -1,7 +1,7 @@
-"""Generalised intersection over union, a loss a box (Rezatofighi et al., CVPR 2019).
+"""Generalised intersection over union: one loss per box (Rezatofighi et al., CVPR 2019).
 
-Boxes are [..., 4] as (x1, y1, x2, y2). A batch of images is padded to its longest list of boxes; padding is boxes of
-no area, whose loss is 0.
+Boxes are [..., 4] as (x1, y1, x2, y2). A batch of images is padded to its longest list of boxes. Padding boxes have no
+area, and their loss is 0.
 """
 
 import torch

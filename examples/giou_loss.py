@@ -1,8 +1,8 @@
-"""The loss as people train with it: 1 - GIoU of every box that is there, and the mean over those (Rezatofighi et al., 2019).
+"""The loss as used in training: the mean of 1 - GIoU over all valid boxes (Rezatofighi et al., 2019).
 
-Boxes are [..., 4], (x1, y1, x2, y2); a padded batch has targets without an area, which count for nothing and whose
-predictions need not be read. It is one pass over the boxes; then the sums that its blocks have found are made one.
-Targets may be whole pixels, in bytes: as the predictions are, their areas have room.
+Boxes are [..., 4] as (x1, y1, x2, y2). A padded batch has targets of no area. They do not contribute to the loss, and
+their predictions need not be read. The kernel makes one pass over the boxes and then adds up the blocks' sums. Targets
+may be whole pixels in uint8: the cast to the predictions' dtype keeps their areas from overflowing.
 """
 
 

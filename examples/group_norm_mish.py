@@ -1,5 +1,5 @@
-"""Ingot behind a library's kernel: cuDNN's convolution, then group_norm and mish as one kernel of ours, as the blocks of
-a diffusion policy have them.
+"""An op after a library kernel: cuDNN's convolution, then group_norm and mish as one Ingot kernel, as in the blocks of
+a diffusion policy.
 
     python examples/group_norm_mish.py
 """

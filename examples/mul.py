@@ -1,4 +1,4 @@
-"""A product with whatever broadcasts: a mask, a column, a scalar tensor."""
+"""A product with an operand that broadcasts: a mask, a column, a 0-dim tensor."""
 
 
 def mul(x, y):

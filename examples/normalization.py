@@ -1,4 +1,4 @@
-"""Rows that are normalised, with what comes before and behind: one kernel each, which reads a row once where it fits."""
+"""Normalisations of rows, fused with the operations around them: one kernel each, which reads a row once if it fits."""
 
 
 def softmax(x):
@@ -10,11 +10,11 @@ def layer_norm_gelu(x, weight, bias):  # weight, bias: [columns]
 
 
 def rms_norm(x, residual, weight, eps: float = 1e-6):
-    """The sum that the next block adds to, and its rows over the root of their mean square."""
+    """Return x + residual, which the next block adds to, and its rows divided by their root mean square."""
     h = x + residual
     mean_square = h.float().square().mean(-1, keepdim=True)
     return h, (h * rsqrt(mean_square + eps)).to(h.dtype) * weight
 
 
-def cross_entropy(logits, target):  # target: [rows], the classes
+def cross_entropy(logits, target):  # target: [rows], the class of each row
     return F.cross_entropy(logits, target)

@@ -16,7 +16,7 @@ def squash(x):
 
 @ingot.op
 def gated(x, gate, bias: float = 0.0):
-    """What a block of a network does between two matrix products."""
+    """The activation of a network's block between two matrix products."""
     score = torch.sigmoid(gate) * squash(x)
     return score + bias
 
@@ -32,7 +32,7 @@ def main():
 
     print(gated.source(x, gate, bias=0.5))
 
-    # The same op as an expression; a new shape and a new scalar compile nothing.
+    # The same op as an expression. A new shape and a new scalar compile nothing.
     inline = ingot.op("sigmoid(gate) * tanh(x / 0.7) + bias", name="gated_inline")
     before = ingot.counters().compiles
     for rows in (16, 1000, 4096):

@@ -1,4 +1,4 @@
-"""The smallest op worth fusing: two passes over memory become one."""
+"""The smallest op worth fusing: one pass over memory instead of two."""
 
 
 def relu_add(x, y, bias: float):

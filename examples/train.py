@@ -1,9 +1,9 @@
-"""A small diffusion model with Ingot's ops, trained beside the same model in eager PyTorch: one curve.
+"""Train a small diffusion model with Ingot's ops and the same model in eager PyTorch: the loss curves agree.
 
     python examples/train.py
 
-A convolution and what follows it predict the noise in a sample; one step of the sampler is taken with it, and compared
-with the sample that it should lead to.
+The model predicts the noise in a sample with two convolutions, and takes one step of the sampler with it. The loss
+compares the result with that of a step with the true noise.
 """
 
 import pathlib
@@ -31,7 +31,7 @@ class Denoiser(torch.nn.Module):
 
 
 def losses(model, device) -> list[float]:
-    """Of each step; what data come depends on the seed alone."""
+    """Return the loss of each step. The data depend only on the seed."""
     draw = torch.Generator(device).manual_seed(1)
     table = torch.rand(5, TIMESTEPS, device=device, generator=draw)
     optimiser, found = torch.optim.AdamW(model.parameters(), lr=3e-3), []

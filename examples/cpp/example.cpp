@@ -1,4 +1,4 @@
-// Ingot from C++: one op from text and once more as a function, and what a mistake looks like.
+// Ingot from C++: an op from source text, the same op from a function, and an error message.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/randn.h>

@@ -1,12 +1,12 @@
-// A module that Python exported and AOTInductor compiled, with an op of Ingot's in it, run without Python:
+// Run a module without Python. The module contains an Ingot op; Python exported it and AOTInductor compiled it:
 //
 //   gated = ingot.op("def gated(x, y): return F.silu(x) * y")
 //   ingot.register("mine::gated", gated)
 //   torch._inductor.aoti_compile_and_package(torch.export.export(module, (x,)), package_path="module.pt2")
 //
-// exported module.pt2 reads the op by the name that both have registered, and prints what the module gives for
-// linspace(-2, 2, 18).view(3, 6). The package opens libtorch.so, which must be on the library path. Without a package
-// it calls the op by its name alone.
+// `exported module.pt2` finds the op by the name that both programs register, and prints the module's result for
+// linspace(-2, 2, 18).view(3, 6). The package loads libtorch.so, which must be on the library path. Without a package,
+// the program calls the op by its name.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/linspace.h>

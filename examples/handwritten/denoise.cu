@@ -1,4 +1,4 @@
-// A denoise update as it is usually written by hand: the schedule is read through the timestep of the element's sample.
+// A denoise update as it is usually written: each thread looks up the schedule at the timestep of its element's sample.
 //
 //   ingot compare examples/denoise.py --against examples/handwritten/denoise.cu --no-specials
 //     eps=f32:nx3x256x256 sample=f32:nx3x256x256 noise=f32:nx3x256x256 table=f32:5x1000@0..1

@@ -1,5 +1,5 @@
-// A denoise update as an expert writes it: four neighbours of a sample a thread, by 16 bytes; blockIdx.y is the sample,
-// whose five numbers a block reads once. The elements of a sample are a multiple of four.
+// A denoise update by an expert: a thread computes four adjacent elements with 16-byte accesses. blockIdx.y is the
+// sample, and a thread reads the sample's five constants once. The size of a sample must be a multiple of four.
 //
 //   ingot compare examples/denoise.py --against examples/handwritten/denoise_expert.cu --no-specials
 //     eps=f32:nx3x256x256 sample=f32:nx3x256x256 noise=f32:nx3x256x256 table=f32:5x1000@0..1
@@ -8,7 +8,7 @@
 // launch: grid=ceil(n / t.numel() / 1024), t.numel(), block=256, args=eps, sample, noise, table, t, out,
 //   table.size(1), n // t.numel()
 struct Step {
-  float a, b, c, d, e;  // of this timestep
+  float a, b, c, d, e;  // the constants of this timestep
   __device__ float operator()(float eps, float sample, float noise) const {
     const float x0 = fminf(fmaxf((sample - a * eps) * b, -1.0f), 1.0f);
     return c * x0 + d * sample + e * noise;

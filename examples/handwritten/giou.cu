@@ -1,4 +1,4 @@
-// GIoU loss, a box a thread, as it is usually written by hand: eight scalar loads through a row pointer.
+// GIoU loss as it is usually written: one box per thread, with eight scalar loads through a row pointer.
 //
 //   python examples/detections.py build/boxes.pt --images 160000 --float
 //   ingot compare examples/giou.py:giou --against examples/handwritten/giou.cu

@@ -1,5 +1,5 @@
-// GIoU loss, a box a thread, as an expert writes it: a box is one load of 16 bytes, and what was predicted for padding
-// is not read. Extremes keep NaN, as PyTorch's do. pred and target are aligned to 16 bytes.
+// GIoU loss by an expert: one box per thread, with one 16-byte load per box. Predictions for padding are not read.
+// Minimum and maximum propagate NaN, as in PyTorch. pred and target must be aligned to 16 bytes.
 //
 //   python examples/detections.py build/boxes.pt --images 160000 --float
 //   ingot compare examples/giou.py:giou --against examples/handwritten/giou_expert.cu

@@ -1,5 +1,5 @@
-// The mean GIoU loss of the boxes that are there, as it is usually written by hand: a kernel that clears two numbers,
-// one that adds every box's loss to them, and one that divides.
+// The mean GIoU loss of the valid boxes as it is usually written: one kernel clears two accumulators, one adds the loss
+// of each box to them, and one divides.
 //
 //   python examples/detections.py build/boxes.pt --images 160000 --float
 //   ingot compare examples/giou_loss.py:giou_loss --against examples/handwritten/giou_loss.cu
@@ -8,7 +8,7 @@
 // launch: entry=clear, grid=1, block=1, args=
 // launch: entry=add_losses, grid=ceil(pred.numel() / 4 / 256), block=256, args=pred, target, eps, pred.numel() // 4
 // launch: entry=divide, grid=1, block=1, args=out
-__device__ float sums[2];  // of the losses, and how many there are
+__device__ float sums[2];  // the sum of the losses, and the number of valid boxes
 
 extern "C" __global__ void clear() { sums[0] = sums[1] = 0.0f; }
 

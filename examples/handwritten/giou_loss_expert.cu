@@ -1,6 +1,6 @@
-// The mean GIoU loss of the boxes that are there, as an expert writes it: one pass, two boxes a thread by 16 bytes
-// each, the prediction's only where the target has an area; warps and blocks add up, and the block that ends last adds
-// the blocks.
+// The mean GIoU loss of the valid boxes by an expert: one pass, with two boxes per thread and one 16-byte load per box.
+// A prediction is read only where its target has an area. Each warp and block reduces its sum, and the last block to
+// finish adds the blocks' sums.
 //
 //   python examples/detections.py build/boxes.pt --images 160000 --float
 //   ingot compare examples/giou_loss.py:giou_loss --against examples/handwritten/giou_loss_expert.cu
@@ -22,7 +22,7 @@ __device__ float loss_of(float4 p, float4 t, float eps) {
   return 1.0f - (overlap / (either + eps) - (hull - either) / (hull + eps));
 }
 
-/// Of losses and of how many they are, over the block, in its first thread.
+/// Sum the losses and their count over the block; the first thread has the result.
 __device__ float2 sum_of_block(float2 sum) {
   __shared__ float2 warps[kWarps];
   for (int apart = 16; apart; apart /= 2) {
@@ -38,7 +38,7 @@ __device__ float2 sum_of_block(float2 sum) {
   return sum;
 }
 
-/// blocks: a sum for each block; done: 0, and left so for the next launch.
+/// blocks: one sum per block. done: the number of finished blocks, 0 before and after a launch.
 extern "C" __global__ void __launch_bounds__(kThreads, 8)
     giou_loss(const float4* __restrict__ pred, const float4* __restrict__ target, float eps, float* loss,
               float* blocks_, unsigned* done, int boxes) {

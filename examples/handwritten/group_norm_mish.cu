@@ -1,5 +1,5 @@
-// mish(group_norm(x)) as it is usually written by hand: a block a group, which goes through it for the mean, for the
-// variance, and once more for the results.
+// mish(group_norm(x)) as it is usually written: one block per group, with one pass for the mean, one for the variance,
+// and one for the results.
 //
 //   ingot compare examples/group_norm_mish.py:group_norm_mish --against
 //     examples/handwritten/group_norm_mish.cu x=f32:nx256x256 weight=f32:256 bias=f32:256 n=1024

@@ -1,5 +1,5 @@
-// mish(group_norm(x)) as an expert writes it: a block of 256 threads a group of 8192 elements, which are read once, by
-// 16 bytes, and stay in registers; warps add up by shuffles. Four blocks fit on a multiprocessor.
+// mish(group_norm(x)) by an expert: one block of 256 threads per group of at most 8192 elements. The elements are read
+// once, with 16-byte loads, and stay in registers. Warps reduce with shuffles. Four blocks fit on a multiprocessor.
 //
 //   ingot compare examples/group_norm_mish.py:group_norm_mish --against
 //     examples/handwritten/group_norm_mish_expert.cu x=f32:nx256x256 weight=f32:256 bias=f32:256 n=1024
@@ -19,7 +19,7 @@ __device__ float sum_of_block(float value) {
   return value;
 }
 
-/// x tanh(log(1 + e^x)): with w = e^x, the tangent is (w^2 + 2w) / (w^2 + 2w + 2); it is 1 from 20 on.
+/// x tanh(log(1 + e^x)). With w = e^x, the hyperbolic tangent is (w^2 + 2w) / (w^2 + 2w + 2). From x = 20 on it is 1.
 __device__ float mish(float x) {
   const float w = expf(fminf(x, 20.0f)), both = w * (w + 2.0f);
   return x * (both / (both + 2.0f));

@@ -1,4 +1,4 @@
-// x * y as it is usually written by hand: one element a thread.
+// x * y as it is usually written: one element per thread.
 //
 //   ingot compare examples/mul.py --against examples/handwritten/mul.cu x=f32:n y=f32:n n=268435456
 //

@@ -1,4 +1,4 @@
-// The gradient of x * y as it is usually written by hand, beside the one that Ingot makes of the op itself.
+// The gradient of x * y as it is usually written, for comparison with the gradient that Ingot derives from the op.
 //
 //   ingot compare examples/mul.py --backward --against examples/handwritten/mul_backward.cu x=f32:n y=f32:n
 //     n=134217728

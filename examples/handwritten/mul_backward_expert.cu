@@ -1,4 +1,5 @@
-// The gradient of x * y as an expert writes it: four neighbours a thread, by 16 bytes, to which all are aligned.
+// The gradient of x * y by an expert: four adjacent elements per thread, with 16-byte accesses. All tensors must be
+// aligned to 16 bytes.
 //
 //   ingot compare examples/mul.py --backward --against examples/handwritten/mul_backward_expert.cu x=f32:n
 //     y=f32:n n=134217728

@@ -1,4 +1,4 @@
-// x * y as an expert writes it: four neighbours a thread, by 16 bytes. x, y and out are aligned to 16 bytes.
+// x * y by an expert: four adjacent elements per thread, with 16-byte accesses. All tensors must be 16-byte aligned.
 //
 //   ingot compare examples/mul.py --against examples/handwritten/mul_expert.cu x=f32:n y=f32:n n=268435456
 //

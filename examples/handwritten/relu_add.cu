@@ -1,4 +1,4 @@
-// relu(x) + y + bias as it is usually written by hand: one element a thread.
+// relu(x) + y + bias as it is usually written: one element per thread.
 //
 //   ingot compare examples/relu_add.py --against examples/handwritten/relu_add.cu x=f32:n y=f32:n bias=0.5
 //     n=268435456

@@ -1,5 +1,5 @@
-// relu(x) + y + bias as an expert writes it: four neighbours a thread, by 16 bytes; the tail goes one by one.
-// x, y and out are aligned to 16 bytes.
+// relu(x) + y + bias by an expert: four adjacent elements per thread, with 16-byte accesses, and a scalar tail.
+// x, y and out must be aligned to 16 bytes.
 //
 //   ingot compare examples/relu_add.py --against examples/handwritten/relu_add_expert.cu x=f32:n y=f32:n
 //     bias=0.5 n=268435456
