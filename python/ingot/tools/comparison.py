@@ -39,7 +39,7 @@ class Comparison:
         return report.text(self.found)
 
     def __getitem__(self, name: str) -> dict:
-        """What was found of a candidate, by the name that the table has, or the word that it was given for by."""
+        """What was found of a candidate, by the name that the table has, or the word that it was asked for by."""
         for key in ("name", "word"):
             for candidate in self.found["candidates"]:
                 if candidate[key] == name:
@@ -208,7 +208,7 @@ def _functions(named: list[tuple[str, object]], taken: list[str]) -> dict[str, c
 
 
 def _is_default(op, name: str, value) -> bool:
-    """Whether it is what the op has for it time_incorrect, which need not travel."""
+    """Whether it is what the op has for it anyway, which need not travel."""
     return not isinstance(value, torch.Tensor) and repr(value) == repr(op.signature.parameters[name].default)
 
 

@@ -18,7 +18,7 @@ from .workload import Workload
 
 @dataclasses.dataclass
 class Against:
-    """A candidate, as it was given for: a word of `ingot compare --against` (or, of `ingot.compare`, a kernel that Triton made
+    """A candidate, as it was asked for: a word of `ingot compare --against` (or, of `ingot.compare`, a kernel that Triton made
     of a function), how its kernel is launched and compiled where its file does not say, and what tables call it."""
 
     word: str

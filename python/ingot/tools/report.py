@@ -102,7 +102,7 @@ def _state(make: dict, tried: dict) -> tuple[str, str]:
 
 
 def _limits(tried: dict) -> list[str]:
-    """Where it is not right beside what was given for."""
+    """Where it is not right beside what was asked for."""
     return [f"{case}: {result.get('error') or result['message']}" for case, result in tried.items()
             if case not in DECISIVE and not result.get("correct")]
 
@@ -207,7 +207,7 @@ def counted(found: dict) -> Cells:
 
 
 def lacking(found: dict) -> list[str]:
-    """What is not known though it was given for, and why."""
+    """What is not known though it was asked for, and why."""
     candidates, sweep = found["candidates"], found.get("sweep") or {"points": ()}
     untimed = [("", found["timing_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
     lines = [f"nobody was tried on {case}: {why}" for case, why in found["left_out"].items()]

@@ -92,7 +92,7 @@ class Work:
             yield (LEFT_OUT, case.name), _no_memory
             return 0
         except Exception:
-            if case.name == AS_GIVEN:  # eager PyTorch refuses what was given for
+            if case.name == AS_GIVEN:  # eager PyTorch refuses what was asked for
                 raise
             return 0
         for name, candidate in tried:
@@ -106,7 +106,7 @@ class Work:
         return candidate.knows_strides or not case.needs_strides
 
     def entrants(self) -> list[str]:
-        """Who is timed: whoever was right, or whoever came back where it is asked for time_incorrect; but none who was dropped."""
+        """Who is timed: whoever was right, or whoever came back where it is asked for anyway; but none who was dropped."""
         chosen = []
         dropped = {dropped_in(step) for step in self.done}
         for name, candidate in self.candidates.items():
@@ -180,7 +180,7 @@ class Work:
 
     def _checked_again(self, runners: dict, expected: Expected, inputs: dict) -> tuple[dict[str, str], dict[str, str]]:
         """What is wrong, after so many calls, of those that were right when they were tried, and why nobody knows of others;
-        each is given what was given for, whatever somebody has written there."""
+        each is given what was asked for, whatever somebody has written there."""
         found, not_rechecked, given = {}, {}, expected.workload.tensors()
         for name, calls in runners.items():
             if all(result.get("correct", False) for step, result in self.done.items() if step[:2] == ("try", name) and

@@ -47,7 +47,7 @@ class Workload:
 
     op: object  # ingot.Op
     values: dict
-    promised: frozenset[str] = frozenset()  # whose elements must stay in the range that was given for
+    promised: frozenset[str] = frozenset()  # whose elements must stay in the range that was asked for
     is_gradient: bool = False
     leaves: frozenset[str] = frozenset()
 
