@@ -199,8 +199,8 @@ ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
   std::optional<Lowered> lowered;  // at most once, however many records it leaves behind
   Found found;
   for (;;) {
-    const std::string key = signature + statics.text();
-    const std::shared_ptr<const ProgramRecord> record = this->record(key, [&] {
+    const std::string program_key = signature + statics.text();
+    const std::shared_ptr<const ProgramRecord> record = this->record(program_key, [&] {
       if (!lowered) lowered = lower_once(key, variant);
       ProgramRecord made;
       made.asks = asked_next(lowered->symbols, statics);
@@ -221,7 +221,7 @@ ProgramCache::Found ProgramCache::find(const CallKey& key, Variant variant) {
       if (symbol.question) found.keyed.values |= numbers_of(*symbol.question);
       if (symbol.kind == Symbol::Kind::Number && symbol.param < 64) found.keyed.values |= uint64_t{1} << symbol.param;
     }
-    if (statics.text() == before) throw_internal("a program record asks for what is known", key);
+    if (statics.text() == before) throw_internal("a program record asks for what is known", program_key);
   }
 }
 
