@@ -80,13 +80,13 @@ def digits(count: int, scale: float = 1.0) -> Callable[[float], str]:
 
 
 def examples(results: dict) -> str:
-    """Ingot's share of a copy's speed, and the others' speeds as multiples of Ingot's."""
+    """Ingot's share of copy bandwidth, and the speed of each baseline as a multiple of Ingot's."""
     lines = []
     for case, label in EXAMPLES.items():
         found = {c["name"]: c for c in results[case]["candidates"]}
         speeds = [found.get(name, {}).get("speedup") for name in (f"{case}.cu", f"{case}_expert.cu", "torch.compile", "eager")]
         lines.append([label, f"{found['ingot']['share_of_copy']:.2f}", *map(speed, speeds)])
-    return markdown(["op", "Ingot, of a copy", "as usually written", "an expert's", "torch.compile", "eager"], lines)
+    return markdown(["op", "Ingot, share of copy bandwidth", "usual kernel", "expert kernel", "torch.compile", "eager"], lines)
 
 
 def speed(value: float | None) -> str:
@@ -97,7 +97,7 @@ def markdown(header: list[str], lines: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in [header, ["---"] * len(header), *lines])
 
 
-TITLES = {"ingot": "Ingot", "handwritten": "by hand", "compile": "torch.compile", "eager": "eager"}
+TITLES = {"ingot": "Ingot", "handwritten": "hand-written", "compile": "torch.compile", "eager": "eager"}
 SHARES = columns("share_of_copy", "{:.2f}".format)
 
 TABLES: dict[str, Callable[[dict], str]] = {
@@ -110,7 +110,7 @@ TABLES: dict[str, Callable[[dict], str]] = {
     "gradients": cases("gradients", rows.GRADIENTS, columns("microseconds", digits(2, 1e-3))),
     "values": cases("values_and_gradients", rows.WITH_VALUES, SHARES),
     "graphs": cases("graphs", rows.GRAPHS, columns("microseconds", digits(3, 1e-3))),
-    "cpu": cases("cpu", rows.CPU, columns("times_as_fast_as", digits(2), "compile", "eager", title="times {}"), "one thread: "),
+    "cpu": cases("cpu", rows.CPU, columns("times_as_fast_as", digits(2), "compile", "eager", title="speedup over {}"), "one thread: "),
     "examples": examples,
 }
 
