@@ -25,7 +25,7 @@ PyObject* module_counters(PyObject*, PyObject*) {
   Counters c = counters();
   return Py_BuildValue("{sK sK sK sK sK sK sK sK}", "lowerings", c.lowerings, "plans", c.plans, "compiles", c.compiles,
                        "disk_hits", c.disk_hits, "launches", c.launches, "allocations", c.allocations, "loads", c.loads,
-                       "texts", c.eager_fallbacks);
+                       "eager_fallbacks", c.eager_fallbacks);
 }
 
 PyObject* module_count_text(PyObject*, PyObject*) {

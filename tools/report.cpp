@@ -121,7 +121,7 @@ void print_json(const Report& report) {
                         {"launches", c.launches},
                         {"allocations", c.allocations},
                         {"loads", c.loads},
-                        {"texts", c.eager_fallbacks}}}};
+                        {"eager_fallbacks", c.eager_fallbacks}}}};
   std::printf("%s\n", out.dump(2).c_str());
 }
 

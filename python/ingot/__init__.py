@@ -48,7 +48,7 @@ class Counters(typing.NamedTuple):
     launches: int
     allocations: int
     loads: int
-    texts: int  # calls that an op's text was run for in eager: under a transform, on a subclass
+    eager_fallbacks: int  # calls that an op's text was run for in eager: under a transform, on a subclass
 
     def since(self, earlier: Counters) -> Counters:
         """What happened after `earlier`."""

@@ -55,7 +55,7 @@ def call(op, args: tuple, kwargs: dict):
 
 
 def by_text(op, args: tuple, kwargs: dict):
-    """The op's text in eager, which `ingot.counters().texts` counts."""
+    """The op's text in eager, which `ingot.counters().eager_fallbacks` counts."""
     out = kwargs.pop("out", None)
     _ingot.count_text()
     named = record_function(op.name) if torch.autograd._profiler_enabled() else contextlib.nullcontext()

@@ -113,7 +113,7 @@ std::string OpState::emit_backward(const runtime::Program& plain, const CallKey&
   const GradientCall call = gradient_call(plain, key);
   const auto& [op, arguments, made, names, returned] = call;
   if (stage == Stage::BackwardSource) return op->emit(Stage::Source, arguments, target);
-  const CallKey own = op->facts_of(call, key);
+  const CallKey own = op->key_of(call, key);
   const bool sums = runtime::has_sums(*op->program_for(own, 0).program);
   const std::shared_ptr<const ir::Graph> graph = op->programs_.graph(own, {.scatters = sums});
   const Recomputed recomputed(*graph, own, parameters.size(), returned);

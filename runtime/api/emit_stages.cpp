@@ -69,7 +69,7 @@ std::string Stages::kernel_text() const {
 
 codegen::Source Stages::source(std::string_view author_text) const {
   return runtime::generate_source({.program = *program,
-                                   .cut = resolved.cut,
+                                   .strategy = resolved.strategy,
                                    .layouts = resolved.layouts,
                                    .target = target,
                                    .options = options,
@@ -98,7 +98,7 @@ Stages OpState::stages(const Shown& shown, const EmitTarget& target) const {
   stages.options = codegen_options(shown.on_cuda);
   stages.resolved = runtime::resolve(*shown.program, shown.key, stages.options);
   if (shown.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
-  stages.outline = codegen::outline(*stages.graph, stages.resolved.cut);
+  stages.outline = codegen::outline(*stages.graph, stages.resolved.strategy);
   return stages;
 }
 

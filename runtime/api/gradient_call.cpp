@@ -97,7 +97,7 @@ GradientCall OpState::gradient_call(const runtime::Program& plain, const CallKey
   return gradient_call(*program, resolved, key, wanted, runtime::kept_by(*program, asked));
 }
 
-CallKey OpState::facts_of(const GradientCall& call, const CallKey& key) const {
+CallKey OpState::key_of(const GradientCall& call, const CallKey& key) const {
   CallKey own;
   runtime::make_call_key(*definition_, call.arguments, {}, {}, runtime::Purpose::Show, own);
   own.device = key.device, own.default_device = key.default_device;
@@ -128,7 +128,7 @@ runtime::GradientNeeds OpState::gradient_needs(const runtime::BoundCall& call, c
   try {
     const GradientCall gradient =
         gradient_call(*call.program, resolved, key, wanted, call.kept ? *call.kept : frontend::Residuals{});
-    const CallKey own = gradient.op->facts_of(gradient, key);
+    const CallKey own = gradient.op->key_of(gradient, key);
     const std::shared_ptr<const runtime::Program> program = gradient.op->program_for(own, 0).program;
     // A gradient that is differentiated itself computes again what was kept, and its gradients flow likewise.
     needs.reads = runtime::read_params(*program) | runtime::differentiable_params(*program) | kept;

@@ -184,7 +184,7 @@ runtime::LaunchRequest OpState::request(const std::shared_ptr<const runtime::Pro
     target = {codegen::Target::Kind::Cuda, runtime::cuda_backend().architecture(key.device.index()),
               allocates_exactly()};
   return {.program = *program,
-          .cut = resolved.cut,
+          .strategy = resolved.strategy,
           .layouts = resolved.layouts,
           .target = target,
           .options = codegen_options(on_cuda),

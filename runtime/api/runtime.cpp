@@ -78,7 +78,7 @@ Runtime& default_runtime() {
 Counters Counters::since(const Counters& earlier) const {
   return {lowerings - earlier.lowerings, plans - earlier.plans,          compiles - earlier.compiles,
           disk_hits - earlier.disk_hits, launches - earlier.launches,    allocations - earlier.allocations,
-          loads - earlier.loads,         texts - earlier.eager_fallbacks};
+          loads - earlier.loads,         eager_fallbacks - earlier.eager_fallbacks};
 }
 
 Counters counters() {

@@ -13,7 +13,7 @@ namespace ingot::runtime {
 /// The counts behind `ingot::counters()`.
 struct AtomicCounters {
   std::atomic<uint64_t> lowerings = 0, plans = 0, compiles = 0, disk_hits = 0, launches = 0, allocations = 0, loads = 0,
-                        texts = 0;
+                        eager_fallbacks = 0;
 
   static void add(std::atomic<uint64_t>& count, uint64_t by = 1) { count.fetch_add(by, std::memory_order_relaxed); }
 };

@@ -55,7 +55,7 @@ def check(op, mesh, whole, places, placements, named=None):
     named = named or {}
     before = ingot.counters()
     results, wanted = leaves(op(*parts, **named)), leaves(op.reference(*wholes, **named))
-    assert ingot.counters().since(before).texts == (placements is None)
+    assert ingot.counters().since(before).eager_fallbacks == (placements is None)
     if placements is not None:
         assert results[0].placements[: len(placements)] == tuple(placements), results[0].placements
     for result, want in zip(results, wanted, strict=True):
@@ -67,7 +67,7 @@ def check(op, mesh, whole, places, placements, named=None):
     sum(want.cos().sum() for want in wanted if want.requires_grad).backward()
     spent = ingot.counters().since(before)
     if placements is not None:
-        assert spent.texts == 0 and (spent.launches >= 1 or results[0].to_local().numel() == 0), spent
+        assert spent.eager_fallbacks == 0 and (spent.launches >= 1 or results[0].to_local().numel() == 0), spent
     for part, want in zip(parts, wholes):
         if want.requires_grad:
             assert part.grad.shape == want.grad.shape
@@ -158,10 +158,10 @@ def arguments_and_results_of_any_form(mesh):
     before = ingot.counters()
     result = op([*parts[:2]], d={"w": parts[2]})
     torch.testing.assert_close(result.full_tensor(), op.reference([*wholes[:2]], d={"w": wholes[2]}))
-    assert ingot.counters().since(before).texts == 0
+    assert ingot.counters().since(before).eager_fallbacks == 0
     op = ingot.op("def f(x, w): return x * w")
     assert torch.equal(op(w=parts[2], x=parts[0]).full_tensor(), wholes[0] * wholes[2])
-    assert ingot.counters().since(before).texts == 0
+    assert ingot.counters().since(before).eager_fallbacks == 0
 
     table, t = torch.randn(5, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(1)), torch.arange(6)[:, None] % 9
     denoise = ingot.op((ROOT / "examples/denoise.py").read_text())
@@ -176,7 +176,7 @@ def numbers_that_are_asked(mesh):
     for k, texts in ((1, 0), (0, 1), (1, 0), (0, 1)):
         before = ingot.counters()
         torch.testing.assert_close(op(x, k).full_tensor(), op.reference(x.full_tensor(), k))
-        assert ingot.counters().since(before).texts == texts
+        assert ingot.counters().since(before).eager_fallbacks == texts
 
 
 @on_every_rank
@@ -192,7 +192,7 @@ def a_second_call_is_planned(mesh):
         with torch.no_grad():
             op(parts[0], k=k, w=parts[1])
     spent = ingot.counters().since(before)
-    assert (spent.lowerings, spent.compiles, spent.texts, spent.launches) == (0, 0, 0, 4)
+    assert (spent.lowerings, spent.compiles, spent.eager_fallbacks, spent.launches) == (0, 0, 0, 4)
 
 
 @on_every_rank
@@ -220,7 +220,7 @@ def tensors_still_on_their_way(mesh):
     x = parts[0].redistribute(placements=[COLUMNS], async_op=True)
     y = GATED(x, parts[1], parts[2]).redistribute(placements=[BATCH], async_op=True)
     (y * y).sum().full_tensor().backward()
-    assert ingot.counters().since(before).texts == 0
+    assert ingot.counters().since(before).eager_fallbacks == 0
     assert ingot.counters().since(before).launches == 2
     want = GATED.reference(*wholes)
     (want * want).sum().backward()
@@ -238,7 +238,7 @@ def gradients_of_gradients(mesh):
             of_x, of_w = torch.autograd.grad(f(x, w).square().sum(), (x, w), create_graph=True)
             (of_x.square().sum() + of_w.cos().sum()).backward()
             found.append((of_x, of_w, x.grad, w.grad))
-        assert ingot.counters().since(before).texts == 0
+        assert ingot.counters().since(before).eager_fallbacks == 0
         for part, whole in zip(*found, strict=True):
             torch.testing.assert_close(part.full_tensor(), whole)
 
@@ -249,9 +249,9 @@ def what_kernels_do_not_take(mesh):
     by_hand = ingot.op("def f(x): return x * 2\ndef f_backward(grad, x): return grad * x.size(0)", name="f")
     (part,) = distributed_over(mesh, [x], (BATCH,))[0]
     before = ingot.counters()
-    assert torch.equal(by_hand(part.detach()).full_tensor().cpu(), x * 2) and ingot.counters().since(before).texts == 0
+    assert torch.equal(by_hand(part.detach()).full_tensor().cpu(), x * 2) and ingot.counters().since(before).eager_fallbacks == 0
     by_hand(part).sum().full_tensor().backward()
-    assert torch.equal(part.grad.full_tensor().cpu(), torch.full_like(x, 6)) and ingot.counters().since(before).texts == 1
+    assert torch.equal(part.grad.full_tensor().cpu(), torch.full_like(x, 6)) and ingot.counters().since(before).eager_fallbacks == 1
 
     written, added = (distribute_tensor(t.to(mesh.device_type), mesh, [BATCH]) for t in (x.clone(), y))
     assert ingot.op("def f(x, y):\n    x.add_(y)\n    return y * 2")(written, added).placements == (BATCH,)
@@ -277,7 +277,7 @@ def autocast_is_heard(mesh):
             result, want = op(*parts), op(*wholes)
         assert result.dtype == want.dtype == (torch.bfloat16 if enabled else torch.float32)
         assert torch.equal(result.full_tensor(), want)
-    assert ingot.counters().since(before).texts == 0
+    assert ingot.counters().since(before).eager_fallbacks == 0
 
 
 # Training
@@ -359,7 +359,7 @@ def a_tensor_parallel_model_has_eagers_curve(mesh):
     before = ingot.counters()
     mine = curve(fused, mesh, tensor_parallel, Replicate())
     spent = ingot.counters().since(before)
-    assert spent.texts == 0 and spent.launches >= 2 * 4 * STEPS, spent
+    assert spent.eager_fallbacks == 0 and spent.launches >= 2 * 4 * STEPS, spent
     check_curves(mine, curve(eager, mesh))
 
 
@@ -368,7 +368,7 @@ def a_model_of_cut_batches_has_eagers_curve(mesh):
     before = ingot.counters()
     mine = curve(fused, mesh, data_parallel, Shard(0))
     spent = ingot.counters().since(before)
-    assert spent.texts == 0 and spent.launches >= 2 * 4 * STEPS, spent
+    assert spent.eager_fallbacks == 0 and spent.launches >= 2 * 4 * STEPS, spent
     check_curves(mine, curve(eager, mesh))
 
 
