@@ -171,7 +171,7 @@ std::string listed(std::vector<DType> types) {
   return words.empty() ? "any" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string spelled(const NameInfo& info) {
+std::string name_cell(const NameInfo& info) {
   std::string text = fmt::format("`{}{}`", info.name, info.signature);
   if (!info.is_function) {  // x.name(…): the first parameter is x
     const size_t comma = info.signature.find(", ");
@@ -205,7 +205,7 @@ std::string formula(const NameInfo& info) {
 std::string ops_page(const std::vector<NameInfo>& names) {
   std::string text(kHead);
   for (const NameInfo& info : names) {
-    text += fmt::format("| {} | {} | {} | {} |\n", spelled(info), listed(dtypes_of(info)),
+    text += fmt::format("| {} | {} | {} | {} |\n", name_cell(info), listed(dtypes_of(info)),
                         cell(std::string(info.summary)), formula(info));
   }
   return text;
