@@ -321,10 +321,10 @@ def f(x):
 TEST(TensorLower, TouchedSizesAreStaticWhereSmallAndNotedWhereNot) {
   const ir::Graph small = Call{"f32:10x4"}.lower("x[:, 0]");
   ASSERT_EQ(small.statics.size(), 1u);
-  EXPECT_TRUE(small.statics[0].touched);
+  EXPECT_TRUE(small.statics[0].specialized);
   const ir::Graph large = Call{"f32:10x400"}.lower("x[:, 0]");
   EXPECT_TRUE(large.statics.empty());
-  EXPECT_EQ(large.touched.size(), 1u);
+  EXPECT_EQ(large.specialized.size(), 1u);
 }
 
 }  // namespace
