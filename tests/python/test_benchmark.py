@@ -164,7 +164,7 @@ def test_calls_in_a_cuda_graph():
 
 
 def test_a_cuda_graph_asks_for_a_gpu(capsys):
-    with pytest.raises(ingot.Error, match="a CUDA graph is of a GPU"):
+    with pytest.raises(ingot.Error, match="a CUDA graph needs a GPU"):
         ingot.compare(ingot.op("x * 2"), "eager", torch.randn(8), graph=True)
     assert command.main(["compare", "-e", "x + 1", "x=f32:3", "--graph", "--device", "cpu"]) == 2
-    assert "a CUDA graph is of a GPU" in capsys.readouterr().err
+    assert "a CUDA graph needs a GPU" in capsys.readouterr().err

@@ -61,7 +61,7 @@ def test_every_hand_written_kernel_compiles_and_is_given_what_it_takes(case):
 def test_a_baseline_that_computes_something_else_is_told(monkeypatch):
     monkeypatch.setitem(measure.WORDS, "eager", lambda x: x + 0.5)
     row = measure.attempt(Case("a case", "x + 1", lambda make: (make.normal(1000),)), Tensors("cpu"), ("eager",), warm=True)
-    assert "wrong at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
+    assert "incorrect at [" in row["errors"]["eager"] and set(row["microseconds"]) == {"ingot"}
 
 
 def test_every_case_has_a_threshold_and_every_threshold_a_case():
@@ -119,10 +119,10 @@ def test_a_row_is_what_a_comparison_found():
         {"name": "ingot", "state": "correct", "message": "", "us": 2.0, "cpu_overhead_us": 5.0, "share_of_copy": 0.9, "speedup": 1.0},
         {"name": "eager", "state": "correct", "message": "", "us": 8.0, "cpu_overhead_us": 3.0, "share_of_copy": 0.2, "speedup": 0.25},
         {"name": "compile", "state": "failed", "message": "it is late", "cases": {}},
-        {"name": "mine", "state": "incorrect", "message": "wrong at [3]"}]}
+        {"name": "mine", "state": "incorrect", "message": "incorrect at [3]"}]}
     row = measure.in_a_row(found)
     assert row["times_as_fast_as"] == {"eager": 4.0, "copy": 0.9} and row["share_of_copy"]["eager"] == 0.2
-    assert row["errors"] == {"compile": "it is late", "mine": "wrong at [3]"}
+    assert row["errors"] == {"compile": "it is late", "mine": "incorrect at [3]"}
     assert measure.in_a_row(found, with_host=True)["times_as_fast_as"] == {"eager": 8.0 / 5.0, "copy": 0.9}
     assert set(measure.in_a_row(found, must_be_right=False)["errors"]) == {"compile"}
 

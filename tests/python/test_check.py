@@ -26,7 +26,7 @@ def test_what_rounds_elsewhere_is_right_and_what_is_off_is_wrong():
     off[7] += 1e-4
     wrong = verdict(product, off)
     assert not wrong.correct and wrong.worst["index"] == [7] and wrong.worst["inputs"]["x"] == repr(x[7].item())
-    assert "wrong at [7]: " in wrong.message
+    assert "incorrect at [7]: " in wrong.message
 
 
 def test_another_order_of_adding_is_right_and_a_lost_element_is_wrong():

@@ -24,7 +24,7 @@ def test_who_writes_out_of_bounds_hangs_or_crashes_is_told_from_who_is_right(tmp
         "correct": "correct", "nan": "incorrect", "past": "incorrect", "before": "incorrect", "short_of": "incorrect", "input": "incorrect",
         "adds": "incorrect", "once": "incorrect", "by_seven": "correct", "hangs": "failed", "crashes": "failed"}
     assert said["correct"]["message"] == "bit for bit" and not said["correct"]["limits"]
-    assert said["nan"]["message"].startswith("on special values: wrong at ")
+    assert said["nan"]["message"].startswith("on special values: incorrect at ")
     assert "writes 8 bytes behind a result" in said["past"]["message"]
     assert "writes 4 bytes before a result" in said["before"]["message"]
     assert "leaves 1 elements unwritten" in said["short_of"]["message"]

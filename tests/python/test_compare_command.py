@@ -50,14 +50,14 @@ def test_the_table_the_csv_and_what_is_kept(capsys, tmp_path):
 def test_who_is_not_timed_reaches_no_speed_beside_who_is(capsys, tmp_path):
     (tmp_path / "k.cu").write_text("// launch: grid=4, block=256, args=x, out\n__global__ void k(const float* x, float* out) {}\n")
     status, _, err = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", str(tmp_path / "k.cu"), "eager", "--at-least", "1e-9")
-    assert status == 3 and "k.cu: not timed, so that nothing is known of its speed" in err
+    assert status == 3 and "k.cu: not timed, so its speed is unknown" in err
 
 
 @pytest.mark.usefixtures("in_this_process")
 def test_what_could_not_be_looked_at_is_told(capsys, monkeypatch):
     monkeypatch.setattr(profile, "of_op", lambda *_: (_ for _ in ()).throw(RuntimeError("no library")))
     status, out, _ = run(capsys, "-e", "x * 2", "x=f32:1000", "--against", "eager")
-    assert status == 0 and "ingot was not looked at: RuntimeError: no library" in out
+    assert status == 0 and "ingot has no profile: RuntimeError: no library" in out
 
 
 def test_a_defect_says_nothing_of_who_is_right(capsys, monkeypatch):
@@ -77,15 +77,15 @@ def test_exit_statuses(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    ([], "there is no op"), (["nowhere.py"], "there is no file `nowhere.py`"), (["-e", "x + 1"], "`x` of "),
+    ([], "no op is given"), (["nowhere.py"], "there is no file `nowhere.py`"), (["-e", "x + 1"], "`x` of "),
     (["-e", "x + 1", "x=f32:3", "y=3.5"], "has no parameter `y`"), (["-e", "x + 1", "x=f32:3", "x=3"], "is given twice"),
     (["-e", "rellu(x)", "x=f32:3"], "did you mean `relu`?"), (["-e", "x + 1", "x=f33:3"], "`x=f33:3`"),
-    (["-e", "x + 1", "x=f32:n", "--sweep", "n=5"], "is no range of sizes"),
+    (["-e", "x + 1", "x=f32:n", "--sweep", "n=5"], "is not a range of sizes"),
     (["-e", "x + 1", "x=f32:3", "--baseline", "nowhere.json"], "cannot read the baseline"),
     (["-e", "x + 1", "x=f32:3", "--baseline", "CMakePresets.json"], "it holds no comparison"),
     (["-e", "x + 1", "x=f32:3", "--baseline", "benchmarks/results/2026-11-27-h200-examples.json"], "it holds no comparison"),
     (["-e", "x + 1", "x=f32:3", "--save", "nowhere/kept.json"], "there is no such folder"),
-    (["-e", "x + 1", "x=f32:3", "--html", "docs"], "it is a folder"),
+    (["-e", "x + 1", "x=f32:3", "--html", "docs"], "it is a directory"),
     (["-e", "x + 1", "x=f32:3", "--sweep", "n=10..100"], "no value has the size `n`"),
     (["examples/group_norm_mish.py", "x=f32:3"], "is a Python program"),
 ])
@@ -161,4 +161,4 @@ def test_a_size_at_which_nothing_is_timed_reaches_no_speed(capsys):
     # More than a process can address: less is had where the system promises memory that it has not.
     words = ["-e", "x * 2", "x=f32:n", "n=8", "--sweep", "n=8..1e15/2", "--against", "eager", "--at-least", "1e-9"]
     status, out, err = run(capsys, *words)
-    assert status == 3 and "eager at n=1000000000000000: not timed, so that nothing is known of its speed" in err and "nothing was timed at n=1000000000000000: " in out
+    assert status == 3 and "eager at n=1000000000000000: not timed, so its speed is unknown" in err and "nothing was timed at n=1000000000000000: " in out

@@ -17,7 +17,7 @@ def test_from_python_with_functions_of_its_own():
     found = ingot.compare(ingot.op("x * y"), {"mine": lambda x, y: y * x, "off": lambda x, y: x * y + 1}, x, y, rounds=3)
     assert found["mine"]["state"] == "correct" and found["mine"]["us"] > 0 and found.speedup_of("mine") > 0
     assert found["off"]["state"] == "incorrect" and not found.is_correct
-    assert "off: wrong, wrong at [" in str(found) and "<table>" in found._repr_html_()
+    assert "off: incorrect, incorrect at [" in str(found) and "<table>" in found._repr_html_()
     assert found.found["arguments"] == {"x": "f32:1000", "y": "f32:1000"}
 
 
@@ -39,7 +39,7 @@ def test_a_lost_element_is_noticed_where_sums_do_not_cancel():
     x = torch.randn(1000000)
     loses = {"loses": lambda x: (x.sum(dtype=torch.float64) - x[::1024].sum(dtype=torch.float64)).float()}
     found = ingot.compare(ingot.op("x.sum()"), loses, x, rounds=3, isolated=False, why=False)
-    assert found["loses"]["message"].startswith("on positive values: wrong at []")
+    assert found["loses"]["message"].startswith("on positive values: incorrect at []")
 
 
 def test_modules_are_found_where_the_caller_finds_them(tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_what_is_written_in_place_is_restored_before_each_turn():
     found = ingot.compare(op, {"late": late}, torch.full((1000,), 4.0), rounds=5, isolated=False, given_only=True, why=False)
     assert calls.count(4.0) > 64 * 5  # in each of five turns, of each set of inputs
     assert found["ingot"]["state"] == "correct" and len(calls) > 400
-    assert found["late"]["message"].startswith("after it was timed: wrong at [")
+    assert found["late"]["message"].startswith("after it was timed: incorrect at [")
 
 
 def test_in_inference_mode_and_with_nobody():
@@ -124,7 +124,7 @@ def test_few_elements_show_what_is_off_by_a_part_in_n():
     x = torch.randn(10, 100000)
     biased = {"biased": lambda x: x.var(-1, correction=0)}
     found = ingot.compare(ingot.op("x.var(-1)"), biased, x, rounds=3, isolated=False, why=False)
-    assert any(limit.startswith("few elements: wrong at [") for limit in found["biased"]["limits"])
+    assert any(limit.startswith("few elements: incorrect at [") for limit in found["biased"]["limits"])
 
 
 def test_nobody_is_lost_for_his_name(tmp_path):
@@ -176,14 +176,14 @@ def test_one_that_is_right_once_is_wrong_before_it_is_timed():
     calls = itertools.count()
     once = {"once": lambda x: x * 2 + (next(calls) > 0)}
     found = ingot.compare(ingot.op("x * 2"), once, torch.randn(1000), rounds=3, isolated=False, given_only=True)
-    assert found["once"]["message"].startswith("from call 2 on: wrong at [") and "us" not in found["once"]
+    assert found["once"]["message"].startswith("from call 2 on: incorrect at [") and "us" not in found["once"]
 
 
 def test_one_that_is_wrong_only_after_many_calls_is_wrong():
     calls = itertools.count()
     tired = {"tired": lambda x: x * 2 + (next(calls) > 100)}
     found = ingot.compare(ingot.op("x * 2"), tired, torch.randn(1000), rounds=3, isolated=False)
-    assert found["tired"]["state"] == "incorrect" and "after it was timed: wrong at [" in found["tired"]["message"]
+    assert found["tired"]["state"] == "incorrect" and "after it was timed: incorrect at [" in found["tired"]["message"]
     assert not found.is_correct and found["ingot"]["state"] == "correct"
 
 

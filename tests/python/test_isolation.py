@@ -168,7 +168,7 @@ def test_what_the_processor_does_with_small_numbers_is_undone(callables, tmp_pat
         assert of(document, small)["state"] == "incorrect"  # whoever came first
         eager = of(document, "eager")["cases"]["special values"]
         assert eager["bit_for_bit"], eager
-    assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: wrong at [")
+    assert of(document, f"{callables}:flushes")["limits"][0].startswith("subnormal values: incorrect at [")
 
 
 def test_who_writes_an_input_is_named_and_nobody_else_is_wrong_for_it(callables):
@@ -202,6 +202,6 @@ def test_who_is_wrong_or_fails_at_a_size_of_a_sweep_is_not_right(callables):
     words = [f"{callables}:{name}" for name in ("grows_wrong", "refuses_much")]
     document = found(job(*words, text="x * 2", values={"x": "f32:n"}, sizes={"n": 1000}, swept="n", points=[1000, 10000]))
     wrong, failed = (of(document, word) for word in words)
-    assert wrong["state"] == "incorrect" and wrong["message"].startswith("at n=10000: after it was timed: wrong at [")
+    assert wrong["state"] == "incorrect" and wrong["message"].startswith("at n=10000: after it was timed: incorrect at [")
     assert (failed["state"], failed["message"]) == ("failed", "at n=10000: while it was timed: ValueError: so many")
     assert [sorted(p["candidates"]) for p in document["sweep"]["points"]] == [sorted(["ingot", *words]), sorted(["ingot", words[0]])]

@@ -290,7 +290,7 @@ def test_arguments_that_are_made_up_of_several_are_described():
 @pytest.mark.parametrize("call, message", [
     (lambda: ingot.explain(ingot.op("x + y"), X), "missing a required argument: 'y'"),
     (lambda: ingot.explain(ingot.op("x + y"), X, Y, X), "too many positional arguments"),
-    (lambda: ingot.explain("x + 1", X), "a str is no op of Ingot's"),
+    (lambda: ingot.explain("x + 1", X), "a str is not an Ingot op"),
     (lambda: ingot.explain(ingot.op("x + 1"), X, device="cpu", architecture=80), "an architecture is of a GPU"),
     (lambda: ingot.explain(ingot.op("def f(x, grad): return x * grad"), X, Y, backward=True), "has a parameter `grad`"),
 ])

@@ -84,14 +84,14 @@ def test_names_on_a_command_line(capsys):
     assert status == 0
     assert re.search(r"^tanh\(x\) on cpu\n  float16: 65536 inputs, all with eager's bits\n    at worst 0\.5 ulp off float64", out)
     assert "fmax(x, y) on cpu\n  float16: 100" in out
-    assert "checks right: as given, special values, a special value a row, boundary spikes, large values, subnormal values, odd sizes, few elements, one element" in out
+    assert "checks correct: as given, special values, a special value a row, boundary spikes, large values, subnormal values, odd sizes, few elements, one element" in out
 
 
 def test_an_op_with_its_arguments_and_its_gradient(capsys, tmp_path):
     path = tmp_path / "norm.py"
     path.write_text("def norm(x, weight, eps: float = 1e-6):\n    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * weight\n")
     status, out, _ = run(capsys, str(path), "x=f32:40x50", "weight=f32:50")
-    assert status == 0 and out.startswith("norm on cpu\n") and "gradient beside differences in float64" in out
+    assert status == 0 and out.startswith("norm on cpu\n") and "gradient against finite differences in float64" in out
 
 
 @pytest.mark.parametrize("words", [
@@ -116,7 +116,7 @@ def test_why_a_dtype_is_not_tried_is_said(capsys):
     status, _, err = run(capsys, "-e", "x.cumsum(-1)")
     assert status == 2 and "takes none of f16, bf16, f32 as it was tried: `cumsum` is not in the language" in err
     status, out, _ = run(capsys, "floor_divide", "--dtype", "i32,bool", "--pairs", "1000")
-    assert status == 0 and "checks right: as given, odd sizes" in out and "bool was tried in no layout: " in out
+    assert status == 0 and "checks correct: as given, odd sizes" in out and "bool was not checked in any layout: " in out
 
 
 def test_integers_are_not_divided_by_zero_and_long_ones_are_sampled(capsys):

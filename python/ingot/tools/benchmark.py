@@ -149,7 +149,7 @@ def _batch(once: float, sets: int, seconds: float) -> int:
 def captured(name: str, calls: Calls) -> Calls:
     """One call that launches CALLS_OF_A_GRAPH of them, from one set of inputs to the next."""
     if not torch.cuda.is_available():
-        raise fail("a CUDA graph is of a GPU, and there is none")
+        raise fail("a CUDA graph needs a GPU, and there is none")
     rotation = Rotation()
     rotation.make(calls, max(3, len(calls)))  # first calls compile
     graph = torch.cuda.CUDAGraph()

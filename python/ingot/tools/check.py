@@ -84,7 +84,7 @@ class Expected:
 class Verdict:
     """On one case. `ulp` counts from float64, in units of eager's dtype; `eager_ulp` is eager's own."""
 
-    right: bool
+    correct: bool
     message: str
     bit_for_bit: bool = False
     ulp: float | None = None
@@ -110,7 +110,7 @@ def check(expected: Expected, results: list[torch.Tensor]) -> Verdict:
     ulps, eagers = max(w.ulp for w in worst), max(w.eager_ulp for w in worst)
     if largest.excess > 1:
         others = f" and {largest.count - 1} more" if largest.count > 1 else ""
-        return Verdict(False, f"wrong at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
+        return Verdict(False, f"incorrect at {largest.place}{others}: {largest.ours!r}, eager {largest.eager!r}", False, ulps, eagers,
                        largest.as_json(expected))
     # Next to zero an ulp is worth nothing: there it is eager's error that says what is much.
     if all(torch.equal(ours, theirs) for ours, theirs in zip(results, expected.eager)):

@@ -125,6 +125,9 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     """
     if rounds < 1:
         raise fail(f"there are no {rounds} rounds", "1 is the least")
+    for old, new in (("as_asked", "given_only"), ("anyway", "time_incorrect")):
+        if old in kwargs and old not in op.signature.parameters:
+            raise fail(f"`{old}=` is now `{new}=`", f"write {new}={kwargs[old]!r}")
     named = _named(against)
     given = [dataclasses.replace(each, name=name or each.name) if isinstance(each, Against) else Against(each, name=name)
              for name, each in named if not _is_function(each)]
@@ -136,7 +139,7 @@ def compare(op, against, *args, backward: bool = False, specials: bool = True, g
     options = {"backward": backward, "specials": specials, "given_only": given_only, "time_incorrect": time_incorrect, "warm": warm,
                "graph": graph, "rounds": rounds, "why": why}
     if graph and not device.startswith("cuda"):
-        raise fail("a CUDA graph is of a GPU, and these arguments are not on one")
+        raise fail("a CUDA graph needs a GPU, and these arguments are not on one", "move them: x.cuda()")
     shown = {name: described(value) for name, value in values.items()}
     job = Job(text=op.text, op=op.name, file="", values=shown, against=given, device=device, numerics=op.numerics,
               lazy=op.lazy, leaves=[name for name, tensor in tensors.items() if tensor.requires_grad], promised=[],

@@ -22,13 +22,13 @@ class ErrorStatistics:
     dtype: torch.dtype
     inputs: int = 0
     as_eager: int = 0
-    wrong: int = 0
+    incorrect: int = 0
     histogram: list[int] = dataclasses.field(default_factory=lambda: [0] * (len(EDGES) + 1))
     worst: float = -1.0
     worst_of_eager: float = 0.0
     worst_at: dict | None = None
     first_other: dict | None = None  # the first that has not eager's bits
-    first_wrong: dict | None = None
+    first_incorrect: dict | None = None
 
     def add(self, tensors: dict[str, torch.Tensor], ours: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> None:
         """The results of some inputs, all of one shape."""
@@ -72,8 +72,8 @@ class ErrorStatistics:
     def _count_wrong(self, wrong: torch.Tensor, tensors, ours, eager, exact) -> None:
         count = int(wrong.sum())
         self.incorrect += count
-        if count and self.first_wrong is None:
-            self.first_wrong = self._place(int(wrong.flatten().int().argmax()), tensors, ours, eager, exact)
+        if count and self.first_incorrect is None:
+            self.first_incorrect = self._place(int(wrong.flatten().int().argmax()), tensors, ours, eager, exact)
 
     def _place(self, at: int, tensors, ours, eager, exact) -> dict:
         values = {name: t.flatten()[at] for name, t in tensors.items()}

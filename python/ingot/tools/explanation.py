@@ -56,7 +56,7 @@ def explain(op, *args, backward: bool = False, device: str = "cuda", architectur
 def bound(op, args: tuple, kwargs: dict) -> dict:
     """All arguments by name. Raises `ingot.Error` where they do not fit, and for what is no op."""
     if not isinstance(op, ingot.Op):
-        raise fail(f"a {type(op).__name__} is no op of Ingot's", "make one of its text: ingot.op(text)")
+        raise fail(f"a {type(op).__name__} is not an Ingot op", "make one from its source: ingot.op(source)")
     try:
         found = op.signature.bind(*args, **kwargs)
     except TypeError as error:

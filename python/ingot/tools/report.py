@@ -1,4 +1,4 @@
-"""What a comparison found, as a document of plain data that can be kept, and as text and CSV."""
+"""The report of a comparison: a document of plain data that can be saved, and its forms as text and CSV."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from .workload import AS_GIVEN, DECISIVE
 from .work import LEFT_OUT, OWN, TIMING, SWEEP, Step
 
 CORRECT, INCORRECT, FAILED, UNCHECKED = "correct", "incorrect", "failed", "unchecked"
+# The columns of the table of candidates; the last one is shown on a GPU only.
+COLUMNS = ("", "accuracy", "time", "± %", "speedup", "% of copy bandwidth", "CPU overhead")
 
 
 def asked(job: Job, device: str) -> dict:
-    """What a comparison is of."""
+    """The request: the op, its arguments, and the options that a baseline must share."""
     return {"device": device, "op": job.op, "file": job.file, "text": job.text, "numerics": job.numerics, "lazy": job.lazy,
             "backward": job.backward, "arguments": job.values, "sizes": job.sizes, "seed": job.seed, "graph": job.graph,
             "warm": job.warm}
 
 
 def document(job: Job, done: dict[Step, dict], device: str) -> dict:
-    """Everything that was found, as JSON can hold it. `device`: what the machine calls it."""
+    """The whole report as JSON-compatible data. `device`: the device's name."""
     timing = done.get(TIMING, {})
     names = [OWN, *dict.fromkeys(step[1] for step in done if step[0] == "make")]
     made = {
@@ -50,7 +52,7 @@ def document(job: Job, done: dict[Step, dict], device: str) -> dict:
 
 def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
     make, profile, timing = (done.get(step, {}) for step in (("make", name), ("profile", name), TIMING))
-    operations = done.get(("profile", OWN), {}).get("operations")  # of the formula, whoever computes it
+    operations = done.get(("profile", OWN), {}).get("operations")  # of the formula: the same for every candidate
     tried = {step[2]: result for step, result in done.items() if step[0] == "try" and step[1] == name}
     state, message = _state(make, tried)
     if state == CORRECT:
@@ -68,7 +70,7 @@ def _candidate(name: str, done: dict[Step, dict], job: Job) -> dict:
 
 
 def _state_late(name: str, step: Step, where: str, done: dict[Step, dict]) -> tuple[str, str] | None:
-    """Of one who was right until he was timed."""
+    """The state and message of a candidate that failed or became incorrect while it was timed."""
     if error := done.get((*step, name), {}).get("error"):
         return FAILED, f"{where}while it was timed: {error}"
     if wrong := done.get(step, {}).get("incorrect", {}).get(name):
@@ -96,13 +98,13 @@ def _state(make: dict, tried: dict) -> tuple[str, str]:
         if result and not result["correct"]:
             return INCORRECT, where + result["message"]
     if AS_GIVEN not in tried:
-        return FAILED, "it was not tried"
+        return FAILED, "it was not checked"
     other = next((case for case in DECISIVE if case in tried and not tried[case]["bit_for_bit"]), AS_GIVEN)
     return CORRECT, tried[other]["message"] + ("" if other == AS_GIVEN else f" on {other}")
 
 
 def _limits(tried: dict) -> list[str]:
-    """Where it is not right beside what was asked for."""
+    """The cases beyond the given arguments in which the candidate is not correct."""
     return [f"{case}: {result.get('error') or result['message']}" for case, result in tried.items()
             if case not in DECISIVE and not result.get("correct")]
 
@@ -111,7 +113,7 @@ def _times(name: str, timing: dict) -> dict:
     seconds, host = timing["seconds"][name], timing["host_seconds"][name]
     low, median, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
     copied = COPIED_BYTES["cuda" if host is not None else "cpu"]
-    # What a copy of as many bytes would take: half of those it moves are read.
+    # The time of a copy that moves as many bytes: it reads half of them and writes the other half.
     share = statistics.median(c * timing["bytes"] / (2 * copied) / s for c, s in zip(timing["seconds"][COPY], seconds))
     found = {"us": median * 1e6, "us_quartiles": [low * 1e6, high * 1e6], "cpu_overhead_us": None if host is None else host * 1e6,
              "gb_s": timing["bytes"] / median / 1e9, "share_of_copy": share}
@@ -148,22 +150,22 @@ def text(found: dict) -> str:
 
 
 def timed(found: dict) -> Cells:
-    """A row a candidate."""
+    """One row per candidate."""
     on_gpu = any(c.get("cpu_overhead_us") is not None for c in found["candidates"])
-    header = ["", "numbers", "time", "± %", "speedup", "of a copy"] + ["host"] * on_gpu
-    rows = [[c["name"], _accuracy(c), duration(c.get("us")), spread(c), ratio(c.get("speedup")), ratio(c.get("share_of_copy"))] +
+    header = list(COLUMNS if on_gpu else COLUMNS[:-1])
+    rows = [[c["name"], _accuracy(c), duration(c.get("us")), spread(c), ratio(c.get("speedup")), percent(c.get("share_of_copy"))] +
             [duration(c.get("cpu_overhead_us"))] * on_gpu for c in found["candidates"]]
     return header, rows
 
 
 def _accuracy(candidate: dict) -> str:
-    """In a word or two; of who is wrong the rest stands below the table."""
+    """The cell in a few words; the details of an incorrect candidate are printed below the table."""
     state = candidate["state"]
     return candidate["message"] if state == CORRECT else state.upper() if state in (INCORRECT, FAILED) else state
 
 
 def curve(found: dict) -> Cells:
-    """Times over sizes; behind each other one's the speed, as a multiple of Ingot's."""
+    """Times by size; those of other candidates are followed by their speedup over Ingot."""
     swept = [c for c in found["candidates"] if any(c["word"] in p["candidates"] for p in found["sweep"]["points"])]
     rows = []
     for point in found["sweep"]["points"]:
@@ -174,20 +176,20 @@ def curve(found: dict) -> Cells:
 
 
 def remarks(candidate: dict) -> list[str]:
-    """What has no room in a table: what is wrong, and where else."""
+    """The details that do not fit in a table: the error, the worst element, and the cases that fail."""
     lines = []
     if candidate["state"] != CORRECT and candidate["message"]:
         lines.append(f"{candidate['name']}: {candidate['state']}, {candidate['message']}")
         worst = next((r["worst"] for r in candidate["cases"].values() if r.get("worst") and not r["correct"]), None)
         if worst and worst["inputs"]:
-            lines.append(f"  there {', '.join(f'{n} = {v}' for n, v in worst['inputs'].items())}; float64 {worst['float64']}")
+            lines.append(f"  inputs there: {', '.join(f'{n} = {v}' for n, v in worst['inputs'].items())}; float64 gives {worst['float64']}")
     if candidate["state"] == CORRECT:
-        lines += [f"{candidate['name']}: right as given, not with {limit}" for limit in candidate["limits"]]
+        lines += [f"{candidate['name']}: correct as given, but not with {limit}" for limit in candidate["limits"]]
     return lines
 
 
 def kernels(candidates: list[dict]) -> Cells:
-    """A row a kernel whose machine code is known."""
+    """One row per kernel whose machine code is known."""
     header = ["kernel", "registers", "spilled", "shared", "threads", "occupancy", "instructions", "loads", "stores", "branches",
               "compiled"]
     rows = [[f"{c['name']}: {k['kernel']}" if len(c["kernels"]) > 1 else c["name"], k["registers"], k["local_bytes"],
@@ -198,7 +200,7 @@ def kernels(candidates: list[dict]) -> Cells:
 
 
 def counted(found: dict) -> Cells:
-    """What ncu counted."""
+    """The hardware counters that ncu read, one row per kernel."""
     header = ["counted", "time", "read", "written", "L2 hits", "warps active", "memory busy", "arithmetic busy"]
     rows = [[f"{c['name']}: {k['name']}", duration(k["us"]), megabytes(k["bytes_read"]), megabytes(k["bytes_written"]),
              *(ratio(k[name]) for name in ("l2_hit_rate", "warps_active", "memory_busy", "arithmetic_busy"))]
@@ -207,13 +209,13 @@ def counted(found: dict) -> Cells:
 
 
 def lacking(found: dict) -> list[str]:
-    """What is not known though it was asked for, and why."""
+    """The requested results that are missing, each with the reason."""
     candidates, sweep = found["candidates"], found.get("sweep") or {"points": ()}
     untimed = [("", found["timing_error"])] + [(f" at {sweep['name']}={p['size']}", p["error"]) for p in sweep["points"]]
-    lines = [f"nobody was tried on {case}: {why}" for case, why in found["left_out"].items()]
+    lines = [f"no candidate was checked on {case}: {why}" for case, why in found["left_out"].items()]
     lines += [f"nothing was timed{where}: {why}" for where, why in untimed if why]
-    lines += [f"{c['name']} was not checked after it was timed: {c['not_rechecked']}" for c in candidates if c["not_rechecked"]]
-    lines += [f"{c['name']} was not looked at: {c['profile_error']}" for c in candidates if c["profile_error"]]
+    lines += [f"{c['name']} was not checked again after it was timed: {c['not_rechecked']}" for c in candidates if c["not_rechecked"]]
+    lines += [f"{c['name']} has no profile: {c['profile_error']}" for c in candidates if c["profile_error"]]
     missing = dict.fromkeys(c["count_error"].splitlines()[0] for c in candidates if c["count_error"])
     return lines + [f"not counted: {why}" for why in missing]
 
@@ -230,7 +232,7 @@ def widths(found: dict) -> str:
 def table(header: list[str], rows: list[list[str]]) -> str:
     cells = [header, *rows]
     wide = [max(len(row[k]) for row in cells) for k in range(len(header))]
-    left = [k == 0 or header[k] == "numbers" for k in range(len(header))]
+    left = [k == 0 or header[k] == "accuracy" for k in range(len(header))]
     return "\n".join("  ".join(c.ljust(w) if l else c.rjust(w) for c, w, l in zip(row, wide, left)).rstrip() for row in cells)
 
 
@@ -254,14 +256,18 @@ def ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f}"
+
+
 def without_prelude(source: str) -> str:
-    """Generated source from its first kernel on."""
+    """Generated source from its first kernel on, without the prelude."""
     first = next((k for k, row in enumerate(source.splitlines()) if row.startswith('extern "C"')), 0)
     return "\n".join(source.splitlines()[first:])
 
 
 def without_listings(found: dict) -> dict:
-    """To be kept: of the stages, which are for a page, only the sources."""
+    """The report as it is saved: its stages, which only a page shows, are reduced to their sources."""
     def kept(candidate: dict) -> dict:
         listing = candidate.get("listing")
         return {k: v for k, v in candidate.items() if k != "listing"} | {"source": listing and listing["source"]}
@@ -270,7 +276,7 @@ def without_listings(found: dict) -> dict:
 
 
 def as_csv(found: dict) -> str:
-    """A line a candidate."""
+    """One line per candidate."""
     out = io.StringIO()
     fields = ["name", "word", "kind", "state", "message", "us", "us_low", "us_high", "speedup", "share_of_copy", "gb_s", "cpu_overhead_us"]
     writer = csv.DictWriter(out, fields, extrasaction="ignore", lineterminator="\n")

@@ -35,7 +35,7 @@ class Check:
     """Of one case of an op: arguments of a dtype in a layout, or its gradient."""
 
     what: str
-    right: bool
+    correct: bool
     message: str
 
 
@@ -47,7 +47,7 @@ class Verification:
     device: str
     statistics: list[ErrorStatistics] = dataclasses.field(default_factory=list)
     checks: list[Check] = dataclasses.field(default_factory=list)
-    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # why a dtype was tried in no layout
+    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # why a dtype was not checked in any layout
 
     @property
     def is_correct(self) -> bool:
@@ -65,12 +65,12 @@ def text_of_name(name: str) -> str:
     names = {spelled for known in ingot.language() for spelled in (known.name, *known.aliases)}
     if name not in names:
         ingot.op(f"{name}(x)").emit("ir", torch.zeros(2))  # says what is near
-        raise fail(f"`{name}` is no name of the language", "`ingot ops` lists them")
+        raise fail(f"`{name}` is not a supported function", "`ingot ops` lists them")
     for arity, dtype in itertools.product((1, 2, 3), (torch.float32, torch.int32)):
         text = f"{name}({', '.join('xyz'[:arity])})"
         if _takes(text, [torch.ones(2, 3, dtype=dtype)] * arity):
             return text
-    raise fail(f"`{name}` does not take one, two or three tensors of one dtype", f'say it whole: ingot verify -e "{name}(x, …)" x=f32:64x33')
+    raise fail(f"`{name}` does not take one, two or three tensors of one dtype", f'write an expression: ingot verify -e "{name}(x, …)" x=f32:64x33')
 
 
 def _takes(text: str, tensors: list[torch.Tensor]) -> bool:
@@ -326,10 +326,10 @@ def _gradient(workload: Workload, dtype: str) -> Iterator[Check]:
     try:
         found = bind(Ingot(workload.op), of_gradient, copied(of_gradient.values), [])()
         verdict = check(expected, found)
-        yield Check(f"{dtype}, gradient beside eager's", verdict.correct, verdict.message)
+        yield Check(f"{dtype}, gradient against eager", verdict.correct, verdict.message)
         if dtype == "f32" and (smooth := _in_its_domain(workload)):
             ingot.check_gradient(smooth.op, *smooth.arguments.values())
-            yield Check("gradient beside differences in float64", True, "a part in 10⁴ at most")
+            yield Check("gradient against finite differences in float64", True, "within 1e-4, relative")
     except Exception as error:
         yield Check(f"{dtype}, gradient", False, _first_line(error))
 
@@ -354,12 +354,12 @@ def text(found: Verification) -> str:
     lines = [f"{found.name} on {found.device}"]
     for statistics in found.statistics:
         lines += _statistics_lines(statistics)
-    wrong = [t for t in found.checks if not t.correct]
+    failed = [t for t in found.checks if not t.correct]
     if found.checks:
         kinds = ", ".join(dict.fromkeys(t.what.split(", ", 1)[-1] for t in found.checks if t.correct))
-        lines.append(f"  {len(found.checks) - len(wrong)} of {len(found.checks)} checks right: {kinds}")
-    lines += [f"  INCORRECT {t.what}: {t.message}" for t in wrong]
-    lines += [f"  {dtype} was tried in no layout: {why}" for dtype, why in found.refused.items()]
+        lines.append(f"  {len(found.checks) - len(failed)} of {len(found.checks)} checks correct: {kinds}")
+    lines += [f"  INCORRECT {t.what}: {t.message}" for t in failed]
+    lines += [f"  {dtype} was not checked in any layout: {why}" for dtype, why in found.refused.items()]
     return "\n".join(lines)
 
 
@@ -372,7 +372,7 @@ def _statistics_lines(statistics: ErrorStatistics) -> list[str]:
         lines.append(f"    at worst {statistics.worst:.3g} ulp off float64 (eager {statistics.worst_of_eager:.3g}), at " +
                      ", ".join(f"{n} = {v}" for n, v in statistics.worst_at["inputs"].items()))
         lines.append(f"    {_histogram(statistics)}")
-    for what, place in (("first without eager's bits", statistics.first_other), ("first wrong", statistics.first_wrong)):
+    for what, place in (("first without eager's bits", statistics.first_other), ("first incorrect", statistics.first_incorrect)):
         if place:
             lines.append(f"    {what}: {place['call']} is {place['ours']}, eager {place['eager']}")
     return lines

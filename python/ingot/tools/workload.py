@@ -22,7 +22,7 @@ FEW = 5
 
 GRAD = "grad"
 # One that fails on these is wrong.
-AS_GIVEN, SPECIAL, ONE_A_ROW, LOUD_ENDS, POSITIVE = DECISIVE = (
+AS_GIVEN, SPECIAL, ONE_A_ROW, BOUNDARY_SPIKES, POSITIVE = DECISIVE = (
     "as given", "special values", "a special value a row", "boundary spikes", "positive values")
 
 
@@ -381,7 +381,7 @@ def _narrowed(workload: Workload, kept: dict[int, int]) -> Workload | None:
 _CHANGES = [
     (SPECIAL, with_specials, True),
     (ONE_A_ROW, with_a_special_a_row, True),
-    (LOUD_ENDS, with_boundary_spikes, False),
+    (BOUNDARY_SPIKES, with_boundary_spikes, False),
     (POSITIVE, with_positive_values, True),
     ("large values", with_large_values, True),
     ("subnormal values", with_subnormal_values, True),

@@ -15,59 +15,60 @@ from .. import comparison, candidates, report
 from ..job import Against, Job
 from ..supervisor import TIME_LIMIT
 from ..work import OWN
-from .options import (IS_VALUE, VALUES, add_op, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, say, seed,
+from .options import (IS_VALUE, VALUES, add_op, add_renamed, clear_progress, device_of, op_of, positive, progress, refuse_unwritable, say, seed,
                       size_of, values_and_sizes, write)
 
 
 def add(commands) -> None:
     parser = commands.add_parser(
-        "compare", help="set an op's kernel beside others", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Sets an op's kernel beside others: which are right, which is faster, and why.",
+        "compare", help="compare an op's kernel with others", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Compares an op's kernel with others: which are correct, which is faster, and why.",
         epilog=f"Candidates: {candidates.FORMS}.\n\n{VALUES}\n"
-        "A kernel's file says in a comment how it is launched: // launch: grid=ceil(n / 256), block=256, args=x, y, out, n\n\n"
-        "Exit status: 1 where a candidate is wrong or failed, 2 for bad input, 3 where --at-least or --baseline is missed,\n"
-        "4 where the machine lacks something.")
+        "A comment in a kernel's file says how the kernel is launched: // launch: grid=ceil(n / 256), block=256, args=x, y, out, n\n\n"
+        "Exit status: 1 if a candidate is incorrect or failed, 2 for bad input, 3 if --at-least or --baseline is missed,\n"
+        "4 if the machine lacks something.")
     add_op(parser)
-    parser.add_argument("--against", action=_Against, nargs="+", metavar="CONTENDER", help="what it is compared with")
+    parser.add_argument("--against", action=_Against, nargs="+", metavar="CONTENDER", help="what the op is compared with")
     parser.add_argument("--launch", action=_OfLast, metavar="LINE",
-                        help="how the candidate before it is launched, instead of what its file says")
+                        help="how the candidate before this option is launched, instead of the launch in its file")
     parser.add_argument("--options", action=_OfLast, metavar="OPTIONS",
-                        help="the compiler's options for the candidate before it, as nvcc takes them")
+                        help="the compiler's options for the candidate before this option, as nvcc takes them")
     parser.add_argument("--backward", action="store_true", help="compare the gradient's kernels")
     parser.add_argument("--device", metavar="DEVICE", help="cuda where there is a GPU, else cpu")
-    parser.add_argument("--arch", type=int, default=0, metavar="90", help="of kernels that are only looked at")
-    parser.add_argument("--seed", type=seed, default=0, help="of the random tensors")
-    parser.add_argument("--threads", type=positive(int), help="of the CPU")
+    parser.add_argument("--arch", type=int, default=0, metavar="90", help="the compute capability of kernels that are inspected without a GPU")
+    parser.add_argument("--seed", type=seed, default=0, help="the seed of the random tensors")
+    parser.add_argument("--threads", type=positive(int), help="the number of CPU threads")
     parser.add_argument("--given-only", action="store_true",
-                        help="try them on these arguments alone, and not on special values and other layouts")
-    parser.add_argument("--no-specials", action="store_true", help="do not ask what NaN, infinities and zeros become")
-    parser.add_argument("--time-incorrect", action="store_true", help="time those that are wrong, too")
-    parser.add_argument("--warm", action="store_true", help="one set of inputs, which caches may hold")
-    parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph, which has no host between them")
-    parser.add_argument("--ncu", action="store_true", help="ask Nsight Compute what the GPU counts, too")
-    parser.add_argument("--rounds", type=positive(int), default=21, help="how often each is sampled")
-    parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time them over sizes, powers of ten or n=LOW..HIGH/POINTS")
+                        help="check candidates on these arguments alone, without special values and other layouts")
+    parser.add_argument("--no-specials", action="store_true", help="do not check NaN, infinities and other special values")
+    parser.add_argument("--time-incorrect", action="store_true", help="time incorrect candidates, too")
+    parser.add_argument("--warm", action="store_true", help="use one set of inputs, which the caches may hold")
+    parser.add_argument("--graph", action="store_true", help="time calls in a CUDA graph, without CPU overhead between them")
+    parser.add_argument("--ncu", action="store_true", help="also read hardware counters with Nsight Compute")
+    parser.add_argument("--rounds", type=positive(int), default=21, help="the number of samples of each candidate")
+    parser.add_argument("--sweep", metavar="n=1e3..1e8", help="time a range of sizes: powers of ten, or n=LOW..HIGH/POINTS")
     parser.add_argument("--time-limit", type=positive(float), default=TIME_LIMIT, metavar="SECONDS",
-                        help="of a step; what takes longer is stopped")
+                        help="the time limit of a step; longer steps are stopped")
     parser.add_argument("--at-least", type=positive(float, or_zero=True), metavar="SHARE",
-                        help="exit with 3 where Ingot reaches less of a candidate's speed")
-    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="keep what was found, as JSON")
+                        help="exit with 3 if Ingot reaches less than this share of a candidate's speed")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="save the report as JSON")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FILE",
-                        help="tell what became slower since that was kept, and exit with 3")
+                        help="report what became slower since this report was saved, and exit with 3")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print all that was found as JSON")
-    form.add_argument("--csv", action="store_true", help="print a line a candidate")
+    form.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    form.add_argument("--csv", action="store_true", help="print one line per candidate as CSV")
     parser.add_argument("--html", type=pathlib.Path, metavar="FILE",
-                        help="write a page: tables, drawings, and every kernel's stages side by side")
+                        help="write an HTML page: tables, plots, and the stages of every kernel side by side")
+    add_renamed(parser, {"--anyway": "--time-incorrect", "--as-asked": "--given-only"})
     parser.set_defaults(run=run)
 
 
 class _OfLast(argparse.Action):
-    """An option of the candidate that was named last."""
+    """An option of the candidate before it."""
 
     def __call__(self, parser, options, value, option=None):
         if not options.against:
-            parser.error(f"{option} stands behind the --against that it is for")
+            parser.error(f"{option} must come after the --against that it is for")
         against = options.against[-1]
         if self.dest == "launch":
             against.launches.append(value)
@@ -79,7 +80,7 @@ class _OfLast(argparse.Action):
 
 
 class _Against(argparse.Action):
-    """Candidates, and values behind them: `--against kernel.cu x=f32:1024`."""
+    """Candidates, and values after them: `--against kernel.cu x=f32:1024`."""
 
     def __call__(self, parser, options, words, option=None):
         options.against = [*(options.against or []), *(Against(word) for word in words if not IS_VALUE.match(word))]
@@ -107,11 +108,11 @@ def run(options) -> int:
         too_slow += comparison.against_baseline(found.found, baseline)
     timed = [c for c in found.found["candidates"] if c.get("speedup") is not None]
     if (baseline or options.at_least) and found.speedup_of(OWN) is None:
-        too_slow.append("nothing was timed, so that nothing is known to be fast enough")
+        too_slow.append("no candidate was timed, so Ingot's speed is unknown")
     elif options.at_least and len(timed) < 2:
-        too_slow.append("nobody was timed beside Ingot, so that nothing is known to be fast enough")
+        too_slow.append("no candidate was timed beside Ingot, so there is no speedup")
     elif options.at_least:
-        too_slow += [f"{name}: not timed, so that nothing is known of its speed" for name in found.untimed()]
+        too_slow += [f"{name}: not timed, so its speed is unknown" for name in found.untimed()]
     for line in too_slow:
         print(line, file=sys.stderr)
     if not found.is_correct:
@@ -125,11 +126,11 @@ def _job(options) -> Job:
     values, sizes = values_and_sizes(op, [*words, *options.values])
     device = device_of(options.device)
     if options.graph and not device.startswith("cuda"):
-        raise fail("a CUDA graph is of a GPU", "leave --graph out, or ask for --device cuda")
+        raise fail("a CUDA graph needs a GPU", "leave --graph out, or choose --device cuda")
     swept, points = _sweep(options.sweep)
     if swept:
         if not any(swept in re.split(dims, value) for value in values.values() for dims in (r"[x,\[\]:@\s]+", r"[,\[\]:@\s]+")):
-            raise fail(f"no value has the size `{swept}` that is swept", f"a value names it: x=f32:{swept}")
+            raise fail(f"no value has a size named `{swept}`, which --sweep varies", f"name the size in a value: x=f32:{swept}")
         sizes.setdefault(swept, points[-1])
     return Job(text=op.text, op=op.name, file=file, values=values, against=options.against or [], device=device,
                numerics=options.numerics, lazy=options.lazy, seed=options.seed, sizes=sizes, swept=swept, points=points,
@@ -139,16 +140,16 @@ def _job(options) -> Job:
 
 
 def _sweep(text: str | None) -> tuple[str, list[int]]:
-    """`n=1e3..1e8`, `n=1024..1e6/9`: the name, and sizes whose steps are equal factors."""
+    """`n=1e3..1e8`, `n=1024..1e6/9`: the name, and sizes in a geometric progression."""
     if text is None:
         return "", []
     found = re.fullmatch(r"([A-Za-z_]\w*)=([\d.e+]+?)\.\.([\d.e+]+?)(?:/(\d+))?", text)
     low, high = (size_of(found[2]), size_of(found[3])) if found else (None, None)
     if not low or not high or low >= high:
-        raise fail(f"`--sweep {text}` is no range of sizes", "it is written n=1e3..1e8, where values name n: x=f32:n")
+        raise fail(f"`--sweep {text}` is not a range of sizes", "write n=1e3..1e8, where a value uses n: x=f32:n")
     count = int(found[4]) if found[4] else max(round(math.log10(high / low)), 1) + 1
     if count < 2:
-        raise fail(f"`--sweep {text}` has {count} sizes", "it has two or more: the first and the last are among them")
+        raise fail(f"`--sweep {text}` has {count} sizes", "a sweep has two or more, its first and last among them")
     factor = (high / low) ** (1 / (count - 1))
     return found[1], list(dict.fromkeys(round(low * factor**k) for k in range(count)))
 
@@ -159,6 +160,6 @@ def _baseline(path: pathlib.Path | None, job: Job) -> dict | None:
     try:
         found = comparison.load_baseline(path)
     except (OSError, ValueError) as error:
-        raise fail(f"cannot read the baseline {path}: {error}", "it is a file that --save has written") from None
+        raise fail(f"cannot read the baseline {path}: {error}", "name a file that --save has written") from None
     comparison.refuse_other(job, found)
     return found

@@ -1,4 +1,4 @@
-"""What several commands have: their options, the op and its values, files, devices, and a line of progress."""
+"""What the commands share: options, the op and its values, files, devices, and the progress line."""
 
 from __future__ import annotations
 
@@ -26,20 +26,31 @@ IS_VALUE = re.compile(r"[A-Za-z_]\w*=")
 
 
 def add_op(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """The op, and the options that change what becomes of it."""
+    """Adds the op, and the options that change its kernels."""
     parser.add_argument("op", nargs="*", metavar=f"FILE[:op] name=value{more}", help="the op, then a value for each of its parameters")
     parser.add_argument("-e", "--expression", metavar="TEXT", help="an expression instead of a file")
     parser.add_argument("--numerics", choices=["default", "eager", "fast"], default="default")
     parser.add_argument("--lazy", choices=["auto", "always", "never"], default="auto")
 
 
+def add_renamed(parser: argparse.ArgumentParser, new_names: dict[str, str]) -> None:
+    """Refuses options by their former names and points to the new ones."""
+
+    class Renamed(argparse.Action):
+        def __call__(self, parser, options, value, option=None):
+            parser.error(f"{option} is now {new_names[option]}")
+
+    for old in new_names:
+        parser.add_argument(old, action=Renamed, nargs=0, help=argparse.SUPPRESS)
+
+
 def op_of(options, words: list[str]):
-    """The op that is asked for, and its file; the word that names it is taken from the front of the words."""
+    """The requested op and its file; removes the word that names the op from the front of `words`."""
     chosen = {"numerics": options.numerics, "lazy": options.lazy}
     if options.expression is not None:
         return ingot.op(options.expression, **chosen), ""
     if not words:
-        raise fail("there is no op", "name a FILE[:op], or give an expression with -e")
+        raise fail("no op is given", "name a FILE[:op], or give an expression with -e")
     file, name = file_and_name(words.pop(0))
     text = read(file)
     if not IS_PROGRAM.search(text):
@@ -48,17 +59,17 @@ def op_of(options, words: list[str]):
         raise fail(f"{file} is a Python program", f"name the op in it: {file}:op")
     found = candidates.PythonFunction.named(file, name).function
     if not isinstance(found, ingot.Op):
-        raise fail(f"`{name}` of {file} is no op of Ingot's", "it is a function under @ingot.op")
+        raise fail(f"`{name}` of {file} is not an Ingot op", "name a function under @ingot.op")
     return ingot.op(found.text, name=found.name, **chosen), file
 
 
 def values_and_sizes(op, words: list[str]) -> tuple[dict[str, str], dict[str, int]]:
-    """What is said of the op's parameters, and of names that stand for sizes."""
+    """The values of the op's parameters, and of names of sizes."""
     values, sizes = {}, {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            raise fail(f"`{word}` is not name=value", "say which parameter it is for; candidates stand behind --against")
+            raise fail(f"`{word}` is not name=value", "say which parameter it is for; candidates come after --against")
         if key in values or key in sizes:
             raise fail(f"`{key}` is given twice", "give each parameter once")
         if key not in op.signature.parameters and (size := size_of(value)) is not None:
@@ -91,23 +102,23 @@ def positive(kind: type, or_zero: bool = False):
         except ValueError:
             value = None
         if value is None or not 0 <= value < math.inf or not (value or or_zero):
-            raise argparse.ArgumentTypeError(f"`{text}` is no {'whole ' * (kind is int)}number {'from 0 on' if or_zero else 'above 0'}")
+            raise argparse.ArgumentTypeError(f"`{text}` is not a {'whole ' * (kind is int)}number {'of at least 0' if or_zero else 'above 0'}")
         return value
 
     return read
 
 
 def seed(text: str) -> int:
-    """A type of argparse: what PyTorch's generators take."""
+    """A type of argparse: a seed of PyTorch's generators."""
     value = positive(int, or_zero=True)(text)
     if value >= 2**64:
-        raise argparse.ArgumentTypeError(f"`{text}` is no seed: these are the whole numbers from 0 to 2**64 - 1")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a seed: a seed is a whole number from 0 to 2**64 - 1")
     return value
 
 
 def count(text: str) -> int:
     if (count := size_of(text)) is None:
-        raise argparse.ArgumentTypeError(f"`{text}` is no number")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number")
     return count
 
 
@@ -115,22 +126,22 @@ def read(file: str) -> str:
     try:
         return cuda_text.read(pathlib.Path(file))
     except IsADirectoryError:
-        raise fail(f"`{file}` is a folder", "name a file in it") from None
+        raise fail(f"`{file}` is a directory", "name a file in it") from None
     except OSError:
-        raise fail(f"there is no file `{file}` to read", "an expression is given with -e") from None
+        raise fail(f"there is no file `{file}`", "give an expression with -e") from None
 
 
 def write(path: pathlib.Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in a folder that is there") from None
+        raise fail(f"cannot write `{path}`: {error.strerror}", "name a file in an existing directory") from None
 
 
 def say(text: str, end: str = "\n") -> None:
-    """Writes to the standard output, and knows whether that was done."""
+    """Writes to the standard output. Raises `ingot.Error` if that fails."""
     try:
-        if sys.stdout is None:  # it was closed as Python began
+        if sys.stdout is None:  # it was closed when Python started
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         print(text, end=end, flush=True)
     except BrokenPipeError:
@@ -142,10 +153,10 @@ def say(text: str, end: str = "\n") -> None:
 
 
 def refuse_unwritable(path: pathlib.Path) -> None:
-    """Before anything is measured."""
+    """Raises `ingot.Error` before anything is measured."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise fail(f"cannot write `{path}`: {'it is a folder' if path.is_dir() else 'there is no such folder'}",
-                   "name a file in a folder that is there")
+        raise fail(f"cannot write `{path}`: {'it is a directory' if path.is_dir() else 'its directory does not exist'}",
+                   "name a file in an existing directory")
 
 
 def device_of(name: str | None) -> str:
