@@ -1,13 +1,13 @@
-# What nearly every file of the rooms includes, parsed once a library.
+# What nearly every file of the modules includes, parsed once a library.
 set(INGOT_COMMON_HEADERS
   <fmt/format.h> <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
   <unordered_map> <utility> <variant> <vector>)
 
-# ingot_room(NAME LIBRARIES...)
+# ingot_module(NAME LIBRARIES...)
 #
-# The sources of this folder and those below it as the static library ingot_NAME. A room's headers are included by their
+# The sources of this folder and those below it as the static library ingot_NAME. A module's headers are included by their
 # path from the root. What is compiled into libingot as well must not depend on a library that is not linked there.
-function(ingot_room name)
+function(ingot_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.h)
   add_library(ingot_${name} STATIC ${sources})
   set_target_properties(ingot_${name} PROPERTIES LINKER_LANGUAGE CXX)

@@ -1,16 +1,16 @@
-"""Checks the arrows between the rooms: who includes whom, who may know of torch and CUDA, and that the front end does
+"""Checks the arrows between the modules: who includes whom, who may know of torch and CUDA, and that the front end does
 host arithmetic through its builder, which gives its errors a place."""
 
 import pathlib
 import re
 import sys
 
-# What a room may include, beside itself. The longest path that leads to a file names its room.
+# What a module may include, beside itself. The longest path that leads to a file names its module.
 FRONTEND = ["frontend/syntax", "frontend/tensor", "frontend/library", "frontend/interpret", "frontend/gradient",
             "frontend/frontend.h"]
 CODEGEN = ["codegen", "codegen/target", "codegen/shape", "codegen/schedule", "codegen/kernel", "codegen/print"]
 BELOW = ["base", "ir", "frontend", "frontend/frontend.h", *CODEGEN]
-ROOMS = {
+MODULES = {
     "base": [],
     "ir": ["base"],
     "frontend": [*FRONTEND, "ir", "base"],
@@ -40,35 +40,35 @@ CUDA = re.compile(r"(c10|ATen)/cuda/|cuda|nvrtc|nvJitLink|driver_types")
 CUDA_API = re.compile(r"cuda(_runtime(_api)?)?\.h")
 GENERATED = ["frontend/library/language.def"]  # by the build, into its own folder
 HOST_ARITHMETIC = re.compile(r"\bhost_?\.(make|add|sub|mul|product)\(")
-HOST_DOOR = ["frontend/tensor/builder.h", "frontend/tensor/builder.cpp"]
+HOST_BUILDER = ["frontend/tensor/builder.h", "frontend/tensor/builder.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 
-def room_of(path):
-    rooms = [room for room in ROOMS if path == room or path.startswith(room + "/")]
-    return max(rooms, key=len, default=None)
+def module_of(path):
+    modules = [module for module in MODULES if path == module or path.startswith(module + "/")]
+    return max(modules, key=len, default=None)
 
 
 def violations(root):
     cuda_api = set()
-    for file in sorted({file for room in ROOMS for file in [root / room, *(root / room).rglob("*")]}):
+    for file in sorted({file for module in MODULES for file in [root / module, *(root / module).rglob("*")]}):
         path = file.relative_to(root).as_posix()
-        room = room_of(path)
+        module = module_of(path)
         if "/prelude/" in path or file.suffix not in (".h", ".cpp", ".def"):
             continue
         text = file.read_text()
-        if room.startswith("frontend") and path not in HOST_DOOR and (found := HOST_ARITHMETIC.search(text)):
+        if module.startswith("frontend") and path not in HOST_BUILDER and (found := HOST_ARITHMETIC.search(text)):
             yield f"{path}: host arithmetic goes through the builder, not `{found[0]}…)`"
         for quote, included in INCLUDE.findall(text):
             if quote == '"':
-                other = room_of(included)
+                other = module_of(included)
                 if other is None or not (included in GENERATED or (root / included).is_file()):
-                    yield f'{path}: "{included}" is no path from the root to a header of a room'
-                elif other != room and other not in ROOMS[room]:
-                    yield f'{path}: {room} must not include {other} ("{included}")'
-            elif TORCH.match(included) and room in TORCH_FREE:
-                yield f"{path}: {room} must not know torch (<{included}>)"
-            elif CUDA.match(included) and room != "runtime/cuda":
+                    yield f'{path}: "{included}" is no path from the root to a header of a module'
+                elif other != module and other not in MODULES[module]:
+                    yield f'{path}: {module} must not include {other} ("{included}")'
+            elif TORCH.match(included) and module in TORCH_FREE:
+                yield f"{path}: {module} must not know torch (<{included}>)"
+            elif CUDA.match(included) and module != "runtime/cuda":
                 yield f"{path}: only runtime/cuda knows CUDA (<{included}>)"
             if CUDA_API.fullmatch(included):
                 cuda_api.add(file.with_suffix("").relative_to(root).as_posix())
