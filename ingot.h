@@ -1,6 +1,6 @@
 #pragma once
 
-// The one header that a user of the C++ library includes: `#include <ingot/ingot.h>`.
+// The only header that a user of the C++ library includes: `#include <ingot/ingot.h>`.
 
 #include "base/error.h"
 #include "frontend/cpp_functions.h"

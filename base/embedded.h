@@ -4,9 +4,9 @@
 
 namespace ingot {
 
-/// A file that the build has compiled in: ingot_embed of cmake/Embed.cmake makes tables of them.
+/// A file that is compiled into the library. ingot_embed (cmake/Embed.cmake) generates tables of these.
 struct EmbeddedFile {
-  std::string_view name;         ///< without its folder: "losses.py"
+  std::string_view name;         ///< file name without its folder: "losses.py"
   const std::string_view* text;  ///< initialised before any code runs
 };
 

@@ -9,16 +9,18 @@ namespace ingot {
 
 namespace {
 
-constexpr uint32_t kExcerptWidth = 120;  ///< characters of a line that an excerpt shows at most
-constexpr uint32_t kExcerptLead = 40;    ///< of which stand before the place, where the line is longer
+constexpr uint32_t kExcerptWidth = 120;  ///< the most characters of a line that an excerpt shows
+constexpr uint32_t kExcerptLead = 40;    ///< in a longer line, the characters shown before the error's position
 
-/// The character as an excerpt shows it: what would disturb a terminal or a decoder is replaced, one for one.
+/// Appends a character for display. Replaces a control character by U+FFFD, because it could disturb a terminal. Each
+/// character still takes one column.
 void append_printable(std::string& text, Character character) {
   bool control = (character.code < 0x20 && character.code != '\t') || character.code == 0x7F;
   append_utf8(text, control ? 0xFFFD : character.code);
 }
 
-/// The line of the place and the carets under it, each behind a gutter of `width`.
+/// Returns the source line in which the span starts and a line of carets below it, each after a gutter of `width`
+/// characters.
 std::string excerpt(Span span, size_t width) {
   const Source& source = *span.source;
   Source::Position at = source.position(span.begin);
@@ -27,7 +29,7 @@ std::string excerpt(Span span, size_t width) {
   uint32_t length = 0;
   for (size_t i = 0; i < line.size(); ++length) i += decode_utf8(line, i).bytes;
 
-  uint32_t first = 1;  // the column that the excerpt begins with
+  uint32_t first = 1;  // the first column of the excerpt
   if (length > kExcerptWidth && at.column > kExcerptLead) first = at.column - kExcerptLead;
   uint32_t past = std::min(length + 1, first + kExcerptWidth);
   bool cut_before = first > 1, cut_after = past < length + 1;
@@ -45,7 +47,7 @@ std::string excerpt(Span span, size_t width) {
     if (inside) carets += '^', marked = true;
     if (column < at.column) carets += character.code == '\t' ? '\t' : ' ';
   }
-  if (!marked) carets += '^';  // the place is the end of the line
+  if (!marked) carets += '^';  // the span is at the end of the line
   if (cut_after) shown += "…";
 
   std::string number = std::to_string(source.place(span.begin).line);
@@ -63,7 +65,7 @@ std::string place(Span span) {
 
 size_t gutter(Span span) { return span ? std::to_string(span.source->place(span.begin).line).size() : 1; }
 
-/// A NUL, which would end what() early, as \0.
+/// Replaces each NUL, which would end what() early, by the two characters \0.
 std::string without_nuls(std::string text) {
   for (size_t at = 0; (at = text.find('\0', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\0");
   return text;

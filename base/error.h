@@ -9,20 +9,20 @@
 
 namespace ingot {
 
-/// Whose failure it is, which decides what the message owes its reader.
+/// The cause of a failure. The cause decides what the message contains.
 enum class Fault {
-  Author,       ///< in the op's text or its arguments: where, what, and what to do instead
-  Environment,  ///< no driver, no compiler, a full disk: what was tried, and the log
-  Internal,     ///< a broken invariant of Ingot's: a dump good enough to file
+  Author,       ///< the op's source or its arguments: the message says what is wrong, where, and what to do instead
+  Environment,  ///< a missing driver or compiler, a full disk: the message says what was tried and quotes the log
+  Internal,     ///< a broken invariant of Ingot: the message contains a dump for a bug report
 };
 
-/// The one family of exceptions that Ingot throws. `what()` is the whole rendered text.
+/// Base class of the exceptions that Ingot throws. `what()` is the complete rendered message.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, std::string message, std::string rendered);
 
   Fault fault() const { return fault_; }
-  /// The sentence alone, without place, excerpt and hint.
+  /// The message alone, without location, excerpt and hint.
   const std::string& message() const { return message_; }
 
  private:
@@ -30,7 +30,7 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
-/// A finding with its place. `hint` says what to do instead; `notes` are further places ("called from here").
+/// An error with its location. `hint` says what to do instead; `notes` are related locations ("called from here").
 struct Diagnostic {
   std::string message;
   Span span;
@@ -41,17 +41,17 @@ struct Diagnostic {
   };
   std::vector<Note> notes;
 
-  /// The message, then `name:line:column`, the line, a caret under the span, the hint and the notes.
+  /// Renders the message, then `name:line:column`, the source line, carets below the span, the hint and the notes.
   std::string render() const;
 };
 
 [[noreturn]] void throw_author(Diagnostic diagnostic);
 [[noreturn]] void throw_author(Span span, std::string message, std::string hint = {});
-/// `log` is quoted below the message: a compiler's output, the numbered source.
+/// Quotes `log` (a compiler's output, the numbered source) below the message.
 [[noreturn]] void throw_environment(std::string message, std::string_view log = {});
 [[noreturn]] void throw_internal(std::string message, std::string_view dump = {});
 
-/// The text with its lines numbered from 1, as compilers count them.
+/// Returns the text with its lines numbered from 1, as compilers count them.
 std::string numbered(std::string_view text);
 
 }  // namespace ingot

@@ -9,38 +9,38 @@
 
 namespace ingot {
 
-/// One text that ops are read from (a file, a string, the built-in library), with its lines indexed.
+/// Source code that defines ops (a file, a string, a file of the built-in library), with an index of its lines.
 class Source {
  public:
-  /// A place in the text as people count it: both from 1; columns count characters (UTF-8), not bytes.
+  /// A line and a column, both counted from 1. Columns count UTF-8 characters, not bytes.
   struct Position {
     uint32_t line;
     uint32_t column;
   };
 
-  /// Where a stretch of the text was taken from: a function that travelled here from a file of its own. It begins with
-  /// line `line` of the text and reaches to the next origin.
+  /// The original location of a range of lines, for a function that was copied here from another file. The range starts
+  /// at line `line` of this text and ends before the next origin.
   struct Origin {
     uint32_t line;
-    std::string name;        ///< of the file
-    uint32_t original_line;  ///< its first line there, from 1
-    uint32_t indent = 0;     ///< characters that were taken off each of its lines
+    std::string name;        ///< name of the original file
+    uint32_t original_line;  ///< the range's first line in that file, counted from 1
+    uint32_t indent = 0;     ///< number of characters removed from the start of each line
   };
-  /// A position in the file that the author sees.
+  /// A position in the original file, as error messages show it.
   struct Place {
     std::string_view name;
     uint32_t line, column;
   };
 
-  /// `origins` ascend by line; what is before the first is of this text itself.
+  /// `origins` are sorted by line. Lines before the first origin belong to this source itself.
   Source(std::string name, std::string text, std::vector<Origin> origins = {});
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
   Position position(uint32_t offset) const;
-  /// The same as messages give it.
+  /// The position in the original file (see Origin).
   Place place(uint32_t offset) const;
-  /// The text of a line (counted from 1), without its line break; empty past the end.
+  /// Returns line `number` (counted from 1) without its line break; empty past the end.
   std::string_view line(uint32_t number) const;
 
  private:
@@ -50,7 +50,7 @@ class Source {
   std::vector<uint32_t> line_starts_;
 };
 
-/// A half-open range of bytes in a Source. The default span is nowhere. Whoever keeps spans keeps their Source alive.
+/// A half-open range of bytes in a Source. A default-constructed span has no source. The Source must outlive its spans.
 struct Span {
   const Source* source = nullptr;
   uint32_t begin = 0;
@@ -58,7 +58,7 @@ struct Span {
 
   explicit operator bool() const { return source != nullptr; }
   std::string_view text() const;
-  /// The smallest span that covers both; they must be of one source (or one of them nowhere).
+  /// Returns the smallest span that covers both. They must have the same source, unless one of them has none.
   static Span join(const Span& a, const Span& b);
   bool operator==(const Span&) const = default;
 };

@@ -12,12 +12,14 @@ namespace ingot {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
-/// Past this length a word is nobody's misspelling, and its distances not worth their cost.
+/// Longest word for which `nearest` looks for candidates. A longer word is no misspelled name, and an edit distance
+/// takes quadratic time.
 constexpr size_t kLongestWord = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Edits that turn a into b: insertions, deletions, substitutions and swaps of neighbours, whatever the case.
+/// Counts the edits that turn a into b, ignoring case: insertions, deletions, substitutions and swaps of adjacent
+/// characters.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});
@@ -89,7 +91,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     size_t gap = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
     if (gap > farthest) continue;
     size_t distance = edit_distance(word, candidate);
-    // As many changes as a word has letters make another word of it.
+    // A distance equal to a word's length would replace the whole word.
     if (distance <= farthest && distance < std::min(word.size(), candidate.size()))
       found.emplace_back(distance, candidate);
   }

@@ -1,5 +1,5 @@
-# The libraries that the layers link: fmt::fmt, nlohmann_json::nlohmann_json, and for the runtime CLI11::CLI11 and
-# ingot::torch_*.
+# Finds the libraries that the modules link: fmt::fmt, nlohmann_json::nlohmann_json, and for the runtime CLI11::CLI11
+# and ingot::torch_*.
 
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -8,7 +8,7 @@ if(NOT INGOT_RUNTIME)
 endif()
 find_package(CLI11 REQUIRED)
 
-# Whose PyTorch: that of the Python a wheel is made for, else .venv's, else the system's.
+# Select the Python whose PyTorch is used: the one that a wheel is built for, else .venv's, else the system's.
 if(SKBUILD)
   set(default_python ${Python_EXECUTABLE})
 elseif(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)

@@ -1,16 +1,16 @@
 # ingot_embed(TARGET NAMESPACE ns [TABLE name] FILES file...)
 #
-# Compiles each file's text into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The symbol
-# is the file's path below the folder, with everything but letters and digits made `_`:
+# Compiles the text of each file into TARGET, byte for byte, as `extern const std::string_view` in the namespace. The
+# symbol is the file's path relative to the folder, with every character other than letters and digits replaced by `_`:
 #
 #   frontend/library/gamma.py      ingot::frontend::library_gamma_py
 #
-# Whoever uses one declares it: `extern const std::string_view library_gamma_py;`. With TABLE all of them stand in
-# `extern const std::span<const EmbeddedFile> name;` (base/embedded.h), in the order given. Both are initialised before
-# any code runs.
+# Code that uses a file declares its symbol: `extern const std::string_view library_gamma_py;`. TABLE also defines
+# `extern const std::span<const EmbeddedFile> name;` (base/embedded.h) with all files in the given order. Both are
+# initialised before any code runs.
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  # As a script (-DFILE -DSYMBOL -DNAMESPACE -DOUTPUT): writes one file's C++.
+  # Script mode (-DFILE -DSYMBOL -DNAMESPACE -DOUTPUT): write the C++ of one file.
   file(READ ${FILE} text)
   file(WRITE ${OUTPUT} "#include <string_view>
 

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the C++ library and the command line; in a wheel, the Python package instead.
+# Install rules: the C++ library and the command line program; in a wheel, the Python package instead.
 
 set(libraries ingot)
 if(TARGET ingot_cuda)
@@ -10,7 +10,7 @@ if(SKBUILD)
   set_target_properties(${libraries} PROPERTIES
     INSTALL_RPATH "$ORIGIN;$ORIGIN/../torch/lib;$ORIGIN/../nvidia/cu13/lib")
   install(TARGETS ${libraries} LIBRARY DESTINATION ingot)
-  # A wheel needs no library of the system that made it: it brings fmt along.
+  # A wheel includes fmt, so that it needs no library of the system on which it was built.
   get_target_property(kind fmt::fmt TYPE)
   if(kind STREQUAL SHARED_LIBRARY)
     install(FILES $<TARGET_FILE:fmt::fmt> DESTINATION ingot RENAME $<TARGET_SONAME_FILE_NAME:fmt::fmt>)
@@ -21,7 +21,7 @@ endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The program must find the PyTorch that it was built with; a user's own program brings the path of its own.
+# The installed program must find the PyTorch that it was built with. A user's own program sets its own RPATH.
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN;${INGOT_TORCH_RPATH}")
 install(TARGETS ${libraries} EXPORT ingotTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET ingot_cli)

@@ -1,12 +1,13 @@
-# What nearly every file of the modules includes, parsed once a library.
+# Headers that nearly every file of the modules includes. They are precompiled once per library.
 set(INGOT_COMMON_HEADERS
   <fmt/format.h> <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
   <unordered_map> <utility> <variant> <vector>)
 
 # ingot_module(NAME LIBRARIES...)
 #
-# The sources of this folder and those below it as the static library ingot_NAME. A module's headers are included by their
-# path from the root. What is compiled into libingot as well must not depend on a library that is not linked there.
+# Builds the sources of this folder and its subfolders as the static library ingot_NAME. A module's headers are included
+# by their path from the root. libingot also contains the modules' object files, so such a module must not depend on a
+# library that libingot does not link.
 function(ingot_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp *.h)
   add_library(ingot_${name} STATIC ${sources})
@@ -16,10 +17,10 @@ function(ingot_module name)
   target_precompile_headers(ingot_${name} PRIVATE ${INGOT_COMMON_HEADERS})
 endfunction()
 
-# ingot_compile_together(TARGET N): N files of it are compiled as one, because PyTorch's headers take longer than all that
-# these contain. So the names of their unnamed namespaces must differ.
+# ingot_compile_together(TARGET N): compiles N files of the target as one (a unity build), because parsing PyTorch's
+# headers takes longer than compiling the files. Names in the unnamed namespaces of these files must therefore differ.
 function(ingot_compile_together target n)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${n})
-  # A name of one file is no outer scope of the next one.
+  # In a unity build, the names of one file are no outer scope of the next file, so warn about shadowed locals only.
   target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
 endfunction()

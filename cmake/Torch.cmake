@@ -1,15 +1,17 @@
 # ingot_find_torch(PYTHON ERROR)
 #
-# The PyTorch that a Python has, as imported targets:
+# Defines imported targets for the PyTorch of a Python:
 #
 #   ingot::torch_cpu      c10, torch_cpu and their headers
 #   ingot::torch_cuda     c10_cuda, torch_cuda, cudart and their headers, if INGOT_TORCH_HAS_CUDA and they are found
-#   ingot::torch_python   torch_python and that Python's headers; INGOT_PYTHON_SUFFIX is how a module's name ends
+#   ingot::torch_python   torch_python and the headers of that Python
 #
-# INGOT_TORCH_RPATH are the folders of its libraries. ERROR is set to what is wrong, or to nothing.
+# Sets INGOT_TORCH_RPATH to the folders of these libraries, INGOT_PYTHON_SUFFIX to the file name suffix of extension
+# modules, and the variable ERROR to an error message, or to an empty string on success.
 #
-# find_package(Torch) would not do: it enables CUDA and asks for a toolkit. The Python does not import torch, so that the
-# isolated build of a wheel finds it too. Ingot's installed package includes this file, so it knows no path of its own.
+# find_package(Torch) is no alternative: it enables CUDA and requires a toolkit. The probe does not import torch, so
+# that the isolated build of a wheel finds PyTorch too. Ingot's installed package includes this file, so it must not
+# contain paths of the build.
 
 set(INGOT_TORCH_VERSION 2.11)
 
@@ -44,7 +46,7 @@ function(ingot_find_torch python error)
   target_include_directories(ingot::torch_cpu INTERFACE ${root}/include
                              ${root}/include/torch/csrc/api/include)
   target_link_libraries(ingot::torch_cpu INTERFACE ${lib}/libtorch_cpu.so ${lib}/libc10.so)
-  # These headers carry a newer fmt, which hides the system's but not its library.
+  # PyTorch's headers contain a newer fmt. It hides the system's headers but not its library, so use it header-only.
   target_compile_definitions(ingot::torch_cpu INTERFACE FMT_HEADER_ONLY)
 
   add_library(ingot::torch_python INTERFACE IMPORTED)
@@ -55,7 +57,7 @@ function(ingot_find_torch python error)
   set(INGOT_TORCH_HAS_CUDA OFF PARENT_SCOPE)
   if(EXISTS ${lib}/libtorch_cuda.so)
     set(INGOT_TORCH_HAS_CUDA ON PARENT_SCOPE)
-    # The wheels of CUDA lie beside torch; a toolkit's files do as well.
+    # Use the CUDA wheels, which are installed next to torch, or else a toolkit.
     set(cuda ${root}/../nvidia/cu13)
     find_path(cuda_include crt/host_defines.h HINTS ${cuda}/include
               PATHS ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES include NO_CACHE)
@@ -65,7 +67,7 @@ function(ingot_find_torch python error)
   if(cuda_include AND cudart)
     add_library(ingot::torch_cuda INTERFACE IMPORTED)
     target_include_directories(ingot::torch_cuda INTERFACE ${cuda_include})
-    # Nothing calls torch_cuda by name, yet it must be loaded: it registers the CUDA kernels.
+    # No symbol of torch_cuda is referenced, but it must be loaded, because it registers the CUDA kernels.
     target_link_libraries(ingot::torch_cuda INTERFACE ingot::torch_cpu
                           -Wl,--push-state,--no-as-needed,${lib}/libtorch_cuda.so,--pop-state
                           ${lib}/libc10_cuda.so ${cudart})

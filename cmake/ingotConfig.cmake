@@ -1,4 +1,4 @@
-# find_package(ingot) → ingot::ingot, on the PyTorch of INGOT_PYTHON (default: python3).
+# The package file of find_package(ingot): defines ingot::ingot with the PyTorch of INGOT_PYTHON (default: python3).
 
 include(${CMAKE_CURRENT_LIST_DIR}/Torch.cmake)
 if(NOT TARGET ingot::torch_cpu)

@@ -1,5 +1,5 @@
-// Writes the functions of the language as a table for the C++ door: one INGOT_FUNCTION(name) a line, on standard output.
-// The build runs it (frontend/CMakeLists.txt).
+// Writes the supported functions to standard output as a table for the C++ API: one INGOT_FUNCTION(name) per line. The
+// build runs this program (frontend/CMakeLists.txt).
 
 #include <cstdio>
 #include <set>

@@ -13,8 +13,8 @@ int64_t element_count(View sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-/// Whether the strides are those of a tensor without gaps whose dims are laid out in `order`, the innermost first; dims
-/// of size 1 do not count.
+/// Whether the strides are those of a tensor without gaps whose dims are laid out in `order`, innermost first. Ignores
+/// dims of size 1.
 bool is_dense_in_order(View sizes, View strides, View order) {
   int64_t expected = 1;
   for (const int64_t d : order) {
@@ -29,13 +29,13 @@ bool is_dense_in_order(View sizes, View strides, View order) {
 constexpr int64_t kChannelsLast2d[] = {1, 3, 2, 0};
 constexpr int64_t kChannelsLast3d[] = {1, 4, 3, 2, 0};
 
-/// memory_format=channels_last, and of rank 5 channels_last_3d.
+/// Whether the strides are those of memory_format=channels_last, or for rank 5 of channels_last_3d.
 bool is_channels_last(View sizes, View strides) {
   return (sizes.size() == 4 && is_dense_in_order(sizes, strides, kChannelsLast2d)) ||
          (sizes.size() == 5 && is_dense_in_order(sizes, strides, kChannelsLast3d));
 }
 
-/// Strides of a new tensor laid out in `order`, the innermost dim first.
+/// The strides of a new tensor laid out in `order`, innermost dim first.
 Sizes dense_strides(View sizes, View order) {
   Sizes strides(sizes.size());
   int64_t next = 1;
@@ -47,8 +47,9 @@ Sizes dense_strides(View sizes, View order) {
   return strides;
 }
 
-/// The dims from the innermost to the outermost by an insertion sort that leaves what compares as 0, ambiguous, where
-/// it is and goes on past it: not a strict order, so no other sort will do.
+/// Sorts the dims from the innermost to the outermost, as TensorIterator does. `compare` returns 0 for an ambiguous
+/// pair: the insertion sort then keeps the order of the two dims and continues with the next one. This is not a strict
+/// order, so another sorting algorithm could give another result.
 template <typename Compare>
 std::vector<int64_t> order_dims(size_t rank, const Compare& compare) {
   std::vector<int64_t> order(rank);
@@ -68,7 +69,8 @@ std::vector<int64_t> order_dims(size_t rank, const Compare& compare) {
   return order;
 }
 
-/// 1 where dim `a` should lie outside dim `b` by the strides of one tensor, -1 where inside, 0 where it does not tell.
+/// Compares two dims by the strides of one tensor: 1 if dim `a` should be outside dim `b`, -1 if inside, 0 if
+/// ambiguous.
 int compare_dims(View sizes, View strides, int64_t a, int64_t b) {
   const int64_t stride_a = strides[static_cast<size_t>(a)], stride_b = strides[static_cast<size_t>(b)];
   if (stride_a == 0 || stride_b == 0) return 0;  // broadcast
@@ -76,7 +78,7 @@ int compare_dims(View sizes, View strides, int64_t a, int64_t b) {
   return sizes[static_cast<size_t>(a)] > sizes[static_cast<size_t>(b)] ? 1 : 0;
 }
 
-/// The strides of an input as a tensor of the result's sizes.
+/// The strides of an input that is expanded to the result's sizes.
 Sizes broadcast_strides(View sizes, const Extents& input) {
   Sizes strides(sizes.size());
   const size_t missing = sizes.size() - input.sizes.size();
@@ -87,7 +89,7 @@ Sizes broadcast_strides(View sizes, const Extents& input) {
   return strides;
 }
 
-/// TensorIterator's fast set-up, for inputs that need neither broadcasting nor reordering.
+/// TensorIterator's fast set-up, for inputs that need neither broadcasting nor reordering; nothing for other inputs.
 std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> inputs) {
   const auto all = [&](const auto& holds) { return std::ranges::all_of(inputs, holds); };
   if (inputs.empty()) return contiguous_strides(sizes);
@@ -104,14 +106,15 @@ std::optional<Sizes> same_layout_strides(View sizes, std::span<const Extents> in
   return dense ? std::optional(inputs[0].strides) : std::nullopt;
 }
 
-/// The strides of a view of the input, if there is one: each run of the input's dims that lie in one piece is cut anew.
+/// The strides of a view of the input, or nothing if no view exists. Splits each group of input dims that is contiguous
+/// in memory into dims of the view.
 std::optional<Sizes> view_strides(const Extents& input, View sizes) {
   if (input.sizes.empty()) return Sizes(sizes.size(), 1);
   if (element_count(input.sizes) == 0) {
     return std::ranges::equal(input.sizes, sizes) ? input.strides : contiguous_strides(sizes);
   }
   Sizes strides(sizes.size());
-  size_t done = sizes.size();  // dims of the view before this one are yet to be found
+  size_t done = sizes.size();  // the view's dims from this one on have their strides
   int64_t base = input.strides.back(), piece = 1;
   for (size_t d = input.sizes.size(); d-- > 0;) {
     piece *= input.sizes[d];
@@ -131,7 +134,7 @@ std::optional<Sizes> view_strides(const Extents& input, View sizes) {
   return strides;
 }
 
-/// Whether PyTorch would suggest channels_last for a tensor: strides that look like it, nothing ambiguous.
+/// Whether PyTorch suggests channels_last for a tensor: its strides have that order without ambiguity.
 bool suggests_channels_last(const Extents& input) {
   const size_t rank = input.sizes.size();
   if (rank != 4 && rank != 5) return false;
@@ -141,7 +144,7 @@ bool suggests_channels_last(const Extents& input) {
     const int64_t size = input.sizes[static_cast<size_t>(d)];
     const int64_t stride = input.strides[static_cast<size_t>(d)];
     if (size == 0 || stride < least) return false;
-    if (d == 0 && least == input.strides[1]) return false;  // only the batch has more than one element
+    if (d == 0 && least == input.strides[1]) return false;  // only the batch dim has more than one element
     least = size > 1 ? stride * size : stride;
   }
   return true;
@@ -190,7 +193,7 @@ Sizes pointwise_strides(View sizes, std::span<const Extents> inputs) {
     }
     return 0;
   });
-  // Only in PyTorch's contiguous layout does an empty dim count as one element.
+  // PyTorch counts an empty dim as one element only in the contiguous layout.
   const bool contiguous = std::ranges::is_sorted(order, std::greater<>());
   return contiguous ? contiguous_strides(sizes) : dense_strides(sizes, order);
 }
@@ -222,7 +225,7 @@ Sizes pad_strides(View sizes, const Extents& kept, const Extents& input) {
 
 Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t> dims,
                      std::span<const Extents> indices) {
-  // An index of rank 0 is a number to eager PyTorch, which selects by it.
+  // Eager PyTorch treats an index of rank 0 as a number, which selects and removes the dim.
   Extents moved, whole;
   std::vector<Extents> tensors;
   std::vector<size_t> places;
@@ -243,7 +246,7 @@ Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t
   }
   if (places.empty()) return moved.strides;
 
-  // The indexed dims are replaced by those of the indices, where they are or, unless they are neighbours, in front.
+  // The dims of the indices replace the indexed dims in place if these are adjacent, else they come first.
   const bool neighbours = places.back() - places.front() + 1 == places.size();
   const size_t first = neighbours ? places.front() : 0;
   size_t rank = 0;
@@ -253,7 +256,7 @@ Sizes gather_strides(View sizes, const Extents& source, std::span<const uint32_t
   whole.sizes.insert(whole.sizes.begin() + at, shape.begin(), shape.end());
   whole.strides.insert(whole.strides.begin() + at, rank, 0);
 
-  // The indices are expanded to their common shape, then given dims of size 1 for what is around them.
+  // Expand the indices to their common shape, then insert dims of size 1 for the dims before and after them.
   Sizes around(sizes.size(), 1);
   std::ranges::copy(shape, around.begin() + at);
   std::vector<Extents> inputs{whole};

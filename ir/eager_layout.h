@@ -6,54 +6,54 @@
 
 #include "ir/graph.h"
 
-// The strides that eager PyTorch gives its results: TensorIterator's rules applied op by op, in the author's order.
-// Applied once to all inputs they give other strides in 6 to 12 % of random expressions.
+// Computes the strides that eager PyTorch gives its results. Applies TensorIterator's rules op by op, in the author's
+// order: applying them once to all inputs of an expression can give other strides.
 
 namespace ingot::ir {
 
 using Sizes = std::vector<int64_t>;
 
 Sizes contiguous_strides(std::span<const int64_t> sizes);
-/// The strides of a tensor of rank 4 or 5 in memory_format=channels_last or channels_last_3d.
+/// The strides of a tensor of rank 4 in memory_format=channels_last, or of rank 5 in channels_last_3d.
 Sizes channels_last_strides(std::span<const int64_t> sizes);
 bool is_contiguous(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 bool is_non_overlapping_and_dense(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 
-/// A tensor as the rules see it.
+/// The sizes and strides of a tensor, which are all that the rules depend on.
 struct Extents {
   Sizes sizes;
   Sizes strides;
 };
 
-/// The strides of a new result of `sizes` of a pointwise op over `inputs` (TensorIteratorBase: fast set-up, else
-/// reorder_dimensions, then the permuted contiguous strides). Only the order of an input's own strides counts, so its
-/// element size does not.
+/// The strides of a new result of `sizes` of a pointwise op over `inputs` (TensorIteratorBase: the fast set-up, else
+/// reorder_dimensions, then permuted contiguous strides). Only the order of each input's own strides matters, so
+/// element sizes do not.
 Sizes pointwise_strides(std::span<const int64_t> sizes, std::span<const Extents> inputs);
-/// empty_like(input, memory_format=preserve).
+/// The strides of empty_like(input, memory_format=torch.preserve_format).
 Sizes preserve_strides(const Extents& input);
-/// The strides of input.view(sizes) where it can be a view (computeStride in TensorUtils), else those of the contiguous
-/// copy that reshape makes.
+/// The strides of input.view(sizes) if that view exists (computeStride in TensorUtils), else the strides of the
+/// contiguous copy that reshape makes.
 Sizes reshape_strides(const Extents& input, std::span<const int64_t> sizes);
 /// The strides of cat(inputs), a tensor of `sizes`.
 Sizes cat_strides(std::span<const int64_t> sizes, std::span<const Extents> inputs);
-/// The strides of F.pad(input, …, mode="constant"), a tensor of `sizes`; `kept` is what negative padding leaves of the
-/// input (constant_pad_nd).
+/// The strides of F.pad(input, …, mode="constant"), a tensor of `sizes`. `kept` is the part of the input that negative
+/// padding leaves (constant_pad_nd).
 Sizes pad_strides(std::span<const int64_t> sizes, const Extents& kept, const Extents& input);
-/// The strides of source[…], where index tensors stand for the dims `dims` (ascending) and the others are taken whole
-/// (index.Tensor). The result's `sizes` are PyTorch's: the broadcast indices stand where `dims` were if these are
-/// neighbours, else in front. An index of rank 0 selects, as a number would.
+/// The strides of source[…] (index.Tensor) with index tensors at the dims `dims` (ascending) and full slices at the
+/// others. `sizes` are the result's sizes as PyTorch orders them: the broadcast index dims replace `dims` if these are
+/// adjacent, else they come first. An index of rank 0 selects, as a number does.
 Sizes gather_strides(std::span<const int64_t> sizes, const Extents& source, std::span<const uint32_t> dims,
                      std::span<const Extents> indices);
 
-/// The tensor of every step. `host` are the evaluated slots of the graph's pool; `arguments` one for each param (empty
-/// for numbers).
+/// Returns the sizes and strides of every step's tensor. `host` holds the evaluated slots of the graph's pool;
+/// `arguments` has one entry for each parameter (empty for numbers).
 std::vector<Extents> eager_tensors(std::span<const LayoutStep> steps, std::span<const HostValue> host,
                                    std::span<const Extents> arguments);
-/// The answer to a question for evaluated slots of its pool.
+/// Answers a question, given the evaluated slots of the question's pool.
 bool shares_memory(const AliasQuestion& question, std::span<const HostValue> host, std::span<const Extents> arguments);
-/// The question about one step of a graph.
+/// Returns the alias question about one step of a graph.
 AliasQuestion alias_question(const GraphFrame& graph, uint32_t step);
-/// Whether input.view(sizes) can be a view.
+/// Whether input.view(sizes) exists, that is, needs no copy.
 bool has_view(const Extents& input, std::span<const int64_t> sizes);
 
 }  // namespace ingot::ir

@@ -12,7 +12,7 @@ class Counter {
   Counter(const Graph& graph, std::span<const HostValue> sizes)
       : graph_(graph), sizes_(sizes), elements_(graph.count()) {}
 
-  /// Notes for how many elements of a domain each node is computed that `root` is made of there.
+  /// Records for each node that `root` depends on over a domain how many elements it is computed for.
   void walk(NodeId root, std::span<const HostId> domain) {
     std::vector<bool> needed(root.index + 1);
     needed[root.index] = true;
@@ -52,12 +52,12 @@ class Counter {
  private:
   int64_t size_of(HostId size) const { return sizes_[size.index].as_int(); }
 
-  /// What a node is computed of at the same index: not what a read reduction is of.
+  /// The operands that a node reads at its own index, which excludes the operand of a reduction that it reads.
   std::span<const NodeId> operands(NodeId id) const {
     return graph_.reduction_read(id) ? graph_.indices(id) : std::span(graph_[id].args);
   }
 
-  /// The dims along which a node reads other elements. Those of an access are aligned at the last one.
+  /// Marks the dims along which a node's access moves. The dims of an access are aligned at the last one.
   void mark_access(NodeId id, DimMarks& moves) const {
     const Op op = graph_[id].op;
     if (op != Op::Load && op != Op::Gather && op != Op::Index) return;
@@ -68,7 +68,7 @@ class Counter {
 
   const Graph& graph_;
   std::span<const HostValue> sizes_;
-  std::vector<int64_t> elements_;  ///< of each node, for how many it is computed
+  std::vector<int64_t> elements_;  ///< for each node, the number of elements for which it is computed
 };
 
 }  // namespace

@@ -7,9 +7,10 @@
 
 namespace ingot::ir {
 
-/// Floating-point operations of what a graph says, whoever computes it: each node once for each element that it may
-/// differ for, by the Cost of ops.def (an addition is one, a function as many as it takes instructions), and one for
-/// each element that is reduced, or added where a position leads. `sizes` are the evaluated slots of the graph's pool.
+/// Counts the floating-point operations of a graph, independent of the kernels that compute it. A node counts its Cost
+/// of ops.def (1 for an addition, the number of instructions for a function) once for each element of the dims along
+/// which its value varies. Each element of a reduction's operand counts 1, and so does each value of a scatter-add.
+/// Integer ops and casts count nothing. `sizes` are the evaluated slots of the graph's pool.
 int64_t count_operations(const Graph& graph, std::span<const HostValue> sizes);
 
 }  // namespace ingot::ir

@@ -141,7 +141,8 @@ void Graph::place_node(NodeId id, Span span) {
 }
 
 void Graph::mention_node(NodeId id, Span span) {
-  // More than a page shows: rewrites carry them from node to node, which without a limit takes time with their square.
+  // Limits the number of locations to more than a page shows. Rewrites copy them from node to node, which takes
+  // quadratic time without a limit.
   constexpr size_t kMost = 32;
   Distinct<Span>& mentions = mentions_[id];
   if (mentions.items.size() < kMost) mentions.add(span);

@@ -40,8 +40,8 @@ class GraphPrinter {
  private:
   std::string host(HostId id) const { return print_host(graph_.host, id, names_, cut_); }
 
-  /// Prints the subexpressions that large expressions abbreviate, each once. Programs are told apart by this text, so
-  /// it must state the whole graph.
+  /// Prints the subexpressions that large expressions abbreviate, each once. This text is a key of programs, so it must
+  /// state the whole graph.
   std::string large_expressions() const {
     std::string text;
     std::set<HostId> known;
@@ -115,7 +115,7 @@ class GraphPrinter {
     }
   }
 
-  /// What a load or gather reads.
+  /// The source that a Load or Gather reads.
   std::string source(NodeId id) const {
     const SourceRef& source = graph_.access(id).source;
     if (source.kind == SourceRef::Kind::Param) return names_[source.index];
@@ -133,7 +133,8 @@ class GraphPrinter {
   /// The variable of the dim that is `from_end` dims before the last one.
   std::string variable(size_t from_end) const { return fmt::format("i{}", rank_ - 1 - from_end); }
 
-  /// "[i0*4 + 2, %5]". Of a load, an index is 0 where the operand's size is 1; a store's indices are its domain's.
+  /// Prints coordinates: "[i0*4 + 2, %5]". For a load, an index is 0 where the operand's size is 1; a store uses the
+  /// indices of its domain.
   std::string coordinates(const Access& access, std::span<const NodeId> indices, bool store) const {
     return fmt::format("[{}]", fmt::join(sums(access, indices, store), ", "));
   }
@@ -253,7 +254,8 @@ class GraphPrinter {
   const Graph& graph_;
   std::vector<std::string> names_;
   size_t rank_ = 0;
-  mutable std::vector<HostId> cut_;  ///< printed as numbers, to be explained at the end
+  mutable std::vector<HostId>
+      cut_;  ///< host expressions that are printed as numbers; large_expressions prints them at the end
 };
 
 }  // namespace

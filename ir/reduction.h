@@ -29,16 +29,16 @@ std::span<const ReductionInfo> reductions();
 const ReductionInfo& info(ReduceKind kind);
 std::optional<ReduceKind> reduction_named(std::string_view name);
 
-/// One mark for each dim, 0 or 1.
+/// One flag, 0 or 1, for each dim.
 using DimMarks = std::vector<uint8_t>;
 
-/// What a Reduce node does with its operand, a function of an index over `domain`. Read through an Access, its values
-/// are tensors of the rank of the domain: where a dim is reduced, of size 1. Value 0 is of the node's dtype, the index
-/// of an element is an int64: how many elements stand before it in row-major order of the reduced dims.
+/// The reduction that a Reduce node applies to its operand, a function of an index over `domain`. An Access reads its
+/// values as tensors of the domain's rank, with size 1 along each reduced dim. Value 0 has the node's dtype. Value 1,
+/// if the reduction has one, is the int64 index of an element: its row-major offset over the reduced dims.
 struct Reduction {
   ReduceKind kind = ReduceKind::Sum;
   std::vector<HostId> domain;
-  DimMarks reduced;  ///< of the domain's dims, those that are made one
+  DimMarks reduced;  ///< flags the dims of the domain that are reduced
   bool operator==(const Reduction&) const = default;
 };
 

@@ -7,23 +7,24 @@
 
 #include "ir/graph.h"
 
-// What a node is made of within one kernel, and which loads read a reduction row by row.
+// Which nodes a node depends on within one kernel, and which loads read a reduction row by row.
 
 namespace ingot::ir {
 
-/// The nodes that these are made of, themselves among them, ascending; what a reduction is made of is not among them.
+/// Returns the roots and the nodes that they depend on, ascending. Does not continue through a reduction to its
+/// operand.
 std::vector<NodeId> nodes_of(const Graph& graph, const std::vector<NodeId>& roots);
 
 inline constexpr size_t kUnmapped = SIZE_MAX;
 
-/// For each dim of an index space the dim of a reduction's domain that it goes along; kUnmapped where it goes along
-/// none.
+/// Maps each dim of an index space to the dim of a reduction's domain that it runs along; kUnmapped if there is none.
 using RowMap = std::vector<size_t>;
 
-/// How a load reads a reduction by its rows from a space of this rank; nothing where it reads it otherwise.
+/// Returns the map by which a load reads a reduction row by row, from an index space of this rank; nothing if it reads
+/// the reduction in another way.
 std::optional<RowMap> rows_read(const Graph& graph, NodeId load, size_t rank);
 
-/// Whether the space is the reduction's domain, of this rank, or the same with some dims of size 1.
+/// Whether the index space is the reduction's domain (of rank `rank`), up to dims of size 1.
 bool is_aligned(const RowMap& map, size_t rank);
 
 }  // namespace ingot::ir

@@ -10,7 +10,7 @@ namespace ingot::ir {
 
 namespace {
 
-/// Which host expressions are the size along a cut, and which are made of one.
+/// Tells which host expressions are equal to the size of a sharded dim, and which depend on such a size.
 class CutSizes {
  public:
   CutSizes(const Graph& graph, std::span<const Cuts> cuts) : graph_(graph), knows_(graph.host.count()) {
@@ -27,7 +27,8 @@ class CutSizes {
     }
   }
 
-  /// Whether they are sizes of which nothing was asked: what lowering knows of one has become a constant.
+  /// Whether lowering used no value of these sizes. A size whose value it used has become a constant, a static value or
+  /// a specialized size.
   bool are_unknown() const {
     for (uint32_t i = 0; i < knows_.size(); ++i)
       if (is_cut(HostId{i}) && !is_size(HostId{i})) return false;
@@ -36,7 +37,8 @@ class CutSizes {
            std::ranges::none_of(graph_.statics, is_cut, &Static::symbol);
   }
   bool same(HostId x, HostId y) const { return representative(x) == representative(y); }
-  /// Whether it is a multiple of the size along the cut, of which there is one: as many times as large as that.
+  /// Whether the expression is `constant` plus a multiple of the sharded dim's size. False if there are several such
+  /// sizes.
   bool is_multiple(HostId id, int64_t constant = 0) const {
     if (sizes_.size() > 1) return false;
     if (is_cut(id)) return constant == 0;
@@ -61,12 +63,12 @@ class CutSizes {
   bool is_size(HostId id) const { return graph_.host[id].op == HostOp::Size; }
 
   const Graph& graph_;
-  std::vector<HostId> equal_;  ///< to each expression one that is as large in every call, in the end itself
+  std::vector<HostId> equal_;  ///< links each expression to an equal one; a representative links to itself
   std::set<HostId> sizes_;
   std::vector<bool> knows_;
 };
 
-/// The dim of an index that goes along the cut.
+/// The dim of an index space that runs along the sharded dim.
 struct Axis {
   size_t from_end;
   HostId size;
@@ -78,7 +80,8 @@ bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
   return std::ranges::any_of(terms, [&](const Term& term) { return term.dim == dim; });
 }
 
-/// Follows values from the results to the parameters, each with the dim of its index that goes along the cut.
+/// Traverses the graph from the results to the parameters. Tracks for each node the dim of its index space that runs
+/// along the sharded dim.
 class Splitter {
  public:
   Splitter(const Graph& graph, const Cuts& cuts)
@@ -106,7 +109,7 @@ class Splitter {
   }
 
  private:
-  /// Whether the condition holds of the pieces where it holds of the whole.
+  /// Whether the condition holds for every shard if it holds for the whole.
   bool holds_of_pieces(const Condition& condition) {
     using Kind = Condition::Kind;
     const bool is_equality = condition.kind == Kind::Equal || condition.kind == Kind::Broadcasts;
@@ -120,14 +123,15 @@ class Splitter {
                            (sizes_.is_multiple(condition.a) && sizes_.is_multiple(condition.b)));
   }
 
-  /// Whether a condition is that there are elements along the cut: a division by their number.
+  /// Whether a condition requires that there are elements along the sharded dim, as a division by their number does.
   bool is_not_zero(HostId id) const {
     if (host_[id].op != HostOp::Not) return false;
     const HostNode& equals = host_[host_[id].args[0]];
     return equals.op == HostOp::Eq && sizes_.is_multiple(equals.args[0]) && host_.is_int(equals.args[1], 0);
   }
 
-  /// Whether a condition hangs on sizes only in that it holds where there are no elements: pieces of none have none.
+  /// Whether a condition depends on the sharded dim's size only because it always holds for an empty tensor. Shards of
+  /// an empty tensor are empty too.
   bool excuses_no_elements(HostId id) const {
     if (host_[id].op != HostOp::Select) return false;
     const std::vector<HostId>& args = host_[id].args;
@@ -136,7 +140,7 @@ class Splitter {
            host_.is_int(is_empty.args[1], 0);
   }
 
-  /// The one dim of a result that is as long as the cut.
+  /// The only dim of a result whose size is that of the sharded dim; nothing if another dim's size depends on it.
   std::optional<uint32_t> cut_of(const Result& result) const {
     std::optional<uint32_t> found;
     for (uint32_t d = 0; d < result.shape.size(); ++d) {
@@ -147,7 +151,7 @@ class Splitter {
     return found;
   }
 
-  /// A part goes along all of the cut, in a dim of its own.
+  /// Starts the traversal at an output block. The block must be stored along the whole sharded dim, in a separate dim.
   bool enter(const OutputBlock& part, uint32_t dim, HostId size) {
     const Access& store = part.store;
     const auto stored = std::ranges::find_if(store.dims, [&](const AccessDim& d) { return goes_to(d.terms, dim); });
@@ -179,7 +183,7 @@ class Splitter {
     }
   }
 
-  /// A load or gather, whose indices are values in the same place.
+  /// Handles a Load or Gather. The indices of a Gather are values at the same place along the sharded dim.
   bool read(NodeId id, std::optional<Axis> axis) {
     const Access& access = graph_.access(id);
     if (!keeps_to(access, axis)) return false;
@@ -190,14 +194,15 @@ class Splitter {
     return (!along || sizes_.same(graph_.params[param].shape[*along], axis->size)) && take(param, along);
   }
 
-  /// The dim of the source along which an access goes with the axis, step by step from its beginning.
+  /// The dim of the source in which an access moves along the axis; keeps_to checks that it starts at 0 and has step 1.
   std::optional<uint32_t> is_along(const Access& access, const Axis& axis) const {
     if (axis.from_end >= access.dims.size()) return std::nullopt;
     const AccessDim& read = access.dims[from_end(axis.from_end, access.dims.size())];
     return read.terms.size() == 1 ? std::optional(read.terms[0].dim) : std::nullopt;
   }
 
-  /// Whether the access knows nothing of the cut but that it goes along the axis, where it meets nothing else.
+  /// Whether the access depends on the sharded dim only by moving along the axis, from offset 0 with step 1, in a dim
+  /// of the source that no other term uses.
   bool keeps_to(const Access& access, std::optional<Axis> axis) const {
     const auto knows = [&](HostId id) { return sizes_.knows(id); };
     if (std::ranges::any_of(access.offsets, knows)) return false;
@@ -228,7 +233,7 @@ class Splitter {
     return true;
   }
 
-  /// What is reduced lies in one place along the cut, or has none.
+  /// Handles a read of a reduction. The sharded dim must not be one of the reduced dims.
   bool reduce(NodeId id, std::optional<uint32_t> along, std::optional<Axis> axis) {
     const Reduction& reduction = graph_.reduction(id);
     std::optional<Axis> inner;
@@ -239,7 +244,7 @@ class Splitter {
     return is_uncut_but_for(reduction.domain, inner) && push(graph_[id].args[0], inner);
   }
 
-  /// A parameter is read along the cut everywhere, or nowhere.
+  /// Records how a parameter is read. Either all of its reads run along the sharded dim, or none.
   bool take(uint32_t param, std::optional<uint32_t> along) {
     std::optional<uint32_t>& cut = sharding_.params[param];
     if (!along) {
@@ -250,7 +255,8 @@ class Splitter {
     return cut == along && !read_whole_[param];
   }
 
-  /// A dim that is as long as the cut is cut even where nothing is read along it: sizes that meet are checked.
+  /// Shards each dim that has the sharded dim's size, even if nothing reads along it, because conditions compare the
+  /// sizes.
   bool is_cut_by_shape(uint32_t param) {
     const std::vector<HostId>& shape = graph_.params[param].shape;
     for (uint32_t d = 0; d < shape.size(); ++d)
@@ -267,7 +273,7 @@ class Splitter {
   std::vector<std::pair<NodeId, std::optional<Axis>>> open_;
 };
 
-/// Compares a graph with that of pieces of size 1, node by node and number by number.
+/// Compares a graph with the graph for shards of size 1, node by node and host expression by host expression.
 class OnesComparison {
  public:
   OnesComparison(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones)
@@ -327,7 +333,8 @@ class OnesComparison {
     return place < access.dims.size() ? &access.dims[from_end(place, access.dims.size())] : nullptr;
   }
 
-  /// One along the cut is of size 1 in the other graph. A leading one that is left out is of that size, too.
+  /// Compares two dims of accesses. A sharded dim must have size 1 in the other graph. A missing leading dim has size 1
+  /// too.
   bool same_dim(const AccessDim* x, const AccessDim* y) const {
     const bool is_one = y == nullptr || ones_.host.is_int(y->size, 1);
     if (x == nullptr || graph_.host.is_int(x->size, 1) || sizes_.is_cut(x->size)) return is_one;
@@ -355,7 +362,7 @@ class OnesComparison {
         a, b, [&](HostId x, HostId y) { return sizes_.is_cut(x) ? ones_.host.is_int(y, 1) : same(x, y); });
   }
 
-  /// Compares expressions of the two pools, node by node.
+  /// Whether two expressions, one of each pool, are equal, node by node.
   bool same(HostId a, HostId b) const {
     std::vector<std::pair<HostId, HostId>> open = {{a, b}};
     std::set<std::pair<HostId, HostId>> seen;
@@ -380,7 +387,7 @@ class OnesComparison {
 }  // namespace
 
 std::optional<Sharding> shard(const Graph& graph, const Cuts& cuts) {
-  if (graph.seed) return std::nullopt;  // what is drawn for an element knows which one it is
+  if (graph.seed) return std::nullopt;  // the random numbers of an element depend on its index in the whole tensor
   return Splitter(graph, cuts).run();
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install.sh SOURCE BINARY PYTHON: installs the build and uses it as a stranger would, from a copy of examples/cpp
-# outside the tree.
+# install.sh SOURCE BINARY PYTHON: installs the build and uses it as a user's project does, from a copy of examples/cpp
+# outside the source tree.
 set -euo pipefail
 source=$1 binary=$2 python=$3
 work=$(mktemp -d)
@@ -20,7 +20,7 @@ find "$work/build" -maxdepth 1 -type f -executable -print0 | sort -z >"$work/pro
 [ -s "$work/programs" ]
 xargs -0 -n1 env <"$work/programs"
 
-# Without a PyTorch it says so and what to do, while it configures.
+# Without a PyTorch, configuring must fail and say what to do.
 if "${configure[@]}" -B "$work/without" -DINGOT_PYTHON=/bin/false >"$work/log" 2>&1; then
   echo "install: configured without a PyTorch"
   exit 1

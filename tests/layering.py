@@ -1,11 +1,11 @@
-"""Checks the arrows between the modules: who includes whom, who may know of torch and CUDA, and that the front end does
-host arithmetic through its builder, which gives its errors a place."""
+"""Checks the dependencies between the modules: which module includes which, which ones may include headers of torch and
+CUDA, and that the front end does host arithmetic through its builder, which gives its errors a location."""
 
 import pathlib
 import re
 import sys
 
-# What a module may include, beside itself. The longest path that leads to a file names its module.
+# The modules that each module may include, besides itself. A file belongs to the module with the longest matching path.
 FRONTEND = ["frontend/syntax", "frontend/tensor", "frontend/library", "frontend/interpret", "frontend/gradient",
             "frontend/frontend.h"]
 CODEGEN = ["codegen", "codegen/target", "codegen/shape", "codegen/schedule", "codegen/kernel", "codegen/print"]
@@ -38,7 +38,7 @@ TORCH_FREE = [*BELOW, "runtime/cache"]
 TORCH = re.compile(r"(torch|ATen|c10|caffe2|pybind11)/")
 CUDA = re.compile(r"(c10|ATen)/cuda/|cuda|nvrtc|nvJitLink|driver_types")
 CUDA_API = re.compile(r"cuda(_runtime(_api)?)?\.h")
-GENERATED = ["frontend/library/language.def"]  # by the build, into its own folder
+GENERATED = ["frontend/library/language.def"]  # by the build, into the build folder
 HOST_ARITHMETIC = re.compile(r"\bhost_?\.(make|add|sub|mul|product)\(")
 HOST_BUILDER = ["frontend/tensor/builder.h", "frontend/tensor/builder.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)

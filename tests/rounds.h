@@ -2,7 +2,8 @@
 
 namespace ingot {
 
-/// How many random cases a test draws: a quarter under a sanitizer, where each takes several times as long.
+/// The number of random cases that a test runs: a quarter under a sanitizer, where each case takes several times as
+/// long.
 constexpr unsigned rounds(unsigned cases) {
 #ifdef INGOT_SANITIZED
   return cases / 4;

@@ -17,7 +17,7 @@
 
 namespace ingot::runtime {
 
-/// A private folder for one test.
+/// A private temporary folder for one test.
 class Scratch {
  public:
   Scratch() {
@@ -29,7 +29,7 @@ class Scratch {
   ~Scratch() { std::filesystem::remove_all(path_); }
   const std::filesystem::path& path() const { return path_; }
 
-  /// For a process that ends in the middle of a test, and made its folders itself.
+  /// Removes all folders of this process. For a process that created its own folders and ends in the middle of a test.
   static void remove_all() {
     for (const std::filesystem::path& path : all_) std::filesystem::remove_all(path);
   }
@@ -48,7 +48,7 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -57,8 +57,8 @@ inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-/// Runs `body` in a process of its own, where it may give up rights and set limits. What it returns is what went wrong,
-/// empty for nothing; a process that dies is an answer too.
+/// Runs `body` in a child process, where it may drop privileges and set limits. Returns the error message of `body`,
+/// empty for none. If the child process dies, the result says so.
 inline std::string in_child(const std::function<std::string()>& body) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -79,12 +79,13 @@ inline std::string in_child(const std::function<std::string()>& body) {
   return status == 0 ? answer : answer + " (the process ended with status " + std::to_string(status) + ")";
 }
 
-/// From here on this process may mount, seen by itself alone; false where the system does not allow that.
+/// Lets this process mount file systems that only this process sees. Returns false where the system does not allow
+/// that.
 inline bool may_mount() {
   const std::string user = std::to_string(::geteuid()), group = std::to_string(::getegid());
   if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return false;
   if (user != "0") {
-    // In a user namespace one is nobody until it says who.
+    // In a new user namespace, the process has no user until it maps its ids.
     write_file("/proc/self/setgroups", "deny");
     write_file("/proc/self/uid_map", user + " " + user + " 1");
     write_file("/proc/self/gid_map", group + " " + group + " 1");
@@ -92,7 +93,7 @@ inline bool may_mount() {
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
-/// Puts an empty file system of 64 KiB over the folder.
+/// Mounts an empty file system of 64 KiB over the folder.
 inline bool mount_small_disk(const std::filesystem::path& folder) {
   return ::mount("none", folder.c_str(), "tmpfs", 0, "size=64k,mode=0700") == 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# wheel.sh SOURCE BINARY PYTHON: makes a wheel as `pip install .` does, but of what BINARY has compiled already, unpacks
-# it outside the tree and calls an op from it.
+# wheel.sh SOURCE BINARY PYTHON: makes a wheel as `pip install .` does, but from the files that BINARY has compiled
+# already. Then it unpacks the wheel outside the source tree and calls an op from it.
 set -euo pipefail
 source=$1 binary=$2 python=$3
 work=$(mktemp -d)
@@ -20,7 +20,7 @@ assert ingot.__file__.startswith(sys.argv[1]), ingot.__file__
 x, y = torch.randn(7, 5), torch.randn(5)
 op = ingot.op("relu(x) + y")
 assert torch.equal(op(x, y), torch.relu(x) + y)
-assert "class Bench" in ingot.explain(op, x, y, device="cpu").html()  # the page's files are of the package
+assert "class Bench" in ingot.explain(op, x, y, device="cpu").html()  # the package contains the files of the page
 with open("/proc/self/maps") as maps:
   strangers = {line.split()[-1] for line in maps if "/libingot" in line or "/libfmt" in line}
 assert all(path.startswith(sys.argv[1]) for path in strangers), strangers

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-// Python's integers as far as 64 bits go: what does not fit is an error, never a wrapped value.
+// Python's integer arithmetic in 64 bits: a result that does not fit is an error, never a wrapped value.
 
 namespace ingot::ir {
 

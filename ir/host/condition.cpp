@@ -44,7 +44,7 @@ bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b) {
     case Kind::NonEmpty:
       return a.as_int() > 0 || b.as_int() == 0;
     case Kind::Computes:
-      return true;  // it was computed
+      return true;  // the value has been computed, so it exists
   }
   throw_internal("a condition of no kind");
 }

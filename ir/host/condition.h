@@ -7,27 +7,28 @@
 
 namespace ingot::ir {
 
-/// What must hold of the arguments, checked when a shape is new (or at each call where a scalar takes part).
+/// A condition on the arguments. It is checked when a shape is new, or at each call if it involves a scalar.
 struct Condition {
   enum class Kind : uint8_t {
-    Equal,        ///< a == b: sizes that meet
+    Equal,        ///< a == b: two sizes that must match
     Broadcasts,   ///< a == b, or one of them is 1
-    InRange,      ///< 0 <= a < b: an index that is a host integer, already wrapped
+    InRange,      ///< 0 <= a < b: an index that is a host integer and already wrapped
     NonNegative,  ///< a >= 0
-    True,         ///< a is true (an assert of the author's, an exponent that must not be negative)
-    NonEmpty,     ///< a > 0 where something is gathered from it: by b indices
-    Computes,     ///< a has a value: its arithmetic raises none of Python's errors, whether or not it is used
-    Affordable,   ///< a >= 0: where it is not, this is no way to compute the op, and another may be
+    True,         ///< a is true (an assert of the author, an exponent that must not be negative)
+    NonEmpty,     ///< a > 0 or b == 0: a dim from which b indices gather must not be empty
+    Computes,     ///< a has a value: its arithmetic raises none of Python's errors, even if the value is not used
+    Affordable,   ///< a >= 0; if not, this graph is no suitable way to compute the op, but another may be
   } kind;
   HostId a, b = {};
   Span span = {};
-  std::string message = {};  ///< with {0} and {1} where the values of a and b go; empty for the kind's own sentence
+  std::string message =
+      {};  ///< {0} and {1} are replaced by the values of a and b; empty for the default message of the kind
 };
 
-/// Whether it holds of the values of a and b.
+/// Whether a condition of this kind holds for the values of a and b.
 bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b);
 
-/// The sentence of a condition that does not hold of these values.
+/// The error message of a condition that does not hold for these values.
 std::string message_of(const Condition& condition, const HostValue& a, const HostValue& b);
 
 }  // namespace ingot::ir

@@ -8,8 +8,8 @@
 
 namespace ingot::ir {
 
-/// Which integers are one number wherever the conditions hold: beside what the pool knows, those that are asked to be
-/// equal.
+/// Tells which host integers are equal wherever the conditions hold: those that the pool knows to be equal, and those
+/// that an Equal condition requires to be.
 class EqualSizes {
  public:
   EqualSizes(const HostPool& host, std::span<const Condition> conditions) : host_(host) {
@@ -30,7 +30,7 @@ class EqualSizes {
   }
 
   const HostPool& host_;
-  std::map<HostId, HostId> equal_to_;  ///< to an older one each
+  std::map<HostId, HostId> equal_to_;  ///< maps each integer to an older equal one
 };
 
 }  // namespace ingot::ir

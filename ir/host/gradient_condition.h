@@ -4,14 +4,14 @@
 
 namespace ingot::ir {
 
-/// Whether a condition is about the gradients that are asked of a call, which lowering knows where autograd records it:
-/// then `a` and `b` are one constant, -1 where eager refuses what requires grad. Another Affordable condition whose `a`
-/// is constant does not hold, and its `b` is a number of steps.
+/// Whether a condition depends on the gradients that a call requests. Lowering knows these and states the answer: `a`
+/// and `b` are the same constant, -1 if eager PyTorch refuses a requested gradient, else 0. In every other Affordable
+/// condition with a constant `a`, that constant is negative and `b` is a number of steps.
 inline bool hangs_on_gradients(const Condition& condition, const HostPool& host) {
   return condition.kind == Condition::Kind::Affordable && condition.a == condition.b && host.is_constant(condition.a);
 }
 
-/// Whether it is one that does not hold.
+/// Whether it is such a condition and does not hold.
 inline bool refuses_gradients(const Condition& condition, const HostPool& host) {
   return hangs_on_gradients(condition, host) && host.value(condition.a).as_int() < 0;
 }

@@ -100,7 +100,7 @@ void HostPool::assume_at_least(HostId size, int64_t least) {
 void HostPool::refresh_facts() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Facts fact = facts_of(nodes_[i]);
-    if (nodes_[i].op == HostOp::Size) {  // what was assumed of it
+    if (nodes_[i].op == HostOp::Size) {  // keep the assumptions about the symbol
       fact.least = std::max(fact.least, facts_[i].least);
       fact.not_one |= facts_[i].not_one;
     }
@@ -143,7 +143,7 @@ HostId HostPool::append(HostNode node) {
 }
 
 HostId HostPool::intern(HostNode node) {
-  spend(node.args.size());  // constants and symbols cost nothing: they are what a text says
+  spend(node.args.size());  // constants and symbols cost nothing, because the op's source bounds their number
   node.per_call = is_per_call(node);
   if (const auto found = table_.find(hash_of(node)); found != table_.end()) {
     for (const HostId id : found->second) {
@@ -179,14 +179,14 @@ HostPool::Facts HostPool::facts_of(const HostNode& node) const {
       const int64_t constant = node.value.integer;
       int64_t bound = constant;
       for (size_t i = 0; i < node.args.size(); ++i) bound = least_sum(bound, node.coefs[i], node.args[i]);
-      // The sum is 1 only where the coefficients' common divisor divides constant - 1.
+      // The sum can be 1 only if the greatest common divisor of the coefficients divides constant - 1.
       int64_t divisor = 0;
       for (const int64_t coef : node.coefs) {
         divisor = coef == INT64_MIN ? 1 : std::gcd(divisor, coef);
       }
       return of(bound, divisor > 1 && floor_mod(constant, divisor) != 1);
     }
-    case HostOp::Mul: {  // of integers that are not negative it is 1 only where all of them are
+    case HostOp::Mul: {  // a product of nonnegative integers is 1 only if all factors are 1
       if (!all(nonnegative)) return {};
       int64_t bound = 1;
       for (const HostId factor : node.args) bound = least_sum(0, bound, factor);

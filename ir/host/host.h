@@ -11,9 +11,10 @@
 
 #include "ir/types/dtype.h"
 
-// Host expressions: what is computed from sizes, scalars and constants alone. It is Python's arithmetic, done once a
-// call (or once a shape) on the host and handed to the kernel as an argument. Integers are kept in affine normal form,
-// c + k1*s1 + k2*s2 + …, before they are hash-consed: two offsets that are equal as polynomials are one node.
+// Host expressions: values that are computed only from sizes, scalars and constants. They follow Python's arithmetic,
+// are evaluated on the host once per call (or once per shape), and are passed to the kernel as arguments. Integers are
+// kept in affine normal form, c + k1*s1 + k2*s2 + …, before they are hash-consed: two offsets that are equal as
+// polynomials are one node.
 
 namespace ingot::ir {
 
@@ -23,7 +24,7 @@ enum class HostKind : uint8_t { Bool, Int, Float };
 struct HostValue {
   HostKind kind = HostKind::Int;
   union {
-    int64_t integer;  ///< also a bool: 0 or 1
+    int64_t integer;  ///< also holds a bool: 0 or 1
     double real;
   };
 
@@ -33,31 +34,31 @@ struct HostValue {
   int64_t as_int() const;    ///< of a Bool or an Int
   double as_double() const;  ///< of any kind
   bool truthy() const;
-  /// Same kind and same bits: 1, 1.0 and True differ, and so do 0.0 and -0.0.
+  /// Whether kind and bits are the same: 1, 1.0 and True differ, and so do 0.0 and -0.0.
   bool operator==(const HostValue& other) const;
 };
 
-/// A handle on an expression of one HostPool.
+/// The id of an expression in one HostPool.
 struct HostId {
   uint32_t index = 0;
   auto operator<=>(const HostId&) const = default;
 };
 
-/// What a host expression can do. Python's meaning, except where a line says otherwise. Over integers Add, Sub, Neg and
-/// products with constants become Affine; Mul, Min, Max and Broadcast are flattened and take any number of operands,
+/// The operations of host expressions. They have Python's meaning, except where noted. Over integers, Add, Sub, Neg and
+/// products with constants become Affine. Mul, Min, Max and Broadcast are flattened: they have any number of operands,
 /// ascending.
 // clang-format off
 enum class HostOp : uint8_t {
   Constant,
   Size,       ///< the size of dim `b` of parameter `a`
   Scalar,     ///< the value of scalar parameter `a` (a number, or a CPU 0-dim tensor beside CUDA tensors)
-  Affine,     ///< integer: constant + Σ coefficient · operand; the terms stand in the node
+  Affine,     ///< integer: constant + Σ coefficient · operand, both held in the node (HostNode::value, coefs)
   Add, Sub, Mul, TrueDiv, FloorDiv, Mod, Pow, Neg, Abs, Min, Max,
   Lt, Le, Gt, Ge, Eq, Ne, Not,
   Select,     ///< args: condition, then, otherwise
   Int, Float, Bool,  ///< Python's conversions
-  NotOne,     ///< integer: 0 where the size is 1, else 1: the factor of a stride that a size of 1 makes irrelevant
-  Broadcast,  ///< integer: the size that two sizes broadcast to (either, when the other is 1)
+  NotOne,     ///< integer: 0 if the size is 1, else 1; a factor that cancels the stride of a dim of size 1
+  Broadcast,  ///< integer: the size that its operands broadcast to (the one that is not 1, if any)
   Sqrt, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Atan2,
   Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Erf, Erfc, Gamma, Lgamma, Hypot, Copysign, Fmod,
   RoundTo,       ///< float: the operand rounded to the floating dtype `b`, as a double
@@ -68,11 +69,11 @@ enum class HostOp : uint8_t {
 struct HostNode {
   HostOp op;
   HostKind kind;
-  bool per_call = false;  ///< depends on a scalar, so it is computed at every call; else only when a shape is new
+  bool per_call = false;  ///< depends on a scalar, so it is evaluated at every call, else only when a shape is new
   uint32_t a = 0, b = 0;  ///< Size, Scalar, RoundTo: see HostOp
-  HostValue value{};      ///< Constant: itself; Affine: the constant
+  HostValue value{};      ///< Constant: its value; Affine: the constant term
   std::vector<HostId> args = {};
-  std::vector<int64_t> coefs = {};  ///< Affine: one for each of args, none 0, args ascending
+  std::vector<int64_t> coefs = {};  ///< Affine: the coefficients of args, none of them 0; args ascend
 
   bool operator==(const HostNode&) const = default;
 };
@@ -83,15 +84,14 @@ struct HostInputs {
   std::function<HostValue(uint32_t param)> scalar;
 };
 
-/// Thrown by a pool that was given a limit of work and has done more.
+/// Thrown by a pool that exceeds its work limit (HostPool::limit_work).
 struct TooMuchWork : std::length_error {
   TooMuchWork() : std::length_error("the arithmetic of sizes and numbers takes too long") {}
 };
 
-/// Owns host expressions; ids are in topological order. The constructors fold constants and normalise.
-/// Errors of Python's arithmetic (division by zero, a domain error, an integer past 64 bits) are thrown as
-/// std::domain_error with Python's words when a constant is folded and when a program is evaluated; callers attach
-/// the place.
+/// Owns host expressions; ids are in topological order. The functions that create expressions fold constants and
+/// normalise. They throw an error of Python's arithmetic (division by zero, a domain error, an integer past 64 bits) as
+/// std::domain_error with Python's message, and so does `evaluate`. Callers attach the location.
 class HostPool {
  public:
   HostId constant(HostValue value);
@@ -100,11 +100,11 @@ class HostPool {
   HostId boolean(bool value) { return constant(HostValue::of(value)); }
   HostId size(uint32_t param, uint32_t dim);
   HostId scalar(uint32_t param, HostKind kind);
-  /// Any other op, folded and normalised. `b` is the dtype of RoundTo and ReciprocalIn.
+  /// Creates any other op, folded and normalised. `b` is the dtype of RoundTo and ReciprocalIn.
   HostId make(HostOp op, std::vector<HostId> args, uint32_t b = 0);
-  /// Whether Python's result is an int for some values and a float for others: an integer to the power of a run-time
-  /// integer that may be negative; min, max or a choice of different kinds. Such an operand has to be static: `make`
-  /// refuses the power (Error of kind Internal) and gives the others the widest kind.
+  /// Whether Python's result is an int for some operand values and a float for others: an integer raised to a run-time
+  /// integer that may be negative; min, max or a conditional expression of different kinds. An operand that decides
+  /// this must be static: `make` refuses the power (Error of kind Internal) and gives the other ops the widest kind.
   bool kind_depends_on_value(HostOp op, std::span<const HostId> args) const;
 
   // Integer arithmetic.
@@ -113,46 +113,46 @@ class HostPool {
   HostId mul(HostId x, HostId y) { return make(HostOp::Mul, {x, y}); }
   HostId product(std::span<const HostId> factors);
 
-  /// Records that two integers are equal (two sizes that broadcast and are known not to be 1); `make` and
-  /// `resolve` use the representative from then on: a constant, else the older of the two.
+  /// Records that two integers are equal (two sizes that broadcast and are known not to be 1). From then on, `make` and
+  /// `resolve` use one representative: a constant if there is one, else the older expression.
   void unify(HostId x, HostId y);
   HostId resolve(HostId x) const;
-  // What is known of integers whatever the symbols are. Folding looks at it, so what is assumed must hold wherever the
-  // expressions are evaluated.
+  // Facts about integers that hold for all values of the symbols. Folding uses them, so an assumption must hold
+  // wherever the expressions are evaluated.
 
-  /// Declares that symbol sizes are never 1 (a signature tells which sizes are 1, so the others are not).
+  /// Declares that symbolic sizes are never 1. (A signature states which sizes are 1, so the others are not.)
   void assume_sizes_not_one();
   bool sizes_not_one() const { return sizes_not_one_; }
-  /// Declares that a symbol size is never less.
+  /// Declares that a symbolic size is at least `least`.
   void assume_at_least(HostId size, int64_t least);
   static constexpr int64_t kNoLeast = INT64_MIN;
-  /// What an integer is at least; kNoLeast where nothing is known.
+  /// The known lower bound of an integer; kNoLeast if none is known.
   int64_t least(HostId x) const { return facts_[resolve(x).index].least; }
-  /// What bound + coef · term is at least, of such a bound.
+  /// The lower bound of b + coef · term for every b that is at least `bound`.
   int64_t least_sum(int64_t bound, int64_t coef, HostId term) const;
   bool known_not_one(HostId x) const { return facts_[resolve(x).index].not_one; }
   bool known_nonnegative(HostId x) const { return least(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
 
-  /// From now on `make` throws TooMuchWork once it has looked at more than so many operands. Sums are kept multiplied
-  /// out, so a short text may ask for a great many.
+  /// Limits the work: `make` throws TooMuchWork once it has processed more operands than this. Sums are kept expanded,
+  /// so a short source can require very many operands.
   void limit_work(uint64_t operands) { work_left_ = operands; }
 
   const HostNode& operator[](HostId id) const { return nodes_[id.index]; }
   size_t count() const { return nodes_.size(); }
   HostKind kind(HostId id) const { return nodes_[id.index].kind; }
   bool is_constant(HostId id) const { return nodes_[id.index].op == HostOp::Constant; }
-  /// The value of a constant; nothing else may be asked.
+  /// The value of a constant. The expression must be one.
   HostValue value(HostId id) const { return nodes_[id.index].value; }
   bool is_int(HostId id, int64_t value) const;
-  /// The Size and Scalar nodes that an expression is made of, ascending.
+  /// The Size and Scalar nodes that an expression depends on, ascending.
   std::vector<HostId> symbols(HostId id) const;
 
-  /// Python-like text: "x.size(0)*4 + 1", "(1 - abar) ** 0.5". `names` are those of the parameters. What is deep inside
-  /// a large expression is printed as the number of its node, "h17".
+  /// Returns Python-like text: "x.size(0)*4 + 1", "(1 - abar) ** 0.5". `names` are the names of the parameters. Deeply
+  /// nested parts of a large expression are printed as the number of their node, "h17".
   std::string print(HostId id, std::span<const std::string> names) const;
 
-  /// Appends a node as it stands (used when a pool is compacted or read back).
+  /// Appends a node without folding it (for compacting a pool or reading one back).
   HostId append(HostNode node);
 
  private:
@@ -180,18 +180,19 @@ class HostPool {
   uint64_t work_left_ = UINT64_MAX;
 };
 
-/// One op of Python's arithmetic on values, of any op with operands but Affine; throws std::domain_error with Python's
-/// words. Broadcast throws nothing: that sizes meet is for conditions to say.
+/// Evaluates one op of Python's arithmetic on values. Accepts every op that has operands, except Affine. Throws
+/// std::domain_error with Python's message. Broadcast does not check that sizes match, because conditions do.
 HostValue apply(HostOp op, std::span<const HostValue> args, uint32_t b = 0);
 
-/// Whether Python's op raises an error for some operands; that an integer does not fit in 64 bits is not among them.
+/// Whether Python raises an error for some operands of these kinds. An integer that does not fit in 64 bits does not
+/// count.
 bool python_raises(HostOp op, std::span<const HostKind> kinds);
 
-/// What Python says of a division by zero.
+/// Python's message for a division by zero.
 const char* division_by_zero(HostOp op, bool is_float);
 
-/// Computes all nodes of a pool, or only those that depend on a scalar (`per_call`), into `slots` (one for each node,
-/// the others as an earlier evaluation left them).
+/// Evaluates all nodes of a pool into `slots`, one slot for each node. With `per_call_only`, evaluates only the nodes
+/// that depend on a scalar and leaves the other slots as they are.
 void evaluate(const HostPool& pool, const HostInputs& inputs, std::span<HostValue> slots, bool per_call_only = false);
 
 }  // namespace ingot::ir

@@ -9,8 +9,8 @@
 #include "ir/host/checked.h"
 #include "ir/host/host.h"
 
-// Python's arithmetic on numbers, with Python's errors. Where CPython does better than C's library (an exact int / int,
-// comparisons of ints with floats) so does this.
+// Evaluates Python's arithmetic on numbers, with Python's errors. Where CPython is more exact than C++ (int / int,
+// comparisons of an int with a float), so is this code.
 
 namespace ingot::ir {
 namespace {
@@ -28,7 +28,7 @@ bool any_float(Args args) {
   return false;
 }
 
-/// As Python compares numbers: exactly, also an int with a float.
+/// Compares numbers as Python does: exactly, also an int with a float.
 std::partial_ordering compare(const HostValue& x, const HostValue& y) {
   if (is_float(x) && is_float(y)) return x.real <=> y.real;
   if (!is_float(x) && !is_float(y)) return x.integer <=> y.integer;
@@ -43,13 +43,13 @@ std::partial_ordering compare(const HostValue& x, const HostValue& y) {
 
 // Integers
 
-/// x / y rounded once, also where x or y is no double.
+/// x / y rounded once, even if x or y is not exactly representable as a double.
 double true_div(int64_t x, int64_t y) {
   if (y == 0) fail(division_by_zero(HostOp::TrueDiv, false));
   __extension__ using Wide = unsigned __int128;
   const auto magnitude = [](int64_t v) { return v < 0 ? 0 - static_cast<uint64_t>(v) : v; };
   const uint64_t dividend = magnitude(x), divisor = magnitude(y);
-  // A quotient of at least 55 bits, its last one set where anything is left over, rounds as the exact one does.
+  // A quotient of at least 55 bits whose last bit is set if there is a remainder rounds as the exact quotient does.
   const auto width = [](uint64_t v) { return static_cast<int>(std::bit_width(v)); };
   const int shift = std::max(0, 56 + width(divisor) - width(dividend));
   const Wide scaled = static_cast<Wide>(dividend) << shift;
@@ -71,7 +71,7 @@ int64_t int_power(int64_t base, int64_t exponent) {
 int64_t int_product(Args args) {
   int64_t result = 1;
   for (const HostValue& x : args) {
-    if (x.integer == 0) return 0;  // whatever the others would overflow to
+    if (x.integer == 0) return 0;  // even if the other factors overflow
   }
   for (const HostValue& x : args) result = checked_mul(result, x.integer);
   return result;
@@ -95,7 +95,7 @@ int64_t int_arithmetic(HostOp op, Args args) {
 
 // Floats
 
-/// Python's divmod: the remainder has the sign of y, and the quotient is the integer that goes with it.
+/// The result of Python's divmod: the remainder has the sign of y, and the quotient is the matching integer.
 struct DivMod {
   double quotient, remainder;
 };
@@ -220,7 +220,7 @@ double elementary(HostOp op, double x) {
     case HostOp::Gamma:
       return std::tgamma(x);
     case HostOp::Lgamma: {
-      int sign;  // std::lgamma writes it to a global
+      int sign;  // std::lgamma writes the sign to a global variable
       return ::lgamma_r(x, &sign);
     }
     default:
@@ -228,7 +228,7 @@ double elementary(HostOp op, double x) {
   }
 }
 
-/// Whether an infinite result of a finite operand is too large a number rather than a pole.
+/// Whether an infinite result for a finite operand is an overflow rather than a pole.
 bool overflows(HostOp op, double x) {
   switch (op) {
     case HostOp::Exp:
@@ -285,7 +285,7 @@ HostValue affine(const HostNode& node, std::span<const HostValue> slots) {
   __extension__ using Wide = __int128;
   Wide sum = node.value.integer;
   for (size_t i = 0; i < node.args.size(); ++i) {
-    // One product has at most 126 bits, so only their sum can overflow.
+    // A single product has at most 126 bits, so only the sum can overflow.
     const Wide product = static_cast<Wide>(node.coefs[i]) * slots[node.args[i].index].integer;
     if (__builtin_add_overflow(sum, product, &sum)) throw_too_large();
   }
@@ -293,7 +293,7 @@ HostValue affine(const HostNode& node, std::span<const HostValue> slots) {
   return HostValue::of(static_cast<int64_t>(sum));
 }
 
-/// The value as a number of the kind that its node has.
+/// Converts a value to the kind of its node.
 HostValue widened(const HostValue& value, HostKind kind) {
   if (value.kind == kind) return value;
   return kind == HostKind::Float ? HostValue::of(value.as_double()) : HostValue::of(value.as_int());

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "ir/host/host_folder.h"
 
-// The rules by which HostPool::make folds.
+// The folding rules of HostPool::make.
 
 namespace ingot::ir {
 
@@ -23,7 +23,7 @@ bool HostFolder::difference_at_least(HostId x, HostId y, int64_t bound) {
     difference.constant = checked_sub(difference.constant, bound);
     return nonnegative(difference);
   } catch (const std::domain_error&) {
-    return false;  // too large to tell
+    return false;  // the difference does not fit in 64 bits, so the order is unknown
   }
 }
 
@@ -41,8 +41,8 @@ bool HostFolder::at_least(HostId x, HostId y) {
   return false;
 }
 
-/// The extreme of several integers: those of nested extremes are its own, max(max(a, b) + c, d) is max(a + c, b + c,
-/// d), and what another one always covers is dropped.
+/// Min or max of several integers. Flattens nested ones, so max(max(a, b) + c, d) with a constant c becomes max(a + c,
+/// b + c, d). Drops each operand that another operand always dominates.
 HostId HostFolder::extreme(HostOp op, Args args) {
   std::vector<HostId> items;
   for (const HostId arg : args) {

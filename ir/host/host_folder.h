@@ -8,13 +8,13 @@
 #include "ir/host/checked.h"
 #include "ir/host/host.h"
 
-// The normal form of host expressions. Integer sums are kept as polynomials, c + Σ coefficient · monomial, each
-// monomial a sorted product of other expressions; division, min, max and comparisons look at the difference of two such
-// sums. It is this that lets the offsets and lengths of a slice of a slice of a slice stay one small node.
+// The normal form of host expressions. Integer sums are kept as polynomials, c + Σ coefficient · monomial; a monomial
+// is a sorted product of other expressions. Division, min, max and comparisons examine the difference of two such sums.
+// As a result, the offsets and lengths of repeated slices stay one small node.
 
 namespace ingot::ir {
 
-/// constant + Σ coefficient · term; terms ascend, no coefficient is 0.
+/// A sum: constant + Σ coefficient · term. Terms ascend, and no coefficient is 0.
 struct Linear {
   int64_t constant = 0;
   std::vector<std::pair<HostId, int64_t>> terms;
@@ -38,7 +38,7 @@ struct Linear {
   size_t summands() const { return terms.size() + (constant != 0); }
 };
 
-/// What HostPool::make does. Sums, products and division are in host_linear.cpp, all else in host_fold.cpp.
+/// Implements HostPool::make. Sums, products and division are in host_linear.cpp, the other ops in host_fold.cpp.
 class HostFolder {
  public:
   explicit HostFolder(HostPool& pool) : pool_(pool) {}
@@ -57,7 +57,7 @@ class HostFolder {
   Linear times(const Linear& x, const Linear& y);
   HostId monomial(HostId x, HostId y);
   std::vector<HostId> factors(HostId x) const;
-  /// The factors of x that are left when those of y are taken away; nothing if y has others.
+  /// Removes the factors of y from the factors of x. Returns nothing if y has a factor that x lacks.
   std::optional<std::vector<HostId>> without(HostId x, HostId y) const;
 
   HostId floor_divide(HostId x, HostId y);
@@ -68,7 +68,7 @@ class HostFolder {
   HostId broadcast(Args args);
   std::optional<bool> compare(HostOp op, HostId x, HostId y);
 
-  /// Whether x >= y whatever the symbols are, and whether x - y >= bound.
+  /// Whether x >= y, and whether x - y >= bound, for all values of the symbols. False if unknown.
   bool at_least(HostId x, HostId y);
   bool difference_at_least(HostId x, HostId y, int64_t bound);
   bool nonnegative(const Linear& sum) const;

@@ -1,11 +1,11 @@
 #include "ir/host/host_folder.h"
 
-// Polynomials of host integers, and what of them divides exactly.
+// Sums, products and exact division of polynomials over host integers.
 
 namespace ingot::ir {
 namespace {
 
-/// A product of sums with more summands than this is kept as a product.
+/// A product of sums is expanded only if it has at most this many summands.
 constexpr size_t kMostSummands = 16;
 
 }  // namespace
@@ -19,7 +19,7 @@ Linear HostFolder::linear(HostId x) {
   if (node.op != HostOp::Affine) return {0, {{x, 1}}};
   pool_.spend(node.args.size());
   Linear sum{node.value.integer, {}};
-  const HostNode affine = node;  // resolving may append to the pool
+  const HostNode affine = node;  // a copy, because resolving may append to the pool
   for (size_t i = 0; i < affine.args.size(); ++i) {
     const HostId term = pool_.resolve(affine.args[i]);
     if (term == affine.args[i]) {
@@ -50,7 +50,7 @@ HostId HostFolder::monomial(HostId x, HostId y) {
   pool_.spend(all.size());
   std::ranges::sort(all);
   const auto repeated = std::unique(all.begin(), all.end(), [&](HostId a, HostId b) {
-    return a == b && is(a, HostOp::NotOne);  // 0 or 1, so its own square
+    return a == b && is(a, HostOp::NotOne);  // NotOne is 0 or 1, so it equals its square
   });
   all.erase(repeated, all.end());
   return all.size() == 1 ? all[0] : intern(HostOp::Mul, HostKind::Int, std::move(all));
@@ -84,7 +84,7 @@ std::optional<std::vector<HostId>> HostFolder::without(HostId x, HostId y) const
   return rest;
 }
 
-/// x // (k·m) where every summand of x has k and m as factors.
+/// x // (k·m) if every summand of x has the factors k and m; else nothing.
 std::optional<Linear> HostFolder::divide_by_term(const Linear& x, const Linear& y) {
   const auto [divisor, divisor_coef] = y.terms[0];
   if (x.constant != 0) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<Linear> HostFolder::divide_by_term(const Linear& x, const Linear& 
   return quotient;
 }
 
-/// (k·q + r) // k is q + r // k.
+/// Divides by a constant: (k·q + r) // k is q + r // k.
 HostId HostFolder::divide_by_constant(const Linear& x, int64_t divisor) {
   Linear whole{floor_div(x.constant, divisor), {}};
   Linear rest{floor_mod(x.constant, divisor), {}};

@@ -9,7 +9,7 @@
 namespace ingot::ir {
 namespace {
 
-/// How tightly Python's operators bind.
+/// The precedence of Python's operators, ascending.
 enum Precedence { kChoice, kNot, kComparison, kSum, kProduct, kUnary, kPower, kAtom };
 
 struct Infix {
@@ -140,7 +140,7 @@ class Printer {
   Printer(const HostPool& pool, std::span<const std::string> names, std::vector<HostId>& cut)
       : pool_(pool), names_(names), cut_(cut) {}
 
-  /// The text of an operand of an operator that binds as tightly as `context`.
+  /// Prints an operand of an operator with precedence `context`, in parentheses where needed.
   std::string print(HostId id, Precedence context = kChoice) {
     const HostNode& node = pool_[id];
     if (!node.args.empty() && budget_-- <= 0) {
@@ -171,12 +171,12 @@ class Printer {
     return {text, text.front() == '-' ? kUnary : kAtom};
   }
 
-  /// Positive summands first: "x.size(0)*4 + 1", "1 - n".
+  /// Prints positive summands first: "x.size(0)*4 + 1", "1 - n".
   Text affine(const HostNode& node) {
     std::string text, negative;
     for (size_t i = 0; i < node.args.size(); ++i) {
       const int64_t coef = node.coefs[i];
-      // 0 - INT64_MIN has no positive; unsigned arithmetic prints it right.
+      // -INT64_MIN does not fit in an int64; unsigned arithmetic gives the right magnitude.
       const uint64_t magnitude = coef < 0 ? 0 - static_cast<uint64_t>(coef) : static_cast<uint64_t>(coef);
       std::string term = print(node.args[i], kProduct);
       if (magnitude != 1) term += fmt::format("*{}", magnitude);
@@ -227,7 +227,7 @@ class Printer {
     if (operation.empty()) {
       return {fmt::format("{}({})", function_of(node.op), list(node.args))};
     }
-    // ** groups to the right, the others to the left, and comparisons not at all.
+    // ** is right-associative, the other operators are left-associative, and comparisons do not chain.
     const auto tighter = static_cast<Precedence>(precedence + 1);
     const bool right = node.op == HostOp::Pow, comparison = precedence == kComparison;
     std::string text = print(node.args[0], right || comparison ? tighter : precedence);
@@ -241,7 +241,8 @@ class Printer {
   const HostPool& pool_;
   std::span<const std::string> names_;
   std::vector<HostId>& cut_;
-  int budget_ = 64;  ///< expressions share operands, so the text of a small one can be astronomically long
+  int budget_ = 64;  ///< limits the number of printed nodes: operands are shared, so the text of a small expression can
+                     ///< be exponentially long
 };
 
 }  // namespace

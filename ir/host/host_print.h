@@ -8,7 +8,7 @@
 
 namespace ingot::ir {
 
-/// HostPool::print, which also appends to `cut` the nodes that it prints as numbers.
+/// As HostPool::print, but also appends to `cut` the nodes that are printed as numbers.
 std::string print_host(const HostPool& pool, HostId id, std::span<const std::string> names, std::vector<HostId>& cut);
 
 }  // namespace ingot::ir

@@ -8,15 +8,16 @@
 #include "ir/passes/rewrite.h"
 #include "ir/rows.h"
 
-// A part of a result may read a reduction by its rows from an index space of its own: without the dims that are gone,
-// or with its dims in another order. Written over the reduction's own domain, it is a function of the same index as the
-// reduction's operand, and so of the same kernel. So is what reads no reduction, but what one reduces reads as well: a
-// gradient beside its loss.
+// An output block may read a reduction row by row from another index space: without the reduced dims, or with its dims
+// in another order. This pass rewrites the block over the reduction's domain. The block and the reduction's operand are
+// then functions of the same index, so that one kernel can compute both. The pass also moves a block that reads no
+// reduction if its domain differs from a reduction's domain only by dims of size 1: for example a gradient beside its
+// loss, which read the same elements.
 
 namespace ingot::ir {
 namespace {
 
-/// The loads of reductions that a node is made of, and the nodes between them.
+/// The loads of reductions that a node depends on, and the nodes between them and the node.
 struct Cone {
   std::vector<NodeId> nodes;  ///< ascending
   std::vector<NodeId> reads;
@@ -29,8 +30,8 @@ Cone cone_of(const Graph& graph, NodeId root) {
   return cone;
 }
 
-/// Completes a map of a part's domain: dims of size 1 go nowhere, the others stand for the dims that are reduced, all
-/// of them or none.
+/// Completes the map of a block's domain. Unmapped dims of size 1 stay unmapped; the other unmapped dims are matched,
+/// in order, with the reduced dims. Returns whether this matches all of the reduced dims or none.
 bool completed(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
   std::vector<size_t> left;
   for (size_t d = 0; d < reduction.domain.size(); ++d)
@@ -48,7 +49,7 @@ bool completed(const HostPool& host, const std::vector<HostId>& domain, const Re
   return next == 0 || next == left.size();
 }
 
-/// Nodes of one index space moved to another, whose rank and dims a map gives.
+/// Moves nodes from one index space to another of rank `rank`. The map gives the new place of each dim.
 class Alignment {
  public:
   Alignment(Graph& graph, RowMap map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
@@ -68,7 +69,7 @@ class Alignment {
     return sizes;
   }
 
-  /// The dims of an access to or from that space.
+  /// Moves the dims of an access to the other index space.
   std::vector<AccessDim> dims(const std::vector<AccessDim>& dims) {
     std::vector<AccessDim> result(rank_, {graph_.host.integer(1), {}});
     for (size_t j = 0; j < dims.size(); ++j) {
@@ -105,7 +106,8 @@ void move(Graph& graph, OutputBlock& part, const Cone& cone, RowMap map, const R
   part.store.dims = alignment.dims(part.store.dims);
 }
 
-/// The dims of a domain along those of another that has the same but for dims of size 1; nothing where it has not.
+/// Maps the dims of a domain to those of another that has the same sizes except for dims of size 1. Returns nothing if
+/// the domains differ otherwise.
 std::optional<RowMap> map_but_for_ones(const HostPool& host, const std::vector<HostId>& from,
                                        const std::vector<HostId>& to) {
   RowMap map(from.size(), kUnmapped);
@@ -123,7 +125,8 @@ std::optional<RowMap> map_but_for_ones(const HostPool& host, const std::vector<H
   return next == to.size() ? std::optional(map) : std::nullopt;
 }
 
-/// Whether a part that reads no reduction was moved to the domain of one, from one that differs by dims of size 1.
+/// Moves a block that reads no reduction to the domain of one, if the domains differ only by dims of size 1. Returns
+/// whether it moved the block.
 bool align_beside(Graph& graph, OutputBlock& part, const Cone& cone) {
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (graph[{i}].op != Op::Reduce) continue;
@@ -137,7 +140,8 @@ bool align_beside(Graph& graph, OutputBlock& part, const Cone& cone) {
   return false;
 }
 
-/// Whether the part was moved to the domain of a reduction, the last one that it reads by rows.
+/// Moves a block to the domain of a reduction, the last one that it reads row by row. Returns whether it moved the
+/// block.
 bool align(Graph& graph, OutputBlock& part) {
   const Cone cone = cone_of(graph, part.node);
   if (cone.reads.empty()) return align_beside(graph, part, cone);

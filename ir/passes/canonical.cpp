@@ -8,7 +8,7 @@
 namespace ingot::ir {
 namespace {
 
-/// Moves nodes from one graph to another as they are needed.
+/// Moves nodes from one graph to another on demand.
 class Mover {
  public:
   Mover(const Graph& from, Graph& to) : from_(from), to_(to), moved_(from.count()) {}

@@ -4,9 +4,9 @@
 
 namespace ingot::ir {
 
-/// The graph with its live nodes in the order in which its results need them, depth first, and its conditions in the
-/// order of what they are about. So it does not depend on the order in which operands were evaluated, which C++ leaves
-/// open: text and C++ of one op give the same graph.
+/// Returns the graph with its live nodes in the order in which the results need them, depth first, and its conditions
+/// sorted by their operands. C++ leaves the evaluation order of operands open, so without this pass the graph could
+/// depend on it. An op defined as Python source and the same op defined in C++ give the same graph.
 Graph canonical(Graph graph);
 
 }  // namespace ingot::ir

@@ -2,17 +2,17 @@
 
 #include "ir/passes/rewrite.h"
 
-// What two ops on 16-bit floats leave between them is float32, so a product may as well go into a sum unrounded. It
-// takes an instruction less: `gelu(x + b, approximate="tanh") + r` in bfloat16 reaches 0.99 of a copy on an H200, and
-// 0.95 without. A product that something else needs too is computed anyhow, and is one number everywhere: `p - p` is 0.
-// And it is added to what the op is given, not to what it computed, which may be an equal product: `x * x - relu(m *
-// m)` of equal numbers leaves nothing, and so has a square root.
+// Fuses a product into a sum, which saves an instruction (docs/performance.md: contraction). The product is then not
+// rounded, which is allowed because the value between two ops on 16-bit floats is a float32 anyway. Two restrictions:
+// - A product that has another use is not fused. It is computed anyway and has one value everywhere: `p - p` is 0.
+// - The other operand of the sum must be an input of the op, not a computed value, which may be an equal but rounded
+// product. `x * x - relu(m * m)` of equal numbers must be exactly 0: a negative rounding error has no square root.
 
 namespace ingot::ir {
 namespace {
 
-/// How many operands and parts of results each node is. What is kept for a gradient counts for nothing: it changes no
-/// bits of what is returned.
+/// Counts for each node the operands and output blocks that it is used as. Residuals do not count, so that saving them
+/// does not change the bits of the returned results.
 std::vector<uint32_t> uses_of(Graph graph) {
   std::erase_if(graph.results, [](const Result& result) { return result.use == Use::Residual; });
   std::vector<uint32_t> uses(graph.count());
@@ -27,7 +27,7 @@ std::vector<uint32_t> uses_of(Graph graph) {
   return uses;
 }
 
-/// A sum or difference of a product, its operand `k`, and of another value.
+/// Returns the Fma for a sum or difference whose operand `k` is a product.
 Node fused(Graph& graph, const Node& node, size_t k) {
   const Node product = graph[node.args[k]];
   NodeId x = product.args[0], other = node.args[1 - k];

@@ -7,7 +7,7 @@
 namespace ingot::ir {
 namespace {
 
-/// Whether an access over a shape leads to the element of the same index.
+/// Whether an access over a shape maps each index to the element with the same index.
 bool is_identity(const HostPool& host, const EqualSizes& same, const Access& access, const std::vector<HostId>& shape) {
   const auto is_int = [&](HostId id, int64_t value) { return host.is_int(id, value); };
   if (access.offsets.size() != shape.size() || access.dims.size() > shape.size() || !access.indirect.empty())

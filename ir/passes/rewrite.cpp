@@ -23,7 +23,7 @@ void for_each_host(Access& access, const HostRule& visit) {
   }
 }
 
-/// The host expressions of what stands beside the nodes. Those that state which values are equal go to `visit_fact`.
+/// Visits the host expressions outside the nodes. Passes those that state which values are equal to `visit_fact`.
 void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fact) {
   for (Param& param : graph.params) {
     for (HostId& size : param.shape) visit_fact(size);
@@ -47,7 +47,7 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
   }
 }
 
-/// Keeps the layout steps that results and required views are made of.
+/// Drops the layout steps that no result and no required view depends on.
 void drop_unused_layouts(Graph& graph) {
   std::vector<LayoutStep>& steps = graph.eager_layouts;
   if (steps.empty()) return;
@@ -93,7 +93,7 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
 Graph compact(const Graph& graph) {
   Graph out{GraphFrame(graph)};
   out.host = {};
-  out.aliases.clear();  // which nothing asks for any more
+  out.aliases.clear();  // alias questions are asked before this pass only
   drop_unused_layouts(out);
   const std::vector<bool> live = graph.live();
 

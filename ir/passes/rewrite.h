@@ -5,20 +5,20 @@
 
 #include "ir/graph.h"
 
-// What passes over the graph are made of.
+// Building blocks of the passes over a graph.
 
 namespace ingot::ir {
 
-/// Adds a node of the old graph, there `was`, its args and attr already those of `out`, to `out`: as it is, or what
-/// stands for it.
+/// Adds a node of the old graph, or its replacement, to `out` and returns the id. `was` is the node's id in the old
+/// graph; the args and attr of `node` are already those of `out`.
 using NodeRule = std::function<NodeId(Graph& out, NodeId was, Node node)>;
 
-/// A new graph with every node that the results need put through `rule`, in topological order. Parameters, conditions
-/// and host expressions are taken over, names and places are carried.
+/// Builds a new graph by applying `rule`, in topological order, to every node that the results need. Copies parameters,
+/// conditions and host expressions, and carries names and locations over.
 Graph rewrite(const Graph& graph, const NodeRule& rule);
 
-/// The graph without the nodes, layout steps and host expressions that nobody needs. A size that is known to equal
-/// another one is replaced by it everywhere but in the conditions that make it so.
+/// Returns the graph without unused nodes, layout steps and host expressions. Replaces a size that is known to equal
+/// another one by that one, except in the conditions that make them equal.
 Graph compact(const Graph& graph);
 
 }  // namespace ingot::ir

@@ -5,10 +5,9 @@
 #include "ir/passes/rewrite.h"
 #include "ir/types/constant.h"
 
-// Exact rewrites. Each rule looks at one node whose operands have been simplified and returns what stands for it, or
-// nothing. Signed zeros, infinities, NaN and the wrapping of integers come out as they went in; which NaN it is does
-// not count. Values of a 16-bit float type may be float32 in between, so for these a cast to their own type is a
-// rounding.
+// Exact rewrites. Each rule examines one node, whose operands have been simplified, and returns its replacement or
+// nothing. Rewrites preserve signed zeros, infinities, NaN and the wrapping of integers; the bits of a NaN may change.
+// Between ops, a value of a 16-bit float type may be a float32, so a cast of such a value to its own type rounds it.
 
 namespace ingot::ir {
 namespace {
@@ -34,7 +33,7 @@ NodeId boolean(Graph& graph, bool value) { return add_constant(graph, Constant::
 
 // Constants
 
-/// A constant is kept in its dtype's own kind: 2 and 2.0 as float32 are one node.
+/// Converts a constant to the kind of its dtype: 2 and 2.0 as float32 are one node.
 Rewritten constant_in_its_kind(Graph& graph, const Node& node) {
   if (node.op != Op::Scalar) return std::nullopt;
   const NodeId id = graph.add(node);
@@ -59,7 +58,7 @@ Rewritten constant_folding(Graph& graph, const Node& node) {
 
 // Casts
 
-/// Bits of precision: of a float its significand's, of an integer those beside the sign.
+/// Bits of precision: of the significand for a float, without the sign for an integer.
 int precision(DType type) {
   switch (type) {
     case DType::Bool:
@@ -83,7 +82,7 @@ int precision(DType type) {
   }
 }
 
-/// Whether every value that a node of type `from` may have is one of type `to`.
+/// Whether type `to` can represent every value that a node of type `from` may have.
 bool loses_nothing(DType from, DType to) {
   if (from == to) return !is_narrow_float(from);
   if (is_floating(from)) return is_floating(to) && precision(to) >= 24 && precision(to) >= precision(from);
@@ -91,7 +90,7 @@ bool loses_nothing(DType from, DType to) {
   return precision(to) >= precision(from) && (is_signed(to) || !is_signed(from));
 }
 
-/// Whether the value of a node is one of its type, not a float32 on its way to one of 16 bits.
+/// Whether the value of a node is a value of its type, rather than a float32 that has not been rounded to 16 bits yet.
 bool holds_its_type(const Graph& graph, NodeId id) {
   const Op op = graph[id].op;
   return !is_narrow_float(graph[id].dtype) || op == Op::Load || op == Op::Gather || op == Op::Cast || op == Op::Bitcast;
@@ -104,14 +103,15 @@ Rewritten cast_to_same_type(Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// The middle one of two casts goes where it loses nothing, or is one of integers before a narrower one.
+/// Removes the inner one of two casts if it loses nothing, or if both casts are between integers and the outer one is
+/// not wider.
 Rewritten cast_of_cast(Graph& graph, const Node& node) {
   if (node.op != Op::Cast || !is(graph, node.args[0], Op::Cast)) return std::nullopt;
   const NodeId x = graph[node.args[0]].args[0];
   const DType from = graph[x].dtype, middle = graph[node.args[0]].dtype, to = node.dtype;
   const auto integral = [](DType type) { return category(type) == Category::Integral; };
   const bool narrowing = integral(from) && integral(middle) && integral(to) && size_of(to) <= size_of(middle);
-  // From float to integer targets may differ by the float's type, where it is out of range.
+  // Targets may convert an out-of-range float to an integer differently, depending on the float's type.
   const bool same_conversion = is_floating(to) || to == DType::Bool || !is_floating(middle);
   if (!narrowing && !(loses_nothing(from, middle) && same_conversion)) return std::nullopt;
   return make(graph, Op::Cast, to, {x});
@@ -124,7 +124,7 @@ Rewritten bitcast_of_bitcast(Graph& graph, const Node& node) {
 
 // Arithmetic
 
-/// x + 0 (-0.0 in floats), x - 0, x * 1, x / 1, and their like in integers.
+/// Removes a neutral operand: x + 0 (-0.0 for floats), x - 0, x * 1, x / 1, and similar cases for integers.
 Rewritten neutral_operand(Graph& graph, const Node& node) {
   if (node.args.size() != 2) return std::nullopt;
   const auto [x, y] = std::pair(node.args[0], node.args[1]);
@@ -161,7 +161,7 @@ Rewritten neutral_operand(Graph& graph, const Node& node) {
   }
 }
 
-/// 0 absorbs in integers; in floats 0 * x may be -0.0 or NaN.
+/// Replaces 0 * x by 0 for integers. For floats, 0 * x may be -0.0 or NaN.
 Rewritten absorbing_zero(Graph& graph, const Node& node) {
   if (node.op != Op::Mul && node.op != Op::BitwiseAnd) return std::nullopt;
   if (is_floating(node.dtype)) return std::nullopt;
@@ -171,7 +171,7 @@ Rewritten absorbing_zero(Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// op(x, x) of an op for which that is x, or in integers nothing.
+/// Simplifies op(x, x) to x, to 0 or to a bool, where this is exact.
 Rewritten same_operands(Graph& graph, const Node& node) {
   if (node.args.size() != 2 || node.args[0] != node.args[1]) return std::nullopt;
   const NodeId x = node.args[0];
@@ -207,7 +207,7 @@ Rewritten same_operands(Graph& graph, const Node& node) {
   }
 }
 
-/// --x, |-x|, ||x||, x + -y, x - -y.
+/// Simplifies --x, |-x|, ||x||, x + -y, x - -y.
 Rewritten signs(Graph& graph, const Node& node) {
   const auto negated = [&](size_t i) -> Rewritten {
     if (!is(graph, node.args[i], Op::Neg)) return std::nullopt;
@@ -233,7 +233,7 @@ Rewritten signs(Graph& graph, const Node& node) {
 
 bool rounds(Op op) { return op == Op::Floor || op == Op::Ceil || op == Op::Trunc || op == Op::Round; }
 
-/// Rounding of what is whole already.
+/// Removes the rounding of a value that is an integer already.
 Rewritten rounding(Graph& graph, const Node& node) {
   if (!rounds(node.op)) return std::nullopt;
   const NodeId x = node.args[0];
@@ -242,7 +242,7 @@ Rewritten rounding(Graph& graph, const Node& node) {
   return whole ? Rewritten(x) : std::nullopt;
 }
 
-/// A power by a number that eager PyTorch computes without pow.
+/// Replaces a power by a number for which eager PyTorch does not call pow.
 Rewritten power_by_number(Graph& graph, const Node& node) {
   if (node.op != Op::PowNumber) return std::nullopt;
   const NodeId x = node.args[0];
@@ -266,7 +266,8 @@ Rewritten power_by_number(Graph& graph, const Node& node) {
 
 // Logic and selection
 
-/// The comparison that is true where `op` is false; of integers only, since a NaN makes all of them false.
+/// The comparison that is true exactly where `op` is false. Valid for integers only: with a NaN, all comparisons but Ne
+/// are false.
 std::optional<Op> opposite(Op op) {
   switch (op) {
     case Op::Eq:
@@ -317,7 +318,7 @@ Rewritten logic_with_constant(Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// What of integers and bools is the operand itself, a constant, or a simpler op.
+/// Simplifies an op on integers or bools to its operand, a constant or a simpler op.
 Rewritten of_integers(Graph& graph, const Node& node) {
   if (node.args.empty() || is_floating(graph[node.args[0]].dtype)) return std::nullopt;
   const NodeId x = node.args[0];
@@ -352,7 +353,7 @@ Rewritten selection(Graph& graph, const Node& node) {
   if (node.dtype == DType::Bool && is_constant(graph, a, 1) && is_constant(graph, b, 0)) {
     return condition;
   }
-  // Within an arm it is known how the same condition turned out.
+  // Inside an arm, the value of the same condition is known.
   const auto settled = [&](NodeId arm, size_t taken) {
     const Node& inner = graph[arm];
     return inner.op == Op::Where && inner.args[0] == condition ? inner.args[taken] : arm;
@@ -366,7 +367,7 @@ using Rule = Rewritten (*)(Graph&, const Node&);
 
 constexpr Rule kRules[] = {
     constant_in_its_kind, constant_folding, cast_to_same_type,   cast_of_cast, bitcast_of_bitcast,
-    of_integers,  // before `signs`: |-x| is -x where there is no sign
+    of_integers,  // before `signs`: for unsigned types |-x| is -x
     neutral_operand,      absorbing_zero,   same_operands,       signs,        rounding,
     power_by_number,      negation,         logic_with_constant, selection,
 };

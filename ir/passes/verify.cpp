@@ -6,7 +6,7 @@
 #include "ir/graph.h"
 #include "ir/host/equal_sizes.h"
 
-// Two rounds: first that every id means something, so that a graph can be printed, then that it all fits.
+// Verifies in two rounds: first that every id exists, so that the graph can be printed, then all other invariants.
 
 namespace ingot::ir {
 namespace {
@@ -61,7 +61,7 @@ class Verifier {
   void check_ids(const std::vector<HostId>& ids) const {
     for (const HostId id : ids) check_id(id);
   }
-  /// Terms over the dims of something of this rank.
+  /// Checks terms over the dims of a tensor of this rank.
   void check_ids(const std::vector<Term>& terms, size_t rank) const {
     for (const Term& term : terms) {
       expect(term.dim < rank, "a term for a dim beyond the rank");

@@ -31,7 +31,8 @@ std::optional<bool> compare(Op op, auto x, auto y) {
 
 // Floats
 
-/// NaN wins in maximum and minimum and loses in fmax and fmin; of 0.0 and -0.0 a target may return either.
+/// Min or max of two floats. NaN wins in maximum and minimum and loses in fmax and fmin. Returns nothing for 0.0 and
+/// -0.0, since a target may return either.
 template <typename T>
 std::optional<double> extreme(Op op, T x, T y) {
   const bool largest = op == Op::Maximum || op == Op::Fmax;
@@ -42,7 +43,7 @@ std::optional<double> extreme(Op op, T x, T y) {
   return largest == (x > y) ? x : y;
 }
 
-/// An op with a floating result, computed in T.
+/// Folds an op with a floating result, computed in T.
 template <typename T>
 std::optional<double> fold_float(Op op, Args args) {
   const auto x = static_cast<T>(args[0].real);
@@ -130,7 +131,7 @@ std::optional<int64_t> shifted(Op op, DType type, int64_t x, int64_t y) {
 std::optional<int64_t> fold_integer(Op op, DType type, Args args) {
   const int64_t x = args[0].integer;
   const int64_t y = args.size() > 1 ? args[1].integer : 0;
-  const bool divides = y != 0 && y != -1;  // division by -1 overflows for one dividend
+  const bool divides = y != 0 && y != -1;  // division by -1 overflows for the smallest dividend
   switch (op) {
     case Op::Add:
     case Op::Sub:
@@ -196,7 +197,7 @@ std::optional<bool> test_integer(Op op, Args args) {
   }
 }
 
-/// Arithmetic whose operands and result are bool.
+/// Folds arithmetic whose operands and result are bool.
 std::optional<bool> fold_bool(Op op, Args args) {
   const bool x = args[0].integer, y = args.size() > 1 && args[1].integer;
   switch (op) {
@@ -221,7 +222,7 @@ std::optional<bool> fold_bool(Op op, Args args) {
   }
 }
 
-/// The largest power of two at which the values of an integer type end: they are in [-limit or 0, limit).
+/// The power of two past the largest value of an integer type: its values are in [-limit or 0, limit).
 double limit_of(DType type) { return std::ldexp(1, 8 * size_of(type) - is_signed(type)); }
 
 }  // namespace
@@ -256,7 +257,7 @@ std::optional<Constant> cast(const Constant& constant, DType type) {
   if (constant.is_float() && is_floating(type)) {
     return Constant{type, 0, round_to(type, constant.real)};
   }
-  // Integers past int64 have no number here.
+  // `integer` cannot represent a uint64 past the largest int64.
   if (constant.type == DType::U64 && constant.integer < 0 && is_floating(type)) return std::nullopt;
   if (constant.is_float()) {
     if (type == DType::U64) return std::nullopt;

@@ -50,11 +50,11 @@ const DTypeRow& row(DType type) { return kRows[static_cast<size_t>(type)]; }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// A binary float of `digits` significant bits whose smallest denormal is 2^least.
+/// A binary float format with `digits` significant bits whose smallest denormal is 2^least.
 struct Format {
   int digits, least;
   double largest;
-  double beyond = kInfinity;  ///< what is larger than the largest
+  double beyond = kInfinity;  ///< the value that replaces a number past the largest
   bool has_negative_zero = true;
 };
 
@@ -101,7 +101,7 @@ std::optional<DType> promote(DType a, DType b) {
   if (is_float8(low) || is_float8(high)) return std::nullopt;
   if ((is_wide_unsigned(low) || is_wide_unsigned(high)) && !is_floating(high)) return std::nullopt;
   if (category(low) != category(high)) return high;
-  if (low == DType::U8) return std::max(high, DType::I16);  // int8 holds no uint8
+  if (low == DType::U8) return std::max(high, DType::I16);  // int8 cannot hold every uint8
   if (low == DType::F16 && high == DType::BF16) return DType::F32;
   return high;
 }

@@ -6,8 +6,8 @@
 namespace ingot::ir {
 namespace {
 
-/// Of `digits` significant bits whose smallest normal number is 2^least; the exponents are IEEE's, so that the largest
-/// is just below 2^(2 - least).
+/// Limits of a format with `digits` significant bits whose smallest normal number is 2^least. The exponents are IEEE's,
+/// so the largest number is just below 2^(2 - least).
 FloatLimits limits_of(int digits, int least) {
   const double epsilon = std::ldexp(1.0, 1 - digits);
   const int decimals = static_cast<int>((digits - 1) * std::log10(2.0));
@@ -17,7 +17,7 @@ FloatLimits limits_of(int digits, int least) {
           .resolution = 1.0 / std::pow(10.0, decimals)};
 }
 
-/// Of a format that is not IEEE's at its upper end.
+/// Limits of a format whose largest number is not IEEE's.
 FloatLimits limits_of(int digits, int least, double largest) {
   FloatLimits limits = limits_of(digits, least);
   limits.largest = largest;
@@ -36,7 +36,7 @@ FloatLimits float_limits(DType type) {
       return limits_of(4, -7, 240.0);
     case DType::F8E5M2FNUZ: {
       FloatLimits limits = limits_of(3, -15, 57344.0);
-      limits.epsilon = 0.125;  // half of what it is: PyTorch says so
+      limits.epsilon = 0.125;  // half of the true value, as torch.finfo reports it
       return limits;
     }
     case DType::F16:

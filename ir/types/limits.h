@@ -6,16 +6,16 @@
 
 namespace ingot::ir {
 
-/// torch.finfo of a floating dtype.
+/// The values of torch.finfo for a floating dtype.
 struct FloatLimits {
-  double epsilon;          ///< from 1 to the next number
-  double smallest_normal;  ///< above the denormals
+  double epsilon;          ///< distance from 1 to the next larger number
+  double smallest_normal;  ///< smallest positive number that is not denormal
   double largest;
-  double resolution;  ///< 10 to the minus decimal digits that it holds
+  double resolution;  ///< 10 to the power of minus the number of decimal digits that it holds
 };
 FloatLimits float_limits(DType type);
 
-/// torch.iinfo of an integral dtype; of uint64 what an int64 holds.
+/// The values of torch.iinfo for an integral dtype. For uint64, `largest` is the largest int64.
 struct IntegerLimits {
   int64_t smallest, largest;
 };

@@ -23,7 +23,7 @@ TEST(Source, CountsLinesAndCharactersFromOne) {
   EXPECT_EQ(at("a"), "1:1");
   EXPECT_EQ(at("="), "2:4");
   EXPECT_EQ(at("c"), "3:1");
-  EXPECT_EQ(source.position(1000).line, 4u);  // past the end: at it
+  EXPECT_EQ(source.position(1000).line, 4u);  // a position past the end is clamped to the end
   EXPECT_EQ(source.line(1), "a");
   EXPECT_EQ(source.line(2), "bé = x");
   EXPECT_EQ(source.line(3), "c");
@@ -102,7 +102,7 @@ TEST(Diagnostic, AnExcerptIsShortAndPrintable) {
   EXPECT_EQ(rendered.find('\x1b'), std::string::npos);
   EXPECT_EQ(rendered.find('\xff'), std::string::npos);
   EXPECT_NE(rendered.find("<text>:1:5001"), std::string::npos);
-  // The caret stands under its character, past the ellipsis.
+  // The caret is under its character, after the ellipsis.
   const size_t line = rendered.find("1 | …"), carets = rendered.find("  | ", line + 1);
   EXPECT_EQ(rendered.substr(carets), "  | " + std::string(1 + 40, ' ') + "^");
 }

@@ -21,7 +21,8 @@ TEST(Text, DecodesUtf8) {
 }
 
 TEST(Text, AnInvalidByteIsACharacterOfItsOwn) {
-  // Alone, cut off, overlong, a surrogate, past the last code point.
+  // A lone continuation byte, two truncated sequences, two overlong ones, a surrogate, past the last code point, no
+  // start byte.
   for (const char* text :
        {"\x80", "\xC3", "\xE6\x97", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF"}) {
     const Character character = decode_utf8(text, 0);

@@ -8,7 +8,7 @@
 namespace ingot::ir {
 namespace {
 
-// What PyTorch answered, recorded by tests/data/make_eager_strides.py (the format is described there).
+// PyTorch's strides, recorded by tests/data/make_eager_strides.py, which describes the format.
 constexpr const char* kRecord = "tests/data/eager_strides.txt";
 
 Sizes numbers(const std::string& text, char separator) {
@@ -75,7 +75,7 @@ TEST(EagerLayout, OneStepAfterAnotherIsNotAllAtOnce) {
 }
 
 TEST(EagerLayout, StepsAreFollowedToTheResults) {
-  // out = cat([x.t() + 1, x.t() + 1]), and x[None] beside it, of x: [n, 3].
+  // out = cat([x.t() + 1, x.t() + 1]), and a second result x[None], for x of shape [n, 3].
   HostPool pool;
   const HostId n = pool.size(0, 0), one = pool.integer(1), three = pool.integer(3);
   using Kind = LayoutStep::Kind;
@@ -92,7 +92,7 @@ TEST(EagerLayout, StepsAreFollowedToTheResults) {
   const auto tensors = eager_tensors(steps, slots, arguments);
   EXPECT_EQ(tensors[3].strides, (Sizes{1, 3}));
   EXPECT_EQ(tensors[4].strides, (Sizes{5, 1}));
-  EXPECT_EQ(tensors[5].strides, (Sizes{15, 3, 1}));  // its last row is a constant stride of 1
+  EXPECT_EQ(tensors[5].strides, (Sizes{15, 3, 1}));  // its last row is the constant stride 1
 }
 
 TEST(EagerLayout, WhatHasAView) {
@@ -106,12 +106,12 @@ TEST(EagerLayout, WhatHasAView) {
 }
 
 TEST(EagerLayout, APadKeepsChannelsLastAndWhatIsNotPaddedIsACopy) {
-  // F.pad of a channels-last image and of a transposed matrix, and the same with nothing added.
+  // F.pad of a channels_last image and of a transposed matrix, with and without added elements.
   const Extents image{{2, 3, 4, 5}, {60, 1, 15, 3}}, matrix{{3, 2}, {1, 3}};
   EXPECT_EQ(pad_strides(Sizes{2, 3, 4, 6}, image, image), (Sizes{72, 1, 18, 3}));
   EXPECT_EQ(pad_strides(Sizes{3, 4}, matrix, matrix), (Sizes{4, 1}));
   EXPECT_EQ(pad_strides(Sizes{3, 2}, matrix, matrix), (Sizes{1, 3}));
-  // Of what a negative pad leaves, the order alone counts.
+  // Only the order of dims matters in the part that negative padding leaves.
   const Extents kept{{3, 1, 4, 5}, {60, 1, 15, 3}};
   EXPECT_EQ(pad_strides(Sizes{3, 1, 4, 5}, kept, image), preserve_strides(kept));
 }

@@ -1,4 +1,4 @@
-// How many operations a formula takes, whoever computes it.
+// Counts of a graph's operations, independent of the kernels that compute it.
 
 #include "ir/flop_count.h"
 
@@ -9,7 +9,7 @@
 namespace ingot::ir {
 namespace {
 
-/// Of tensors of the sizes [4, 10].
+/// The operations for tensors of the sizes [4, 10].
 int64_t operations(const GraphWriter& writer) {
   const Graph& graph = writer.graph;
   std::vector<HostValue> values(graph.host.count());

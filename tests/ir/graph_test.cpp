@@ -64,11 +64,12 @@ TEST(Graph, NamesAndPlacesAreCarried) {
   EXPECT_EQ(w.graph.names(x), (std::vector<std::string>{"x0", "lt", "left"}));
   EXPECT_EQ(w.graph.span(x).text(), "maximum(a, b)");
   w.graph.place_node(x, {&source, 0, 2});
-  EXPECT_EQ(w.graph.span(x).text(), "maximum(a, b)");  // the first place stays
+  EXPECT_EQ(w.graph.span(x).text(), "maximum(a, b)");  // the first location is kept
   EXPECT_FALSE(w.graph.span(w.op(Op::Abs, {x})));
 }
 
-/// (x[1:, 0] + 1 - abar) * bias in half of its columns, and a gather, with everything that prints.
+/// A graph that prints every kind of line: strided loads, a gather, a call, a position, and a result of two output
+/// blocks.
 GraphWriter every_kind_of_line() {
   GraphWriter w;
   Graph& g = w.graph;
@@ -152,7 +153,7 @@ TEST(GraphPrint, SaysWhichParameterAResultMutates) {
   EXPECT_NE(print(w.graph).find("  out: f32[x.size(0)] into x = %1\n"), std::string::npos) << print(w.graph);
 }
 
-/// A graph that verifies, in which a test breaks one thing.
+/// A valid graph, in which each test breaks one thing.
 struct Verify : testing::Test {
   GraphWriter w;
   NodeId x, sum;

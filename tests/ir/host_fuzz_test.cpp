@@ -7,7 +7,7 @@
 
 #include "ir/host/host.h"
 
-// Random expressions: what the pool makes of them evaluates to what op-by-op arithmetic gives.
+// Random expressions: the folded expression must evaluate to the value of unfolded, op-by-op arithmetic.
 
 namespace ingot::ir {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 constexpr int kAssignments = 6;
 constexpr int64_t kLarge = 7;
 
-/// An expression with its value under each assignment of the symbols, computed without the pool; nothing where Python
-/// would raise an error.
+/// An expression and its value under each assignment of the symbols, computed without the pool; no value where Python
+/// raises an error.
 struct Expression {
   HostId id;
   std::array<std::optional<HostValue>, kAssignments> values;
@@ -29,11 +29,11 @@ class Fuzz {
     for (auto& sizes : sizes_) {
       for (int64_t& size : sizes) size = sizes_not_one ? pick<int64_t>({0, 2, 3, 5, 6}) : below(5);
     }
-    // In every third run two sizes are equal, which the pool is told half-way.
+    // In every third run two sizes are equal. The pool is told so after half of the steps.
     if (seed % 3 == 0) {
       for (auto& sizes : sizes_) sizes[1] = sizes[0];
     }
-    // In every fifth run one size is large, which the pool is told half-way, too.
+    // In every fifth run one size is large. The pool is told so after half of the steps, too.
     if (seed % 5 == 0) {
       for (auto& sizes : sizes_) sizes[2] = kLarge + static_cast<int64_t>(below(3));
     }
@@ -53,7 +53,7 @@ class Fuzz {
     add(pool_.scalar(3, HostKind::Float), [&](int a) { return HostValue::of(reals_[a]); });
   }
 
-  /// Makes one more expression of those that are there.
+  /// Adds an expression of a random op over existing expressions.
   void grow() {
     static constexpr HostOp kOps[] = {
         HostOp::Add,     HostOp::Add, HostOp::Sub,       HostOp::Sub,    HostOp::Mul, HostOp::Mul,   HostOp::FloorDiv,
@@ -135,7 +135,7 @@ class Fuzz {
     }
     try {
       const HostValue value = ir::apply(op, values);
-      // Small values, so that neither coefficients nor intermediate sums overflow.
+      // Keep values small, so that neither coefficients nor intermediate sums overflow.
       if (value.kind != HostKind::Float && std::abs(value.integer) > 100'000) return std::nullopt;
       return value;
     } catch (const std::domain_error&) {

@@ -10,7 +10,7 @@
 namespace ingot::ir {
 namespace {
 
-/// A pool with three sizes and two numbers, and short ways to write expressions.
+/// A pool with three sizes and two numbers, and short helpers for writing expressions.
 struct Host : testing::Test {
   HostPool pool;
   HostId n = pool.size(0, 0), m = pool.size(0, 1), k = pool.size(1, 0);
@@ -82,7 +82,7 @@ TEST_F(Host, ExtremesDropWhatIsAlwaysCovered) {
 }
 
 TEST_F(Host, ASliceOfASliceStaysSmall) {
-  // v = v[:-1] + v[1:], 16 times: the two lengths are the same one at each step.
+  // v = v[:-1] + v[1:], 16 times: at each step the two lengths are the same expression.
   HostId length = n;
   for (int depth = 1; depth <= 16; ++depth) {
     const HostId end = make(HostOp::Max, {make(HostOp::Min, {pool.sub(length, c(1)), length}), c(0)});
@@ -127,7 +127,8 @@ TEST_F(Host, LeastValues) {
   const HostId low = c(-3), two = c(2);
   EXPECT_EQ(pool.least(n), 0);
   EXPECT_EQ(pool.least(i), HostPool::kNoLeast);
-  EXPECT_EQ(pool.least(make(HostOp::Min, {n, make(HostOp::Min, {m, i})})), HostPool::kNoLeast);  // of three operands
+  EXPECT_EQ(pool.least(make(HostOp::Min, {n, make(HostOp::Min, {m, i})})),
+            HostPool::kNoLeast);  // Min of three operands
   EXPECT_EQ(pool.least(make(HostOp::Max, {i, low})), -3);
   EXPECT_EQ(pool.least(pool.sub(c(5), n)), HostPool::kNoLeast);
   EXPECT_EQ(pool.least(make(HostOp::FloorDiv, {pool.sub(n, c(5)), two})), -3);
@@ -140,7 +141,7 @@ TEST_F(Host, LeastValues) {
   EXPECT_TRUE(pool.known_not_one(make(HostOp::FloorDiv, {n, two})));
   EXPECT_EQ(make(HostOp::Max, {pool.sub(n, c(4)), c(0)}), pool.sub(n, c(4)));
   EXPECT_EQ(make(HostOp::Lt, {n, c(17)}), pool.boolean(false));
-  EXPECT_EQ(pool.least(pool.mul(pool.mul(n, c(INT64_MAX / 8)), n)), INT64_MAX);  // as far as 64 bits go
+  EXPECT_EQ(pool.least(pool.mul(pool.mul(n, c(INT64_MAX / 8)), n)), INT64_MAX);  // saturates at 64 bits
 }
 
 TEST_F(Host, UnifiedSizesAreOne) {
@@ -216,7 +217,7 @@ TEST_F(Host, KindsThatDependOnTheValue) {
   EXPECT_THROW(make(HostOp::Pow, {n, i}), Error);
 }
 
-// Values: what CPython 3.11 answers.
+// Values, as CPython 3.11 computes them.
 
 HostValue of(int64_t value) { return HostValue::of(value); }
 HostValue of(double value) { return HostValue::of(value); }
@@ -238,7 +239,7 @@ TEST(HostValues, ArePythons) {
   EXPECT_EQ(run(HostOp::FloorDiv, {of(-5.0), of(inf)}), of(-1.0));
   EXPECT_EQ(run(HostOp::TrueDiv, {of(int64_t{0}), of(int64_t{-5})}), of(-0.0));
   EXPECT_EQ(run(HostOp::TrueDiv, {of(int64_t{1}), of(int64_t{3})}), of(1.0 / 3.0));
-  // 9007199254740993 / 3 is no quotient of two doubles.
+  // 9007199254740993 is not representable as a double.
   EXPECT_EQ(run(HostOp::TrueDiv, {of(int64_t{9007199254740993}), of(int64_t{3})}), of(3002399751580331.0));
   EXPECT_EQ(run(HostOp::TrueDiv, {of(INT64_MIN), of(int64_t{3})}), of(-3.0744573456182584e+18));
   EXPECT_EQ(run(HostOp::Pow, {of(int64_t{-2}), of(int64_t{63})}), of(INT64_MIN));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// torch.promote_types, PyTorch 2.11, of the types that promote with one another.
+// torch.promote_types of PyTorch 2.11 for the types that promote with one another.
 constexpr DType kCommon[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
                              DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
 constexpr size_t kCommonCount = std::size(kCommon);
@@ -107,7 +107,7 @@ TEST(DType, RoundsAsPyTorchConverts) {
       {3e-08, 5.960464477539063e-08, 3.003515303134918e-08, 2.999999892949745e-08},
       {2049.0, 2048.0, 2048.0, 2049.0},
       {2051.0, 2052.0, 2048.0, 2051.0},
-      {1.0004882812509095, 1.0, 1.0, 1.00048828125},  // twice rounded: once it would be 1.0009765625
+      {1.0004882812509095, 1.0, 1.0, 1.00048828125},  // rounded twice; rounded once it would be 1.0009765625
       {-1e+39, -kInf, -kInf, -kInf},
       {3.4e+38, kInf, kInf, 3.3999999521443642e+38},
       {1e-45, 0.0, 0.0, 1.401298464324817e-45},

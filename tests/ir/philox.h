@@ -5,7 +5,7 @@
 
 namespace ingot::ir {
 
-/// Philox4x32-10 as its authors wrote it down, for comparison: the four words of a counter, lowest word first.
+/// Philox4x32-10 as its authors define it, for comparison. Returns the four words of a counter, lowest word first.
 inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t first = uint64_t{0xD2511F53} * counter[0], second = uint64_t{0xCD9E8D57} * counter[2];
@@ -16,7 +16,7 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::arra
   return counter;
 }
 
-/// What RandomWord stands for.
+/// The expected value of RandomWord.
 inline uint32_t random_word(uint64_t seed, uint64_t draw, uint64_t place) {
   const uint64_t block = place / 4;
   const auto low = [](uint64_t word) { return static_cast<uint32_t>(word); };

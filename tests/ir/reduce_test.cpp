@@ -7,14 +7,14 @@
 namespace ingot::ir {
 namespace {
 
-/// x: [n, m], and its maximum along m.
+/// x: [n, m], and its argmax along m.
 struct Reduced {
   GraphWriter w;
   uint32_t param = w.param("x", DType::F32, 2);
   NodeId x = w.load(param);
   NodeId node = w.graph.reduce(DType::F32, {ReduceKind::ArgMax, w.graph.params[param].shape, {0, 1}}, x);
 
-  /// The value of each row, read over a space of these dims: which of them goes along the rows.
+  /// Reads a value of each row over an index space of rank `rank`, in which dim `along` runs along the rows.
   NodeId read(uint32_t value, size_t rank, size_t along) {
     Access access{{SourceRef::Kind::Reduce, value}, {w.c(0), w.c(0)}, {}, {}};
     for (size_t d = along; d < rank; ++d) access.dims.push_back({w.c(1), {}});
@@ -36,7 +36,7 @@ TEST(Reduce, IsReadThroughAnAccessAlone) {
   Reduced r;
   r.w.graph.add(Op::Neg, DType::F32, {r.node});
   EXPECT_THROW(verify(r.w.graph), Error);
-  Reduced along;  // the dim that is gone
+  Reduced along;  // an access along the reduced dim
   Access access{{SourceRef::Kind::Reduce, 0}, {along.w.c(0), along.w.c(0)}, {}, {}};
   access.dims = {{along.w.graph.params[0].shape[1], {{1, along.w.c(1)}}}};
   along.w.graph.read(DType::F32, access, {along.node});

@@ -8,12 +8,12 @@
 #include "base/error.h"
 #include "ir/graph.h"
 
-// A plain evaluator of pointwise graphs at one element, to compare graphs with. Where targets may differ it makes up an
-// answer of its own (a marker), so that a rewrite that relies on one is found out.
+// A simple evaluator of pointwise graphs at one element, for comparing graphs. Where targets may differ it returns an
+// arbitrary marker, so that a rewrite that relies on one target's result is detected.
 
 namespace ingot::ir {
 
-/// Floats of 16 bits are float32 values here, as between the ops of a kernel; only a cast rounds them.
+/// An element's value. A 16-bit float is a float32 value here, as between the ops of a kernel; only a cast rounds it.
 struct Element {
   DType type = DType::F32;
   int64_t integer = 0;
@@ -32,7 +32,7 @@ namespace reference {
 template <typename T>
 constexpr bool kFloat = std::is_floating_point_v<T>;
 
-/// Calls `f` with a value of the C++ type that the dtype computes in.
+/// Calls `f` with a value of the C++ type in which the dtype is computed.
 template <typename F>
 auto with_type(DType type, F f) {
   switch (type) {
@@ -103,7 +103,7 @@ T float_op(Op op, T x, T y, T z) {
     case Op::Copysign:
       return std::copysign(x, y);
     case Op::Maximum:
-      return std::isnan(x) || x > y ? x : y;  // of zeros the second one
+      return std::isnan(x) || x > y ? x : y;  // for two zeros, the second one
     case Op::Minimum:
       return std::isnan(x) || x < y ? x : y;
     case Op::Fmax:
@@ -127,7 +127,7 @@ T float_op(Op op, T x, T y, T z) {
   }
 }
 
-/// Integers, computed in 64 bits and cut to T by the caller.
+/// Evaluates an op on integers in 64 bits; the caller truncates the result to T.
 inline int64_t integer_op(Op op, int64_t x, int64_t y, int width) {
   const auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
   const bool divides = y != 0 && !(x == INT64_MIN && y == -1);
@@ -272,7 +272,8 @@ inline Element primitive(const Node& node, const std::vector<Element>& args) {
 
 }  // namespace reference
 
-/// The values of all nodes at one element: `params` holds what is loaded from each parameter. Scalars must be constant.
+/// Returns the values of all nodes at one element. `params` are the elements that loads of each parameter read. Scalars
+/// must be constant.
 inline std::vector<Element> evaluate_nodes(const Graph& graph, const std::vector<Element>& params) {
   std::vector<Element> values;
   for (uint32_t i = 0; i < graph.count(); ++i) {

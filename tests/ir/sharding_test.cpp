@@ -4,7 +4,7 @@
 
 #include "tests/ir/testing.h"
 
-// What may be cut, on graphs of one idea each. tests/python/test_sharding.py asks of whole ops.
+// Which graphs can be sharded; each graph tests one rule. tests/python/test_sharding.py tests whole ops.
 
 namespace ingot::ir {
 namespace {
@@ -25,7 +25,7 @@ struct Matrix {
   }
   void result(NodeId node) { w.result(node, {n, m}); }
 
-  /// x's element at [coef · i + offset, j].
+  /// Reads x[coef · i + offset, j].
   NodeId read(HostId offset, int64_t coef, HostId size) {
     Access access = w.whole({size, m}, x);
     access.offsets[0] = offset;
@@ -60,7 +60,7 @@ TEST(Splits, WhatIsReadAlongTheCutIsCutAsWell) {
 
 TEST(Splits, WhoseShapeAloneCountsIsCutAsWell) {
   Matrix x;
-  x.sum_with_bias();  // which nobody needs
+  x.sum_with_bias();  // not used by any result
   x.result(x.w.load(x.x));
   EXPECT_EQ(x.cut(1)->params, (Cuts{1, 0}));
 }
@@ -167,7 +167,7 @@ TEST(Splits, OnesAreTheSameOp) {
   EXPECT_FALSE(matches_unit_shard(w.graph, cuts, ones(2.0, true)));
 }
 
-/// sin(sin(…(k + first))), whose text is cut off long before `first`.
+/// sin(sin(…(k + first))), whose printed text abbreviates the part that contains `first`.
 Graph deep_number(double first) {
   GraphWriter w;
   const uint32_t x = w.param("x", DType::F32, 2), k = w.number("k", HostKind::Float);

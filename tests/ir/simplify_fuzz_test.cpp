@@ -7,7 +7,7 @@
 #include "tests/ir/testing.h"
 #include "tests/rounds.h"
 
-// Random pointwise graphs, before and after: the same bits for values where exactness is easily lost.
+// Random pointwise graphs before and after simplification: the same bits for values at which exactness is easily lost.
 
 namespace ingot::ir {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr DType kTypes[] = {DType::Bool, DType::U8,   DType::I8,  DType::I32, DType::I64,
                             DType::F16,  DType::BF16, DType::F32, DType::F64};
 
-/// Where exactness is easily lost.
+/// Values of a type at which exactness is easily lost.
 std::vector<Element> special_values(DType type) {
   static constexpr double kInf = std::numeric_limits<double>::infinity();
   static constexpr double kReals[] = {0.0,
@@ -65,7 +65,7 @@ class RandomGraph {
 
   const Graph& graph() const { return writer_.graph; }
 
-  /// What each parameter holds at one element.
+  /// A random element for each parameter.
   std::vector<Element> values() {
     std::vector<Element> values;
     for (const Param& param : writer_.graph.params) {
@@ -116,7 +116,7 @@ class RandomGraph {
     add(writer_.op(op, std::move(args)));
   }
 
-  /// Whether PyTorch and the reference evaluator have the op for this type.
+  /// Whether PyTorch and the reference evaluator support the op for this type.
   static bool suits(Op op, DType type) {
     const OpInfo& row = info(op);
     if (!row.accepts.contains(type)) return false;
@@ -181,7 +181,7 @@ TEST(SimplifyFuzz, EveryCastOfACastKeepsEveryBit) {
   for (const DType from : kTypes) {
     for (const DType middle : kTypes) {
       for (const DType to : kTypes) {
-        for (const bool computed : {false, true}) {  // a product of halves is a float32 in between
+        for (const bool computed : {false, true}) {  // a product of 16-bit floats is a float32 until it is rounded
           GraphWriter w;
           NodeId x = w.load("x", from);
           if (computed) x = w.op(Op::Mul, {x, x});

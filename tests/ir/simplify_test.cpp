@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// Each test says what a node becomes, in the text of the simplified graph's last node.
+/// Each test states the simplified form of a node, as printed text of the simplified graph.
 struct Simplify : testing::Test {
   GraphWriter w;
   const NodeId f = w.load("f", DType::F32), g = w.load("g", DType::F32);
@@ -20,7 +20,7 @@ struct Simplify : testing::Test {
   const NodeId i = w.load("i", DType::I32), j = w.load("j", DType::I64), u = w.load("u", DType::U8);
   const NodeId b = w.load("b", DType::Bool), c = w.load("c", DType::Bool);
 
-  /// The nodes of the simplified graph of a result, one a line.
+  /// Prints the nodes of the simplified graph of a result, one per line.
   std::string nodes(NodeId node) {
     w.graph.results.clear();
     w.result(node);
@@ -92,7 +92,7 @@ TEST_F(Simplify, Casts) {
   same(w.cast(DType::U8, w.cast(DType::I32, j)), w.cast(DType::U8, j));
   same(w.cast(DType::Bool, w.cast(DType::F64, f)), w.cast(DType::Bool, f));
   kept(w.cast(DType::F64, w.cast(DType::F32, d)));
-  kept(w.cast(DType::I32, w.cast(DType::F64, f)));  // out of range may differ by the float's type
+  kept(w.cast(DType::I32, w.cast(DType::F64, f)));  // an out-of-range result may depend on the float's type
   const NodeId narrowed = w.cast(DType::I64, w.cast(DType::U8, i));
   EXPECT_NE(nodes(narrowed), nodes(w.cast(DType::I64, i)));
   const NodeId lossy = w.cast(DType::F64, w.cast(DType::F32, i));

@@ -8,7 +8,7 @@
 
 namespace ingot::ir {
 
-/// Writes graphs for tests: parameters are tensors of one dim [n] unless a shape is given.
+/// Builds graphs for tests. A parameter is a tensor of one dim [n] unless a rank is given.
 struct GraphWriter {
   Graph graph;
 
@@ -28,7 +28,7 @@ struct GraphWriter {
     return static_cast<uint32_t>(graph.params.size() - 1);
   }
 
-  /// The access that reads (or stores) a tensor of this shape as it is.
+  /// The access that reads (or stores) a tensor of this shape element by element.
   Access whole(const std::vector<HostId>& shape, uint32_t param = 0) {
     Access access{{SourceRef::Kind::Param, param}, {}, {}, {}};
     for (uint32_t d = 0; d < shape.size(); ++d) {
@@ -41,7 +41,7 @@ struct GraphWriter {
   NodeId load(uint32_t param) { return graph.load(graph.params[param].dtype, whole(graph.params[param].shape, param)); }
   NodeId load(const std::string& name, DType type) { return load(param(name, type)); }
 
-  /// The position along a dim of this size, with so many behind it.
+  /// The position along a dim of this size that is followed by `behind` more dims.
   NodeId index(HostId size, uint32_t behind = 0) {
     std::vector<AccessDim> dims(1 + behind, {c(1), {}});
     dims[0] = {size, {{0, c(1)}}};
@@ -52,7 +52,7 @@ struct GraphWriter {
   NodeId integer(DType type, int64_t value) { return graph.scalar(type, c(value)); }
   NodeId boolean(bool value) { return graph.scalar(DType::Bool, graph.host.boolean(value)); }
 
-  /// An op on values of one type, whose result has that type or is bool.
+  /// Adds an op on values of one type. The result has that type or is bool.
   NodeId op(Op op, std::vector<NodeId> args) {
     const Rule rule = info(op).rule;
     const DType type = rule == Rule::Compare || rule == Rule::Logical ? DType::Bool : graph[args.back()].dtype;
@@ -60,7 +60,7 @@ struct GraphWriter {
   }
   NodeId cast(DType type, NodeId x) { return graph.add(Op::Cast, type, {x}); }
 
-  /// A result of the shape [n] of parameter 0, or the given one.
+  /// Adds a result of the given shape, or of the shape [n] of parameter 0.
   void result(NodeId node, std::vector<HostId> shape) {
     Result result{.name = graph.results.empty() ? "out" : "out" + std::to_string(graph.results.size()),
                   .dtype = graph[node].dtype,
