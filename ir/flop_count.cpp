@@ -77,7 +77,7 @@ int64_t count_operations(const Graph& graph, std::span<const HostValue> sizes) {
   Counter counter(graph, sizes);
   int64_t added = 0;
   for (const Result& result : graph.results) {
-    for (const OutputBlock& part : result.blocks) counter.walk(part.node, part.domain);
+    for (const OutputBlock& block : result.blocks) counter.walk(block.node, block.domain);
     if (!is_floating(result.dtype)) continue;
     for (const Scatter& scatter : result.scatters) added += counter.elements_of(graph.results[scatter.values].shape);
   }

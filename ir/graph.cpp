@@ -125,7 +125,7 @@ Node Graph::transfer(const Graph& source, NodeId id, std::vector<NodeId> args) {
 std::vector<bool> Graph::live() const {
   std::vector<bool> needed(nodes_.size());
   for (const Result& result : results) {
-    for (const OutputBlock& part : result.blocks) needed[part.node.index] = true;
+    for (const OutputBlock& block : result.blocks) needed[block.node.index] = true;
   }
   for (size_t i = nodes_.size(); i-- > 0;) {
     if (!needed[i]) continue;

@@ -16,7 +16,7 @@ class GraphPrinter {
   explicit GraphPrinter(const Graph& graph) : graph_(graph) {
     for (const Param& param : graph.params) names_.push_back(param.name);
     for (const Result& result : graph.results) {
-      for (const OutputBlock& part : result.blocks) rank_ = std::max(rank_, part.domain.size());
+      for (const OutputBlock& block : result.blocks) rank_ = std::max(rank_, block.domain.size());
     }
     for (uint32_t i = 0; i < graph.count(); ++i) {
       const Op op = graph[{i}].op;
@@ -181,15 +181,15 @@ class GraphPrinter {
 
   bool is_whole(const Result& result) const {
     if (result.blocks.size() != 1) return false;
-    const OutputBlock& part = result.blocks[0];
-    if (part.domain != result.shape || part.store.dims.size() > part.domain.size()) return false;
-    for (const HostId offset : part.store.offsets) {
+    const OutputBlock& block = result.blocks[0];
+    if (block.domain != result.shape || block.store.dims.size() > block.domain.size()) return false;
+    for (const HostId offset : block.store.offsets) {
       if (!graph_.host.is_int(offset, 0)) return false;
     }
-    const size_t missing = part.domain.size() - part.store.dims.size();
-    for (size_t j = 0; j < part.store.dims.size(); ++j) {
-      const std::vector<Term>& terms = part.store.dims[j].terms;
-      const bool broadcast = terms.empty() && graph_.host.is_int(part.domain[missing + j], 1);
+    const size_t missing = block.domain.size() - block.store.dims.size();
+    for (size_t j = 0; j < block.store.dims.size(); ++j) {
+      const std::vector<Term>& terms = block.store.dims[j].terms;
+      const bool broadcast = terms.empty() && graph_.host.is_int(block.domain[missing + j], 1);
       const bool same = terms.size() == 1 && terms[0].dim == missing + j && graph_.host.is_int(terms[0].coef, 1);
       if (!broadcast && !same) return false;
     }
@@ -203,9 +203,9 @@ class GraphPrinter {
     if (result.forwards) return text + " " + graph_.params[*result.forwards].name;
     if (!result.scatters.empty()) return text + print_sum(result);
     if (is_whole(result)) return text + " " + value(result.blocks[0].node);
-    for (const OutputBlock& part : result.blocks) {
-      text += fmt::format("\n    {} over {} at {}", value(part.node), shape(part.domain),
-                          coordinates(part.store, {}, true));
+    for (const OutputBlock& block : result.blocks) {
+      text += fmt::format("\n    {} over {} at {}", value(block.node), shape(block.domain),
+                          coordinates(block.store, {}, true));
     }
     return text;
   }

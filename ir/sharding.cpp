@@ -11,48 +11,49 @@ namespace ingot::ir {
 namespace {
 
 /// Tells which host expressions are equal to the size of a sharded dim, and which depend on such a size.
-class CutSizes {
+class ShardedSizes {
  public:
-  CutSizes(const Graph& graph, std::span<const Cuts> cuts) : graph_(graph), knows_(graph.host.count()) {
-    for (uint32_t i = 0; i < knows_.size(); ++i) equal_.push_back(graph.host.resolve(HostId{i}));
+  ShardedSizes(const Graph& graph, std::span<const Cuts> cuts) : graph_(graph), depends_(graph.host.count()) {
+    for (uint32_t i = 0; i < depends_.size(); ++i) equal_.push_back(graph.host.resolve(HostId{i}));
     for (const Condition& condition : graph.conditions)
       if (condition.kind == Condition::Kind::Equal && is_size(condition.a) && is_size(condition.b))
         equal_[representative(condition.a).index] = representative(condition.b);
     for (const Cuts& each : cuts)
       for (size_t p = 0; p < each.size(); ++p)
         if (each[p]) sizes_.insert(representative(graph.params[p].shape[*each[p]]));
-    for (uint32_t i = 0; i < knows_.size(); ++i) {
+    for (uint32_t i = 0; i < depends_.size(); ++i) {
       const HostNode& node = graph.host[HostId{i}];
-      knows_[i] = is_cut(HostId{i}) || std::ranges::any_of(node.args, [&](HostId arg) { return knows_[arg.index]; });
+      depends_[i] =
+          is_sharded(HostId{i}) || std::ranges::any_of(node.args, [&](HostId arg) { return depends_[arg.index]; });
     }
   }
 
   /// Whether lowering used no value of these sizes. A size whose value it used has become a constant, a static value or
   /// a specialized size.
-  bool are_unknown() const {
-    for (uint32_t i = 0; i < knows_.size(); ++i)
-      if (is_cut(HostId{i}) && !is_size(HostId{i})) return false;
-    const auto is_cut = [&](HostId id) { return this->is_cut(id); };
-    return std::ranges::none_of(graph_.specialized, is_cut) &&
-           std::ranges::none_of(graph_.statics, is_cut, &Static::symbol);
+  bool are_unused() const {
+    for (uint32_t i = 0; i < depends_.size(); ++i)
+      if (is_sharded(HostId{i}) && !is_size(HostId{i})) return false;
+    const auto is_sharded = [&](HostId id) { return this->is_sharded(id); };
+    return std::ranges::none_of(graph_.specialized, is_sharded) &&
+           std::ranges::none_of(graph_.statics, is_sharded, &Static::symbol);
   }
   bool same(HostId x, HostId y) const { return representative(x) == representative(y); }
   /// Whether the expression is `constant` plus a multiple of the sharded dim's size. False if there are several such
   /// sizes.
   bool is_multiple(HostId id, int64_t constant = 0) const {
     if (sizes_.size() > 1) return false;
-    if (is_cut(id)) return constant == 0;
+    if (is_sharded(id)) return constant == 0;
     const HostNode& node = graph_.host[id];
     const auto is_multiple = [&](HostId arg) { return this->is_multiple(arg); };
     if (node.op == HostOp::Affine)
       return node.value.as_int() == constant && std::ranges::all_of(node.args, is_multiple);
     return node.op == HostOp::Mul && constant == 0 && std::ranges::count_if(node.args, is_multiple) == 1 &&
-           std::ranges::count_if(node.args, [&](HostId arg) { return knows(arg); }) == 1;
+           std::ranges::count_if(node.args, [&](HostId arg) { return depends(arg); }) == 1;
   }
-  bool is_cut(HostId id) const { return sizes_.contains(representative(id)); }
-  bool knows(HostId id) const { return knows_[id.index]; }
-  bool knows(const std::vector<Term>& terms) const {
-    return std::ranges::any_of(terms, [&](const Term& term) { return knows(term.coef); });
+  bool is_sharded(HostId id) const { return sizes_.contains(representative(id)); }
+  bool depends(HostId id) const { return depends_[id.index]; }
+  bool depends(const std::vector<Term>& terms) const {
+    return std::ranges::any_of(terms, [&](const Term& term) { return depends(term.coef); });
   }
 
  private:
@@ -65,7 +66,7 @@ class CutSizes {
   const Graph& graph_;
   std::vector<HostId> equal_;  ///< links each expression to an equal one; a representative links to itself
   std::set<HostId> sizes_;
-  std::vector<bool> knows_;
+  std::vector<bool> depends_;
 };
 
 /// The dim of an index space that runs along the sharded dim.
@@ -82,20 +83,20 @@ bool goes_to(const std::vector<Term>& terms, uint32_t dim) {
 
 /// Traverses the graph from the results to the parameters. Tracks for each node the dim of its index space that runs
 /// along the sharded dim.
-class Splitter {
+class ShardingAnalysis {
  public:
-  Splitter(const Graph& graph, const Cuts& cuts)
+  ShardingAnalysis(const Graph& graph, const Cuts& cuts)
       : graph_(graph), host_(graph.host), sizes_(graph, {&cuts, 1}), sharding_{cuts, {}}, read_whole_(cuts.size()) {}
 
   std::optional<Sharding> run() {
-    if (!sizes_.are_unknown()) return std::nullopt;
+    if (!sizes_.are_unused()) return std::nullopt;
     for (const Condition& condition : graph_.conditions)
-      if (!holds_of_pieces(condition)) return std::nullopt;
+      if (!holds_for_shards(condition)) return std::nullopt;
     for (const Result& result : graph_.results) {
-      const std::optional<uint32_t> dim = cut_of(result);
+      const std::optional<uint32_t> dim = sharded_dim_of(result);
       if (!dim || result.mutates || result.blocks.empty()) return std::nullopt;
-      for (const OutputBlock& part : result.blocks)
-        if (!enter(part, *dim, result.shape[*dim])) return std::nullopt;
+      for (const OutputBlock& block : result.blocks)
+        if (!start_at(block, *dim, result.shape[*dim])) return std::nullopt;
       sharding_.results.push_back(*dim);
     }
     while (!open_.empty()) {
@@ -104,21 +105,21 @@ class Splitter {
       if (!follow(node, axis)) return std::nullopt;
     }
     for (uint32_t p = 0; p < sharding_.params.size(); ++p)
-      if (!is_cut_by_shape(p)) return std::nullopt;
+      if (!shard_by_shape(p)) return std::nullopt;
     return std::move(sharding_);
   }
 
  private:
   /// Whether the condition holds for every shard if it holds for the whole.
-  bool holds_of_pieces(const Condition& condition) {
+  bool holds_for_shards(const Condition& condition) {
     using Kind = Condition::Kind;
     const bool is_equality = condition.kind == Kind::Equal || condition.kind == Kind::Broadcasts;
     const bool is_of_two = is_equality || condition.kind == Kind::InRange;
-    if (!sizes_.knows(condition.a) && !(is_of_two && sizes_.knows(condition.b))) return true;
+    if (!sizes_.depends(condition.a) && !(is_of_two && sizes_.depends(condition.b))) return true;
     if (condition.kind == Kind::NonNegative && sizes_.is_multiple(condition.a, -1))
       return sharding_.needs_elements = true;
     if (condition.kind == Kind::True && is_not_zero(condition.a)) return sharding_.needs_elements = true;
-    if (condition.kind == Kind::True && excuses_no_elements(condition.a)) return true;
+    if (condition.kind == Kind::True && allows_empty(condition.a)) return true;
     return is_equality && (sizes_.same(condition.a, condition.b) ||
                            (sizes_.is_multiple(condition.a) && sizes_.is_multiple(condition.b)));
   }
@@ -132,34 +133,34 @@ class Splitter {
 
   /// Whether a condition depends on the sharded dim's size only because it always holds for an empty tensor. Shards of
   /// an empty tensor are empty too.
-  bool excuses_no_elements(HostId id) const {
+  bool allows_empty(HostId id) const {
     if (host_[id].op != HostOp::Select) return false;
     const std::vector<HostId>& args = host_[id].args;
     const HostNode& is_empty = host_[args[1]];
-    return !sizes_.knows(args[0]) && !sizes_.knows(args[2]) && is_empty.op == HostOp::Eq &&
+    return !sizes_.depends(args[0]) && !sizes_.depends(args[2]) && is_empty.op == HostOp::Eq &&
            host_.is_int(is_empty.args[1], 0);
   }
 
   /// The only dim of a result whose size is that of the sharded dim; nothing if another dim's size depends on it.
-  std::optional<uint32_t> cut_of(const Result& result) const {
+  std::optional<uint32_t> sharded_dim_of(const Result& result) const {
     std::optional<uint32_t> found;
     for (uint32_t d = 0; d < result.shape.size(); ++d) {
-      if (!sizes_.knows(result.shape[d])) continue;
-      if (found || !sizes_.is_cut(result.shape[d])) return std::nullopt;
+      if (!sizes_.depends(result.shape[d])) continue;
+      if (found || !sizes_.is_sharded(result.shape[d])) return std::nullopt;
       found = d;
     }
     return found;
   }
 
   /// Starts the traversal at an output block. The block must be stored along the whole sharded dim, in a separate dim.
-  bool enter(const OutputBlock& part, uint32_t dim, HostId size) {
-    const Access& store = part.store;
+  bool start_at(const OutputBlock& block, uint32_t dim, HostId size) {
+    const Access& store = block.store;
     const auto stored = std::ranges::find_if(store.dims, [&](const AccessDim& d) { return goes_to(d.terms, dim); });
     if (stored == store.dims.end()) return false;
     const size_t place = from_end(static_cast<size_t>(stored - store.dims.begin()), store.dims.size());
     const Axis axis{place, stored->size};
-    return sizes_.same(axis.size, size) && is_along(store, axis) == dim && is_uncut_but_for(part.domain, axis) &&
-           keeps_to(store, axis) && push(part.node, axis);
+    return sizes_.same(axis.size, size) && source_dim_along(store, axis) == dim &&
+           is_sharded_only_along(block.domain, axis) && moves_only_along(store, axis) && push(block.node, axis);
   }
 
   bool push(NodeId node, std::optional<Axis> axis) {
@@ -172,9 +173,9 @@ class Splitter {
     const Node& node = graph_[id];
     switch (node.op) {
       case Op::Scalar:
-        return !sizes_.knows(graph_.host_of(id));
+        return !sizes_.depends(graph_.host_of(id));
       case Op::Index:
-        return keeps_to(graph_.access(id), axis) && !(axis && is_along(graph_.access(id), *axis));
+        return moves_only_along(graph_.access(id), axis) && !(axis && source_dim_along(graph_.access(id), *axis));
       case Op::Load:
       case Op::Gather:
         return read(id, axis);
@@ -186,16 +187,17 @@ class Splitter {
   /// Handles a Load or Gather. The indices of a Gather are values at the same place along the sharded dim.
   bool read(NodeId id, std::optional<Axis> axis) {
     const Access& access = graph_.access(id);
-    if (!keeps_to(access, axis)) return false;
-    const std::optional<uint32_t> along = axis ? is_along(access, *axis) : std::nullopt;
+    if (!moves_only_along(access, axis)) return false;
+    const std::optional<uint32_t> along = axis ? source_dim_along(access, *axis) : std::nullopt;
     for (const NodeId index : graph_.indices(id)) push(index, axis);
     if (const std::optional<NodeId> reduction = graph_.reduction_read(id)) return reduce(*reduction, along, axis);
     const uint32_t param = access.source.index;
-    return (!along || sizes_.same(graph_.params[param].shape[*along], axis->size)) && take(param, along);
+    return (!along || sizes_.same(graph_.params[param].shape[*along], axis->size)) && record_read(param, along);
   }
 
-  /// The dim of the source in which an access moves along the axis; keeps_to checks that it starts at 0 and has step 1.
-  std::optional<uint32_t> is_along(const Access& access, const Axis& axis) const {
+  /// The dim of the source in which an access moves along the axis; moves_only_along checks that it starts at 0 and has
+  /// step 1.
+  std::optional<uint32_t> source_dim_along(const Access& access, const Axis& axis) const {
     if (axis.from_end >= access.dims.size()) return std::nullopt;
     const AccessDim& read = access.dims[from_end(axis.from_end, access.dims.size())];
     return read.terms.size() == 1 ? std::optional(read.terms[0].dim) : std::nullopt;
@@ -203,9 +205,9 @@ class Splitter {
 
   /// Whether the access depends on the sharded dim only by moving along the axis, from offset 0 with step 1, in a dim
   /// of the source that no other term uses.
-  bool keeps_to(const Access& access, std::optional<Axis> axis) const {
-    const auto knows = [&](HostId id) { return sizes_.knows(id); };
-    if (std::ranges::any_of(access.offsets, knows)) return false;
+  bool moves_only_along(const Access& access, std::optional<Axis> axis) const {
+    const auto depends = [&](HostId id) { return sizes_.depends(id); };
+    if (std::ranges::any_of(access.offsets, depends)) return false;
     const bool has_axis = axis && axis->from_end < access.dims.size();
     const size_t at = has_axis ? from_end(axis->from_end, access.dims.size()) : access.dims.size();
     const std::vector<Term> nowhere;
@@ -217,7 +219,7 @@ class Splitter {
       if (!host_.is_int(access.offsets[term.dim], 0)) return false;
     }
     const auto is_apart = [&](HostId size, const std::vector<Term>& others) {
-      return !knows(size) && !sizes_.knows(others) && (terms.empty() || !goes_to(others, terms[0].dim));
+      return !depends(size) && !sizes_.depends(others) && (terms.empty() || !goes_to(others, terms[0].dim));
     };
     for (size_t j = 0; j < access.dims.size(); ++j)
       if (j != at && !is_apart(access.dims[j].size, access.dims[j].terms)) return false;
@@ -225,10 +227,10 @@ class Splitter {
         access.indirect, [&](const IndirectIndex& indirect) { return is_apart(indirect.extent, indirect.terms); });
   }
 
-  bool is_uncut_but_for(std::span<const HostId> domain, std::optional<Axis> axis) const {
+  bool is_sharded_only_along(std::span<const HostId> domain, std::optional<Axis> axis) const {
     for (size_t d = 0; d < domain.size(); ++d)
       if (axis && axis->from_end == from_end(d, domain.size()) ? !sizes_.same(domain[d], axis->size)
-                                                               : sizes_.knows(domain[d]))
+                                                               : sizes_.depends(domain[d]))
         return false;
     return true;
   }
@@ -241,11 +243,11 @@ class Splitter {
       if (reduction.reduced[*along]) return false;
       inner = Axis{from_end(*along, reduction.domain.size()), axis->size};
     }
-    return is_uncut_but_for(reduction.domain, inner) && push(graph_[id].args[0], inner);
+    return is_sharded_only_along(reduction.domain, inner) && push(graph_[id].args[0], inner);
   }
 
   /// Records how a parameter is read. Either all of its reads run along the sharded dim, or none.
-  bool take(uint32_t param, std::optional<uint32_t> along) {
+  bool record_read(uint32_t param, std::optional<uint32_t> along) {
     std::optional<uint32_t>& cut = sharding_.params[param];
     if (!along) {
       read_whole_[param] = true;
@@ -257,16 +259,16 @@ class Splitter {
 
   /// Shards each dim that has the sharded dim's size, even if nothing reads along it, because conditions compare the
   /// sizes.
-  bool is_cut_by_shape(uint32_t param) {
+  bool shard_by_shape(uint32_t param) {
     const std::vector<HostId>& shape = graph_.params[param].shape;
     for (uint32_t d = 0; d < shape.size(); ++d)
-      if (sizes_.is_cut(shape[d]) && !take(param, d)) return false;
+      if (sizes_.is_sharded(shape[d]) && !record_read(param, d)) return false;
     return true;
   }
 
   const Graph& graph_;
   const HostPool& host_;
-  const CutSizes sizes_;
+  const ShardedSizes sizes_;
   Sharding sharding_;
   std::vector<bool> read_whole_;
   std::set<std::tuple<NodeId, size_t, HostId>> seen_;
@@ -274,9 +276,9 @@ class Splitter {
 };
 
 /// Compares a graph with the graph for shards of size 1, node by node and host expression by host expression.
-class OnesComparison {
+class UnitShardComparison {
  public:
-  OnesComparison(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones)
+  UnitShardComparison(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones)
       : graph_(graph), ones_(ones), sizes_(graph, cuts) {}
 
   bool run() {
@@ -337,7 +339,7 @@ class OnesComparison {
   /// too.
   bool same_dim(const AccessDim* x, const AccessDim* y) const {
     const bool is_one = y == nullptr || ones_.host.is_int(y->size, 1);
-    if (x == nullptr || graph_.host.is_int(x->size, 1) || sizes_.is_cut(x->size)) return is_one;
+    if (x == nullptr || graph_.host.is_int(x->size, 1) || sizes_.is_sharded(x->size)) return is_one;
     return y != nullptr && same(x->size, y->size) && same_terms(x->terms, y->terms);
   }
 
@@ -359,7 +361,7 @@ class OnesComparison {
 
   bool same_sizes(const std::vector<HostId>& a, const std::vector<HostId>& b) const {
     return std::ranges::equal(
-        a, b, [&](HostId x, HostId y) { return sizes_.is_cut(x) ? ones_.host.is_int(y, 1) : same(x, y); });
+        a, b, [&](HostId x, HostId y) { return sizes_.is_sharded(x) ? ones_.host.is_int(y, 1) : same(x, y); });
   }
 
   /// Whether two expressions, one of each pool, are equal, node by node.
@@ -380,7 +382,7 @@ class OnesComparison {
   }
 
   const Graph &graph_, &ones_;
-  const CutSizes sizes_;
+  const ShardedSizes sizes_;
   std::vector<NodeId> counterpart_;
 };
 
@@ -388,11 +390,11 @@ class OnesComparison {
 
 std::optional<Sharding> shard(const Graph& graph, const Cuts& cuts) {
   if (graph.seed) return std::nullopt;  // the random numbers of an element depend on its index in the whole tensor
-  return Splitter(graph, cuts).run();
+  return ShardingAnalysis(graph, cuts).run();
 }
 
 bool matches_unit_shard(const Graph& graph, std::span<const Cuts> cuts, const Graph& ones) {
-  return OnesComparison(graph, cuts, ones).run();
+  return UnitShardComparison(graph, cuts, ones).run();
 }
 
 }  // namespace ingot::ir

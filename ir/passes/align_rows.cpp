@@ -99,17 +99,17 @@ class Alignment {
   std::map<NodeId, NodeId> moved_;
 };
 
-void move(Graph& graph, OutputBlock& part, const Cone& cone, RowMap map, const Reduction& to) {
+void move(Graph& graph, OutputBlock& block, const Cone& cone, RowMap map, const Reduction& to) {
   Alignment alignment(graph, std::move(map), to.domain.size());
-  part.node = alignment.move(cone);
-  part.domain = alignment.domain(part.domain);
-  part.store.dims = alignment.dims(part.store.dims);
+  block.node = alignment.move(cone);
+  block.domain = alignment.domain(block.domain);
+  block.store.dims = alignment.dims(block.store.dims);
 }
 
 /// Maps the dims of a domain to those of another that has the same sizes except for dims of size 1. Returns nothing if
 /// the domains differ otherwise.
-std::optional<RowMap> map_but_for_ones(const HostPool& host, const std::vector<HostId>& from,
-                                       const std::vector<HostId>& to) {
+std::optional<RowMap> map_except_unit_dims(const HostPool& host, const std::vector<HostId>& from,
+                                           const std::vector<HostId>& to) {
   RowMap map(from.size(), kUnmapped);
   size_t next = 0;
   const auto skip_ones = [&] {
@@ -127,14 +127,14 @@ std::optional<RowMap> map_but_for_ones(const HostPool& host, const std::vector<H
 
 /// Moves a block that reads no reduction to the domain of one, if the domains differ only by dims of size 1. Returns
 /// whether it moved the block.
-bool align_beside(Graph& graph, OutputBlock& part, const Cone& cone) {
+bool align_without_reads(Graph& graph, OutputBlock& block, const Cone& cone) {
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (graph[{i}].op != Op::Reduce) continue;
     const Reduction beside = graph.reduction({i});
-    std::optional<RowMap> map = map_but_for_ones(graph.host, part.domain, beside.domain);
+    std::optional<RowMap> map = map_except_unit_dims(graph.host, block.domain, beside.domain);
     if (!map) continue;
     if (is_aligned(*map, beside.domain.size())) return false;
-    move(graph, part, cone, *std::move(map), beside);
+    move(graph, block, cone, *std::move(map), beside);
     return true;
   }
   return false;
@@ -142,9 +142,9 @@ bool align_beside(Graph& graph, OutputBlock& part, const Cone& cone) {
 
 /// Moves a block to the domain of a reduction, the last one that it reads row by row. Returns whether it moved the
 /// block.
-bool align(Graph& graph, OutputBlock& part) {
-  const Cone cone = cone_of(graph, part.node);
-  if (cone.reads.empty()) return align_beside(graph, part, cone);
+bool align(Graph& graph, OutputBlock& block) {
+  const Cone cone = cone_of(graph, block.node);
+  if (cone.reads.empty()) return align_without_reads(graph, block, cone);
   std::set<NodeId> reductions;
   for (const NodeId load : cone.reads) reductions.insert(*graph.reduction_read(load));
   for (auto reduction = reductions.rbegin(); reduction != reductions.rend(); ++reduction) {
@@ -153,13 +153,13 @@ bool align(Graph& graph, OutputBlock& part) {
     bool agree = true;
     for (const NodeId load : cone.reads) {
       if (graph.reduction_read(load) != *reduction) continue;
-      const std::optional<RowMap> own = rows_read(graph, load, part.domain.size());
+      const std::optional<RowMap> own = rows_read(graph, load, block.domain.size());
       agree &= own && (!map || *map == *own);
       map = own;
     }
-    if (!agree || !completed(graph.host, part.domain, of, *map)) continue;
+    if (!agree || !completed(graph.host, block.domain, of, *map)) continue;
     if (is_aligned(*map, of.domain.size())) return false;
-    move(graph, part, cone, *std::move(map), of);
+    move(graph, block, cone, *std::move(map), of);
     return true;
   }
   return false;
@@ -172,7 +172,7 @@ Graph align_rows(const Graph& graph) {
   Graph out = graph;
   bool any = false;
   for (Result& result : out.results)
-    for (OutputBlock& part : result.blocks) any |= align(out, part);
+    for (OutputBlock& block : result.blocks) any |= align(out, block);
   return any ? compact(canonical(std::move(out))) : graph;
 }
 

@@ -48,7 +48,7 @@ Graph canonical(Graph graph) {
   Graph result{static_cast<GraphFrame&&>(graph)};
   Mover mover(graph, result);
   for (Result& one : result.results) {
-    for (OutputBlock& part : one.blocks) part.node = mover.move(part.node);
+    for (OutputBlock& block : one.blocks) block.node = mover.move(block.node);
   }
   std::ranges::stable_sort(result.conditions, {}, [](const Condition& condition) {
     return std::tuple(condition.a, condition.b, condition.kind);

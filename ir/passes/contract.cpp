@@ -17,7 +17,7 @@ std::vector<uint32_t> uses_of(Graph graph) {
   std::erase_if(graph.results, [](const Result& result) { return result.use == Use::Residual; });
   std::vector<uint32_t> uses(graph.count());
   for (const Result& result : graph.results) {
-    for (const OutputBlock& part : result.blocks) ++uses[part.node.index];
+    for (const OutputBlock& block : result.blocks) ++uses[block.node.index];
   }
   const std::vector<bool> live = graph.live();
   for (uint32_t i = 0; i < graph.count(); ++i) {
@@ -40,21 +40,21 @@ Node fused(Graph& graph, const Node& node, size_t k) {
 
 Graph contract(const Graph& graph) {
   const std::vector<uint32_t> uses = uses_of(graph);
-  const auto contracts = [&](const Node& node) { return is_primitive(node.op) && node.attr == kContractable; };
-  const auto is_given = [&](NodeId id) {
+  const auto is_contractable = [&](const Node& node) { return is_primitive(node.op) && node.attr == kContractable; };
+  const auto is_input = [&](NodeId id) {
     while (graph[id].op == Op::Cast) id = graph[id].args[0];
     return graph[id].op == Op::Load || graph[id].op == Op::Gather || graph[id].op == Op::Scalar;
   };
-  const auto goes_unrounded = [&](NodeId id) {
-    return graph[id].op == Op::Mul && contracts(graph[id]) && uses[id.index] == 1;
+  const auto is_fusible_product = [&](NodeId id) {
+    return graph[id].op == Op::Mul && is_contractable(graph[id]) && uses[id.index] == 1;
   };
   return compact(rewrite(graph, [&](Graph& out, NodeId was, Node node) {
-    if (!contracts(node)) return out.add(std::move(node));
+    if (!is_contractable(node)) return out.add(std::move(node));
     node.attr = 0;
     if (node.op == Op::Mul) return out.add(std::move(node));
     const std::vector<NodeId>& operands = graph[was].args;
     for (const size_t k : {0, 1}) {
-      if (goes_unrounded(operands[k]) && is_given(operands[1 - k])) return out.add(fused(out, node, k));
+      if (is_fusible_product(operands[k]) && is_input(operands[1 - k])) return out.add(fused(out, node, k));
     }
     return out.add(std::move(node));
   }));

@@ -6,20 +6,20 @@
 namespace ingot::ir {
 
 void find_gradients(Graph& graph) {
-  std::vector<uint64_t> of(graph.count());
+  std::vector<uint64_t> params_of(graph.count());
   for (uint32_t i = 0; i < graph.count(); ++i) {
     const NodeId id{i};
     const Node& node = graph[id];
     if (category(node.dtype) != Category::Floating) continue;
     if (node.op == Op::Call && graph.callee(id) == kDetach) continue;
-    for (const NodeId arg : node.args) of[i] |= of[arg.index];
+    for (const NodeId arg : node.args) params_of[i] |= params_of[arg.index];
     const bool reads = node.op == Op::Load || node.op == Op::Gather;
-    if (reads && !graph.reduction_read(id)) of[i] |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
+    if (reads && !graph.reduction_read(id)) params_of[i] |= uint64_t{1} << std::min(graph.access(id).source.index, 63u);
   }
   for (Result& result : graph.results) {
     result.gradients = 0;
     if (result.use == Use::Residual || category(result.dtype) != Category::Floating) continue;
-    for (const OutputBlock& part : result.blocks) result.gradients |= of[part.node.index];
+    for (const OutputBlock& block : result.blocks) result.gradients |= params_of[block.node.index];
   }
   for (Result& result : graph.results) {
     for (const Scatter& scatter : result.scatters) result.gradients |= graph.results[scatter.values].gradients;

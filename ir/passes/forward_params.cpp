@@ -26,13 +26,13 @@ bool is_identity(const HostPool& host, const EqualSizes& same, const Access& acc
 
 std::optional<uint32_t> param_of(const Graph& graph, const EqualSizes& same, const Result& result) {
   if (result.blocks.size() != 1 || result.mutates) return std::nullopt;
-  const OutputBlock& part = result.blocks[0];
-  if (graph[part.node].op != Op::Load || graph.reduction_read(part.node)) return std::nullopt;
-  const Access& access = graph.access(part.node);
+  const OutputBlock& block = result.blocks[0];
+  if (graph[block.node].op != Op::Load || graph.reduction_read(block.node)) return std::nullopt;
+  const Access& access = graph.access(block.node);
   const Param& param = graph.params[access.source.index];
   const bool is_whole =
-      std::ranges::equal(param.shape, result.shape, same) && std::ranges::equal(part.domain, result.shape, same) &&
-      is_identity(graph.host, same, part.store, result.shape) && is_identity(graph.host, same, access, result.shape);
+      std::ranges::equal(param.shape, result.shape, same) && std::ranges::equal(block.domain, result.shape, same) &&
+      is_identity(graph.host, same, block.store, result.shape) && is_identity(graph.host, same, access, result.shape);
   return is_whole ? std::optional(access.source.index) : std::nullopt;
 }
 

@@ -36,9 +36,9 @@ void for_each_host(Graph& graph, const HostRule& visit, const HostRule& visit_fa
   for (HostId& size : graph.specialized) visit_fact(size);
   for (Result& result : graph.results) {
     for (HostId& size : result.shape) visit(size);
-    for (OutputBlock& part : result.blocks) {
-      for (HostId& size : part.domain) visit(size);
-      for_each_host(part.store, visit);
+    for (OutputBlock& block : result.blocks) {
+      for (HostId& size : block.domain) visit(size);
+      for_each_host(block.store, visit);
     }
   }
   for (LayoutStep& step : graph.eager_layouts) {
@@ -85,7 +85,7 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
     out.carry(graph, {i}, now[i]);
   }
   for (Result& result : out.results) {
-    for (OutputBlock& part : result.blocks) part.node = now[part.node.index];
+    for (OutputBlock& block : result.blocks) block.node = now[block.node.index];
   }
   return out;
 }
@@ -158,7 +158,7 @@ Graph compact(const Graph& graph) {
     out.carry(graph, {i}, now[i]);
   }
   for (Result& result : out.results) {
-    for (OutputBlock& part : result.blocks) part.node = now[part.node.index];
+    for (OutputBlock& block : result.blocks) block.node = now[block.node.index];
   }
   return out;
 }

@@ -319,7 +319,7 @@ Rewritten logic_with_constant(Graph& graph, const Node& node) {
 }
 
 /// Simplifies an op on integers or bools to its operand, a constant or a simpler op.
-Rewritten of_integers(Graph& graph, const Node& node) {
+Rewritten integer_identity(Graph& graph, const Node& node) {
   if (node.args.empty() || is_floating(graph[node.args[0]].dtype)) return std::nullopt;
   const NodeId x = node.args[0];
   const DType type = graph[x].dtype;
@@ -367,7 +367,7 @@ using Rule = Rewritten (*)(Graph&, const Node&);
 
 constexpr Rule kRules[] = {
     constant_in_its_kind, constant_folding, cast_to_same_type,   cast_of_cast, bitcast_of_bitcast,
-    of_integers,  // before `signs`: for unsigned types |-x| is -x
+    integer_identity,  // before `signs`: for unsigned types |-x| is -x
     neutral_operand,      absorbing_zero,   same_operands,       signs,        rounding,
     power_by_number,      negation,         logic_with_constant, selection,
 };

@@ -105,11 +105,11 @@ class Verifier {
       expect(!result.mutates || *result.mutates < graph_.params.size(), "it mutates a parameter that does not exist");
       expect(!result.forwards || *result.forwards < graph_.params.size(),
              "it forwards a parameter that does not exist");
-      for (const OutputBlock& part : result.blocks) {
-        expect(part.node.index < graph_.count(), "a node that does not exist");
-        check_ids(part.domain);
-        check_ids(part.store);
-        expect(part.store.indirect.empty(), "a store through indices");
+      for (const OutputBlock& block : result.blocks) {
+        expect(block.node.index < graph_.count(), "a node that does not exist");
+        check_ids(block.domain);
+        check_ids(block.store);
+        expect(block.store.indirect.empty(), "a store through indices");
       }
     }
     where_ = "a condition";
@@ -367,11 +367,11 @@ class Verifier {
     check_sum(result);
     expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),
            "a layout step that does not exist");
-    for (const OutputBlock& part : result.blocks) {
-      expect(type(part.node) == result.dtype, "a part of another type");
-      for (const HostId size : part.domain) check_integer(size, "size");
-      check_access(part.store, result.shape.size());
-      expect(part.store.dims.size() <= part.domain.size(), "a store with more dims than its domain");
+    for (const OutputBlock& block : result.blocks) {
+      expect(type(block.node) == result.dtype, "a part of another type");
+      for (const HostId size : block.domain) check_integer(size, "size");
+      check_access(block.store, result.shape.size());
+      expect(block.store.dims.size() <= block.domain.size(), "a store with more dims than its domain");
     }
   }
 

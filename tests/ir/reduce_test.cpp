@@ -58,10 +58,10 @@ TEST(Reduce, PartsOfRowsAreWrittenOverItsDomain) {
   r.w.graph.results.push_back({"out", DType::F32, {shape[0]}, {{row, {shape[0]}, store}}, 0});
   const Graph aligned = align_rows(r.w.graph);
   verify(aligned);
-  const OutputBlock& part = aligned.results[0].blocks[0];
-  ASSERT_EQ(part.domain.size(), 2u);
-  EXPECT_TRUE(aligned.host.is_int(part.domain[1], 1));
-  EXPECT_EQ(aligned.access(part.node).dims.size(), 2u);
+  const OutputBlock& block = aligned.results[0].blocks[0];
+  ASSERT_EQ(block.domain.size(), 2u);
+  EXPECT_TRUE(aligned.host.is_int(block.domain[1], 1));
+  EXPECT_EQ(aligned.access(block.node).dims.size(), 2u);
 }
 
 }  // namespace
