@@ -32,7 +32,7 @@ TEST(Source, CountsLinesAndCharactersFromOne) {
   EXPECT_EQ(source.line(99), "");
 }
 
-TEST(Source, AStretchKeepsThePlaceThatItCameFrom) {
+TEST(Source, ARangeKeepsItsOriginalLocation) {
   const Source source("<op>", "def g(x):\n    return x\ndef f(x):\n    return g(x)\n",
                       {{1, "helpers.py", 41, 4}, {3, "model.py", 7, 0}});
   const auto at = [&](const std::string& what) {
@@ -83,7 +83,7 @@ TEST(Diagnostic, NotesShareTheGutter) {
             "   | ^^^^");
 }
 
-TEST(Diagnostic, APlaceAtTheEndOfALineHasACaret) {
+TEST(Diagnostic, ASpanAtTheEndOfALineHasACaret) {
   const Source source("<text>", "x +\ny");
   const Diagnostic diagnostic{"bad", {&source, 3, 3}, {}, {}};
   EXPECT_EQ(diagnostic.render(), "error: bad\n --> <text>:1:4\n  |\n1 | x +\n  |    ^");
@@ -107,7 +107,7 @@ TEST(Diagnostic, AnExcerptIsShortAndPrintable) {
   EXPECT_EQ(rendered.substr(carets), "  | " + std::string(1 + 40, ' ') + "^");
 }
 
-TEST(Diagnostic, WithoutAPlaceItIsASentence) {
+TEST(Diagnostic, RendersWithoutALocation) {
   const Diagnostic diagnostic{"bad", {}, "be good", {}};
   EXPECT_EQ(diagnostic.render(), "error: bad\n  = help: be good");
 }
@@ -122,7 +122,7 @@ Error thrown_by(Action&& action) {
   return Error(Fault::Internal, "nothing was thrown", "");
 }
 
-TEST(Error, KnowsWhoseFaultItIs) {
+TEST(Error, KnowsItsFault) {
   const Error author = thrown_by([] { throw_author({}, "bad text", "write good text"); });
   EXPECT_EQ(author.fault(), Fault::Author);
   EXPECT_EQ(author.message(), "bad text");

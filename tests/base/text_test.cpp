@@ -44,14 +44,14 @@ TEST(Text, TheNearestNamesComeFirst) {
   EXPECT_TRUE(nearest(std::string(100'000, 'x'), names).empty());
 }
 
-TEST(Text, AsksWhatWasMeant) {
+TEST(Text, SuggestsNearNames) {
   EXPECT_EQ(did_you_mean("clmp", {"clamp"}), "did you mean `clamp`?");
   EXPECT_EQ(did_you_mean("relo", {"relu", "reli"}), "did you mean `reli` or `relu`?");
   EXPECT_EQ(did_you_mean("silo", {"silu", "sila", "silk"}), "did you mean `sila`, `silk` or `silu`?");
   EXPECT_EQ(did_you_mean("xyzzy", {"relu"}), "");
 }
 
-TEST(Text, NumbersReadBackAsThemselves) {
+TEST(Text, NumbersRoundTrip) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(round_trip(0.1), "0.1");
   EXPECT_EQ(round_trip(1.0), "1.0");

@@ -28,19 +28,19 @@ struct Contract : testing::Test {
   void becomes(NodeId node, NodeId expected) { EXPECT_EQ(contracted({node}), contracted({expected})); }
 };
 
-TEST_F(Contract, AProductThatIsAddedIsNotRounded) {
+TEST_F(Contract, FusesAProductIntoASum) {
   becomes(add(mul(x, y), z), fma(x, y, z));
   becomes(add(z, mul(x, y)), fma(x, y, z));
   becomes(add(mul(mul(x, y), z), w), fma(writer.op(Op::Mul, {x, y}), z, w));
   becomes(add(mul(add(mul(x, y), z), y), w), fma(fma(x, y, z), y, w));
 }
 
-TEST_F(Contract, OrSubtracted) {
+TEST_F(Contract, FusesAProductIntoADifference) {
   becomes(sub(mul(x, y), z), fma(x, y, writer.op(Op::Neg, {z})));
   becomes(sub(z, mul(x, y)), fma(writer.op(Op::Neg, {x}), y, z));
 }
 
-TEST_F(Contract, WhatIsComputedOfProductsIsRoundedAsTheyAre) {
+TEST_F(Contract, RoundsAProductBesideAComputedValue) {
   const NodeId a = writer.op(Op::Mul, {x, y}), b = writer.op(Op::Mul, {z, w});
   const NodeId p = mul(x, y), q = mul(z, w);
   becomes(add(p, q), writer.op(Op::Add, {a, b}));
@@ -48,14 +48,14 @@ TEST_F(Contract, WhatIsComputedOfProductsIsRoundedAsTheyAre) {
   becomes(sub(p, writer.op(Op::Maximum, {q, w})), writer.op(Op::Sub, {a, writer.op(Op::Maximum, {b, w})}));
 }
 
-TEST_F(Contract, WhatSomethingElseNeedsIsOneNumber) {
+TEST_F(Contract, RoundsAProductWithAnotherUse) {
   const NodeId product = mul(x, y), rounded = writer.op(Op::Mul, {x, y});
   becomes(sub(product, product), writer.op(Op::Sub, {rounded, rounded}));
   becomes(add(product, writer.op(Op::Exp, {product})), writer.op(Op::Add, {rounded, writer.op(Op::Exp, {rounded})}));
   EXPECT_EQ(contracted({add(product, z), product}), contracted({writer.op(Op::Add, {rounded, z}), rounded}));
 }
 
-TEST_F(Contract, WhatIsKeptForAGradientChangesNoBits) {
+TEST_F(Contract, ResidualsChangeNoBits) {
   const NodeId product = mul(x, y);
   contracted({add(product, z), product});
   writer.graph.results[1].use = Use::Residual;
@@ -64,7 +64,7 @@ TEST_F(Contract, WhatIsKeptForAGradientChangesNoBits) {
   EXPECT_EQ(kept, contracted({fma(x, y, z), rounded}));
 }
 
-TEST_F(Contract, Float32KeepsEveryBit) {
+TEST_F(Contract, LeavesFloat32OpsAlone) {
   const NodeId product = writer.op(Op::Mul, {x, y}), sum = writer.op(Op::Add, {product, z});
   becomes(sum, sum);
   becomes(add(product, z), sum);

@@ -54,7 +54,7 @@ Sizes strides_of(const Case& recorded) {
   return gather_strides(result.sizes, inputs.at(0), dims, std::span(inputs).subspan(1));
 }
 
-TEST(EagerLayout, IsWhatPyTorchGave) {
+TEST(EagerLayout, MatchesRecordedStrides) {
   std::ifstream record(kRecord);
   ASSERT_TRUE(record) << "no " << kRecord;
   size_t cases = 0;
@@ -65,7 +65,7 @@ TEST(EagerLayout, IsWhatPyTorchGave) {
   EXPECT_GE(cases, 1000u);
 }
 
-TEST(EagerLayout, OneStepAfterAnotherIsNotAllAtOnce) {
+TEST(EagerLayout, RulesApplyOpByOp) {
   // (a + b) + c of sizes [2, 1], [1, 3] and [3, 2].t(): PyTorch gives (3, 1).
   const Extents a{{2, 1}, {1, 1}}, b{{1, 3}, {3, 1}}, c{{2, 3}, {1, 2}};
   const Sizes sizes{2, 3};
@@ -74,7 +74,7 @@ TEST(EagerLayout, OneStepAfterAnotherIsNotAllAtOnce) {
   EXPECT_EQ(pointwise_strides(sizes, std::vector{a, b, c}), (Sizes{1, 2}));
 }
 
-TEST(EagerLayout, StepsAreFollowedToTheResults) {
+TEST(EagerLayout, EvaluatesStepsInOrder) {
   // out = cat([x.t() + 1, x.t() + 1]), and a second result x[None], for x of shape [n, 3].
   HostPool pool;
   const HostId n = pool.size(0, 0), one = pool.integer(1), three = pool.integer(3);
@@ -95,7 +95,7 @@ TEST(EagerLayout, StepsAreFollowedToTheResults) {
   EXPECT_EQ(tensors[5].strides, (Sizes{15, 3, 1}));  // its last row is the constant stride 1
 }
 
-TEST(EagerLayout, WhatHasAView) {
+TEST(EagerLayout, HasView) {
   const Extents matrix{{4, 6}, {6, 1}}, transposed{{6, 4}, {1, 6}}, columns{{4, 3}, {6, 1}}, single{{1, 4}, {9, 1}};
   EXPECT_TRUE(has_view(matrix, Sizes{24}));
   EXPECT_TRUE(has_view(transposed, Sizes{2, 3, 4}));
@@ -105,7 +105,7 @@ TEST(EagerLayout, WhatHasAView) {
   EXPECT_TRUE(has_view(single, Sizes{2, 2}));
 }
 
-TEST(EagerLayout, APadKeepsChannelsLastAndWhatIsNotPaddedIsACopy) {
+TEST(EagerLayout, PadKeepsChannelsLastAndPreservesWithoutPadding) {
   // F.pad of a channels_last image and of a transposed matrix, with and without added elements.
   const Extents image{{2, 3, 4, 5}, {60, 1, 15, 3}}, matrix{{3, 2}, {1, 3}};
   EXPECT_EQ(pad_strides(Sizes{2, 3, 4, 6}, image, image), (Sizes{72, 1, 18, 3}));

@@ -17,7 +17,7 @@ int64_t operations(const GraphWriter& writer) {
   return count_operations(graph, values);
 }
 
-TEST(Operations, ANodeIsCountedForEveryElementThatItDiffersFor) {
+TEST(FlopCount, CountsANodeOncePerDistinctElement) {
   GraphWriter writer;
   const uint32_t x = writer.param("x", DType::F32, 2);
   const std::vector<HostId> shape = writer.graph.params[x].shape;
@@ -26,10 +26,10 @@ TEST(Operations, ANodeIsCountedForEveryElementThatItDiffersFor) {
   EXPECT_EQ(operations(writer), 40 * (1 + info(Op::Exp).cost));
   writer.result(writer.op(Op::Mul, {value, value}), shape);
   writer.result(writer.op(Op::Mul, {writer.op(Op::Add, {value, value}), value}), shape);
-  EXPECT_EQ(operations(writer), 40 * (3 + info(Op::Exp).cost)) << "what several results are made of counts once";
+  EXPECT_EQ(operations(writer), 40 * (3 + info(Op::Exp).cost)) << "a node of several results counts once";
 }
 
-TEST(Operations, WhatIsOfARowCountsOnceARow) {
+TEST(FlopCount, CountsRowValuesOncePerRow) {
   GraphWriter writer;
   const uint32_t x = writer.param("x", DType::F32, 2);
   const std::vector<HostId> shape = writer.graph.params[x].shape;
@@ -44,7 +44,7 @@ TEST(Operations, WhatIsOfARowCountsOnceARow) {
   EXPECT_EQ(operations(writer), 40 + 40 + 4 * info(Op::Sqrt).cost + 40);
 }
 
-TEST(Operations, WholeNumbersAndConversionsAreNone) {
+TEST(FlopCount, IgnoresIntegersAndCasts) {
   GraphWriter writer;
   const uint32_t k = writer.param("k", DType::I64, 2);
   const NodeId value = writer.load(k);

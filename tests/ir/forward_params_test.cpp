@@ -23,17 +23,17 @@ struct ForwardParams : testing::Test {
   }
 };
 
-TEST_F(ForwardParams, AParameterAsItIs) {
+TEST_F(ForwardParams, ForwardsAnUnchangedParameter) {
   const NodeId load = writer.load(x);
   writer.result(load, shape);
   writer.result(writer.op(Op::Neg, {load}), shape);
   EXPECT_EQ(forwarded(), (std::vector<std::optional<uint32_t>>{x, std::nullopt}));
   const Graph graph = forward_params(writer.graph);
   EXPECT_NE(print(graph).find("out: f32"), std::string::npos);
-  EXPECT_EQ(graph.count(), 2u) << "the other result's nodes are left";
+  EXPECT_EQ(graph.count(), 2u) << "only the other result's nodes remain";
 }
 
-TEST_F(ForwardParams, NotInAnotherOrderPlaceTypeOrSize) {
+TEST_F(ForwardParams, KeepsAChangedOrderOffsetTypeOrSize) {
   Access transposed = writer.whole(shape, x), moved = transposed, spread = transposed;
   std::swap(transposed.dims[0].terms, transposed.dims[1].terms);
   moved.offsets[1] = writer.c(1);
@@ -44,7 +44,7 @@ TEST_F(ForwardParams, NotInAnotherOrderPlaceTypeOrSize) {
   EXPECT_EQ(forwarded(), std::vector<std::optional<uint32_t>>(5));
 }
 
-TEST_F(ForwardParams, WhatIsWrittenIsNotReturned) {
+TEST_F(ForwardParams, KeepsAMutation) {
   const uint32_t y = writer.param("y", DType::F32, 2);
   writer.result(writer.load(x), shape);
   writer.graph.params[y].shape = shape;

@@ -40,7 +40,7 @@ TEST(Graph, AccessesDifferByEachOfTheirFields) {
   }
 }
 
-TEST(Graph, OnlyWhatResultsNeedIsLive) {
+TEST(Graph, OnlyNodesThatResultsNeedAreLive) {
   GraphWriter w;
   const NodeId x = w.load("x", DType::F32);
   const NodeId dead = w.op(Op::Exp, {x});
@@ -51,7 +51,7 @@ TEST(Graph, OnlyWhatResultsNeedIsLive) {
   EXPECT_FALSE(live[dead.index]);
 }
 
-TEST(Graph, NamesAndPlacesAreCarried) {
+TEST(Graph, CarriesNamesAndLocations) {
   const Source source("op.py", "lt = maximum(a, b)");
   GraphWriter w;
   const NodeId x = w.load("x", DType::F32), y = w.op(Op::Neg, {x});
@@ -182,7 +182,7 @@ struct Verify : testing::Test {
   }
 };
 
-TEST_F(Verify, TakesWhatIsWhole) {
+TEST_F(Verify, AcceptsAValidGraph) {
   EXPECT_EQ(complaint(), "none");
   EXPECT_NO_THROW(verify(every_kind_of_line().graph));
 }
@@ -315,7 +315,7 @@ TEST_F(Verify, GatherIndices) {
   w.result(w.graph.gather(DType::F32, access, {x}));
   expect("an index that is no integer");
 }
-TEST_F(Verify, GatherLeads) {
+TEST_F(Verify, GatherIndirectIndices) {
   w.result(w.graph.gather(DType::F32, w.graph.access(x), {w.index(w.c(4))}));
   expect("not one operand for each gathered coordinate");
 }
@@ -323,7 +323,7 @@ TEST_F(Verify, ResultType) {
   w.graph.results[0].dtype = DType::F16;
   expect("a part of another type");
 }
-TEST_F(Verify, ResultParts) {
+TEST_F(Verify, ResultBlocks) {
   w.graph.results[0].blocks.clear();
   expect("it has no parts");
 }
@@ -394,7 +394,7 @@ TEST(InlineCalls, ACallIsItsBody) {
 )");
 }
 
-TEST(Compact, DropsWhatNobodyNeeds) {
+TEST(Compact, DropsUnusedNodes) {
   GraphWriter w;
   const uint32_t x = w.param("x", DType::F32), y = w.param("y", DType::F32);
   HostPool& host = w.graph.host;

@@ -76,8 +76,8 @@ class Fuzz {
     made_.push_back(result);
   }
 
-  void tell_of_large_size() { pool_.assume_at_least(pool_.size(0, 2), kLarge); }
-  void tell_of_equal_sizes() { pool_.unify(pool_.size(0, 0), pool_.size(0, 1)); }
+  void declare_large_size() { pool_.assume_at_least(pool_.size(0, 2), kLarge); }
+  void declare_equal_sizes() { pool_.unify(pool_.size(0, 0), pool_.size(0, 1)); }
 
   void check() {
     for (int a = 0; a < kAssignments; ++a) {
@@ -166,14 +166,14 @@ class Fuzz {
 
 class HostFuzz : public testing::TestWithParam<bool> {};
 
-TEST_P(HostFuzz, FoldedIsWhatPythonComputes) {
+TEST_P(HostFuzz, FoldingMatchesPython) {
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Fuzz fuzz(seed, GetParam());
     try {
       for (int step = 0; step < 30; ++step) fuzz.grow();
-      if (seed % 3 == 0) fuzz.tell_of_equal_sizes();
-      if (seed % 5 == 0) fuzz.tell_of_large_size();
+      if (seed % 3 == 0) fuzz.declare_equal_sizes();
+      if (seed % 5 == 0) fuzz.declare_large_size();
       for (int step = 0; step < 30; ++step) fuzz.grow();
       fuzz.check();
     } catch (const std::domain_error& error) {

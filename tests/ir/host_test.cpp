@@ -22,7 +22,7 @@ struct Host : testing::Test {
   std::string text(HostId id) const { return pool.print(id, names); }
 };
 
-TEST_F(Host, SumsAreOneNodeHoweverTheyAreWritten) {
+TEST_F(Host, EqualSumsAreOneNode) {
   const HostId a = pool.add(pool.mul(n, c(4)), pool.sub(m, c(3)));
   const HostId b = pool.sub(pool.add(m, pool.mul(pool.add(n, n), c(2))), c(3));
   EXPECT_EQ(a, b);
@@ -35,7 +35,7 @@ TEST_F(Host, SumsAreOneNodeHoweverTheyAreWritten) {
   EXPECT_EQ(text(make(HostOp::Neg, {n})), "-a.size(0)");
 }
 
-TEST_F(Host, ProductsAreOneNodeHoweverTheyAreWritten) {
+TEST_F(Host, EqualProductsAreOneNode) {
   EXPECT_EQ(pool.mul(pool.mul(n, m), k), pool.mul(n, pool.mul(k, m)));
   EXPECT_EQ(pool.mul(pool.add(n, c(1)), m), pool.add(pool.mul(m, n), m));
   EXPECT_EQ(make(HostOp::Pow, {n, c(2)}), pool.mul(n, n));
@@ -53,7 +53,7 @@ TEST_F(Host, ALargeProductOfSumsStaysAProduct) {
   EXPECT_EQ(pool.mul(sum, sum), square);
 }
 
-TEST_F(Host, DivisionTakesOutWhatIsWhole) {
+TEST_F(Host, DivisionExtractsExactQuotients) {
   EXPECT_EQ(make(HostOp::FloorDiv, {n, c(1)}), n);
   EXPECT_EQ(make(HostOp::FloorDiv, {pool.mul(n, k), k}), n);
   EXPECT_EQ(make(HostOp::FloorDiv, {pool.add(pool.mul(n, c(4)), c(8)), c(4)}), pool.add(n, c(2)));
@@ -66,7 +66,7 @@ TEST_F(Host, DivisionTakesOutWhatIsWhole) {
   EXPECT_EQ(text(make(HostOp::FloorDiv, {n, k})), "a.size(0) // b.size(0)");
 }
 
-TEST_F(Host, ExtremesDropWhatIsAlwaysCovered) {
+TEST_F(Host, ExtremesDropDominatedOperands) {
   const HostId zero = c(0);
   const auto max = [&](HostId a, HostId b) { return make(HostOp::Max, {a, b}); };
   const auto min = [&](HostId a, HostId b) { return make(HostOp::Min, {a, b}); };
@@ -95,7 +95,7 @@ TEST_F(Host, ASliceOfASliceStaysSmall) {
   EXPECT_LT(pool.count(), 120u);
 }
 
-TEST_F(Host, ComparisonsAreSettledWhereTheDifferenceIs) {
+TEST_F(Host, ComparisonsFoldIfTheDifferenceIsKnown) {
   EXPECT_EQ(make(HostOp::Lt, {n, pool.add(n, c(1))}), pool.boolean(true));
   EXPECT_EQ(make(HostOp::Ge, {n, c(0)}), pool.boolean(true));
   EXPECT_EQ(make(HostOp::Eq, {n, n}), pool.boolean(true));
@@ -123,7 +123,7 @@ TEST_F(Host, SizesThatAreNotOne) {
   EXPECT_FALSE(pool.known_not_one(i));
 }
 
-TEST_F(Host, LeastValues) {
+TEST_F(Host, LowerBounds) {
   const HostId low = c(-3), two = c(2);
   EXPECT_EQ(pool.least(n), 0);
   EXPECT_EQ(pool.least(i), HostPool::kNoLeast);
@@ -176,7 +176,7 @@ TEST_F(Host, ChoicesAndConversions) {
   EXPECT_EQ(make(HostOp::RoundTo, {x}, static_cast<uint32_t>(DType::F64)), x);
 }
 
-TEST_F(Host, TextIsPythons) {
+TEST_F(Host, TextIsPythonSyntax) {
   const HostId one = c(1), half = pool.real(0.5);
   const HostId rest = make(HostOp::Sub, {one, x});
   EXPECT_EQ(text(make(HostOp::Pow, {rest, half})), "(1 - x) ** 0.5");
@@ -223,7 +223,7 @@ HostValue of(int64_t value) { return HostValue::of(value); }
 HostValue of(double value) { return HostValue::of(value); }
 HostValue run(HostOp op, std::vector<HostValue> args) { return ir::apply(op, args); }
 
-TEST(HostValues, ArePythons) {
+TEST(HostValues, MatchPython) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(run(HostOp::FloorDiv, {of(int64_t{-7}), of(int64_t{2})}), of(int64_t{-4}));
   EXPECT_EQ(run(HostOp::Mod, {of(int64_t{-7}), of(int64_t{2})}), of(int64_t{1}));
@@ -260,7 +260,7 @@ TEST(HostValues, ArePythons) {
   EXPECT_EQ(run(HostOp::Sqrt, {of(int64_t{9})}), of(3.0));
 }
 
-TEST(HostValues, ReciprocalIsThatOfTheType) {
+TEST(HostValues, ReciprocalRoundsToTheType) {
   const std::vector<HostValue> three{of(3.0)};
   EXPECT_EQ(apply(HostOp::ReciprocalIn, three, static_cast<uint32_t>(DType::F32)),
             of(static_cast<double>(1.0f / 3.0f)));
@@ -277,7 +277,7 @@ std::string complaint(HostOp op, std::vector<HostValue> args) {
   return "none";
 }
 
-TEST(HostValues, ErrorsArePythons) {
+TEST(HostValues, ErrorsMatchPython) {
   const double inf = std::numeric_limits<double>::infinity();
   const HostValue zero = of(int64_t{0}), one = of(int64_t{1});
   EXPECT_EQ(complaint(HostOp::FloorDiv, {one, zero}), "integer division or modulo by zero");
@@ -311,7 +311,7 @@ TEST(HostValues, ErrorsArePythons) {
   EXPECT_EQ(complaint(HostOp::Exp, {of(inf)}), "none");
 }
 
-TEST_F(Host, FoldingAndEvaluatingAreChecked) {
+TEST_F(Host, FoldingAndEvaluatingCheckForOverflow) {
   EXPECT_THROW(pool.mul(pool.mul(n, c(INT64_MAX)), c(2)), std::domain_error);
   const HostId large = pool.add(pool.mul(n, c(INT64_MAX)), c(10));
   std::vector<HostValue> slots(pool.count());
@@ -326,7 +326,7 @@ TEST_F(Host, FoldingAndEvaluatingAreChecked) {
   EXPECT_EQ(with(0), of(int64_t{10}));
 }
 
-TEST_F(Host, OnlyWhatDependsOnANumberIsComputedPerCall) {
+TEST_F(Host, OnlyExpressionsOfNumbersAreEvaluatedPerCall) {
   const HostId size = pool.add(n, c(1)), scaled = make(HostOp::Mul, {x, n});
   std::vector<HostValue> slots(pool.count());
   int sizes_asked = 0;

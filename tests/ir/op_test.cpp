@@ -40,7 +40,7 @@ TEST(DType, PromotesAsPyTorchDoes) {
   }
 }
 
-TEST(DType, OthersPromoteWithFewOrNone) {
+TEST(DType, OtherTypesPromoteWithFewOrNone) {
   for (int a = 0; a < kDTypeCount; ++a) {
     const auto type = DType(a);
     EXPECT_EQ(promote(type, type), type);
@@ -84,7 +84,7 @@ TEST(DType, RoundsToFloat8) {
   }
 }
 
-TEST(DType, ReadsItsNames) {
+TEST(DType, ParsesItsNames) {
   for (int i = 0; i < kDTypeCount; ++i) {
     EXPECT_EQ(parse_dtype(name_of(DType(i))), DType(i));
     EXPECT_EQ(parse_dtype(short_name(DType(i))), DType(i));
@@ -129,10 +129,10 @@ TEST(DType, WrapsIntegers) {
   EXPECT_EQ(wrap_to(DType::I64, INT64_MIN), INT64_MIN);
 }
 
-TEST(Op, EveryRowIsFoundByItsNames) {
+TEST(Op, EveryRowIsFoundByName) {
   std::set<std::string_view> names;
   for (const OpInfo& row : primitives()) {
-    EXPECT_TRUE(names.insert(row.name).second) << row.name << " stands twice";
+    EXPECT_TRUE(names.insert(row.name).second) << row.name << " occurs twice";
     EXPECT_EQ(primitive_named(row.name), row.op);
     EXPECT_EQ(info(row.op).id, row.id);
     EXPECT_EQ(id_of(row.op), row.id);

@@ -32,7 +32,7 @@ TEST(Reduce, PrintsWhatItDoes) {
   EXPECT_NE(text.find("load i64 %1.index["), std::string::npos) << text;
 }
 
-TEST(Reduce, IsReadThroughAnAccessAlone) {
+TEST(Reduce, IsReadOnlyThroughAnAccess) {
   Reduced r;
   r.w.graph.add(Op::Neg, DType::F32, {r.node});
   EXPECT_THROW(verify(r.w.graph), Error);
@@ -50,7 +50,7 @@ TEST(Reduce, EqualReductionsAreOne) {
   EXPECT_NE(r.w.graph.reduce(DType::F32, other, r.x), r.node);
 }
 
-TEST(Reduce, PartsOfRowsAreWrittenOverItsDomain) {
+TEST(Reduce, AlignsBlocksOfRowsWithItsDomain) {
   Reduced r;
   const std::vector<HostId> shape = r.w.graph.params[r.param].shape;
   const NodeId row = r.read(0, 1, 0);

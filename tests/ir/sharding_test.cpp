@@ -45,7 +45,7 @@ struct Matrix {
   std::optional<Sharding> cut(std::optional<uint32_t> dim) { return shard(graph, {dim, kWhole}); }
 };
 
-TEST(Splits, WhatIsReadAlongTheCutIsCutAsWell) {
+TEST(Sharding, ShardsParametersReadAlongTheShardedDim) {
   Matrix x;
   x.result(x.sum_with_bias());
   const auto rows = x.cut(0), columns = x.cut(1);
@@ -58,14 +58,14 @@ TEST(Splits, WhatIsReadAlongTheCutIsCutAsWell) {
   EXPECT_FALSE(shard(x.graph, {0, 0}));
 }
 
-TEST(Splits, WhoseShapeAloneCountsIsCutAsWell) {
+TEST(Sharding, ShardsParametersOfWhichOnlyTheShapeCounts) {
   Matrix x;
   x.sum_with_bias();  // not used by any result
   x.result(x.w.load(x.x));
   EXPECT_EQ(x.cut(1)->params, (Cuts{1, 0}));
 }
 
-TEST(Splits, AReductionKeepsToItsPiece) {
+TEST(Sharding, AReductionStaysWithinItsShard) {
   Matrix rows;
   rows.result(rows.w.op(Op::Sub, {rows.w.load(rows.x), rows.row(rows.reduce({0, 1}))}));
   EXPECT_EQ(rows.cut(0)->results, (Results{0}));
@@ -76,7 +76,7 @@ TEST(Splits, AReductionKeepsToItsPiece) {
   EXPECT_FALSE(columns.cut(0));
 }
 
-TEST(Splits, NothingMovesAlongTheCut) {
+TEST(Sharding, RefusesAccessesThatMoveAlongTheShardedDim) {
   Matrix flipped;
   flipped.result(flipped.read(flipped.graph.host.sub(flipped.n, flipped.w.c(1)), -1, flipped.n));
   EXPECT_FALSE(flipped.cut(0));
@@ -91,7 +91,7 @@ TEST(Splits, NothingMovesAlongTheCut) {
   EXPECT_FALSE(first.cut(0));
 }
 
-TEST(Splits, NothingKnowsItsPlaceOrSize) {
+TEST(Sharding, RefusesUsesOfPositionOrSize) {
   Matrix place;
   place.result(place.w.op(Op::Add, {place.w.load(place.x), place.w.cast(DType::F32, place.w.index(place.n, 1))}));
   EXPECT_FALSE(place.cut(0));
@@ -103,7 +103,7 @@ TEST(Splits, NothingKnowsItsPlaceOrSize) {
   EXPECT_TRUE(size.cut(1));
 }
 
-TEST(Splits, ConditionsHoldOfPieces) {
+TEST(Sharding, ConditionsHoldForShards) {
   const auto with = [](Condition::Kind kind, auto a, auto b) {
     Matrix x;
     x.result(x.w.load(x.x));
@@ -125,7 +125,7 @@ TEST(Splits, ConditionsHoldOfPieces) {
   EXPECT_FALSE(with(Kind::Equal, elements, rows(8))->needs_elements);
 }
 
-TEST(Splits, ASizeThatLoweringAskedForIsNone) {
+TEST(Sharding, RefusesSizesThatLoweringUsed) {
   Matrix known;
   known.result(known.w.load(known.x));
   known.graph.specialized.push_back(known.n);
@@ -137,7 +137,7 @@ TEST(Splits, ASizeThatLoweringAskedForIsNone) {
   EXPECT_FALSE(shard(fixed.graph, {0}));
 }
 
-TEST(Splits, EveryResultIsCutAndNothingIsWritten) {
+TEST(Sharding, RefusesUnshardedResultsAndMutation) {
   Matrix x;
   x.result(x.w.load(x.x));
   x.w.result(x.w.load(x.bias), {x.w.size(x.bias, 0)});
@@ -148,7 +148,7 @@ TEST(Splits, EveryResultIsCutAndNothingIsWritten) {
   EXPECT_FALSE(written.cut(0));
 }
 
-TEST(Splits, OnesAreTheSameOp) {
+TEST(Sharding, UnitShardsMatchTheSameOp) {
   const auto ones = [](double number, bool turns) {
     GraphWriter w;
     w.graph.params.push_back({.name = "x", .shape = {w.c(1), w.size(0, 1)}});
@@ -178,13 +178,13 @@ Graph deep_number(double first) {
   return std::move(w.graph);
 }
 
-TEST(Splits, NumbersThatDifferDeepInsideAreNotTheSame) {
+TEST(Sharding, UnitShardsDifferByADeepNumber) {
   const std::vector<Cuts> cuts(1, Cuts(2));
   EXPECT_TRUE(matches_unit_shard(deep_number(1), cuts, deep_number(1)));
   EXPECT_FALSE(matches_unit_shard(deep_number(1), cuts, deep_number(2)));
 }
 
-TEST(Splits, ATextSaysAllOfALargeExpression) {
+TEST(Sharding, PrintStatesAllOfALargeExpression) {
   EXPECT_EQ(print(deep_number(1)), print(deep_number(1)));
   EXPECT_NE(print(deep_number(1)), print(deep_number(2)));  // the text is a key of kernels
 }

@@ -197,7 +197,7 @@ TEST_F(Simplify, ConstantsFoldInTheirOwnType) {
   same(w.op(Op::ShiftRight, {w.integer(DType::I32, -8), w.integer(DType::I32, 99)}), w.integer(DType::I32, -1));
 }
 
-TEST_F(Simplify, WhatTargetsMayDoDifferentlyIsNotFolded) {
+TEST_F(Simplify, KeepsWhatTargetsMayComputeDifferently) {
   kept(w.op(Op::Exp, {real(1.0)}));
   const HostId number = w.graph.host.scalar(w.number("s", HostKind::Float), HostKind::Float);
   kept(w.op(Op::PowNumber, {real(2.0), w.graph.scalar(DType::F32, number)}));
@@ -208,7 +208,7 @@ TEST_F(Simplify, WhatTargetsMayDoDifferentlyIsNotFolded) {
   kept(w.cast(DType::I64, real(kInf)));
 }
 
-TEST_F(Simplify, NumbersThatComeLaterStay) {
+TEST_F(Simplify, KeepsRunTimeNumbers) {
   const uint32_t param = w.number("scale", HostKind::Float);
   const NodeId scale = w.graph.scalar(DType::F32, w.graph.host.scalar(param, HostKind::Float));
   kept(w.op(Op::Mul, {f, scale}));
@@ -216,14 +216,14 @@ TEST_F(Simplify, NumbersThatComeLaterStay) {
             "  %0 = load f32 f[i0?]\n  %1 = scalar f32 scale\n  %2 = mul f32 %0, %1\n");
 }
 
-TEST_F(Simplify, NamesMoveToWhatIsLeft) {
+TEST_F(Simplify, NamesMoveToTheReplacement) {
   const NodeId scaled = w.op(Op::Mul, {f, real(1.0)});
   w.graph.name_node(f, "x");
   w.graph.name_node(scaled, "scaled");
   EXPECT_EQ(nodes(scaled), "  %0 = load f32 f[i0?]   ; x, scaled\n");
 }
 
-TEST_F(Simplify, RunsThroughCallsButKeepsThem) {
+TEST_F(Simplify, SimplifiesBodiesAndKeepsCalls) {
   const NodeId body = w.op(Op::Neg, {w.op(Op::Neg, {f})});
   EXPECT_EQ(nodes(w.graph.call("same", body, {f})), "  %0 = load f32 f[i0?]\n  %1 = call f32 same %0 of %0\n");
 }
