@@ -111,7 +111,7 @@ void throw_environment(std::string message, std::string_view log) {
 
 void throw_internal(std::string message, std::string_view dump) {
   std::string rendered =
-      "internal error: " + message + "\nThis is a defect of Ingot, not of the op; please report it with this text.";
+      "internal error: " + message + "\nThis is a bug in Ingot, not in the op. Please report it with this message.";
   if (!dump.empty()) rendered += "\n" + std::string(dump);
   throw Error(Fault::Internal, std::move(message), std::move(rendered));
 }

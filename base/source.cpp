@@ -13,7 +13,7 @@ namespace ingot {
 Source::Source(std::string name, std::string text, std::vector<Origin> origins)
     : name_(std::move(name)), text_(std::move(text)), origins_(std::move(origins)) {
   if (text_.size() >= std::numeric_limits<uint32_t>::max())
-    throw_author({}, "the text of " + name_ + " is longer than 4 GiB");
+    throw_author({}, "the source " + name_ + " is longer than 4 GiB");
   line_starts_.push_back(0);
   for (size_t i = 0; i < text_.size(); ++i) {
     bool carriage_return = text_[i] == '\r' && (i + 1 == text_.size() || text_[i + 1] != '\n');
@@ -55,7 +55,7 @@ std::string_view Span::text() const {
 Span Span::join(const Span& a, const Span& b) {
   if (!a) return b;
   if (!b) return a;
-  if (a.source != b.source) throw_internal("two spans of different sources are joined");
+  if (a.source != b.source) throw_internal("cannot join spans of two different sources");
   return {a.source, std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 

@@ -31,6 +31,6 @@ else()
 endif()
 if(INGOT_WITH_CUDA AND NOT TARGET ingot::torch_cuda)
   message(FATAL_ERROR
-    "The PyTorch of ${INGOT_PYTHON} has no CUDA, or CUDA's headers and libcudart.so.13 are not to be found: "
-    "install nvidia-cuda-crt==13.0.88 there or a CUDA 13 toolkit, or say -DINGOT_CUDA=OFF")
+    "The PyTorch of ${INGOT_PYTHON} has no CUDA, or CUDA's headers and libcudart.so.13 are missing: "
+    "install nvidia-cuda-crt==13.0.88 there or a CUDA 13 toolkit, or pass -DINGOT_CUDA=OFF")
 endif()

@@ -27,7 +27,7 @@ std::span<const OpInfo> primitives() { return kPrimitives; }
 bool is_primitive(Op op) { return static_cast<size_t>(op) >= kFirstPrimitive; }
 
 const OpInfo& info(Op op) {
-  if (!is_primitive(op)) throw_internal(fmt::format("{} is no primitive", id_of(op)));
+  if (!is_primitive(op)) throw_internal(fmt::format("{} is not a primitive", id_of(op)));
   return kPrimitives[static_cast<size_t>(op) - kFirstPrimitive];
 }
 

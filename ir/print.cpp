@@ -111,7 +111,7 @@ class GraphPrinter {
         return fmt::format(" {} {} of{}", graph_.callee(id), value(node.args[0]),
                            values(std::span(node.args).subspan(1)));
       default:
-        return values(node.args) + (node.attr == 0 ? "" : node.op == Op::Where ? ", both arms" : ", contracts");
+        return values(node.args) + (node.attr == 0 ? "" : node.op == Op::Where ? ", both arms" : ", contractable");
     }
   }
 
@@ -234,7 +234,7 @@ class GraphPrinter {
         if (hangs_on_gradients(condition, graph_.host))
           return fmt::format("{}, else eager   ; {}", refuses_gradients(condition, graph_.host) ? "false" : "true",
                              condition.message);
-        return fmt::format("{} >= 0, else another way", a);
+        return fmt::format("{} >= 0, else another strategy", a);
       case Condition::Kind::NonEmpty:
         return graph_.host.is_constant(condition.b) ? fmt::format("{} > 0", a)
                                                     : fmt::format("{} > 0, or {} == 0", a, b());

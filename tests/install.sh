@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 cmake --install "$binary" --prefix "$work/prefix" >"$work/log"
 if grep -rn -e "$source" -e site-packages "$work"/prefix/lib*/cmake; then
-  echo "install: the package names paths of the machine that it was built on"
+  echo "install: the package contains paths of the build machine"
   exit 1
 fi
 
@@ -22,7 +22,7 @@ xargs -0 -n1 env <"$work/programs"
 
 # Without a PyTorch, configuring must fail and say what to do.
 if "${configure[@]}" -B "$work/without" -DINGOT_PYTHON=/bin/false >"$work/log" 2>&1; then
-  echo "install: configured without a PyTorch"
+  echo "install: configuring without a PyTorch did not fail"
   exit 1
 fi
 grep -q "has no PyTorch: install torch" "$work/log"

@@ -58,22 +58,22 @@ def violations(root):
             continue
         text = file.read_text()
         if module.startswith("frontend") and path not in HOST_BUILDER and (found := HOST_ARITHMETIC.search(text)):
-            yield f"{path}: host arithmetic goes through the builder, not `{found[0]}…)`"
+            yield f"{path}: use the builder for host arithmetic, not `{found[0]}…)`"
         for quote, included in INCLUDE.findall(text):
             if quote == '"':
                 other = module_of(included)
                 if other is None or not (included in GENERATED or (root / included).is_file()):
-                    yield f'{path}: "{included}" is no path from the root to a header of a module'
+                    yield f'{path}: "{included}" is not the path from the root to a header of a module'
                 elif other != module and other not in MODULES[module]:
                     yield f'{path}: {module} must not include {other} ("{included}")'
             elif TORCH.match(included) and module in TORCH_FREE:
-                yield f"{path}: {module} must not know torch (<{included}>)"
+                yield f"{path}: {module} must not include torch (<{included}>)"
             elif CUDA.match(included) and module != "runtime/cuda":
-                yield f"{path}: only runtime/cuda knows CUDA (<{included}>)"
+                yield f"{path}: only runtime/cuda may include CUDA (<{included}>)"
             if CUDA_API.fullmatch(included):
                 cuda_api.add(file.with_suffix("").relative_to(root).as_posix())
     if len(cuda_api) > 1:
-        yield f"CUDA's API belongs in one file, not in {', '.join(sorted(cuda_api))}"
+        yield f"only one file may include CUDA's API, not {', '.join(sorted(cuda_api))}"
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
 /// empty for none. If the child process dies, the result says so.
 inline std::string in_child(const std::function<std::string()>& body) {
   int ends[2];
-  if (::pipe(ends) != 0) return "no pipe";
+  if (::pipe(ends) != 0) return "cannot create a pipe";
   const pid_t child = ::fork();
   if (child == 0) {
     const std::string answer = body();

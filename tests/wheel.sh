@@ -22,7 +22,7 @@ op = ingot.op("relu(x) + y")
 assert torch.equal(op(x, y), torch.relu(x) + y)
 assert "class Bench" in ingot.explain(op, x, y, device="cpu").html()  # the package contains the files of the page
 with open("/proc/self/maps") as maps:
-  strangers = {line.split()[-1] for line in maps if "/libingot" in line or "/libfmt" in line}
-assert all(path.startswith(sys.argv[1]) for path in strangers), strangers
+  loaded = {line.split()[-1] for line in maps if "/libingot" in line or "/libfmt" in line}
+assert all(path.startswith(sys.argv[1]) for path in loaded), loaded
 PROGRAM
 readelf -d site/ingot/libingot.so | grep -qF 'path: [$ORIGIN:$ORIGIN/../torch/lib:$ORIGIN/../nvidia/cu13/lib]'

@@ -46,7 +46,7 @@ bool holds(Condition::Kind kind, const HostValue& a, const HostValue& b) {
     case Kind::Computes:
       return true;  // the value has been computed, so it exists
   }
-  throw_internal("a condition of no kind");
+  throw_internal("a condition of unknown kind");
 }
 
 std::string message_of(const Condition& condition, const HostValue& a, const HostValue& b) {
@@ -63,15 +63,15 @@ std::string message_of(const Condition& condition, const HostValue& a, const Hos
     case Kind::NonNegative:
       return fmt::format("a size must not be negative, but is {}", x);
     case Kind::True:
-      return "an assertion of the op does not hold";
+      return "an assertion of the op failed";
     case Kind::Affordable:
-      return "this takes too many steps";
+      return "this computation takes too many steps";
     case Kind::NonEmpty:
-      return "nothing can be gathered from a dimension of size 0";
+      return "cannot gather from a dimension of size 0";
     case Kind::Computes:
-      return "a number has no value";
+      return "a number cannot be computed";
   }
-  throw_internal("a condition of no kind");
+  throw_internal("a condition of unknown kind");
 }
 
 }  // namespace ingot::ir

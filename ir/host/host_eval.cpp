@@ -427,7 +427,7 @@ HostValue apply(HostOp op, Args args, uint32_t b) {
     case HostOp::Size:
     case HostOp::Scalar:
     case HostOp::Affine:
-      throw_internal("a host node that is no function of values");
+      throw_internal("a host op that cannot be applied to values");
     default:
       return HostValue::of(math_function(op, args[0].as_double()));
   }

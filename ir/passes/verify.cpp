@@ -46,7 +46,7 @@ class Verifier {
  private:
   void expect(bool holds, std::string_view complaint) const {
     if (holds) return;
-    throw_internal(fmt::format("the graph of {} is broken: {}: {}", graph_.name, where_, complaint),
+    throw_internal(fmt::format("invalid graph of {}: {}: {}", graph_.name, where_, complaint),
                    printable_ ? print(graph_) : "");
   }
 
@@ -94,10 +94,10 @@ class Verifier {
     where_ = "the parameters";
     for (const Param& param : graph_.params) check_ids(param.shape);
     if (graph_.seed) {
-      expect(*graph_.seed + 1 == graph_.params.size(), "the seed is not the last one");
+      expect(*graph_.seed + 1 == graph_.params.size(), "the seed is not the last parameter");
       const Param& seed = graph_.params[*graph_.seed];
       const bool is_number = seed.kind == ParamKind::Tensor && seed.dtype == DType::I64 && seed.shape.empty();
-      expect(is_number, "the seed is no int64 tensor without dims");
+      expect(is_number, "the seed is not an int64 tensor without dims");
     }
     for (const Result& result : graph_.results) {
       where_ = fmt::format("result {}", result.name);
@@ -109,7 +109,7 @@ class Verifier {
         expect(block.node.index < graph_.count(), "a node that does not exist");
         check_ids(block.domain);
         check_ids(block.store);
-        expect(block.store.indirect.empty(), "a store through indices");
+        expect(block.store.indirect.empty(), "a store has indirect indices");
       }
     }
     where_ = "a condition";
@@ -129,7 +129,7 @@ class Verifier {
 
   void check_required_view(const RequiredView& view) const {
     const std::vector<LayoutStep>& steps = graph_.eager_layouts;
-    expect(view.step < steps.size() && steps[view.step].kind == LayoutStep::Kind::Reshape, "it is of no reshape");
+    expect(view.step < steps.size() && steps[view.step].kind == LayoutStep::Kind::Reshape, "its step is not a reshape");
   }
 
   void check_ids_of_layout(size_t index) const {
@@ -139,7 +139,7 @@ class Verifier {
       expect(input < index, "its inputs do not come before it");
     }
     if (step.kind != LayoutStep::Kind::View) return;
-    expect(step.inputs.size() == 1, "a view of not one input");
+    expect(step.inputs.size() == 1, "a view must have one input");
     const size_t rank = graph_.eager_layouts[step.inputs[0]].shape.size();
     for (const std::vector<Term>& row : step.rows) check_ids(row, rank + 1);
   }
@@ -149,25 +149,26 @@ class Verifier {
     for (const NodeId arg : node.args) {
       expect(arg.index < id.index, "its operands do not come before it");
       const bool reads = (node.op == Op::Load || node.op == Op::Gather) && arg == node.args[0];
-      expect(graph_[arg].op != Op::Reduce || reads, "a reduction that is not read through an access");
+      expect(graph_[arg].op != Op::Reduce || reads, "a reduction is used without an access");
     }
     switch (node.op) {
       case Op::Index:
         expect(node.attr < graph_.access_count(), "an access that does not exist");
-        expect(graph_.access(id).source == SourceRef{SourceRef::Kind::Position, 0}, "it reads what is no position");
+        expect(graph_.access(id).source == SourceRef{SourceRef::Kind::Position, 0},
+               "its access does not read positions");
         check_ids(graph_.access(id));
         break;
       case Op::Load:
       case Op::Gather:
         expect(node.attr < graph_.access_count(), "an access that does not exist");
-        expect(graph_.access(id).source.kind != SourceRef::Kind::Position, "it reads what is no memory");
+        expect(graph_.access(id).source.kind != SourceRef::Kind::Position, "its access reads positions");
         if (graph_.access(id).source.kind == SourceRef::Kind::Reduce)
-          expect(!node.args.empty() && graph_[node.args[0]].op == Op::Reduce, "it reads no reduction");
+          expect(!node.args.empty() && graph_[node.args[0]].op == Op::Reduce, "its first operand is not a reduction");
         else
           expect(graph_.access(id).source.index < graph_.params.size(), "it reads a parameter that does not exist");
         check_ids(graph_.access(id));
         expect(graph_.access(id).indirect.size() == graph_.indices(id).size(),
-               "not one operand for each gathered coordinate");
+               "it does not have one operand for each indirect index");
         break;
       case Op::Reduce:
         expect(node.attr < graph_.reduction_count(), "a reduction that does not exist");
@@ -178,7 +179,7 @@ class Verifier {
         break;
       case Op::Call:
         expect(node.attr < graph_.callee_count(), "a function that does not exist");
-        expect(!node.args.empty(), "a call without a body");
+        expect(!node.args.empty(), "a call has no body");
         break;
       default:
         break;
@@ -188,7 +189,7 @@ class Verifier {
   // Second round
 
   void check_integer(HostId id, std::string_view what) const {
-    expect(graph_.host.kind(id) != HostKind::Float, fmt::format("a float as {}", what));
+    expect(graph_.host.kind(id) != HostKind::Float, fmt::format("a float is used as {}", what));
   }
 
   void check_terms(const std::vector<Term>& terms) const {
@@ -196,7 +197,7 @@ class Verifier {
   }
 
   void check_access(const Access& access, size_t rank) const {
-    expect(access.offsets.size() == rank, "not one offset for each dim of the source");
+    expect(access.offsets.size() == rank, "it does not have one offset for each dim of the source");
     for (const HostId offset : access.offsets) check_integer(offset, "offset");
     for (const AccessDim& dim : access.dims) {
       check_integer(dim.size, "size");
@@ -210,11 +211,12 @@ class Verifier {
 
   void check_read(NodeId reduction, const Access& access, DType dtype) const {
     const Reduction& read = graph_.reduction(reduction);
-    expect(access.source.index < info(read.kind).values, "it reads a value that the reduction does not give");
-    expect(dtype == (access.source.index == 0 ? type(reduction) : DType::I64), "its dtype is not the value's");
+    expect(access.source.index < info(read.kind).values, "it reads a value that the reduction does not have");
+    expect(dtype == (access.source.index == 0 ? type(reduction) : DType::I64),
+           "its dtype is not that of the reduction's value");
     check_access(access, read.domain.size());
     for (const AccessDim& dim : access.dims)
-      for (const Term& term : dim.terms) expect(!read.reduced[term.dim], "it moves along a dim that is reduced");
+      for (const Term& term : dim.terms) expect(!read.reduced[term.dim], "its access moves along a reduced dim");
   }
 
   DType type(NodeId id) const { return graph_[id].dtype; }
@@ -230,27 +232,27 @@ class Verifier {
           check_read(*reduction, access, node.dtype);
         } else {
           const Param& param = graph_.params[access.source.index];
-          expect(param.kind == ParamKind::Tensor, "it reads a parameter that is no tensor");
-          expect(param.dtype == node.dtype, "its dtype is not the parameter's");
+          expect(param.kind == ParamKind::Tensor, "it reads a parameter that is not a tensor");
+          expect(param.dtype == node.dtype, "its dtype is not that of its parameter");
           check_access(access, param.shape.size());
         }
-        expect(graph_.indices(id).empty() == (node.op == Op::Load), "a gather without indices");
+        expect(graph_.indices(id).empty() == (node.op == Op::Load), "a gather must have indices, and a load none");
         for (const NodeId arg : graph_.indices(id)) {
-          expect(category(type(arg)) == Category::Integral, "an index that is no integer");
+          expect(category(type(arg)) == Category::Integral, "an index is not an integer");
         }
         break;
       }
       case Op::Scalar: {
-        expect(arity == 0, "a scalar with operands");
+        expect(arity == 0, "a scalar has operands");
         const auto kind = static_cast<int>(graph_.host.kind(graph_.host_of(id)));
-        expect(kind <= static_cast<int>(category(node.dtype)), "a host value of a kind that its dtype cannot hold");
+        expect(kind <= static_cast<int>(category(node.dtype)), "its dtype cannot hold the kind of its host value");
         break;
       }
       case Op::Index:
-        expect(arity == 0 && node.dtype == DType::I64, "an index is int64 and has no operands");
+        expect(arity == 0 && node.dtype == DType::I64, "an index must be int64 and have no operands");
         check_access(graph_.access(id), 1);
-        expect(graph_.host.is_int(graph_.access(id).offsets[0], 0), "an index to which something is added");
-        expect(graph_.access(id).indirect.empty(), "an index that is gathered");
+        expect(graph_.host.is_int(graph_.access(id).offsets[0], 0), "an index has an offset");
+        expect(graph_.access(id).indirect.empty(), "an index has indirect indices");
         break;
       case Op::Cast:
         expect(arity == 1, "a cast has one operand");
@@ -264,10 +266,10 @@ class Verifier {
         break;
       case Op::Reduce: {
         const Reduction& reduction = graph_.reduction(id);
-        expect(arity == 1 && type(node.args[0]) == node.dtype, "it has one operand, of its own type");
-        expect(!is_narrow_float(node.dtype), "16-bit floats are reduced in float32");
-        expect(info(reduction.kind).accepts.contains(node.dtype), "a type that the reduction does not take");
-        expect(reduction.reduced.size() == reduction.domain.size(), "not one mark for each dim");
+        expect(arity == 1 && type(node.args[0]) == node.dtype, "it must have one operand, of its own type");
+        expect(!is_narrow_float(node.dtype), "narrow floats must be reduced in float32");
+        expect(info(reduction.kind).accepts.contains(node.dtype), "the reduction does not accept its type");
+        expect(reduction.reduced.size() == reduction.domain.size(), "it does not have one reduction flag for each dim");
         for (const HostId size : reduction.domain) check_integer(size, "size");
         break;
       }
@@ -278,36 +280,36 @@ class Verifier {
 
   void check_primitive(const Node& node) const {
     const OpInfo& row = info(node.op);
-    expect(node.args.size() == static_cast<size_t>(row.arity), "a wrong number of operands");
+    expect(node.args.size() == static_cast<size_t>(row.arity), "wrong number of operands");
     const auto all_are = [&](DType wanted, size_t from = 0) {
       return std::all_of(node.args.begin() + static_cast<std::ptrdiff_t>(from), node.args.end(),
                          [&](NodeId arg) { return type(arg) == wanted; });
     };
     const DType work = row.rule == Rule::Compare ? type(node.args[0]) : node.dtype;
-    expect(row.accepts.contains(work), "a type that the op does not take");
+    expect(row.accepts.contains(work), "the op does not accept its type");
     const bool may_contract =
         node.dtype == DType::F32 && (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul);
     const bool has_mark =
         (may_contract && node.attr == kContractable) || (node.op == Op::Where && node.attr == kEagerArms);
-    expect(node.attr == 0 || has_mark, "an attr that the op does not have");
+    expect(node.attr == 0 || has_mark, "an attr that the op does not allow");
     switch (row.rule) {
       case Rule::Arith:
-        expect(all_are(node.dtype), "operands of another type");
+        expect(all_are(node.dtype), "operands have another type");
         break;
       case Rule::Float:
-        expect(all_are(node.dtype), "operands of another type");
-        expect(is_floating(node.dtype), "a result that is not floating");
+        expect(all_are(node.dtype), "operands have another type");
+        expect(is_floating(node.dtype), "the result is not floating");
         break;
       case Rule::Compare:
-        expect(all_are(work), "operands of two types");
-        expect(node.dtype == DType::Bool, "a result that is not bool");
+        expect(all_are(work), "operands have two types");
+        expect(node.dtype == DType::Bool, "the result is not bool");
         break;
       case Rule::Logical:
-        expect(all_are(DType::Bool) && node.dtype == DType::Bool, "a type that is not bool");
+        expect(all_are(DType::Bool) && node.dtype == DType::Bool, "a type is not bool");
         break;
       case Rule::Select:
-        expect(type(node.args[0]) == DType::Bool, "a condition that is not bool");
-        expect(all_are(node.dtype, 1), "an arm of another type");
+        expect(type(node.args[0]) == DType::Bool, "the condition is not bool");
+        expect(all_are(node.dtype, 1), "an arm has another type");
         break;
     }
   }
@@ -315,7 +317,7 @@ class Verifier {
   void check_mutation(const Result& result) const {
     if (!result.mutates) return;
     const Param& param = graph_.params[*result.mutates];
-    expect(param.kind == ParamKind::Tensor, "it mutates a parameter that is no tensor");
+    expect(param.kind == ParamKind::Tensor, "it mutates a parameter that is not a tensor");
     expect(param.dtype == result.dtype, "its dtype is not that of the parameter that it mutates");
     expect(param.shape.size() == result.shape.size(), "its rank is not that of the parameter that it mutates");
     expect(std::ranges::count(graph_.results, result.mutates, &Result::mutates) == 1,
@@ -325,36 +327,38 @@ class Verifier {
   void check_forwarding(const Result& result) const {
     if (!result.forwards) return;
     const Param& param = graph_.params[*result.forwards];
-    expect(!result.mutates, "it is written, and forwards a parameter");
-    expect(param.kind == ParamKind::Tensor && param.dtype == result.dtype, "it forwards what has another type");
+    expect(!result.mutates, "it both mutates and forwards a parameter");
+    expect(param.kind == ParamKind::Tensor && param.dtype == result.dtype, "it forwards a parameter of another type");
     expect(std::ranges::equal(param.shape, result.shape, EqualSizes(graph_.host, graph_.conditions)),
-           "it forwards what has another shape");
+           "it forwards a parameter of another shape");
   }
 
   void check_sum(const Result& result) const {
-    expect(!result.beside || !result.scatters.empty(), "it is a sum of one result");
+    expect(!result.beside || !result.scatters.empty(), "it has a summand `beside` but no scatters");
     const auto check_summed = [&](uint32_t index) {
-      expect(index < graph_.results.size(), "it is a sum of what does not exist");
-      expect(graph_.results[index].use == Use::Summed, "it is a sum of what is returned");
+      expect(index < graph_.results.size(), "a summand does not exist");
+      expect(graph_.results[index].use == Use::Summed, "a summand is not marked as summed");
     };
     if (result.beside) {
       check_summed(*result.beside);
       expect(std::ranges::equal(graph_.results[*result.beside].shape, result.shape,
                                 EqualSizes(graph_.host, graph_.conditions)),
-             "it is a sum of what has another shape");
+             "the summand `beside` has another shape");
     }
     for (const Scatter& scatter : result.scatters) {
       check_summed(scatter.values);
       check_summed(scatter.positions);
       const Result &values = graph_.results[scatter.values], &positions = graph_.results[scatter.positions];
-      expect(positions.dtype == DType::I64 && category(values.dtype) == Category::Floating, "sums of other types");
-      expect(positions.shape.size() + scatter.along.size() == values.shape.size(), "values of another rank");
+      expect(positions.dtype == DType::I64 && category(values.dtype) == Category::Floating,
+             "positions must be int64 and values floating");
+      expect(positions.shape.size() + scatter.along.size() == values.shape.size(),
+             "the rank of values must be that of positions plus the dims `along`");
       std::vector<uint32_t> dims = scatter.through;
       dims.insert(dims.end(), scatter.along.begin(), scatter.along.end());
       std::ranges::sort(dims);
       bool are_all = dims.size() == result.shape.size();
       for (uint32_t dim = 0; are_all && dim < dims.size(); ++dim) are_all = dims[dim] == dim;
-      expect(are_all, "its dims are not those that positions and values have");
+      expect(are_all, "`through` and `along` must be its dims, each once");
     }
   }
 
@@ -363,15 +367,16 @@ class Verifier {
     check_forwarding(result);
     for (const HostId size : result.shape) check_integer(size, "size");
     const bool is_made_otherwise = result.forwards.has_value() || !result.scatters.empty();
-    expect(result.blocks.empty() == is_made_otherwise, "it has no parts, or some beside what it forwards or sums up");
+    expect(result.blocks.empty() == is_made_otherwise,
+           "it must have output blocks, or else forward a parameter or be a sum");
     check_sum(result);
     expect(graph_.eager_layouts.empty() || result.layout < graph_.eager_layouts.size(),
            "a layout step that does not exist");
     for (const OutputBlock& block : result.blocks) {
-      expect(type(block.node) == result.dtype, "a part of another type");
+      expect(type(block.node) == result.dtype, "an output block has another type");
       for (const HostId size : block.domain) check_integer(size, "size");
       check_access(block.store, result.shape.size());
-      expect(block.store.dims.size() <= block.domain.size(), "a store with more dims than its domain");
+      expect(block.store.dims.size() <= block.domain.size(), "a store has more dims than its domain");
     }
   }
 
@@ -383,25 +388,25 @@ class Verifier {
     switch (step.kind) {
       case Kind::Param:
         expect(step.param < graph_.params.size() && graph_.params[step.param].kind == ParamKind::Tensor,
-               "it is of no tensor parameter");
+               "its parameter is not a tensor");
         break;
       case Kind::View:
-        expect(step.rows.size() == step.shape.size(), "not one row for each dim");
+        expect(step.rows.size() == step.shape.size(), "it does not have one row for each dim");
         for (const std::vector<Term>& row : step.rows) check_terms(row);
         break;
       case Kind::Reshape:
       case Kind::Preserve:
       case Kind::Unformatted:
-        expect(inputs == 1, "it has one input");
+        expect(inputs == 1, "it must have one input");
         break;
       case Kind::Pad:
-        expect(inputs == 2, "it has two inputs");
+        expect(inputs == 2, "it must have two inputs");
         break;
       case Kind::Gather:
-        expect(inputs >= 2 && step.dims.size() + 1 == inputs, "not one dim for each index");
+        expect(inputs >= 2 && step.dims.size() + 1 == inputs, "it must have one dim for each index");
         break;
       case Kind::ChannelsLast:
-        expect(step.shape.size() == 4 || step.shape.size() == 5, "no channels to be last");
+        expect(step.shape.size() == 4 || step.shape.size() == 5, "channels_last needs rank 4 or 5");
         break;
       case Kind::Pointwise:
       case Kind::Contiguous:

@@ -193,7 +193,7 @@ TEST_F(Verify, SaysWhereAndDumpsTheGraph) {
     verify(w.graph);
     FAIL() << "nothing was found";
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "the graph of broken is broken: %3: operands of another type");
+    EXPECT_EQ(error.message(), "invalid graph of broken: %3: operands have another type");
     EXPECT_NE(std::string(error.what()).find("%3 = neg f64 %0"), std::string::npos) << error.what();
   }
 }
@@ -220,36 +220,36 @@ TEST_F(Verify, CalleeIds) {
 }
 TEST_F(Verify, Arity) {
   result_of({Op::Add, DType::F32, 0, {x}});
-  expect("a wrong number of operands");
+  expect("wrong number of operands");
 }
 TEST_F(Verify, AcceptedTypes) {
   result_of({Op::Sub, DType::Bool, 0, {w.boolean(true), w.boolean(false)}});
-  expect("a type that the op does not take");
+  expect("the op does not accept its type");
 }
 TEST_F(Verify, FloatRule) {
   const NodeId i = w.integer(DType::I32, 4);
   result_of({Op::Sqrt, DType::I32, 0, {i}});
-  expect("a result that is not floating");
+  expect("the result is not floating");
 }
 TEST_F(Verify, CompareRule) {
   result_of({Op::Lt, DType::F32, 0, {x, x}});
-  expect("a result that is not bool");
+  expect("the result is not bool");
 }
 TEST_F(Verify, CompareOperands) {
   result_of({Op::Lt, DType::Bool, 0, {x, w.real(DType::F64, 1.0)}});
-  expect("operands of two types");
+  expect("operands have two types");
 }
 TEST_F(Verify, LogicalRule) {
   result_of({Op::LogicalNot, DType::Bool, 0, {x}});
-  expect("a type that is not bool");
+  expect("a type is not bool");
 }
 TEST_F(Verify, SelectCondition) {
   result_of({Op::Where, DType::F32, 0, {x, x, x}});
-  expect("a condition that is not bool");
+  expect("the condition is not bool");
 }
 TEST_F(Verify, SelectArms) {
   result_of({Op::Where, DType::F32, 0, {w.boolean(true), w.real(DType::F64, 1.0), x}});
-  expect("an arm of another type");
+  expect("an arm has another type");
 }
 TEST_F(Verify, BitcastWidth) {
   result_of({Op::Bitcast, DType::F64, 0, {x}});
@@ -262,41 +262,41 @@ TEST_F(Verify, CallType) {
 }
 TEST_F(Verify, ScalarKind) {
   result_of({Op::Scalar, DType::I32, w.graph.host.real(0.5).index, {}});
-  expect("a host value of a kind that its dtype cannot hold");
+  expect("its dtype cannot hold the kind of its host value");
 }
 TEST_F(Verify, IndexType) {
   result_of({Op::Index, DType::I32, w.graph[w.index(w.c(4))].attr, {}});
-  expect("an index is int64");
+  expect("an index must be int64");
 }
 TEST_F(Verify, IndexOfMemory) {
   result_of({Op::Index, DType::I64, w.graph[x].attr, {}});
-  expect("it reads what is no position");
+  expect("its access does not read positions");
 }
 TEST_F(Verify, IndexOffset) {
   Access access = w.graph.access(w.index(w.c(4)));
   access.offsets[0] = w.c(1);
   w.result(w.graph.read(DType::I64, access, {}));
-  expect("an index to which something is added");
+  expect("an index has an offset");
 }
 TEST_F(Verify, SeedIsTheLastParameter) {
   w.graph.seed = 0;
-  expect("the seed is no int64 tensor");
+  expect("the seed is not an int64 tensor");
   w.graph.params.push_back(w.graph.params[0]);
-  expect("the seed is not the last one");
+  expect("the seed is not the last parameter");
 }
 TEST_F(Verify, LoadedType) {
   result_of({Op::Load, DType::F64, w.graph[x].attr, {}});
-  expect("its dtype is not the parameter's");
+  expect("its dtype is not that of its parameter");
 }
 TEST_F(Verify, LoadedParameter) {
   w.graph.params[0].kind = ParamKind::Number;
-  expect("a parameter that is no tensor");
+  expect("a parameter that is not a tensor");
 }
 TEST_F(Verify, AccessRank) {
   Access access = w.graph.access(x);
   access.offsets.push_back(w.c(0));
   w.result(w.graph.load(DType::F32, access));
-  expect("not one offset for each dim");
+  expect("one offset for each dim");
 }
 TEST_F(Verify, AccessTerms) {
   Access access = w.graph.access(x);
@@ -308,32 +308,32 @@ TEST_F(Verify, AccessKinds) {
   Access access = w.graph.access(x);
   access.offsets[0] = w.graph.host.real(0.5);
   w.result(w.graph.load(DType::F32, access));
-  expect("a float as offset");
+  expect("a float is used as offset");
 }
 TEST_F(Verify, GatherIndices) {
   const Access access{{SourceRef::Kind::Param, 0}, {w.c(0)}, {}, {{w.c(4), {{0, w.c(1)}}}}};
   w.result(w.graph.gather(DType::F32, access, {x}));
-  expect("an index that is no integer");
+  expect("an index is not an integer");
 }
 TEST_F(Verify, GatherIndirectIndices) {
   w.result(w.graph.gather(DType::F32, w.graph.access(x), {w.index(w.c(4))}));
-  expect("not one operand for each gathered coordinate");
+  expect("one operand for each indirect index");
 }
 TEST_F(Verify, ResultType) {
   w.graph.results[0].dtype = DType::F16;
-  expect("a part of another type");
+  expect("an output block has another type");
 }
 TEST_F(Verify, ResultBlocks) {
   w.graph.results[0].blocks.clear();
-  expect("it has no parts");
+  expect("it must have output blocks");
 }
 TEST_F(Verify, StoreRank) {
   w.graph.results[0].shape.push_back(w.c(2));
-  expect("not one offset for each dim");
+  expect("one offset for each dim");
 }
 TEST_F(Verify, StoreDomain) {
   w.graph.results[0].blocks[0].domain.clear();
-  expect("a store with more dims than its domain");
+  expect("a store has more dims than its domain");
 }
 TEST_F(Verify, MutatedParameter) {
   w.graph.results[0].mutates = 1;
@@ -341,7 +341,7 @@ TEST_F(Verify, MutatedParameter) {
 }
 TEST_F(Verify, MutatedNumber) {
   w.graph.results[0].mutates = w.number("k", HostKind::Float);
-  expect("it mutates a parameter that is no tensor");
+  expect("it mutates a parameter that is not a tensor");
 }
 TEST_F(Verify, MutatedType) {
   w.graph.results[0].mutates = w.param("y", DType::F16);
@@ -367,7 +367,7 @@ TEST_F(Verify, LayoutOfResult) {
 }
 TEST_F(Verify, LayoutParameter) {
   w.graph.eager_layouts = {{.kind = LayoutStep::Kind::Param, .param = 5}};
-  expect("it is of no tensor parameter");
+  expect("its parameter is not a tensor");
 }
 TEST_F(Verify, Statics) {
   w.graph.statics = {{w.c(3), HostValue::of(int64_t{3})}};
@@ -375,7 +375,7 @@ TEST_F(Verify, Statics) {
 }
 TEST_F(Verify, Conditions) {
   w.graph.conditions = {{Condition::Kind::NonNegative, w.graph.host.real(1.0)}};
-  expect("a float as operand");
+  expect("a float is used as operand");
 }
 
 TEST(InlineCalls, ACallIsItsBody) {
