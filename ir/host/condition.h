@@ -17,12 +17,12 @@ struct Condition {
     True,         ///< a is true (an assert of the author, an exponent that must not be negative)
     NonEmpty,     ///< a > 0 or b == 0: a dim from which b indices gather must not be empty
     Computes,     ///< a has a value: its arithmetic raises none of Python's errors, even if the value is not used
-    Affordable,   ///< a >= 0; if not, this graph is no suitable way to compute the op, but another may be
+    Affordable,   ///< a >= 0; if not, the op must be computed in another way: by another graph, or by the fallback
   } kind;
   HostId a, b = {};
   Span span = {};
-  std::string message =
-      {};  ///< {0} and {1} are replaced by the values of a and b; empty for the default message of the kind
+  /// The error message, in which {0} and {1} are replaced by the values of a and b; empty for the kind's default.
+  std::string message = {};
 };
 
 /// Whether a condition of this kind holds for the values of a and b.

@@ -11,7 +11,7 @@ inline bool hangs_on_gradients(const Condition& condition, const HostPool& host)
   return condition.kind == Condition::Kind::Affordable && condition.a == condition.b && host.is_constant(condition.a);
 }
 
-/// Whether it is such a condition and does not hold.
+/// Whether a condition depends on the requested gradients and does not hold.
 inline bool refuses_gradients(const Condition& condition, const HostPool& host) {
   return hangs_on_gradients(condition, host) && host.value(condition.a).as_int() < 0;
 }
